@@ -1,0 +1,1 @@
+"""The web half: cluster objects in PostgreSQL, the engine in Celery workers, everything shown live in the browser."""

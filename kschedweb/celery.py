@@ -1,0 +1,75 @@
+"""The Celery application: which queue carries which task, and how little a lost message matters.
+
+Messages only wake; the work itself is rows. So results are dropped, a message may come twice, no task has an ETA, and
+publishing gives up soon (the sweep, every two seconds, finds what was left lying).
+"""
+
+import logging.config
+import os
+from typing import Any
+
+from celery import Celery
+from celery.signals import setup_logging
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
+
+from django.conf import settings  # noqa: E402
+
+from kschedweb.environment import broker_url  # noqa: E402
+
+SCHEDULER_QUEUE = "scheduler"
+BINDING_QUEUE = "binding"
+LIFECYCLE_QUEUE = "lifecycle"
+
+SWEEP_SECONDS = 2.0
+
+app = Celery("kschedweb")
+app.conf.update(
+    broker_url=broker_url(settings.REDIS_URL),
+    broker_connection_retry=True,
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    broker_transport_options={
+        "visibility_timeout": 60,
+        "socket_connect_timeout": 2,
+        "socket_keepalive": True,
+        "retry_on_timeout": True,
+    },
+    task_publish_retry_policy={"max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval_max": 0.1},
+    task_ignore_result=True,
+    task_store_errors_even_if_ignored=False,
+    task_acks_late=True,
+    task_reject_on_worker_lost=True,
+    worker_prefetch_multiplier=1,
+    worker_hijack_root_logger=False,
+    worker_cancel_long_running_tasks_on_connection_loss=False,
+    worker_send_task_events=False,
+    task_default_queue=LIFECYCLE_QUEUE,
+    task_create_missing_queues=True,
+    task_routes={
+        "scheduling.slice_*": {"queue": SCHEDULER_QUEUE},
+        "scheduling.ensure_leader": {"queue": SCHEDULER_QUEUE},
+        "scheduling.bindings_*": {"queue": BINDING_QUEUE},
+        # One short query; it must never wait behind an import or a slice.
+        "scheduling.sweep": {"queue": BINDING_QUEUE},
+        "lifecycle.*": {"queue": LIFECYCLE_QUEUE},
+        "cluster.import_*": {"queue": LIFECYCLE_QUEUE},
+    },
+    beat_schedule={
+        "sweep": {
+            "task": "scheduling.sweep",
+            "schedule": SWEEP_SECONDS,
+            # Sweeps missed while no worker ran are worth nothing: the next one finds the same rows.
+            "options": {"expires": 5 * SWEEP_SECONDS},
+        },
+    },
+    enable_utc=True,
+    timezone="UTC",
+)
+app.autodiscover_tasks()
+
+
+@setup_logging.connect
+def use_django_logging(**_: Any) -> None:
+    """Celery logs as the rest of the service does."""
+    logging.config.dictConfig(settings.LOGGING)

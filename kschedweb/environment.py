@@ -1,0 +1,179 @@
+"""Every variable the service reads from its environment, with its default and its check.
+
+Wrong values fail at start with one line for each variable that is wrong. Lists are written with commas.
+`./ksched up` sets what a laptop needs; in production set at least those marked with a star.
+
+| variable                 | default                    | meaning                                                              |
+|--------------------------|----------------------------|----------------------------------------------------------------------|
+| DATABASE_URL *           |                            | postgresql://user:password@host:port/name, a socket with ?host=/dir    |
+| REDIS_URL *              |                            | redis://host:port/0, rediss://… or unix:///path of a socket            |
+| KSCHED_SECRET_KEY *      | random when debugging      | signs sessions; at least 32 characters                               |
+| KSCHED_DEBUG             | false                      | error pages with details, no secret needed                           |
+| KSCHED_HTTPS             | true unless debugging      | secure cookies, redirect to https, trusts X-Forwarded-Proto           |
+| KSCHED_ALLOWED_HOSTS *   | 127.0.0.1,localhost,[::1]  | names the browser may use for this service                           |
+| KSCHED_TRUSTED_ORIGINS   |                            | further origins for forms and WebSockets, with scheme                 |
+| KSCHED_DATA_DIR          | .ksched in the tree        | logs, the schedule of beat, embedded databases                       |
+| KSCHED_HOST, KSCHED_PORT | 127.0.0.1, 8480            | where the web process listens                                        |
+| KSCHED_DATABASE_POOL     | 0                          | connections the process keeps in a pool; 0: one for each thread, kept |
+| KSCHED_WORKER_ID         | host name and 8 hex digits | names one incarnation of a scheduler worker                          |
+| KSCHED_LOG_LEVEL         | INFO                       | DEBUG, INFO, WARNING or ERROR                                        |
+| KSCHED_LOG_FORMAT        | console                    | console or json                                                      |
+"""
+
+import secrets
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# What libpq takes in the query of a URL and Django hands through.
+LIBPQ_OPTIONS = frozenset(
+    {"sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout", "application_name", "target_session_attrs"}
+)
+WEAK_SECRETS = ("changeme", "change-me", "secret", "insecure", "example")
+
+CommaList = Annotated[list[str], NoDecode]
+
+
+class EnvironmentProblem(Exception):
+    """The environment cannot be used; the text has one line for each variable that is wrong."""
+
+
+class Environment(BaseSettings):
+    """The variables, typed; `load()` is the way to make one."""
+
+    model_config = SettingsConfigDict(env_prefix="KSCHED_", extra="ignore", frozen=True)
+
+    database_url: str = Field(validation_alias="DATABASE_URL")
+    redis_url: str = Field(validation_alias="REDIS_URL")
+    secret_key: str = ""
+    debug: bool = False
+    https: bool | None = None
+    allowed_hosts: CommaList = ["127.0.0.1", "localhost", "[::1]"]
+    trusted_origins: CommaList = []
+    data_dir: Path = ROOT / ".ksched"
+    host: str = "127.0.0.1"
+    port: int = Field(default=8480, ge=1, le=65535)
+    database_pool: int = Field(default=0, ge=0, le=200)
+    worker_id: str = Field(default="", pattern=r"^[A-Za-z0-9._-]{0,100}$")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_format: Literal["console", "json"] = "console"
+
+    @field_validator("allowed_hosts", "trusted_origins", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+    @field_validator("trusted_origins")
+    @classmethod
+    def _origins(cls, value: list[str]) -> list[str]:
+        for origin in value:
+            if urlsplit(origin).scheme not in ("http", "https"):
+                raise ValueError(f"{origin!r} is no origin: write it as https://name")
+        return value
+
+    @field_validator("database_url")
+    @classmethod
+    def _database(cls, value: str) -> str:
+        database_settings(value)
+        return value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _redis(cls, value: str) -> str:
+        broker_url(value)
+        return value
+
+    @model_validator(mode="after")
+    def _secrets(self) -> Self:
+        if not self.debug:
+            if len(self.secret_key) < 32:
+                raise ValueError("KSCHED_SECRET_KEY: needs at least 32 characters unless KSCHED_DEBUG is on")
+            if any(word in self.secret_key.lower() for word in WEAK_SECRETS):
+                raise ValueError("KSCHED_SECRET_KEY: is a value from an example; make one of your own")
+            if "*" in self.allowed_hosts:
+                raise ValueError("KSCHED_ALLOWED_HOSTS: '*' is refused unless KSCHED_DEBUG is on; name the hosts")
+        return self
+
+    @property
+    def secure(self) -> bool:
+        """Whether browsers reach the service over https."""
+        return not self.debug if self.https is None else self.https
+
+    def signing_key(self) -> str:
+        """The secret key; while debugging without one, a new one for each process."""
+        return self.secret_key or secrets.token_urlsafe(48)
+
+
+def load() -> Environment:
+    """The environment, or EnvironmentProblem with a line for each variable that is wrong."""
+    try:
+        return Environment()
+    except ValidationError as error:
+        lines = []
+        for problem in error.errors():
+            name = _variable(problem["loc"])
+            text = "is not set" if problem["type"] == "missing" else problem["msg"].removeprefix("Value error, ")
+            lines.append(f"{name}: {text}" if name else text)
+        raise EnvironmentProblem("\n".join(lines)) from None
+
+
+def variables() -> list[str]:
+    """The names of all variables read here."""
+    return [_variable((name,)) for name in Environment.model_fields]
+
+
+def database_settings(url: str) -> dict[str, Any]:
+    """Django's settings of the database that a URL names; ValueError says what is wrong with it."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("postgresql", "postgres"):
+        raise ValueError("must begin with postgresql://")
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    host = query.pop("host", "") or unquote(parts.hostname or "")
+    port = query.pop("port", "") or (str(parts.port) if parts.port else "")
+    user = query.pop("user", "") or unquote(parts.username or "")
+    password = query.pop("password", "") or unquote(parts.password or "")
+    name = unquote(parts.path.removeprefix("/"))
+    if not name:
+        raise ValueError("names no database: postgresql://host/NAME")
+    if unknown := sorted(set(query) - LIBPQ_OPTIONS):
+        raise ValueError(f"has an option that is not known: {', '.join(unknown)}")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name,
+        "USER": user,
+        "PASSWORD": password,
+        "HOST": host,
+        "PORT": port,
+        "OPTIONS": dict(query),
+    }
+
+
+def broker_url(redis_url: str) -> str:
+    """The same server in Celery's words: a socket is redis+socket:///path there."""
+    parts = urlsplit(redis_url)
+    if parts.scheme == "unix":
+        if not parts.path:
+            raise ValueError("names no socket: unix:///path")
+        database = dict(parse_qsl(parts.query)).get("db", "0")
+        return f"redis+socket://{parts.path}?virtual_host={database}"
+    if parts.scheme in ("redis", "rediss"):
+        if not parts.hostname:
+            raise ValueError("names no host: redis://host:port/0")
+        return redis_url
+    raise ValueError("must begin with redis://, rediss:// or unix://")
+
+
+def _variable(location: tuple[int | str, ...]) -> str:
+    if not location:
+        return ""
+    name = str(location[0])
+    field = Environment.model_fields.get(name)
+    alias = field.validation_alias if field is not None else None
+    if isinstance(alias, str):
+        return alias
+    return f"KSCHED_{name.upper()}" if field is not None else name

@@ -1,0 +1,189 @@
+"""Django's settings. Everything that differs between places comes from the environment (see environment.py).
+
+A process which cannot use its environment ends here with the reason, before anything else is started.
+"""
+
+import sys
+from typing import Any
+
+import structlog
+
+from kschedweb import environment
+
+try:
+    ENVIRONMENT = environment.load()
+except environment.EnvironmentProblem as problem:
+    sys.exit(f"kschedweb cannot start, the environment is not usable:\n{problem}")
+
+BASE_DIR = environment.ROOT
+DATA_DIR = ENVIRONMENT.data_dir
+
+DEBUG = ENVIRONMENT.debug
+SECRET_KEY = ENVIRONMENT.signing_key()
+ALLOWED_HOSTS = ENVIRONMENT.allowed_hosts
+CSRF_TRUSTED_ORIGINS = ENVIRONMENT.trusted_origins
+
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "channels",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+    "kschedweb.common",
+    "kschedweb.live",
+    "kschedweb.accounts",
+    "kschedweb.cluster",
+    "kschedweb.traces",
+    "kschedweb.scheduling",
+    "kschedweb.lifecycle",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "kschedweb.urls"
+ASGI_APPLICATION = "kschedweb.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# A pool suits the web process, whose threads come and go (Django then wants CONN_MAX_AGE 0). Workers and commands
+# keep one connection; it is made after Celery's fork, by the first query.
+DATABASES: dict[str, dict[str, Any]] = {"default": environment.database_settings(ENVIRONMENT.database_url)}
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+if ENVIRONMENT.database_pool:
+    DATABASES["default"]["CONN_MAX_AGE"] = 0
+    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": ENVIRONMENT.database_pool, "timeout": 10}
+else:
+    DATABASES["default"]["CONN_MAX_AGE"] = None
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = ENVIRONMENT.redis_url
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [REDIS_URL], "prefix": "ksched"},
+    },
+}
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "/login"
+LOGIN_REDIRECT_URL = "/"
+SESSION_COOKIE_NAME = "ksched_session"
+CSRF_COOKIE_NAME = "ksched_csrf"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = ENVIRONMENT.secure
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # probes come from beside the process, without TLS
+if ENVIRONMENT.secure:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_HSTS_SECONDS = 31_536_000
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "frontend" / "dist"] if (BASE_DIR / "frontend" / "dist").is_dir() else []
+# Files are found in the packages themselves when the process starts: there is no collecting step to forget.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+WHITENOISE_IMMUTABLE_FILE_TEST = r"^.+-[0-9A-Za-z_-]{8}\.\w+$"  # the names Vite gives
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "EXCEPTION_HANDLER": "kschedweb.common.errors.exception_handler",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "kschedweb",
+    "DESCRIPTION": "A kube-scheduler that keeps every decision.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+}
+
+UNFOLD = {"SITE_TITLE": "kschedweb", "SITE_HEADER": "kschedweb"}
+
+_shared_processors: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.ExtraAdder(),
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+]
+_renderer = (
+    structlog.processors.JSONRenderer()
+    if ENVIRONMENT.log_format == "json"
+    else structlog.dev.ConsoleRenderer(colors=False, sort_keys=False)
+)
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "structlog": {
+            "()": structlog.stdlib.ProcessorFormatter,
+            "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, _renderer],
+            "foreign_pre_chain": _shared_processors,
+        },
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structlog"}},
+    "root": {"handlers": ["stderr"], "level": ENVIRONMENT.log_level},
+    "loggers": {
+        "django": {"level": ENVIRONMENT.log_level},
+        "django.server": {"handlers": [], "propagate": True},
+        # One line for each task says nothing at 20 slices a second.
+        "celery.app.trace": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.beat": {"level": "WARNING"},
+    },
+}
+structlog.configure(
+    processors=[
+        structlog.stdlib.filter_by_level,
+        *_shared_processors,
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        structlog.processors.StackInfoRenderer(),
+        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+    ],
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    wrapper_class=structlog.stdlib.BoundLogger,
+    cache_logger_on_first_use=True,
+)
