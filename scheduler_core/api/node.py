@@ -1,0 +1,49 @@
+"""Nodes, as far as scheduling and the simulated cluster read them. Source: core/v1 of Kubernetes 1.34."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+from scheduler_core.api.affinity import Taint
+from scheduler_core.api.meta import KubeObject, ResourceList, Value
+
+
+class NodeSpec(Value, frozen=True):
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] | None = None
+
+
+class ContainerImage(Value, frozen=True):
+    names: tuple[str, ...] | None = None
+    size_bytes: int = 0
+
+
+class NodeCondition(Value, frozen=True):
+    type: str
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_heartbeat_time: datetime | None = None
+    last_transition_time: datetime | None = None
+
+
+class NodeStatus(Value, frozen=True):
+    allocatable: ResourceList | None = None
+    capacity: ResourceList | None = None
+    images: tuple[ContainerImage, ...] | None = None
+    conditions: tuple[NodeCondition, ...] | None = None
+
+
+class Node(KubeObject, frozen=True, kw_only=True):
+    api_version: ClassVar[str] = "v1"
+    kind: ClassVar[str] = "Node"
+    plural: ClassVar[str] = "nodes"
+    namespaced: ClassVar[bool] = False
+
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        return self.spec.taints or ()
