@@ -1,0 +1,53 @@
+"""Scratch space of one scheduling attempt, keyed by the type of what is stored.
+
+A plugin writes its own dataclass in PreFilter or PreScore and reads it back by type. `clone()` gives
+the what-if copy of preemption and nominated pods: values that change define `clone()`, others are shared.
+Source: kubernetes v1.34.1, pkg/scheduler/framework/cycle_state.go.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class CycleState:
+    """Values by type, plus the plugins whose later points are skipped in this cycle."""
+
+    __slots__ = ("_values", "pods_to_activate", "skip_filter_plugins", "skip_pre_bind_plugins", "skip_score_plugins")
+
+    def __init__(self) -> None:
+        self._values: dict[type[Any], Any] = {}
+        self.skip_filter_plugins: frozenset[str] = frozenset()
+        self.skip_score_plugins: frozenset[str] = frozenset()
+        self.skip_pre_bind_plugins: frozenset[str] = frozenset()
+        # Pod keys plugins want activated once this cycle has succeeded; shared by clones.
+        self.pods_to_activate: dict[str, None] = {}
+
+    def write(self, value: object) -> None:
+        self._values[type(value)] = value
+
+    def read(self, kind: type[T]) -> T:
+        """The stored value; KeyError when the plugin's earlier point did not run."""
+        value: T = self._values[kind]
+        return value
+
+    def find(self, kind: type[T]) -> T | None:
+        """The stored value, or None when the earlier point did not run."""
+        value: T | None = self._values.get(kind)
+        return value
+
+    def delete(self, kind: type[Any]) -> None:
+        self._values.pop(kind, None)
+
+    def clone(self) -> CycleState:
+        copy = CycleState()
+        copy._values = {
+            kind: value.clone() if hasattr(value, "clone") else value for kind, value in self._values.items()
+        }
+        copy.skip_filter_plugins = self.skip_filter_plugins
+        copy.skip_score_plugins = self.skip_score_plugins
+        copy.skip_pre_bind_plugins = self.skip_pre_bind_plugins
+        copy.pods_to_activate = self.pods_to_activate
+        return copy

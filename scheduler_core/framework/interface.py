@@ -1,0 +1,281 @@
+"""One Protocol per extension point, and what a plugin may use.
+
+A plugin is a class with `name` and the methods of the points it takes part in; the runtime finds out
+which by these Protocols. Hot rules have a second form over all rows of the node table at once
+(`filter_nodes`, `score_nodes`); a plugin without it runs node by node, with equal results.
+Source: kubernetes v1.34.1, pkg/scheduler/framework/interface.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.pod import Pod
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.model.events import ClusterEvent
+from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.model.status import Status
+from scheduler_core.model.types import NodeToStatus, PodInfo, QueuedPodInfo
+from scheduler_core.table.node_table import NodeTable
+
+MAX_NODE_SCORE = 100
+
+Int64Array = npt.NDArray[np.int64]
+UInt8Array = npt.NDArray[np.uint8]
+
+
+class QueueingHint(IntEnum):
+    """Whether an event is worth trying the pod again."""
+
+    SKIP = 0
+    QUEUE = 1
+
+
+HintFn = Callable[[Pod, KubeObject | None, KubeObject | None], QueueingHint]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEventWithHint:
+    """A registration; no hint means every such event is worth a try. A hint that raises counts as QUEUE."""
+
+    event: ClusterEvent
+    hint: HintFn | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PreFilterResult:
+    """Names of the nodes worth looking at; None means all."""
+
+    node_names: frozenset[str] | None = None
+
+
+class NominatingMode(IntEnum):
+    NOOP = 0
+    OVERRIDE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class NominatingInfo:
+    """What to do with `status.nominatedNodeName`: leave it, or set it (empty clears)."""
+
+    mode: NominatingMode = NominatingMode.NOOP
+    nominated_node_name: str = ""
+
+
+CLEAR_NOMINATION = NominatingInfo(NominatingMode.OVERRIDE, "")
+
+
+@dataclass(frozen=True, slots=True)
+class RowVerdicts:
+    """Answer of a filter for all rows of the table: `codes[row]` is 0 for success, else 1 + index into `statuses`.
+
+    `codes`: (n_rows,) uint8, in row order of the table, not in node order.
+    """
+
+    codes: UInt8Array
+    statuses: Sequence[Status]
+
+
+class Snapshot(Protocol):
+    """The cluster as of the start of the cycle; readers never change it."""
+
+    @property
+    def table(self) -> NodeTable: ...
+    @property
+    def order(self) -> npt.NDArray[np.int32]:
+        """Rows of `table` in node order, shape (n_nodes,)."""
+        ...
+
+    def list(self) -> Sequence[NodeInfo]: ...
+    def have_pods_with_affinity_list(self) -> Sequence[NodeInfo]: ...
+    def have_pods_with_required_anti_affinity_list(self) -> Sequence[NodeInfo]: ...
+    def get(self, node_name: str) -> NodeInfo | None: ...
+    def is_pvc_used_by_pods(self, key: str) -> bool: ...
+    def num_nodes(self) -> int: ...
+
+
+class Lister(Protocol):
+    """Objects other than nodes and pods, as last seen by the engine."""
+
+    def get(self, kind: str, key: str) -> KubeObject | None:
+        """The object by `namespace/name` (or `name`)."""
+        ...
+
+    def list(self, kind: str) -> Sequence[KubeObject]:
+        """All objects of the kind, in order of arrival."""
+        ...
+
+
+class Handle(Protocol):
+    """What a plugin may use of the scheduler it runs in."""
+
+    @property
+    def snapshot(self) -> Snapshot: ...
+    @property
+    def lister(self) -> Lister: ...
+
+
+PluginFactory = Callable[[Mapping[str, Any] | Any | None, Handle], Any]
+"""(args object of the configuration or None, handle) -> plugin instance; raises ConfigError on bad args."""
+
+
+@runtime_checkable
+class Plugin(Protocol):
+    name: str
+
+
+@runtime_checkable
+class PreEnqueuePlugin(Protocol):
+    name: str
+
+    def pre_enqueue(self, pod: Pod) -> Status: ...
+
+
+@runtime_checkable
+class QueueSortPlugin(Protocol):
+    name: str
+
+    def sort_key(self, pod_info: QueuedPodInfo) -> tuple[int, ...]:
+        """Smaller comes first; ties are broken by arrival."""
+        ...
+
+
+@runtime_checkable
+class EnqueueExtensions(Protocol):
+    name: str
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]: ...
+
+
+@runtime_checkable
+class PreFilterPlugin(Protocol):
+    name: str
+
+    def pre_filter(
+        self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
+    ) -> tuple[PreFilterResult | None, Status]: ...
+
+
+@runtime_checkable
+class PreFilterExtensions(Protocol):
+    """What-if changes of the plugin's state: a pod more or less on a node."""
+
+    name: str
+
+    def add_pod(self, state: CycleState, pod: Pod, pod_to_add: PodInfo, node_info: NodeInfo) -> Status: ...
+    def remove_pod(self, state: CycleState, pod: Pod, pod_to_remove: PodInfo, node_info: NodeInfo) -> Status: ...
+
+
+@runtime_checkable
+class FilterPlugin(Protocol):
+    name: str
+
+    def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status: ...
+
+
+@runtime_checkable
+class TableFilterPlugin(Protocol):
+    name: str
+
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+        """Verdicts for all rows; None when every row passes."""
+        ...
+
+
+@runtime_checkable
+class PostFilterPlugin(Protocol):
+    name: str
+
+    def post_filter(
+        self, state: CycleState, pod: Pod, node_to_status: NodeToStatus
+    ) -> tuple[NominatingInfo | None, Status]: ...
+
+
+@runtime_checkable
+class PreScorePlugin(Protocol):
+    name: str
+
+    def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status: ...
+
+
+@runtime_checkable
+class ScorePlugin(Protocol):
+    name: str
+
+    def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]: ...
+
+
+@runtime_checkable
+class TableScorePlugin(Protocol):
+    name: str
+
+    def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.int32]) -> Int64Array:
+        """Raw scores of the given rows, in their order, shape (len(rows),)."""
+        ...
+
+
+@runtime_checkable
+class ScoreExtensions(Protocol):
+    name: str
+
+    def normalize_scores(self, state: CycleState, pod: Pod, scores: Int64Array) -> Status:
+        """Bring the raw scores (n_feasible,) into 0..100, in place."""
+        ...
+
+
+@runtime_checkable
+class ReservePlugin(Protocol):
+    name: str
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status: ...
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
+
+
+@runtime_checkable
+class PermitPlugin(Protocol):
+    name: str
+
+    def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, int]:
+        """Status and, with Wait, the time-out in microseconds."""
+        ...
+
+
+@dataclass(slots=True)
+class PreBindWork:
+    """What must be written before the pod may be bound, and whether somebody must be awaited.
+
+    The shell carries `writes` out and answers with PreBindVerdict when `awaits` is true.
+    """
+
+    writes: list[KubeObject] = field(default_factory=list)
+    awaits: bool = False
+
+
+@runtime_checkable
+class PreBindPlugin(Protocol):
+    name: str
+
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, PreBindWork | None]: ...
+
+
+@runtime_checkable
+class BindPlugin(Protocol):
+    name: str
+
+    def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Success: the engine asks the shell for this binding. Skip: not my pod."""
+        ...
+
+
+@runtime_checkable
+class PostBindPlugin(Protocol):
+    name: str
+
+    def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None: ...

@@ -1,0 +1,212 @@
+"""What a step asks for, as data, and what it leaves behind for the trace.
+
+The shell carries effects out in one transaction with the trace; nothing here has happened yet when the
+step returns. Positions inside a step are the order of the lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from scheduler_core.api.meta import KubeObject
+from scheduler_core.model.status import Status
+
+
+@dataclass(frozen=True, slots=True)
+class FilterRows:
+    """The main filter phase of one cycle, in walk order.
+
+    `nodes`: (n_evaluated,) int32, indices into the attempt's node order;
+    `codes`: (n_evaluated,) uint8, 0 = passed, else 1 + index into `statuses`.
+    The last row may be the one feasible node more than wanted: it passed but is not among the feasible.
+    """
+
+    nodes: npt.NDArray[np.int32]
+    codes: npt.NDArray[np.uint8]
+    statuses: tuple[Status, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRows:
+    """Scores of the feasible nodes; only where at least two were feasible.
+
+    `plugins`: names with weights in column order; `raw` and `normalized`: (n_plugins, n_feasible) int64,
+    normalized in 0..100; `totals`: (n_feasible,) int64, weighted and with extenders' scores added.
+    """
+
+    plugins: tuple[tuple[str, int], ...]
+    raw: npt.NDArray[np.int64]
+    normalized: npt.NDArray[np.int64]
+    totals: npt.NDArray[np.int64]
+    skipped: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NominatedTry:
+    """What came of trying the nominated node first."""
+
+    node_name: str
+    fits: bool
+    status: Status | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOrder:
+    """The node names in snapshot order; attempts of an unchanged cluster share one."""
+
+    digest: str
+    names: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One scheduling attempt in full. `result`: scheduled, unschedulable, error, skipped or noProfile.
+
+    Durations are nanoseconds of the stopwatch by phase; they never reach a digest.
+    """
+
+    pod_key: str
+    pod_uid: str
+    attempt: int
+    profile: str
+    started_at: int
+    result: str = ""
+    node_name: str = ""
+    message: str = ""
+    node_order: NodeOrder | None = None
+    pre_filter_status: Status | None = None
+    pre_filter_node_names: tuple[str, ...] | None = None
+    skip_filter_plugins: tuple[str, ...] = ()
+    nominated: NominatedTry | None = None
+    num_nodes_to_find: int | None = None
+    start_index: int = 0
+    end_index: int = 0
+    evaluated_nodes: int = 0
+    filter_rows: FilterRows | None = None
+    feasible: npt.NDArray[np.int32] | None = None  # indices into node_order, in the order found
+    score_rows: ScoreRows | None = None
+    tied: npt.NDArray[np.int32] | None = None  # indices into node_order
+    unschedulable_plugins: tuple[str, ...] = ()
+    pending_plugins: tuple[str, ...] = ()
+    post_filter: PostFilterRecord | None = None
+    nominated_node_name: str | None = None  # None: left as it is; "": cleared
+    requeued_to: str = ""  # Active, Backoff or Unschedulable; empty when the pod left the queue
+    durations_ns: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class PostFilterRecord:
+    """What PostFilter said, and the preemption behind it when there was one."""
+
+    code: str
+    plugin: str
+    message: str
+    nominated_node_name: str | None
+    preemption: object | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueMove:
+    """A pod entered a sub-queue (active, backoff, errorBackoff, unschedulable, gated) or left the queue (empty `to`)."""
+
+    pod_key: str
+    pod_uid: str
+    to: str
+    event: str
+    at: int
+    attempts: int
+    backoff_expiration: int | None = None
+    plugins: tuple[str, ...] = ()  # blamed, sorted
+    hint_plugin: str = ""  # the plugin whose hint moved it
+
+
+@dataclass(frozen=True, slots=True)
+class BindingRequest:
+    """Bind the pod to the node, unless it changed meanwhile; answered by a BindingVerdict."""
+
+    pod_uid: str
+    namespace: str
+    name: str
+    node_name: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class PodStatusPatch:
+    """Write the PodScheduled condition and, when not None, the nominated node name."""
+
+    pod_uid: str
+    namespace: str
+    name: str
+    condition_status: str
+    reason: str
+    message: str
+    nominated_node_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionRequest:
+    """Delete a victim of preemption; the last one of a batch goes out when the others are done."""
+
+    pod_uid: str
+    namespace: str
+    name: str
+    preemptor_uid: str
+    node_name: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """An event for users: about `regarding` (a pod), from the scheduler profile `reporter`."""
+
+    type: str
+    reason: str
+    action: str
+    note: str
+    regarding_kind: str
+    regarding_key: str
+    regarding_uid: str
+    reporter: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class CacheMove:
+    """A pod was assumed on a node, confirmed there, forgotten, or waits for Permit: `kind` says which."""
+
+    kind: str  # assumed, confirmed, forgotten, waiting, finished
+    pod_key: str
+    pod_uid: str
+    node_name: str
+    at: int
+
+
+LogEntry = QueueMove | CacheMove
+
+
+@dataclass(slots=True)
+class Effects:
+    """All a step asks for. `moves` keeps queue and cache moves in the order they happened."""
+
+    attempts: list[Attempt] = field(default_factory=list)
+    moves: list[LogEntry] = field(default_factory=list)
+    bindings: list[BindingRequest] = field(default_factory=list)
+    status_patches: list[PodStatusPatch] = field(default_factory=list)
+    evictions: list[EvictionRequest] = field(default_factory=list)
+    writes: list[KubeObject] = field(default_factory=list)
+    events: list[EventRecord] = field(default_factory=list)
+    more: bool = False  # work is due at once: the budget ended the step
+
+    @property
+    def is_empty(self) -> bool:
+        return not (
+            self.attempts or self.moves or self.bindings or self.status_patches or self.evictions or self.writes
+            or self.events
+        )

@@ -1,0 +1,222 @@
+"""Resources added up, pods with what is computed once per pod, queue entries, and why nothing fitted.
+
+Units: `milli_cpu` thousandths of a core; memory, ephemeral storage bytes; scalars whole units.
+Source: kubernetes v1.34.1, pkg/scheduler/framework/types.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from scheduler_core.api import resources
+from scheduler_core.api.meta import ResourceList
+from scheduler_core.api.pod import Pod
+from scheduler_core.model.events import ClusterEvent
+from scheduler_core.model.status import Code, Status
+
+
+@dataclass(slots=True)
+class Resource:
+    """A running total. `scalar` keeps an explicit zero: upstream tells it from an absent entry."""
+
+    milli_cpu: int = 0
+    memory: int = 0
+    ephemeral_storage: int = 0
+    allowed_pod_number: int = 0
+    scalar: dict[str, int] = field(default_factory=dict)
+
+    @staticmethod
+    def of(quantities: ResourceList) -> Resource:
+        """Integer view of a resource list, each value rounded up; names that are no scalar are dropped."""
+        total = Resource()
+        for name, quantity in quantities.items():
+            if name == "cpu":
+                total.milli_cpu += quantity.milli_value()
+            elif name == "memory":
+                total.memory += quantity.value()
+            elif name == "ephemeral-storage":
+                total.ephemeral_storage += quantity.value()
+            elif name == "pods":
+                total.allowed_pod_number += quantity.value()
+            elif resources.is_scalar(name):
+                total.scalar[name] = total.scalar.get(name, 0) + quantity.value()
+        return total
+
+    def add(self, other: Resource) -> None:
+        self.milli_cpu += other.milli_cpu
+        self.memory += other.memory
+        self.ephemeral_storage += other.ephemeral_storage
+        for name, amount in other.scalar.items():
+            self.scalar[name] = self.scalar.get(name, 0) + amount
+
+    def subtract(self, other: Resource) -> None:
+        self.milli_cpu -= other.milli_cpu
+        self.memory -= other.memory
+        self.ephemeral_storage -= other.ephemeral_storage
+        for name, amount in other.scalar.items():
+            self.scalar[name] = self.scalar.get(name, 0) - amount
+
+    def copy(self) -> Resource:
+        return Resource(
+            self.milli_cpu, self.memory, self.ephemeral_storage, self.allowed_pod_number, dict(self.scalar)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PodInfo:
+    """A pod with what its node adds up, computed once; a changed pod gets a new PodInfo."""
+
+    pod: Pod
+    request: Resource  # status and pod-level resources counted; never changed
+    non_zero_milli_cpu: int  # with the defaults for containers that name no value
+    non_zero_memory: int
+    host_ports: tuple[resources.HostPort, ...]
+    claim_keys: tuple[str, ...]  # `namespace/claim` of plain PVC volumes, repeated as often as listed
+    has_affinity: bool  # any podAffinity or podAntiAffinity stanza
+    has_required_anti_affinity: bool
+
+    @staticmethod
+    def of(pod: Pod) -> PodInfo:
+        request, non_zero_milli_cpu, non_zero_memory = resources.node_sums(pod)
+        affinity = pod.spec.affinity
+        anti = affinity.pod_anti_affinity if affinity else None
+        return PodInfo(
+            pod=pod,
+            request=Resource.of(request),
+            non_zero_milli_cpu=non_zero_milli_cpu,
+            non_zero_memory=non_zero_memory,
+            host_ports=resources.host_ports(pod),
+            claim_keys=tuple(
+                f"{pod.namespace}/{volume.persistent_volume_claim.claim_name}"
+                for volume in pod.spec.volumes or ()
+                if volume.persistent_volume_claim is not None
+            ),
+            has_affinity=affinity is not None
+            and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None),
+            has_required_anti_affinity=bool(anti and anti.required_during_scheduling_ignored_during_execution),
+        )
+
+
+@dataclass(slots=True)
+class QueuedPodInfo:
+    """A pod in the scheduling queue with its history. Times are microseconds; `None` means unset.
+
+    Moves between sub-queues leave `timestamp` and `backoff_expiration` alone.
+    """
+
+    pod: Pod
+    timestamp: int
+    attempts: int = 0
+    initial_attempt_timestamp: int | None = None
+    backoff_expiration: int | None = None
+    unschedulable_count: int = 0
+    consecutive_errors_count: int = 0
+    unschedulable_plugins: set[str] = field(default_factory=set)
+    pending_plugins: set[str] = field(default_factory=set)
+    gating_plugin: str = ""
+    gating_plugin_events: tuple[ClusterEvent, ...] = ()
+    # Total order of the heaps: the turn in which the entry was made.
+    sequence: int = 0
+
+    @property
+    def key(self) -> str:
+        return self.pod.key
+
+    @property
+    def uid(self) -> str:
+        return self.pod.uid
+
+    @property
+    def gated(self) -> bool:
+        return self.gating_plugin != ""
+
+    @property
+    def blamed_plugins(self) -> set[str]:
+        return self.unschedulable_plugins | self.pending_plugins
+
+
+class NodeToStatus(Mapping[str, Status]):
+    """Why each node was refused, in the order found; nodes never looked at share `absent`."""
+
+    __slots__ = ("_statuses", "absent")
+
+    def __init__(self, absent: Status | None = None) -> None:
+        self._statuses: dict[str, Status] = {}
+        self.absent = absent or Status(Code.UnschedulableAndUnresolvable)
+
+    def set(self, node_name: str, status: Status) -> None:
+        self._statuses[node_name] = status
+
+    def status_of(self, node_name: str) -> Status:
+        """The explicit status, else the one of nodes never looked at."""
+        return self._statuses.get(node_name, self.absent)
+
+    def __getitem__(self, node_name: str) -> Status:
+        return self._statuses[node_name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._statuses)
+
+    def __len__(self) -> int:
+        return len(self._statuses)
+
+
+@dataclass(slots=True)
+class Diagnosis:
+    """Which plugins refused the pod, and what they said."""
+
+    node_to_status: NodeToStatus = field(default_factory=NodeToStatus)
+    unschedulable_plugins: set[str] = field(default_factory=set)
+    pending_plugins: set[str] = field(default_factory=set)
+    pre_filter_message: str = ""
+    post_filter_message: str = ""
+
+    def blame(self, status: Status) -> None:
+        """Remember the plugin of a rejection; a Pending one counts in both sets, as upstream."""
+        if not status.plugin:
+            return
+        if status.is_rejected:
+            self.unschedulable_plugins.add(status.plugin)
+        if status.code is Code.Pending:
+            self.pending_plugins.add(status.plugin)
+
+
+@dataclass(slots=True)
+class FitError:
+    """No node fits; `message()` is the text users read."""
+
+    num_all_nodes: int
+    diagnosis: Diagnosis
+
+    def message(self) -> str:
+        """`0/N nodes are available: …`: the reasons counted, sorted as strings ("10 x" before "2 x")."""
+        diagnosis = self.diagnosis
+        text = f"0/{self.num_all_nodes} nodes are available:"
+        if diagnosis.pre_filter_message:
+            text += f" {diagnosis.pre_filter_message}."
+        else:
+            histogram = self._histogram()
+            if histogram:
+                text += " " + ", ".join(histogram) + "."
+        if diagnosis.post_filter_message:
+            text += f" {diagnosis.post_filter_message}"
+        return text
+
+    def _histogram(self) -> list[str]:
+        statuses = self.diagnosis.node_to_status
+        counts = count_reasons(status.reasons for status in statuses.values())
+        unseen = self.num_all_nodes - len(statuses)
+        if unseen > 0:
+            for reason in statuses.absent.reasons:
+                counts[reason] = counts.get(reason, 0) + unseen
+        return sorted(f"{count} {reason}" for reason, count in counts.items())
+
+
+def count_reasons(reason_lists: Iterable[Iterable[str]]) -> dict[str, int]:
+    """How often each reason occurs."""
+    counts: dict[str, int] = {}
+    for reasons in reason_lists:
+        for reason in reasons:
+            counts[reason] = counts.get(reason, 0) + 1
+    return counts

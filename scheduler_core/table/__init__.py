@@ -1,0 +1,1 @@
+"""The cluster as columns: what rules over all rows at once read."""
