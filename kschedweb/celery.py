@@ -13,9 +13,9 @@ from celery.signals import setup_logging
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
 
-from django.conf import settings  # noqa: E402
+from django.conf import settings
 
-from kschedweb.environment import broker_url  # noqa: E402
+from kschedweb.environment import broker_url
 
 SCHEDULER_QUEUE = "scheduler"
 BINDING_QUEUE = "binding"

@@ -1,7 +1,7 @@
 """Settings of the tests: databases of the run's own, or those that DATABASE_URL and REDIS_URL name.
 
-The run directory is named here and made by the fixtures which start the servers. PostgreSQL is one for the run, with a
-database for each worker of pytest-xdist; Valkey is one for each worker, since its publish and subscribe know no databases.
+The run directory is named here and made by the fixtures which start the servers. PostgreSQL is one for the run, with
+a database for each worker of pytest-xdist; Valkey is one for each worker: its publish and subscribe know no databases.
 """
 
 import os

@@ -1,0 +1,96 @@
+"""How a child process is described and started, so that it never outlives the process that started it.
+
+Every child leads a session of its own (Ctrl-C in the terminal reaches only the supervisor, which stops its children in
+order) and carries PR_SET_PDEATHSIG: when the parent dies, however it dies, the kernel signals the child. That signal
+follows the *thread* that spawned it: spawn from the main thread only.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One program to start: its words, what its environment has besides ours, and the user it runs as."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    user: tuple[int, int] | None = None  # uid and gid, when another than ours
+    stop_signal: signal.Signals = signal.SIGTERM
+    cwd: Path | None = None
+
+
+class PortTaken(Exception):
+    """Somebody else listens where we should; the text says where and what to do."""
+
+
+def spawn(launch: Launch, output: IO[bytes] | int) -> subprocess.Popen[bytes]:
+    """Start a program with its output going to one file."""
+    if threading.current_thread() is not threading.main_thread():
+        raise RuntimeError("children are started from the main thread: the death signal follows the thread")
+    account: dict[str, Any] = {}
+    if launch.user is not None:
+        account = {"user": launch.user[0], "group": launch.user[1], "extra_groups": []}
+    return subprocess.Popen(
+        launch.argv,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, **launch.environment},
+        cwd=launch.cwd or "/",
+        start_new_session=True,
+        preexec_fn=die_with_parent(launch.stop_signal),
+        **account,
+    )
+
+
+def die_with_parent(death_signal: signal.Signals) -> Callable[[], None]:
+    """What a child runs before its program, so that the kernel signals it when this process ends."""
+    if not sys.platform.startswith("linux"):
+        return lambda: None
+    libc = ctypes.CDLL(None, use_errno=True)
+    parent = os.getpid()
+
+    def ask_kernel() -> None:
+        libc.prctl(PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0)
+        if os.getppid() != parent:  # it died in between, nobody will signal us
+            os._exit(1)
+
+    return ask_kernel
+
+
+def stop(process: subprocess.Popen[bytes], stop_signal: signal.Signals, patience_seconds: float = 10.0) -> None:
+    """End a child and what it started: ask, wait, then kill its whole session."""
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(stop_signal)
+        try:
+            process.wait(patience_seconds)
+        except subprocess.TimeoutExpired:
+            pass
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def wait_until(ready: Callable[[], bool], *, seconds: float, pause_seconds: float = 0.05) -> bool:
+    """Whether something became true in time."""
+    deadline = time.monotonic() + seconds
+    while True:
+        if ready():
+            return True
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(pause_seconds)

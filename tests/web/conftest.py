@@ -1,0 +1,77 @@
+"""What tests of the web half share: Django's database on the run's PostgreSQL, Valkey, and real Celery workers."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import redis
+from django.db import connection
+
+from kschedweb.environment import ROOT
+from kschedweb.ops import processes
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None, postgres_url: str) -> None:
+    """Start PostgreSQL before Django makes its test database."""
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _valkey_runs(valkey_url: str) -> None:
+    """The broker and the channel layer are there for every test of the web half."""
+
+
+@pytest.fixture
+def valkey_client(valkey_url: str) -> Iterator[redis.Redis]:
+    """A client of an empty Valkey."""
+    with redis.Redis.from_url(valkey_url) as client:
+        client.flushall()
+        yield client
+
+
+@pytest.fixture
+def start_worker(
+    valkey_client: redis.Redis, transactional_db: None, tmp_path: Path
+) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Start real workers on the test database: `start_worker("binding")`, stopped after the test.
+
+    The worker's output is in `process.log_path`; poll the database for what it does, never sleep.
+    """
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(kind: str, **environment: str) -> subprocess.Popen[bytes]:
+        own = connection.settings_dict
+        launch = processes.Launch(
+            argv=(sys.executable, "-m", "kschedweb.ops.worker", kind),
+            environment={
+                "DATABASE_URL": f"postgresql:///{own['NAME']}?host={own['HOST']}&user={own['USER']}"
+                f"&password={own['PASSWORD']}&port={own['PORT']}",
+                "KSCHED_DATA_DIR": str(tmp_path / "data"),
+                "DJANGO_SETTINGS_MODULE": "kschedweb.settings",
+                **environment,
+            },
+            cwd=ROOT,
+        )
+        log_path = tmp_path / f"{kind}-{len(started)}.log"
+        with open(log_path, "wb") as log:
+            process = processes.spawn(launch, log)
+        process.log_path = log_path  # type: ignore[attr-defined]
+        started.append(process)
+        return process
+
+    yield start
+    failed = [process for process in started if process.poll() not in (None, 0, -signal.SIGKILL)]
+    for process in reversed(started):
+        processes.stop(process, signal.SIGTERM, patience_seconds=5)
+    for process in failed:
+        sys.stderr.write(process.log_path.read_text(errors="replace"))  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="session")
+def run_dir() -> Path:
+    """The short directory in which this run keeps sockets."""
+    return Path(os.environ["KSCHED_TEST_RUN_DIR"])
