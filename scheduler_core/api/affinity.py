@@ -5,7 +5,7 @@ Shapes only: matching lives in `selectors.py` and in the plugins. Source: core/v
 
 from __future__ import annotations
 
-from scheduler_core.api.meta import LabelSelector, Value
+from scheduler_core.api.meta import Int32, Int64, LabelSelector, Value
 
 
 class NodeSelectorRequirement(Value, frozen=True):
@@ -30,7 +30,7 @@ class NodeSelector(Value, frozen=True):
 
 
 class PreferredSchedulingTerm(Value, frozen=True):
-    weight: int
+    weight: Int32
     preference: NodeSelectorTerm
 
 
@@ -49,7 +49,7 @@ class PodAffinityTerm(Value, frozen=True):
 
 
 class WeightedPodAffinityTerm(Value, frozen=True):
-    weight: int
+    weight: Int32
     pod_affinity_term: PodAffinityTerm
 
 
@@ -82,7 +82,7 @@ class Toleration(Value, frozen=True):
     operator: str = ""
     value: str = ""
     effect: str = ""
-    toleration_seconds: int | None = None
+    toleration_seconds: Int64 | None = None
 
     def tolerates(self, taint: Taint) -> bool:
         """Whether this toleration lets a pod past the taint. Source: api-machinery of Kubernetes 1.34."""
@@ -96,11 +96,11 @@ class Toleration(Value, frozen=True):
 
 
 class TopologySpreadConstraint(Value, frozen=True):
-    max_skew: int
+    max_skew: Int32
     topology_key: str
     when_unsatisfiable: str
     label_selector: LabelSelector | None = None
-    min_domains: int | None = None
+    min_domains: Int32 | None = None
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
     match_label_keys: tuple[str, ...] | None = None

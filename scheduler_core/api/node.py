@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import ClassVar
 
 from scheduler_core.api.affinity import Taint
-from scheduler_core.api.meta import KubeObject, ResourceList, Value
+from scheduler_core.api.meta import Int64, KubeObject, ResourceList, Time, Value
 
 
 class NodeSpec(Value, frozen=True):
@@ -16,7 +15,7 @@ class NodeSpec(Value, frozen=True):
 
 class ContainerImage(Value, frozen=True):
     names: tuple[str, ...] | None = None
-    size_bytes: int = 0
+    size_bytes: Int64 = 0
 
 
 class NodeCondition(Value, frozen=True):
@@ -24,8 +23,8 @@ class NodeCondition(Value, frozen=True):
     status: str = ""
     reason: str = ""
     message: str = ""
-    last_heartbeat_time: datetime | None = None
-    last_transition_time: datetime | None = None
+    last_heartbeat_time: Time | None = None
+    last_transition_time: Time | None = None
 
 
 class NodeStatus(Value, frozen=True):

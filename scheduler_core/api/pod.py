@@ -5,13 +5,12 @@ Source: core/v1 of Kubernetes 1.34. Absent lists and maps are `None`.
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, ClassVar
 
 import msgspec
 
 from scheduler_core.api.affinity import Affinity, Toleration, TopologySpreadConstraint
-from scheduler_core.api.meta import KubeObject, ResourceList, Value
+from scheduler_core.api.meta import Int32, Int64, KubeObject, ResourceList, Time, Value
 
 
 class ResourceRequirements(Value, frozen=True):
@@ -21,8 +20,8 @@ class ResourceRequirements(Value, frozen=True):
 
 
 class ContainerPort(Value, frozen=True):
-    container_port: int = 0
-    host_port: int = 0
+    container_port: Int32 = 0
+    host_port: Int32 = 0
     host_ip: str = msgspec.field(default="", name="hostIP")
     protocol: str = ""
     name: str = ""
@@ -104,13 +103,13 @@ class PodResourceClaim(Value, frozen=True):
 class PodSpec(Value, frozen=True):
     node_name: str = ""
     scheduler_name: str = ""
-    priority: int | None = None
+    priority: Int32 | None = None
     priority_class_name: str = ""
     preemption_policy: str | None = None
     runtime_class_name: str | None = None
     restart_policy: str = ""
     host_network: bool = False
-    termination_grace_period_seconds: int | None = None
+    termination_grace_period_seconds: Int64 | None = None
     node_selector: dict[str, str] | None = None
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] | None = None
@@ -129,9 +128,9 @@ class PodCondition(Value, frozen=True):
     status: str = ""
     reason: str = ""
     message: str = ""
-    last_probe_time: datetime | None = None
-    last_transition_time: datetime | None = None
-    observed_generation: int | None = None
+    last_probe_time: Time | None = None
+    last_transition_time: Time | None = None
+    observed_generation: Int64 | None = None
 
 
 class ContainerStatusResources(Value, frozen=True):
@@ -155,7 +154,7 @@ class PodStatus(Value, frozen=True):
     reason: str = ""
     message: str = ""
     nominated_node_name: str = ""
-    start_time: datetime | None = None
+    start_time: Time | None = None
     conditions: tuple[PodCondition, ...] | None = None
     container_statuses: tuple[ContainerStatus, ...] | None = None
     init_container_statuses: tuple[ContainerStatus, ...] | None = None

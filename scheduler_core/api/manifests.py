@@ -1,0 +1,278 @@
+"""Manifests (dicts with camelCase keys) to typed objects and back.
+
+Reads what the API server reads: `null` counts as absent, an int where text is expected is an error. Every
+problem is a `ManifestError` whose path looks like `spec.containers[0].resources.requests.cpu`. Unknown fields
+are ignored; whoever stores an object keeps the whole manifest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.node import Node
+from scheduler_core.api.pod import Pod
+from scheduler_core.api.policy import LimitRange, PodDisruptionBudget, PriorityClass, RuntimeClass
+from scheduler_core.api.quantity import ZERO, Quantity, parse
+from scheduler_core.api.resource_claims import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from scheduler_core.api.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from scheduler_core.api.workload import (
+    DaemonSet,
+    Deployment,
+    Job,
+    Namespace,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+)
+from scheduler_core.errors import ManifestError
+
+Manifest = dict[str, Any]
+
+KINDS: dict[str, type[KubeObject]] = {
+    cls.kind: cls
+    for cls in (
+        Namespace,
+        Node,
+        Pod,
+        PersistentVolume,
+        PersistentVolumeClaim,
+        StorageClass,
+        CSINode,
+        CSIDriver,
+        CSIStorageCapacity,
+        VolumeAttachment,
+        PodDisruptionBudget,
+        PriorityClass,
+        RuntimeClass,
+        LimitRange,
+        Service,
+        ReplicationController,
+        ReplicaSet,
+        StatefulSet,
+        Deployment,
+        DaemonSet,
+        Job,
+        ResourceClaim,
+        ResourceClaimTemplate,
+        ResourceSlice,
+        DeviceClass,
+    )
+}
+
+# Maps whose `null` values are values, not absent fields: empty text and zero.
+_TEXT_MAPS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector", "parameters"})
+_QUANTITY_MAPS = frozenset(
+    {
+        "requests", "limits", "capacity", "allocatable", "overhead", "podFixed", "allocatedResources",
+        "min", "max", "default", "defaultRequest", "maxLimitRequestRatio",
+    }
+)  # fmt: skip
+
+_WHERE = re.compile(r"(?P<detail>.*?)(?: - at `(?P<key>key` in `)?\$(?P<path>.*)`)?", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(?P<field>[^`]*)`")
+_STEP = re.compile(r"\.(?P<field>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
+
+T = TypeVar("T")
+
+
+def decode(manifest: Mapping[str, Any], *, kind: str | None = None) -> KubeObject:
+    """The typed object of a manifest. `kind` is for items of a typed list, which carry neither kind nor apiVersion."""
+    return convert(manifest, kind_of(manifest, kind=kind))
+
+
+def kind_of(manifest: Mapping[str, Any], *, kind: str | None = None) -> type[KubeObject]:
+    """The class a manifest belongs to; ManifestError when it is none of `KINDS` or of another apiVersion."""
+    if not isinstance(manifest, dict):
+        raise ManifestError("", f"expected an object, got {_kind_of_value(manifest)}")
+    found = manifest.get("kind")
+    if found is None:
+        found = kind
+    if not isinstance(found, str) or not found:
+        raise ManifestError("kind", "is required" if not found else f"expected text, got {_kind_of_value(found)}")
+    if kind is not None and found != kind:
+        raise ManifestError("kind", f"expected {kind}, got {found}")
+    cls = KINDS.get(found)
+    if cls is None:
+        raise ManifestError("kind", f"{found} is not understood; expected one of {', '.join(sorted(KINDS))}")
+    version = manifest.get("apiVersion")
+    if version is None and manifest.get("kind") is None:
+        return cls
+    if version != cls.api_version:
+        got = repr(version) if version is not None else "nothing"
+        raise ManifestError("apiVersion", f"expected {cls.api_version} for kind {found}, got {got}")
+    return cls
+
+
+def convert(value: Any, cls: type[T], *, path: str = "") -> T:
+    """Any part of a manifest as its type; `path` is where the part stands."""
+    try:
+        return msgspec.convert(value, cls, dec_hook=_decode_custom)
+    except msgspec.ValidationError:
+        # Rare enough to pay twice: `null` is accepted wherever a field is, which types cannot say shortly.
+        value = _without_nulls(value)
+    try:
+        return msgspec.convert(value, cls, dec_hook=_decode_custom)
+    except msgspec.ValidationError as error:
+        raise _explain(str(error), value, cls, path) from None
+
+
+def encode(obj: KubeObject) -> Manifest:
+    """The manifest of what is typed: defaults left out, quantities canonical, times in UTC."""
+    built = _plain(msgspec.to_builtins(obj, enc_hook=_encode_custom, builtin_types=(datetime,)))
+    return {"apiVersion": obj.api_version, "kind": obj.kind, **built}
+
+
+def format_time(time: datetime) -> str:
+    """RFC 3339 in UTC, as the API server prints times: `2030-01-01T00:00:00Z`."""
+    text = time.astimezone(UTC).replace(tzinfo=None).isoformat()
+    return text + "Z"
+
+
+def _decode_custom(cls: type, value: Any) -> Any:
+    if cls is Quantity:
+        if value is None:
+            return ZERO
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            return parse(value)
+        if isinstance(value, Quantity):
+            return value
+        raise ValueError(f"expected a quantity, got {_kind_of_value(value)}")
+    raise NotImplementedError(f"no reading of {cls} is known")
+
+
+def _encode_custom(value: Any) -> Any:
+    if isinstance(value, Quantity):
+        return str(value)
+    raise NotImplementedError(f"no writing of {type(value)} is known")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return format_time(value) if isinstance(value, datetime) else value
+
+
+def _without_nulls(value: Any, key: str = "") -> Any:
+    """The value without its `null` fields; inside known maps a `null` is the empty value instead."""
+    if isinstance(value, dict):
+        if key in _TEXT_MAPS:
+            return {name: "" if item is None else item for name, item in value.items()}
+        if key in _QUANTITY_MAPS:
+            return {name: "0" if item is None else item for name, item in value.items()}
+        return {
+            name: _without_nulls(item, name if isinstance(name, str) else "")
+            for name, item in value.items()
+            if item is not None
+        }
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value
+
+
+def _explain(text: str, value: Any, cls: Any, prefix: str) -> ManifestError:
+    """The library's message with a path that names map keys too, and our words for it."""
+    match = _WHERE.fullmatch(text)
+    assert match is not None
+    steps: list[str | int] = []
+    place, detail = value, match["detail"]
+    for step in _STEP.finditer(match["path"] or ""):
+        at: str | int
+        if step["any"] is not None:
+            at = _culprit(value, steps, place, cls, text)
+        else:
+            at = step["field"] if step["field"] is not None else int(step["index"])
+        steps.append(at)
+        place = place[at]
+    missing = _MISSING.fullmatch(detail)
+    if missing is not None:
+        steps.append(missing["field"])
+        detail = "is required"
+    elif match["key"]:
+        detail = f"keys: {_plain_words(detail)}"
+    else:
+        detail = _plain_words(detail)
+        if not isinstance(place, (dict, list)):
+            detail += f" ({place!r})"
+    return ManifestError(_path_text(prefix, steps), detail)
+
+
+def _culprit(value: Any, steps: list[str | int], place: dict[Any, Any], cls: Any, text: str) -> Any:
+    """Which key of the map at `steps` is refused: the one with which alone the message stays the same."""
+    for key, item in place.items():
+        try:
+            msgspec.convert(_replaced(value, steps, {key: item}), cls, dec_hook=_decode_custom)
+        except msgspec.ValidationError as error:
+            if str(error) == text:
+                return key
+    return next(iter(place))
+
+
+def _replaced(value: Any, steps: list[str | int], new: Any) -> Any:
+    if not steps:
+        return new
+    if isinstance(value, dict):
+        return {**value, steps[0]: _replaced(value[steps[0]], steps[1:], new)}
+    index = int(steps[0])
+    return [*value[:index], _replaced(value[index], steps[1:], new), *value[index + 1 :]]
+
+
+def _path_text(prefix: str, steps: list[str | int]) -> str:
+    path = prefix
+    for step in steps:
+        if isinstance(step, int):
+            path += f"[{step}]"
+        elif re.fullmatch(r"[A-Za-z0-9_-]+", step):
+            path += f".{step}" if path else step
+        else:
+            path += f"[{step}]"
+    return path
+
+
+_WORDS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
+    (r"Expected `([^`]*)`, got `([^`]*)`", lambda m: f"expected {_type_words(m[1])}, got {_type_words(m[2])}"),
+    (r"Expected `int` >= (-?\d+)", lambda m: f"must be at least {m[1]}"),
+    (r"Expected `int` <= (-?\d+)", lambda m: f"must be at most {m[1]}"),
+    (r"Expected `datetime` with a timezone component", lambda m: "expected a time with a time zone"),
+    (r"Invalid RFC3339 encoded datetime", lambda m: "expected a time such as 2030-01-01T00:00:00Z"),
+)
+
+
+def _plain_words(detail: str) -> str:
+    for pattern, words in _WORDS:
+        match = re.fullmatch(pattern, detail)
+        if match is not None:
+            return words(match)
+    return detail[:1].lower() + detail[1:]
+
+
+def _type_words(names: str) -> str:
+    words = {
+        "str": "text", "int": "an integer", "float": "a number", "bool": "true or false", "array": "a list",
+        "object": "an object", "null": "null", "datetime": "a time", "dict": "an object", "list": "a list",
+    }  # fmt: skip
+    parts = [name.strip() for name in names.split("|")]
+    # `null` is taken for absent everywhere: no use in naming it as expected.
+    return " or ".join(words.get(name, name) for name in parts if name != "null" or len(parts) == 1)
+
+
+def _kind_of_value(value: Any) -> str:
+    if value is None:
+        return "null"
+    return _type_words(type(value).__name__)
