@@ -1,0 +1,296 @@
+"""One reader per cluster and web process, while anyone watches: both logs become frames, read back after commit.
+
+A hub wakes on `NOTIFY ksched` (payload: the cluster's id; it may be lost, so the hub also looks once a second), reads
+both logs past its cursor, encodes the range once and puts it into the bounded queue of every subscriber. At most ten
+frames a second. A subscriber whose queue is full is cut off and comes back with its cursor. While PostgreSQL is away
+the hub keeps its cursor and tries again, at longer and longer intervals up to five seconds.
+
+Lives below the apps that own the logs: what it reads is given to it as a Source (asgi.py).
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import psycopg
+from django.db import Error as DatabaseError
+from django.db import close_old_connections, connections
+
+from kschedweb.live.events import Cursor, Frame, LiveEvent, encode
+
+CHANNEL = "ksched"
+FRAME_SECONDS = 0.1
+LOOK_SECONDS = 1.0
+BACKOFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
+ENTRIES_PER_FRAME = 2_000  # of each log
+QUEUE_FRAMES = 100  # ten seconds of frames: who is further behind comes back with a cursor
+RESUME_ENTRIES = 5_000  # of both logs; who is further behind fetches the snapshot
+
+log = logging.getLogger(__name__)
+Result = TypeVar("Result")
+
+
+class UnknownCluster(Exception):
+    """There is no such cluster, or no longer."""
+
+
+class TooSlow(Exception):
+    """The subscriber did not take its frames in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogRange:
+    """What both logs hold in (after, to], in an order that a reader may apply."""
+
+    to: Cursor
+    events: Sequence[LiveEvent]
+
+
+class Source(Protocol):
+    """The logs, as the feed needs them: ordinary blocking calls, made in a thread of the feed's own."""
+
+    def head(self, cluster_id: int) -> Cursor | None:
+        """Where both logs end now; None when there is no such cluster."""
+        ...
+
+    def read(self, cluster_id: int, after: Cursor, limit: int) -> LogRange:
+        """The next entries past `after`, at most `limit` of each log."""
+        ...
+
+
+class Subscription:
+    """One watcher's bounded queue of encoded frames."""
+
+    def __init__(self, start: Cursor, backlog: Sequence[bytes] = ()) -> None:
+        self.start = start
+        self._backlog = backlog
+        self._frames: asyncio.Queue[bytes | Exception] = asyncio.Queue(QUEUE_FRAMES)
+
+    def offer(self, frame: bytes) -> bool:
+        """Put a frame in; False when the watcher is too slow, who then learns it."""
+        try:
+            self._frames.put_nowait(frame)
+        except asyncio.QueueFull:
+            self.end(TooSlow())
+            return False
+        return True
+
+    def end(self, reason: Exception) -> None:
+        """Let the watcher end at once, whatever it has not taken yet."""
+        while not self._frames.empty():
+            self._frames.get_nowait()
+        self._frames.put_nowait(reason)
+
+    async def frames(self) -> AsyncIterator[bytes]:
+        """Frames without a gap from `start` on; ends with TooSlow or UnknownCluster."""
+        for frame in self._backlog:
+            yield frame
+        while True:
+            item = await self._frames.get()
+            if isinstance(item, Exception):
+                raise item
+            yield item
+
+
+class Feed:
+    """The hubs of this process, and the one connection that listens for all of them."""
+
+    def __init__(self, source: Source, listen: Callable[[], Mapping[str, Any]]) -> None:
+        self._source = source
+        self._listen = listen
+        self._hubs: dict[int, _Hub] = {}
+        self._listener: asyncio.Task[None] | None = None
+        self._thread: ThreadPoolExecutor | None = None
+
+    @contextlib.asynccontextmanager
+    async def subscribe(self, cluster_id: int, after: Cursor | None) -> AsyncIterator[Subscription]:
+        """Watch a cluster, from `after` on when that is near enough, else from now.
+
+        Raises UnknownCluster.
+        """
+        hub = self._hubs.get(cluster_id)
+        if hub is None:
+            hub = self._hubs[cluster_id] = _Hub(cluster_id, self._source, self._in_thread)
+            if self._listener is None:
+                self._listener = asyncio.create_task(self._listen_forever(), name="live-listener")
+        hub.watchers += 1
+        try:
+            subscription = await hub.subscribe(after)
+            try:
+                yield subscription
+            finally:
+                hub.subscriptions.discard(subscription)
+        finally:
+            hub.watchers -= 1
+            if not hub.watchers:
+                if self._hubs.get(cluster_id) is hub:
+                    del self._hubs[cluster_id]
+                await hub.stop()
+                await self._rest()
+
+    async def _rest(self) -> None:
+        """Nobody watches: keep neither connection nor thread."""
+        if self._hubs:
+            return
+        listener, self._listener = self._listener, None
+        thread, self._thread = self._thread, None
+        if listener is not None:
+            await _cancel(listener)
+        if thread is not None:
+            thread.submit(connections.close_all)
+            thread.shutdown(wait=False)
+
+    async def _in_thread(self, call: Callable[..., Result], *arguments: object) -> Result:
+        """A blocking read, on the one thread (and so the one database connection) of the feed."""
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="live-feed")
+
+        def run() -> Result:
+            close_old_connections()
+            try:
+                return call(*arguments)
+            finally:
+                close_old_connections()
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, run)
+
+    async def _listen_forever(self) -> None:
+        failures = 0
+        while True:
+            try:
+                async with await psycopg.AsyncConnection.connect(**self._listen(), autocommit=True) as connection:
+                    await connection.execute(f"LISTEN {CHANNEL}")
+                    failures = 0
+                    for hub in self._hubs.values():
+                        hub.wake()
+                    async for notice in connection.notifies():
+                        named = self._hubs.get(int(notice.payload)) if notice.payload.isdecimal() else None
+                        if named is not None:
+                            named.wake()
+            except (psycopg.Error, OSError) as error:
+                if not failures:
+                    log.warning("not listening to PostgreSQL, looking once a second instead: %s", error)
+            await asyncio.sleep(_backoff(failures))
+            failures += 1
+
+
+class InThread(Protocol):
+    """Make a blocking call elsewhere and await its result."""
+
+    async def __call__(self, call: Callable[..., Result], *arguments: object) -> Result: ...
+
+
+class _Hub:
+    """The reader of one cluster. Its cursor moves only when a frame has been put into every queue."""
+
+    def __init__(self, cluster_id: int, source: Source, in_thread: InThread) -> None:
+        self.cluster_id = cluster_id
+        self.subscriptions: set[Subscription] = set()
+        self.watchers = 0
+        self._source = source
+        self._in_thread = in_thread
+        self._woken = asyncio.Event()
+        self._starting = asyncio.Lock()
+        self._cursor: Cursor | None = None
+        self._reader: asyncio.Task[None] | None = None
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    async def subscribe(self, after: Cursor | None) -> Subscription:
+        async with self._starting:
+            if self._reader is None or self._cursor is None:
+                self._cursor = await self._in_thread(self._source.head, self.cluster_id)
+                if self._cursor is None:
+                    raise UnknownCluster(self.cluster_id)
+                self._reader = asyncio.create_task(self._read_forever(), name=f"live-hub-{self.cluster_id}")
+        missed = None if after is None else await self._missed(after)
+        # No await from here on: the hub must not move between the last frame read above and the first it offers.
+        subscription = Subscription(self._cursor) if after is None or missed is None else Subscription(after, missed)
+        self.subscriptions.add(subscription)
+        return subscription
+
+    async def stop(self) -> None:
+        if self._reader is not None:
+            await _cancel(self._reader)
+
+    async def _missed(self, after: Cursor) -> list[bytes] | None:
+        """The frames from `after` to where the hub is; None when that is too far, or lies ahead of the logs."""
+        assert self._cursor is not None
+        head = await self._in_thread(self._source.head, self.cluster_id)
+        if head is None:
+            raise UnknownCluster(self.cluster_id)
+        if min(after) < 0 or not _covers(head, after) or sum(head) - sum(after) > RESUME_ENTRIES:
+            return None
+        frames: list[bytes] = []
+        reached = after
+        while not _covers(reached, self._cursor):
+            found = await self._in_thread(self._source.read, self.cluster_id, reached, ENTRIES_PER_FRAME)
+            if found.to == reached:
+                return None  # what lies between has been cleared away
+            frames.append(_frame(reached, found))
+            reached = found.to
+        return frames
+
+    async def _read_forever(self) -> None:
+        failures = 0
+        while True:
+            started = time.monotonic()
+            try:
+                more = await self._read_once()
+                failures = 0
+            except UnknownCluster as gone:
+                for subscription in list(self.subscriptions):
+                    subscription.end(gone)
+                self._reader = None
+                return
+            except (DatabaseError, OSError) as error:
+                if not failures:
+                    log.warning("cluster %s: the logs cannot be read, trying again: %s", self.cluster_id, error)
+                await asyncio.sleep(_backoff(failures))
+                failures += 1
+                continue
+            await asyncio.sleep(max(0.0, FRAME_SECONDS - (time.monotonic() - started)))
+            if not more:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._woken.wait(), LOOK_SECONDS)
+
+    async def _read_once(self) -> bool:
+        """One frame, when there is something new; says whether there was."""
+        assert self._cursor is not None
+        self._woken.clear()
+        cursor = self._cursor
+        found = await self._in_thread(self._source.read, self.cluster_id, cursor, ENTRIES_PER_FRAME)
+        if found.to == cursor:
+            if await self._in_thread(self._source.head, self.cluster_id) is None:
+                raise UnknownCluster(self.cluster_id)
+            return False
+        frame = _frame(cursor, found)
+        self._cursor = found.to
+        for subscription in list(self.subscriptions):
+            if not subscription.offer(frame):
+                self.subscriptions.discard(subscription)
+        return True
+
+
+def _frame(after: Cursor, found: LogRange) -> bytes:
+    return encode(Frame(from_=after, to=found.to, at=time.time_ns() // 1_000_000, events=found.events))
+
+
+def _covers(reached: Cursor, wanted: Cursor) -> bool:
+    return reached.rv >= wanted.rv and reached.seq >= wanted.seq
+
+
+def _backoff(failures: int) -> float:
+    return BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS) - 1)]
+
+
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
