@@ -83,6 +83,7 @@ class QueueView:
     attempts: int
     backoff_until_ms: int | None
     plugins: Sequence[str]
+    node: str = ""  # where it is assumed or waits to be
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
