@@ -1,0 +1,43 @@
+"""Closed sets of words in the trace's tables."""
+
+from django.db import models
+
+
+class StepKind(models.TextChoices):
+    """What a journal entry does: a step, a new engine built from rows, a new configuration."""
+
+    APPLY = "apply"
+    REBUILD = "rebuild"
+    CONFIG = "config"
+
+
+class LogKind(models.TextChoices):
+    """What an entry of the engine log tells."""
+
+    QUEUE = "queue"
+    CACHE = "cache"
+    ATTEMPT = "attempt"
+    EVENT = "event"
+    STEP = "step"
+
+
+class Queue(models.TextChoices):
+    """Where a pod stands: in a sub-queue, waiting in Permit, or assumed on a node and being bound."""
+
+    ACTIVE = "active"
+    BACKOFF = "backoff"
+    ERROR_BACKOFF = "errorBackoff"
+    UNSCHEDULABLE = "unschedulable"
+    GATED = "gated"
+    WAITING = "waiting"
+    ASSUMED = "assumed"
+
+
+class Result(models.TextChoices):
+    """How an attempt ended."""
+
+    SCHEDULED = "scheduled"
+    UNSCHEDULABLE = "unschedulable"
+    ERROR = "error"
+    SKIPPED = "skipped"
+    NO_PROFILE = "noProfile"

@@ -1,0 +1,169 @@
+"""Rows of the engine's log: its journal of steps, what happened in them, and every attempt in full.
+
+All of them are written by one writer, the fenced leader of the cluster, in the transaction of the step, after it has
+moved the cluster's `seq`; so the cluster exists, and its id needs no foreign key (see cluster/models.py).
+Engine time is an integer in microseconds since the Unix epoch; `seq` and `rv` are positions in the two logs.
+"""
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.db.models import F, Q
+
+from kschedweb.cluster.models import Cluster
+from kschedweb.traces.choices import LogKind, Queue, Result, StepKind
+
+
+class EngineStep(models.Model):
+    """One committed step: which changes (from, to] it took, what it logged (from, to], and its chained digest."""
+
+    cluster = models.ForeignKey(Cluster, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    run = models.BigIntegerField()
+    epoch = models.BigIntegerField()
+    step = models.BigIntegerField()
+    kind = models.CharField(max_length=16, choices=StepKind)
+    log_from = models.BigIntegerField()
+    log_to = models.BigIntegerField()
+    seq_from = models.BigIntegerField()
+    seq_to = models.BigIntegerField()
+    now = models.DateTimeField()
+    now_us = models.BigIntegerField()
+    cycles = models.IntegerField(default=0)
+    config_version = models.PositiveIntegerField(default=1)
+    digest = models.BinaryField()
+
+    class Meta:
+        constraints = [
+            # Its index serves replay: the steps of a run in order.
+            models.UniqueConstraint(fields=["cluster", "run", "step"], name="engine_step_unique"),
+            models.CheckConstraint(condition=Q(kind__in=StepKind.values), name="engine_step_kind_known"),
+            models.CheckConstraint(
+                condition=Q(log_to__gte=F("log_from"), seq_to__gte=F("seq_from")), name="engine_step_ranges"
+            ),
+        ]
+        indexes = [
+            # Read by the scrubber and by time travel: the step at a position.
+            models.Index(fields=["cluster", "seq_to"], name="engine_step_by_seq"),
+        ]
+
+    def __str__(self) -> str:
+        return f"step {self.run}.{self.step} ({self.kind})"
+
+
+class EngineLog(models.Model):
+    """One entry of the engine log: a move, an attempt, an event, a step."""
+
+    cluster = models.ForeignKey(Cluster, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    seq = models.BigIntegerField()
+    rv = models.BigIntegerField()
+    step = models.BigIntegerField()
+    kind = models.CharField(max_length=16, choices=LogKind)
+    pod_uid = models.CharField(max_length=128, blank=True, default="")
+    pod_key = models.CharField(max_length=320, blank=True, default="")
+    payload = models.JSONField(default=dict)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            # Its index serves the followers: cluster = ? and seq > ? in order.
+            models.UniqueConstraint(fields=["cluster", "seq"], name="engine_log_position_unique"),
+            models.CheckConstraint(condition=Q(kind__in=LogKind.values), name="engine_log_kind_known"),
+        ]
+        indexes = [
+            # Read by the history of one pod.
+            models.Index(fields=["cluster", "pod_uid", "seq"], name="engine_log_by_pod", condition=~Q(pod_uid="")),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.kind} {self.pod_key}"
+
+
+class Attempt(models.Model):
+    """One attempt to schedule a pod, with its matrix. A repeat of the pod's last one only raises `repeat_count`."""
+
+    cluster = models.ForeignKey(Cluster, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    seq = models.BigIntegerField()
+    step = models.BigIntegerField()
+    place = models.IntegerField()
+    pod_uid = models.CharField(max_length=128)
+    namespace = models.CharField(max_length=63)
+    name = models.CharField(max_length=253)
+    attempt = models.IntegerField()
+    profile = models.CharField(max_length=253)
+    result = models.CharField(max_length=16, choices=Result)
+    node_name = models.CharField(max_length=253, blank=True, default="")
+    nominated_node_name = models.CharField(max_length=253, null=True, blank=True)
+    message = models.TextField(blank=True, default="")
+    started_at = models.DateTimeField()
+    duration_us = models.BigIntegerField(default=0)
+    durations = models.JSONField(default=dict)
+    evaluated = models.IntegerField(default=0)
+    feasible = models.IntegerField(default=0)
+    unschedulable_plugins = ArrayField(models.CharField(max_length=128), default=list)
+    # [{plugin, reason, code, count}], the most frequent first.
+    rejections = models.JSONField(default=list)
+    # [{node, total, scores: {plugin: weighted}}], the best first.
+    best = models.JSONField(default=list)
+    # Digest of the NodeOrder the matrix refers to; empty without a matrix.
+    node_order = models.CharField(max_length=64, blank=True, default="")
+    matrix = models.BinaryField(null=True, blank=True)
+    digest = models.BinaryField()
+    repeat_count = models.IntegerField(default=0)
+    last_seen_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            # Its index serves the newest attempts of a cluster and the page of one attempt.
+            models.UniqueConstraint(fields=["cluster", "seq"], name="attempt_position_unique"),
+            models.CheckConstraint(condition=Q(result__in=Result.values), name="attempt_result_known"),
+            models.CheckConstraint(condition=Q(feasible__gte=0, evaluated__gte=0), name="attempt_counts_positive"),
+        ]
+        indexes = [
+            # Read by the page of a pod, and by the digest over first attempts.
+            models.Index(fields=["cluster", "pod_uid", "-seq"], name="attempt_by_pod"),
+            # Read by the list of attempts a plugin refused.
+            GinIndex(fields=["unschedulable_plugins"], name="attempt_by_plugin"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name} #{self.attempt}: {self.result}"
+
+
+class NodeOrder(models.Model):
+    """The node names attempts of an unchanged cluster share; `names` is zstd of a JSON list."""
+
+    cluster = models.ForeignKey(Cluster, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    digest = models.CharField(max_length=64)
+    names = models.BinaryField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "digest"], name="node_order_unique")]
+
+    def __str__(self) -> str:
+        return self.digest
+
+
+class QueueState(models.Model):
+    """Where a pod stands now, derived from the engine log; the row goes when the pod is bound or gone."""
+
+    cluster = models.ForeignKey(Cluster, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    pod_uid = models.CharField(max_length=128)
+    pod_key = models.CharField(max_length=320)
+    queue = models.CharField(max_length=16, choices=Queue)
+    node_name = models.CharField(max_length=253, blank=True, default="")
+    event = models.CharField(max_length=128, blank=True, default="")
+    since = models.DateTimeField()
+    attempts = models.IntegerField(default=0)
+    backoff_until = models.DateTimeField(null=True, blank=True)
+    plugins = ArrayField(models.CharField(max_length=128), default=list)
+    seq = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            # Its index serves the snapshot.
+            models.UniqueConstraint(fields=["cluster", "pod_uid"], name="queue_state_pod_unique"),
+            models.CheckConstraint(condition=Q(queue__in=Queue.values), name="queue_state_queue_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pod_key}: {self.queue}"
