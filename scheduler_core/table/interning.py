@@ -1,0 +1,55 @@
+"""Small dense numbers for values that repeat: taint sets, label values.
+
+A value keeps its number while somebody holds it; numbers of values nobody holds are given out again, so the
+numbers stay small however long the cluster churns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+V = TypeVar("V", bound=Hashable)
+
+
+class Interner(Generic[V]):
+    """`values[id]` is the value of a number in use, or None; `id_of` the way back."""
+
+    __slots__ = ("_free", "_holders", "id_of", "values")
+
+    def __init__(self) -> None:
+        self.values: list[V | None] = []
+        self.id_of: dict[V, int] = {}
+        self._holders: list[int] = []
+        self._free: list[int] = []
+
+    def __len__(self) -> int:
+        """One more than the largest number ever in use at once."""
+        return len(self.values)
+
+    def acquire(self, value: V) -> int:
+        """The value's number, held once more."""
+        number = self.id_of.get(value)
+        if number is not None:
+            self._holders[number] += 1
+            return number
+        if self._free:
+            number = self._free.pop()
+            self.values[number] = value
+            self._holders[number] = 1
+        else:
+            number = len(self.values)
+            self.values.append(value)
+            self._holders.append(1)
+        self.id_of[value] = number
+        return number
+
+    def release(self, number: int) -> None:
+        """Held once less; the last holder frees the number."""
+        self._holders[number] -= 1
+        if self._holders[number] == 0:
+            value = self.values[number]
+            assert value is not None
+            del self.id_of[value]
+            self.values[number] = None
+            self._free.append(number)

@@ -1,0 +1,138 @@
+"""The cluster as columns: one stable row per node, arrays over all rows.
+
+A node keeps its row until it is removed; the row is then given to the next new node. Arrays end at `n_rows`, the most
+rows ever in use; rows that are not `live` hold zeros, and what a rule says about them means nothing. Rows are in no
+particular order: the snapshot holds the node order. `version` counts the changes; `changed_at[row]` and
+`node_changed_at[row]` say at which of them the row, respectively its node object, changed last, so that results may be
+kept and only changed rows judged anew.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scheduler_core.api.node import Node
+from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.table.growth import BoolArray, Int32Array, Int64Array, grown
+from scheduler_core.table.images import ImageColumn, ImageColumns
+from scheduler_core.table.labels import LabelColumn, LabelColumns
+from scheduler_core.table.ports import PortIndex
+from scheduler_core.table.resources import ResourceColumns
+from scheduler_core.table.taints import TaintSets
+
+_FIRST_CAPACITY = 64
+
+
+class NodeTable:
+    """Columns of what rules read of nodes; `len()` is `n_rows`.
+
+    `live`, `unschedulable`: (n_rows,) bool; `resources`, `taints`, `ports`, `images`, labels: see their classes.
+    `names[row]` and `node_infos[row]` are None where the row is free.
+    """
+
+    live: BoolArray
+    unschedulable: BoolArray
+    changed_at: Int64Array
+    node_changed_at: Int64Array
+
+    def __init__(self) -> None:
+        self.n_rows = 0
+        self.version = 0
+        self.row_of: dict[str, int] = {}
+        self.names: list[str | None] = []
+        self.node_infos: list[NodeInfo | None] = []
+        self._nodes: list[Node | None] = []
+        self._free: list[int] = []
+        self._capacity = _FIRST_CAPACITY
+        self._flags: BoolArray = np.zeros((2, self._capacity), dtype=np.bool_)
+        self._changed: Int64Array = np.zeros((2, self._capacity), dtype=np.int64)
+        self.resources = ResourceColumns(self._capacity)
+        self.taints = TaintSets(self._capacity)
+        self.ports = PortIndex(self._capacity)
+        self.images = ImageColumns(self._capacity)
+        self._labels = LabelColumns(self._capacity, self._nodes)
+        self._show()
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def label(self, key: str) -> LabelColumn:
+        """The column of a label key."""
+        return self._labels.column(key)
+
+    def image(self, name: str) -> ImageColumn | None:
+        """The column of an image by normalised name; None when no node has it."""
+        return self.images.column(name)
+
+    def rows_changed_since(self, version: int) -> Int32Array:
+        """Rows written or freed after this version of the table."""
+        return np.flatnonzero(self.changed_at > version).astype(np.int32)
+
+    def upsert(self, node_info: NodeInfo) -> int:
+        """Take over the node as it is now; its row. Only what changed is written."""
+        node = node_info.node
+        if node is None:
+            raise ValueError("a node without its object has no row")
+        row = self.row_of.get(node.name)
+        if row is None:
+            row = self._take_row(node.name)
+        self.version += 1
+        self._changed[0, row] = self.version
+        self.node_infos[row] = node_info
+        if self._nodes[row] is not node:
+            self._changed[1, row] = self.version
+            self._nodes[row] = node
+            self._flags[1, row] = node.spec.unschedulable
+            self.resources.write_allocatable(row, node_info.allocatable)
+            self.taints.write(row, node.taints)
+            self._labels.write(row, node.labels)
+        self.resources.write_pods(row, node_info)
+        self.ports.write(row, node_info.used_ports)
+        self.images.write(row, node_info.image_states)
+        return row
+
+    def remove(self, name: str) -> int:
+        """Free the node's row; KeyError when it has none."""
+        row = self.row_of.pop(name)
+        self.version += 1
+        self._changed[:, row] = self.version
+        self._flags[:, row] = False
+        self.names[row] = self.node_infos[row] = self._nodes[row] = None
+        self.resources.clear(row)
+        self.taints.write(row, ())
+        self._labels.write(row, {})
+        self.ports.write(row, frozenset())
+        self.images.write(row, {})
+        self._free.append(row)
+        return row
+
+    def _take_row(self, name: str) -> int:
+        if self._free:
+            row = self._free.pop()
+            self.names[row] = name
+        else:
+            row = self.n_rows
+            self.n_rows += 1
+            self.names.append(name)
+            self.node_infos.append(None)
+            self._nodes.append(None)
+            if self.n_rows > self._capacity:
+                self._grow()
+            self._show()
+        self.row_of[name] = row
+        self._flags[0, row] = True
+        return row
+
+    def _grow(self) -> None:
+        self._capacity *= 2
+        self._flags = grown(self._flags, self._capacity)
+        self._changed = grown(self._changed, self._capacity)
+        for part in (self.resources, self.taints, self.ports, self.images, self._labels):
+            part.resize(self._capacity)
+
+    def _show(self) -> None:
+        """Let all public arrays end at n_rows."""
+        self.live, self.unschedulable = self._flags[:, : self.n_rows]
+        self.changed_at, self.node_changed_at = self._changed[:, : self.n_rows]
+        for part in (self.resources, self.taints, self.ports, self.images, self._labels):
+            part.show(self.n_rows)
