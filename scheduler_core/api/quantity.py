@@ -134,7 +134,7 @@ class Quantity:
 
     def _scaled(self, scale: int) -> int:
         """The number in units of 10^scale, as an int64."""
-        unit = 10 ** (scale + 9)
+        unit: int = 10 ** (scale + 9)
         if self._compact:
             sign = -1 if self._nano < 0 else 1
             number = sign * -(-abs(self._nano) // unit)
@@ -247,7 +247,8 @@ def _canonical(nano: int, quantity_format: str) -> str:
 
 def _digits(nano: int, scale: int) -> int:
     """The number a compact value of that scale stores; exact because the scale is fine enough."""
-    return nano // 10 ** (scale + 9)
+    unit: int = 10 ** (scale + 9)
+    return nano // unit
 
 
 def _fits(number: int) -> bool:
