@@ -5,7 +5,8 @@
     ├── AdmissionError           an object the API server would refuse; names the field
     ├── ConfigError              a scheduler configuration that cannot be used; all problems with their paths
     ├── CacheCorruptedError      the cache contradicts the cluster; the worker process must end (exit code 1)
-    └── CheckpointError          a checkpoint of another version or shape
+    ├── CheckpointError          a checkpoint of another version or shape
+    └── TraceError               a stored matrix of another layout, or damaged
 """
 
 from __future__ import annotations
@@ -47,3 +48,7 @@ class CacheCorruptedError(CoreError):
 
 class CheckpointError(CoreError):
     """The checkpoint has another version or shape than this engine reads."""
+
+
+class TraceError(CoreError):
+    """The stored matrix of an attempt has another layout than this version reads, or is damaged."""

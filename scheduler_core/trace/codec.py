@@ -1,0 +1,252 @@
+"""The matrix of an attempt as bytes, layout 1.
+
+A blob is the layout's number (one byte) and a zstd frame of: header length (4 bytes, little-endian), msgpack header,
+then arrays by column. Per evaluated node a byte (two when the statuses ask for it) into the table of
+(plugin, code, reasons); nodes themselves only as start and length of a walk round the node order where it was one.
+Per feasible node and plugin the normalised score in a byte, the raw score where normalising changed it, in as few
+bytes as it needs and split into byte planes, which compress better. Totals are computed where the weighted scores
+give them. Names of nodes are not in the blob: it refers to a NodeOrder. Anything unreadable raises `TraceError`.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import zstandard
+
+from scheduler_core.errors import TraceError
+from scheduler_core.model.effects import Attempt, FilterRows, NominatedTry, ScoreRows
+from scheduler_core.model.status import Code, Status
+from scheduler_core.trace.matrix import AttemptMatrix
+
+LAYOUT: Final = 1
+LEVEL: Final = 2
+MAX_BYTES: Final = 64 << 20  # unpacked; far above 5,000 nodes with every plugin
+
+Indices = npt.NDArray[np.int32]
+Scores = npt.NDArray[np.int64]
+_Fields = tuple[str, int, tuple[str, ...], str | None]  # a status: plugin, code, reasons given, error
+
+_encoder = msgspec.msgpack.Encoder()
+_of_this_thread = threading.local()
+
+
+class _Walk(msgspec.Struct, array_like=True):
+    """Nodes one after another round the order: `start`, `start + 1`, … or, without a start, listed as an array."""
+
+    length: int
+    start: int | None = None
+
+
+class _ScoreHeader(msgspec.Struct, array_like=True):
+    plugins: tuple[tuple[str, int], ...]
+    skipped: tuple[str, ...]
+    raw: tuple[tuple[int, int], ...]  # (column, bytes per value) of columns whose raw score differs
+    totals_stored: bool
+
+
+class _Header(msgspec.Struct, array_like=True):
+    n_nodes: int
+    pre_filter: _Fields | None
+    pre_filter_nodes: tuple[str, ...] | None
+    skip_filter: tuple[str, ...]
+    nominated: tuple[str, bool, _Fields | None, str] | None
+    num_nodes_to_find: int | None
+    start_index: int
+    end_index: int
+    statuses: tuple[_Fields, ...]
+    code_bytes: int
+    filter: _Walk | None
+    feasible: _Walk | None
+    feasible_from_filter: bool  # the first `feasible.length` that passed
+    scores: _ScoreHeader | None
+    tied: int | None  # how many; None when not recorded
+
+
+_decoder = msgspec.msgpack.Decoder(_Header)
+
+
+def encode(attempt: Attempt) -> bytes:
+    """The attempt's matrix, compressed."""
+    arrays: list[bytes] = []
+    n_nodes = len(attempt.node_order.names) if attempt.node_order is not None else 0
+    rows, feasible, scored = attempt.filter_rows, attempt.feasible, attempt.score_rows
+    walk = feasible_walk = score_header = None
+    code_bytes, from_filter = 1, False
+    if rows is not None:
+        walk = _put_walk(rows.nodes, n_nodes, arrays)
+        code_bytes = 1 if len(rows.statuses) < 256 else 2
+        arrays.append(rows.codes.astype(f"<u{code_bytes}", copy=False).tobytes())
+    if feasible is not None:
+        from_filter = rows is not None and np.array_equal(rows.nodes[rows.codes == 0][: len(feasible)], feasible)
+        feasible_walk = _Walk(len(feasible)) if from_filter else _put_walk(feasible, n_nodes, arrays)
+    if scored is not None:
+        score_header = _put_scores(scored, arrays)
+    if attempt.tied is not None:
+        arrays.append(attempt.tied.astype("<i4", copy=False).tobytes())
+    nominated = attempt.nominated
+    header = _Header(
+        n_nodes=n_nodes,
+        pre_filter=_fields(attempt.pre_filter_status),
+        pre_filter_nodes=attempt.pre_filter_node_names,
+        skip_filter=attempt.skip_filter_plugins,
+        nominated=(nominated.node_name, nominated.fits, _fields(nominated.status), nominated.error)
+        if nominated is not None
+        else None,
+        num_nodes_to_find=attempt.num_nodes_to_find,
+        start_index=attempt.start_index,
+        end_index=attempt.end_index,
+        statuses=tuple((s.plugin, int(s.code), s.reasons_given, s.error) for s in rows.statuses) if rows else (),
+        code_bytes=code_bytes,
+        filter=walk,
+        feasible=feasible_walk,
+        feasible_from_filter=from_filter,
+        scores=score_header,
+        tied=len(attempt.tied) if attempt.tied is not None else None,
+    )
+    packed = _encoder.encode(header)
+    payload = b"".join((len(packed).to_bytes(4, "little"), packed, *arrays))
+    return bytes((LAYOUT,)) + _compressor().compress(payload)
+
+
+def decode(blob: bytes, node_names: tuple[str, ...]) -> AttemptMatrix:
+    """The matrix back from its bytes; `node_names` are those of the NodeOrder the attempt refers to."""
+    if not blob or blob[0] != LAYOUT:
+        raise TraceError(f"matrix has layout {blob[0] if blob else None}, this version reads {LAYOUT}")
+    try:
+        payload = zstandard.ZstdDecompressor().decompress(blob[1:], max_output_size=MAX_BYTES)
+        start = 4 + int.from_bytes(payload[:4], "little")
+        header = _decoder.decode(payload[4:start])
+        matrix = _read(header, _Reader(payload, start), node_names)
+    except (zstandard.ZstdError, msgspec.MsgspecError, ValueError, IndexError) as error:
+        raise TraceError(f"matrix cannot be read: {error}") from error
+    return matrix
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    # A compressor keeps its tables between calls and serves one thread at a time.
+    kept: zstandard.ZstdCompressor | None = getattr(_of_this_thread, "compressor", None)
+    if kept is None:
+        kept = _of_this_thread.compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+    return kept
+
+
+def _fields(status: Status | None) -> _Fields | None:
+    return None if status is None else (status.plugin, int(status.code), status.reasons_given, status.error)
+
+
+def _put_walk(nodes: Indices, n_nodes: int, arrays: list[bytes]) -> _Walk:
+    n = len(nodes)
+    if 0 < n <= n_nodes:
+        start = int(nodes[0])
+        before_end = min(n, n_nodes - start)
+        ordered = np.arange(start, start + before_end), np.arange(n - before_end)
+        if np.array_equal(nodes[:before_end], ordered[0]) and np.array_equal(nodes[before_end:], ordered[1]):
+            return _Walk(n, start)
+    arrays.append(np.diff(nodes, prepend=np.int32(0)).astype("<i4").tobytes())
+    return _Walk(n)
+
+
+def _put_scores(rows: ScoreRows, arrays: list[bytes]) -> _ScoreHeader:
+    arrays.append(rows.normalized.astype(np.uint8).tobytes())
+    raw: list[tuple[int, int]] = []
+    for column in range(len(rows.plugins)):
+        if not np.array_equal(rows.raw[column], rows.normalized[column]):
+            raw.append((column, _put_planes(rows.raw[column], arrays)))
+    weighted = _weighted(rows.plugins, rows.normalized)
+    totals_stored = not np.array_equal(weighted, rows.totals)
+    if totals_stored:
+        arrays.append(rows.totals.astype("<i8", copy=False).tobytes())
+    return _ScoreHeader(rows.plugins, rows.skipped, tuple(raw), totals_stored)
+
+
+def _put_planes(values: Scores, arrays: list[bytes]) -> int:
+    """Bytes per value needed; the first bytes of all values, then the second ones, …"""
+    low, high = int(values.min()), int(values.max())
+    width = next(w for w in (1, 2, 4, 8) if -(1 << (8 * w - 1)) <= low and high < 1 << (8 * w - 1))
+    arrays.append(values.astype(f"<i{width}").view(np.uint8).reshape(-1, width).T.tobytes())
+    return width
+
+
+def _weighted(plugins: tuple[tuple[str, int], ...], normalized: Scores) -> Scores:
+    totals = np.zeros(normalized.shape[1], dtype=np.int64)
+    for column, (_, weight) in enumerate(plugins):
+        totals += normalized[column] * weight
+    return totals
+
+
+class _Reader:
+    """Takes arrays off a payload one after another."""
+
+    def __init__(self, payload: bytes, position: int) -> None:
+        self._payload, self._position = payload, position
+
+    def take(self, count: int, dtype: str) -> npt.NDArray[Any]:
+        array = np.frombuffer(self._payload, dtype=dtype, count=count, offset=self._position)
+        self._position += array.nbytes
+        return array
+
+    def walk(self, walk: _Walk, n_nodes: int) -> Indices:
+        if walk.start is None:
+            return np.cumsum(self.take(walk.length, "<i4"), dtype=np.int64).astype(np.int32)
+        return (np.arange(walk.start, walk.start + walk.length) % n_nodes).astype(np.int32)
+
+
+def _read(header: _Header, reader: _Reader, node_names: tuple[str, ...]) -> AttemptMatrix:
+    if header.n_nodes != len(node_names):
+        raise ValueError(f"it is about {header.n_nodes} nodes, not {len(node_names)}")
+    rows = feasible = scored = tied = None
+    if header.filter is not None:
+        nodes = reader.walk(header.filter, header.n_nodes)
+        codes = reader.take(header.filter.length, f"<u{header.code_bytes}")
+        rows = FilterRows(nodes, codes, tuple(_status(fields) for fields in header.statuses))
+    if header.feasible is not None:
+        if header.feasible_from_filter and rows is not None:
+            feasible = rows.nodes[rows.codes == 0][: header.feasible.length]
+        else:
+            feasible = reader.walk(header.feasible, header.n_nodes)
+    if header.scores is not None and feasible is not None:
+        scored = _read_scores(header.scores, len(feasible), reader)
+    if header.tied is not None:
+        tied = reader.take(header.tied, "<i4").astype(np.int32)
+    nominated = None
+    if header.nominated is not None:
+        node_name, fits, fields, error = header.nominated
+        nominated = NominatedTry(node_name, fits, _status(fields) if fields is not None else None, error)
+    return AttemptMatrix(
+        node_names=node_names,
+        pre_filter_status=_status(header.pre_filter) if header.pre_filter is not None else None,
+        pre_filter_node_names=header.pre_filter_nodes,
+        skip_filter_plugins=header.skip_filter,
+        nominated=nominated,
+        num_nodes_to_find=header.num_nodes_to_find,
+        start_index=header.start_index,
+        end_index=header.end_index,
+        filter_rows=rows,
+        feasible=feasible,
+        score_rows=scored,
+        tied=tied,
+    )
+
+
+def _read_scores(header: _ScoreHeader, n_feasible: int, reader: _Reader) -> ScoreRows:
+    n_plugins = len(header.plugins)
+    normalized = reader.take(n_plugins * n_feasible, "u1").reshape(n_plugins, n_feasible).astype(np.int64)
+    raw = normalized.copy()
+    for column, width in header.raw:
+        planes = reader.take(n_feasible * width, "u1").reshape(width, n_feasible)
+        raw[column] = np.ascontiguousarray(planes.T).view(f"<i{width}").reshape(n_feasible)
+    if header.totals_stored:
+        totals = reader.take(n_feasible, "<i8").astype(np.int64)
+    else:
+        totals = _weighted(header.plugins, normalized)
+    return ScoreRows(header.plugins, raw, normalized, totals, header.skipped)
+
+
+def _status(fields: _Fields) -> Status:
+    plugin, code, reasons, error = fields
+    return Status(Code(code), reasons, error, plugin)

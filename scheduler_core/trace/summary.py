@@ -1,0 +1,101 @@
+"""What an attempt's row tells without opening its matrix: rejections counted, best nodes, how many were looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scheduler_core.model.effects import Attempt
+from scheduler_core.model.status import Status
+
+BEST_NODES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """One reason a plugin gave, and how many nodes it kept out; a node refused for two reasons counts for both."""
+
+    plugin: str
+    reason: str
+    code: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class BestNode:
+    """A feasible node; `total` and `scores` (weighted, by plugin) are empty where nothing was scored."""
+
+    node_name: str
+    total: int | None
+    scores: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptSummary:
+    """`evaluated` and `feasible` are numbers of nodes; rejections come most frequent first."""
+
+    evaluated: int
+    feasible: int
+    rejections: tuple[Rejection, ...]
+    best: tuple[BestNode, ...]
+
+
+def summarize(attempt: Attempt) -> AttemptSummary:
+    """The summary of one attempt."""
+    return AttemptSummary(
+        evaluated=attempt.evaluated_nodes,
+        feasible=len(attempt.feasible) if attempt.feasible is not None else 0,
+        rejections=_rejections(attempt),
+        best=_best(attempt),
+    )
+
+
+def _rejections(attempt: Attempt) -> tuple[Rejection, ...]:
+    counted: dict[tuple[str, str, str], int] = {}
+    n_nodes = len(attempt.node_order.names) if attempt.node_order is not None else 0
+    if attempt.pre_filter_status is not None and not attempt.pre_filter_status.is_success:
+        # Refused before any node was looked at: that is every node.
+        _count(counted, attempt.pre_filter_status, n_nodes)
+    if attempt.filter_rows is not None:
+        rows = attempt.filter_rows
+        for code, count in enumerate(np.bincount(rows.codes, minlength=1).tolist()):
+            if code and count:
+                _count(counted, rows.statuses[code - 1], count)
+    elif attempt.nominated is not None and attempt.nominated.status is not None and not attempt.nominated.fits:
+        _count(counted, attempt.nominated.status, 1)
+    rejections = [Rejection(*what, count) for what, count in counted.items()]
+    return tuple(sorted(rejections, key=lambda r: (-r.count, r.plugin, r.reason)))
+
+
+def _count(counted: dict[tuple[str, str, str], int], status: Status, nodes: int) -> None:
+    if status.is_success or status.is_skip:
+        return
+    for reason in status.reasons or ("",):
+        what = (status.plugin, reason, status.code.name)
+        counted[what] = counted.get(what, 0) + nodes
+
+
+def _best(attempt: Attempt) -> tuple[BestNode, ...]:
+    """At most five, best first; equals in the order found, with the chosen node in front of them."""
+    if attempt.node_order is None or attempt.feasible is None or not len(attempt.feasible):
+        return ()
+    names, feasible, scored = attempt.node_order.names, attempt.feasible, attempt.score_rows
+    if scored is None:
+        return tuple(BestNode(names[node], None, {}) for node in feasible[:BEST_NODES].tolist())
+    places = np.argsort(-scored.totals, kind="stable").tolist()
+    # The draw may have picked an equal that stands far behind the first five.
+    equals = np.flatnonzero(scored.totals == scored.totals.max()).tolist()
+    chosen = next((place for place in equals if names[int(feasible[place])] == attempt.node_name), places[0])
+    places = [chosen, *(place for place in places[: BEST_NODES + 1] if place != chosen)]
+    return tuple(
+        BestNode(
+            names[int(feasible[place])],
+            int(scored.totals[place]),
+            {
+                plugin: int(scored.normalized[column, place]) * weight
+                for column, (plugin, weight) in enumerate(scored.plugins)
+            },
+        )
+        for place in places[:BEST_NODES]
+    )

@@ -1,0 +1,116 @@
+"""Round trip of the matrix, its size, and what happens to a damaged one."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from scheduler_core.errors import TraceError
+from scheduler_core.model.effects import Attempt, FilterRows
+from scheduler_core.model.status import SUCCESS, Status
+from scheduler_core.trace.codec import LAYOUT, decode, encode
+from scheduler_core.trace.matrix import AttemptMatrix
+from tests.core.trace.attempts import BOTH, CPU, attempts, indices, large_attempt, make_attempt
+
+
+def names_of(attempt: Attempt) -> tuple[str, ...]:
+    return attempt.node_order.names if attempt.node_order is not None else ()
+
+
+def assert_same(left: Any, right: Any) -> None:
+    """Equality that looks into arrays."""
+    if dataclasses.is_dataclass(left):
+        assert type(left) is type(right)
+        for field in dataclasses.fields(left):
+            assert_same(getattr(left, field.name), getattr(right, field.name))
+    elif isinstance(left, np.ndarray):
+        assert left.dtype == right.dtype
+        assert left.shape == right.shape
+        assert left.tolist() == right.tolist()
+    else:
+        assert left == right
+
+
+@settings(max_examples=300, deadline=None)
+@given(attempts())
+def test_decode_gives_back_what_was_encoded(attempt: Attempt) -> None:
+    assert_same(decode(encode(attempt), names_of(attempt)), AttemptMatrix.of(attempt))
+
+
+def test_large_matrix_survives_the_round_trip() -> None:
+    attempt = large_attempt(5000, 500)
+    assert_same(decode(encode(attempt), names_of(attempt)), AttemptMatrix.of(attempt))
+
+
+def test_more_statuses_than_a_byte_holds_survive_the_round_trip() -> None:
+    statuses = tuple(Status.unresolvable(f"taint {n}", plugin="TaintToleration") for n in range(400))
+    rows = FilterRows(np.arange(400, dtype=np.int32), np.arange(1, 401, dtype=np.uint16), statuses)
+    attempt = make_attempt(400, filter_rows=rows)
+    read = decode(encode(attempt), names_of(attempt))
+    assert [verdict.status for verdict in read.rows()] == list(statuses)
+
+
+@pytest.mark.parametrize(
+    ("n_nodes", "n_feasible", "budget"),
+    [
+        pytest.param(5000, 500, 4096, id="4 KB at 5000 nodes"),
+        pytest.param(1000, 420, 1024 * 2, id="2 KB at 1000 nodes"),
+    ],
+)
+def test_matrix_keeps_to_its_budget(n_nodes: int, n_feasible: int, budget: int) -> None:
+    assert len(encode(large_attempt(n_nodes, n_feasible))) <= budget
+
+
+def test_rows_tell_each_node_its_status_and_scores() -> None:
+    attempt = large_attempt(30, 4, start=28)
+    read = {row.node_name: row for row in decode(encode(attempt), names_of(attempt)).rows()}
+    assert attempt.score_rows is not None
+    assert attempt.feasible is not None
+    first = read[names_of(attempt)[int(attempt.feasible[0])]]
+    assert first.status is SUCCESS
+    assert first.total == sum(score.weighted for score in first.scores)
+    assert [score.plugin for score in first.scores] == [name for name, _ in attempt.score_rows.plugins]
+    assert [score.raw for score in first.scores] == attempt.score_rows.raw[:, 0].tolist()
+    assert {row.status for row in read.values()} <= {SUCCESS, CPU, *attempt.filter_rows.statuses}  # type: ignore[union-attr]
+
+
+def test_rows_show_a_nominated_node_that_no_walk_met() -> None:
+    attempt = make_attempt(3, feasible=indices(2))
+    (row,) = AttemptMatrix.of(attempt).rows()
+    assert (row.node_name, row.feasible, row.total) == ("node-00002", True, None)
+
+
+def test_rows_mark_the_extra_node_as_passed_but_not_feasible() -> None:
+    rows = FilterRows(indices(0, 1, 2), np.array([0, 1, 0], dtype=np.uint8), (BOTH,))
+    attempt = make_attempt(3, filter_rows=rows, feasible=indices(0))
+    assert [(row.status, row.feasible) for row in AttemptMatrix.of(attempt).rows()] == [
+        (SUCCESS, True),
+        (BOTH, False),
+        (SUCCESS, False),
+    ]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda blob: b"", id="empty"),
+        pytest.param(lambda blob: bytes((LAYOUT + 1,)) + blob[1:], id="another layout"),
+        pytest.param(lambda blob: blob[: len(blob) // 2], id="cut"),
+        pytest.param(lambda blob: blob[:-6] + bytes((blob[-6] ^ 1,)) + blob[-5:], id="a flipped bit"),
+        pytest.param(lambda blob: blob[:1] + b"no frame", id="not compressed"),
+    ],
+)
+def test_damaged_matrix_is_refused(damage: Any) -> None:
+    attempt = large_attempt(50, 20)
+    with pytest.raises(TraceError):
+        decode(damage(encode(attempt)), names_of(attempt))
+
+
+def test_matrix_of_another_node_order_is_refused() -> None:
+    attempt = large_attempt(50, 20)
+    with pytest.raises(TraceError, match="50 nodes, not 49"):
+        decode(encode(attempt), names_of(attempt)[:-1])

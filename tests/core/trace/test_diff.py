@@ -1,0 +1,65 @@
+"""The first difference is named, and named at the earliest phase."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import pytest
+
+from scheduler_core.model.effects import Attempt
+from scheduler_core.trace.diff import first_divergence
+from tests.core.trace.attempts import large_attempt
+
+
+def other_score(attempt: Attempt) -> None:
+    assert attempt.score_rows is not None
+    attempt.score_rows.raw[2, 4] += 1
+    attempt.message = "also different, but later"
+
+
+def other_code(attempt: Attempt) -> None:
+    assert attempt.filter_rows is not None
+    attempt.filter_rows.codes[0] = 2 if attempt.filter_rows.codes[0] != 2 else 1
+    other_score(attempt)
+
+
+def shorter(attempt: Attempt) -> None:
+    assert attempt.tied is not None
+    attempt.tied = attempt.tied[:0]
+
+
+def other_total(attempt: Attempt) -> None:
+    assert attempt.score_rows is not None
+    attempt.score_rows.totals[7] += 1
+
+
+def other_node(attempt: Attempt) -> None:
+    attempt.node_name = "elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        pytest.param(other_code, "filter of node-00010", id="filter before score"),
+        pytest.param(other_score, "score of NodeResourcesFit for ", id="raw score before message"),
+        pytest.param(other_total, "total of ", id="total"),
+        pytest.param(shorter, "tied: length", id="ties"),
+        pytest.param(other_node, "node", id="node"),
+    ],
+)
+def test_first_divergence_names_where_attempts_part(change: Callable[[Attempt], None], where: str) -> None:
+    left = large_attempt(40, 20, start=10)
+    right = copy.deepcopy(left)
+    change(right)
+    found = first_divergence(left, right)
+    assert found is not None
+    assert found.where.startswith(where)
+    assert found.left != found.right
+
+
+def test_first_divergence_finds_none_when_only_circumstances_differ() -> None:
+    left = large_attempt(40, 20)
+    right = copy.deepcopy(left)
+    right.attempt, right.started_at, right.pod_uid = 9, 9, "other"
+    assert first_divergence(left, right) is None

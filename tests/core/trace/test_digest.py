@@ -1,0 +1,168 @@
+"""What moves an attempt's digest, what does not, and the chain of steps."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from scheduler_core.model.effects import Attempt, FilterRows, NodeOrder, NominatedTry, PostFilterRecord
+from scheduler_core.trace.digest import START_OF_CHAIN, attempt_digest, step_digest
+from tests.core.trace.attempts import BOTH, CPU, TAINT, attempts, indices, large_attempt, make_attempt
+
+
+class Preempted:
+    def __init__(self, *victims: str) -> None:
+        self.victims = victims
+
+
+def changed(**fields: object) -> Callable[[Attempt], None]:
+    def change(attempt: Attempt) -> None:
+        for name, value in fields.items():
+            setattr(attempt, name, value)
+
+    return change
+
+
+def flip_code(attempt: Attempt) -> None:
+    assert attempt.filter_rows is not None
+    attempt.filter_rows.codes[3] ^= 1
+
+
+def flip_score(attempt: Attempt) -> None:
+    assert attempt.score_rows is not None
+    attempt.score_rows.normalized[2, 5] ^= 1
+
+
+def flip_total(attempt: Attempt) -> None:
+    assert attempt.score_rows is not None
+    attempt.score_rows.totals[5] += 1
+
+
+def other_reason(attempt: Attempt) -> None:
+    assert attempt.filter_rows is not None
+    attempt.filter_rows = replace(attempt.filter_rows, statuses=(BOTH, TAINT))
+
+
+def other_nodes(attempt: Attempt) -> None:
+    attempt.node_order = NodeOrder("other", attempt.node_order.names if attempt.node_order else ())
+
+
+PREEMPTED = PostFilterRecord("Success", "DefaultPreemption", "", "n1", Preempted("shop/a", "shop/b"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(flip_code, id="filter code"),
+        pytest.param(flip_score, id="normalised score"),
+        pytest.param(flip_total, id="total"),
+        pytest.param(other_reason, id="reason"),
+        pytest.param(other_nodes, id="node order"),
+        pytest.param(changed(pod_key="shop/cart-1"), id="pod"),
+        pytest.param(changed(profile="other"), id="profile"),
+        pytest.param(changed(result="error"), id="result"),
+        pytest.param(changed(node_name="node-00000"), id="node"),
+        pytest.param(changed(nominated_node_name=""), id="cleared nomination"),
+        pytest.param(changed(message="no"), id="message"),
+        pytest.param(changed(requeued_to="Backoff"), id="requeue target"),
+        pytest.param(changed(feasible=None, score_rows=None), id="nothing feasible"),
+        pytest.param(changed(filter_rows=None), id="no filter phase"),
+        pytest.param(changed(nominated=NominatedTry("n", True, None)), id="nominated node tried"),
+        pytest.param(changed(pre_filter_status=CPU), id="PreFilter status"),
+        pytest.param(changed(pre_filter_node_names=("a",)), id="PreFilter nodes"),
+        pytest.param(changed(post_filter=PREEMPTED), id="PostFilter"),
+    ],
+)
+def test_attempt_digest_moves_with_the_decision(change: Callable[[Attempt], None]) -> None:
+    attempt = large_attempt(100, 40)
+    before = attempt_digest(attempt)
+    change(attempt)
+    assert attempt_digest(attempt) != before
+    assert len(before) == 16
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(changed(attempt=7), id="attempt number"),
+        pytest.param(changed(started_at=9), id="time"),
+        pytest.param(changed(pod_uid="other"), id="uid"),
+        pytest.param(changed(durations_ns={"filter": 5}), id="durations"),
+    ],
+)
+def test_attempt_digest_stays_when_only_circumstances_differ(change: Callable[[Attempt], None]) -> None:
+    attempt = large_attempt(100, 40)
+    before = attempt_digest(attempt)
+    change(attempt)
+    assert attempt_digest(attempt) == before
+
+
+def test_attempt_digest_is_the_same_wherever_the_walk_began() -> None:
+    left, right = large_attempt(60, 60, start=0), large_attempt(60, 60, start=41)
+    assert left.filter_rows is not None
+    assert right.filter_rows is not None
+    assert left.filter_rows.nodes.tolist() != right.filter_rows.nodes.tolist()
+    left.score_rows = right.score_rows = None
+    left.node_name = right.node_name = ""
+    assert attempt_digest(left) == attempt_digest(right)
+
+
+def test_attempt_digest_is_the_same_however_statuses_are_numbered() -> None:
+    one = FilterRows(indices(0, 1, 2), np.array([1, 2, 0], dtype=np.uint8), (CPU, TAINT))
+    other = FilterRows(indices(0, 1, 2), np.array([3, 1, 0], dtype=np.uint8), (TAINT, BOTH, CPU))
+    assert attempt_digest(make_attempt(3, filter_rows=one)) == attempt_digest(make_attempt(3, filter_rows=other))
+
+
+def test_attempt_digest_is_the_same_whatever_the_order_of_scored_nodes() -> None:
+    attempt = large_attempt(80, 30)
+    shuffled = copy.deepcopy(attempt)
+    order = np.random.default_rng(3).permutation(30)
+    assert shuffled.score_rows is not None
+    assert shuffled.feasible is not None
+    shuffled.feasible = shuffled.feasible[order]
+    rows = shuffled.score_rows
+    shuffled.score_rows = replace(
+        rows, raw=rows.raw[:, order], normalized=rows.normalized[:, order], totals=rows.totals[order]
+    )
+    assert attempt_digest(attempt) == attempt_digest(shuffled)
+
+
+def test_attempt_digest_tells_victims_apart() -> None:
+    one, other = make_attempt(1, post_filter=PREEMPTED), make_attempt(1)
+    other.post_filter = replace_victims("shop/b", "shop/a")
+    assert attempt_digest(one) != attempt_digest(other)
+
+
+def replace_victims(*victims: str) -> PostFilterRecord:
+    return PostFilterRecord("Success", "DefaultPreemption", "", "n1", Preempted(*victims))
+
+
+@settings(max_examples=100, deadline=None)
+@given(attempts())
+def test_attempt_digest_repeats_itself(attempt: Attempt) -> None:
+    assert attempt_digest(attempt) == attempt_digest(copy.deepcopy(attempt))
+
+
+def test_step_digest_chains_so_that_any_change_shows_at_the_end() -> None:
+    digests = [bytes([n]) * 16 for n in range(6)]
+
+    def chain(attempts_of_steps: list[list[tuple[int, bytes]]]) -> bytes:
+        end = START_OF_CHAIN
+        for attempts_of_step in attempts_of_steps:
+            end = step_digest(end, attempts_of_step)
+        return end
+
+    steps = [[(1, digests[0]), (1, digests[1])], [], [(2, digests[2])]]
+    ends = {
+        chain(steps),
+        chain([[(1, digests[1]), (1, digests[0])], [], [(2, digests[2])]]),
+        chain([[(1, digests[0]), (2, digests[1])], [], [(2, digests[2])]]),
+        chain([steps[0], [(2, digests[2])]]),
+        chain([steps[0], steps[2], []]),
+    }
+    assert len(ends) == 5
