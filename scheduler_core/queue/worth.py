@@ -1,0 +1,123 @@
+"""Is the pod worth another try now that this happened? Asks the hints of the plugins blamed for it.
+
+Queue from a plugin the pod is pending on means at once; from any other, after its backoff. A pod nobody is blamed for
+and a wildcard event always mean after backoff. A hint that raises counts as Queue.
+Source: kubernetes v1.34.1, pkg/scheduler/backend/queue/scheduling_queue.go (isPodWorthRequeuing).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.pod import Pod
+from scheduler_core.framework.hints import HintMaps, Registration
+from scheduler_core.framework.interface import QueueingHint
+from scheduler_core.model.events import ClusterEvent
+from scheduler_core.model.types import QueuedPodInfo
+from scheduler_core.queue.active_queue import InFlight
+from scheduler_core.queue.options import LogSink
+
+NOT_IN_FLIGHT = (
+    "in flight Pod isn't found in the scheduling queue. If you see this error log, it's likely a bug in the scheduler"
+)
+
+
+class Strategy(IntEnum):
+    """Where a pod goes; the order is that of eagerness."""
+
+    SKIP = 0
+    AFTER_BACKOFF = 1
+    IMMEDIATELY = 2
+
+
+class Verdict(NamedTuple):
+    """`plugin`: whose hint decided, empty when none was asked."""
+
+    strategy: Strategy
+    plugin: str = ""
+
+
+SKIP = Verdict(Strategy.SKIP)
+AFTER_BACKOFF = Verdict(Strategy.AFTER_BACKOFF)
+
+
+class Requeuing:
+    """The question, for all profiles."""
+
+    def __init__(self, hint_maps: HintMaps, log: LogSink) -> None:
+        self.hint_maps = hint_maps
+        self._log = log
+
+    def worth(
+        self, info: QueuedPodInfo, event: ClusterEvent, old: KubeObject | None, new: KubeObject | None
+    ) -> Verdict:
+        pending = info.pending_plugins
+        if not info.unschedulable_plugins and not pending:
+            return AFTER_BACKOFF
+        if event.is_wildcard:
+            # One that carries a pod is meant for that pod only.
+            meant = new is None or (isinstance(new, Pod) and new.uid == info.pod.uid)
+            return AFTER_BACKOFF if meant else SKIP
+        hint_map = self.hint_maps.get(info.pod.spec.scheduler_name)
+        if hint_map is None:
+            profile = info.pod.spec.scheduler_name
+            message = "No QueueingHintMap is registered for this profile"
+            self._log(message, {"profile": profile, "pod": info.key, "err": None})
+            return AFTER_BACKOFF
+        verdict = SKIP
+        for registration in hint_map.matching(event):
+            plugin = registration.plugin
+            if plugin not in info.unschedulable_plugins and plugin not in pending:
+                continue
+            if not self._says_queue(registration, info, event, old, new):
+                continue
+            if plugin in pending:
+                return Verdict(Strategy.IMMEDIATELY, plugin)
+            if not pending:
+                return Verdict(Strategy.AFTER_BACKOFF, plugin)
+            if verdict is SKIP:
+                verdict = Verdict(Strategy.AFTER_BACKOFF, plugin)
+        return verdict
+
+    def worth_after_flight(self, info: QueuedPodInfo, in_flight: InFlight) -> Verdict:
+        """The same question over all events that arrived while the pod was tried."""
+        if not info.unschedulable_plugins and not info.pending_plugins:
+            return AFTER_BACKOFF
+        events = in_flight.events_since(info.uid)
+        if events is None:
+            self._log("Error getting cluster events for pod", {"pod": info.key, "err": NOT_IN_FLIGHT})
+            return AFTER_BACKOFF
+        best = SKIP
+        for each in events:
+            verdict = self.worth(info, each.event, each.old, each.new)
+            if verdict.strategy is Strategy.IMMEDIATELY:
+                return verdict
+            if verdict.strategy is Strategy.AFTER_BACKOFF:
+                if not info.pending_plugins:
+                    return verdict
+                best = best if best.strategy is Strategy.AFTER_BACKOFF else verdict
+        return best
+
+    def _says_queue(
+        self,
+        registration: Registration,
+        info: QueuedPodInfo,
+        event: ClusterEvent,
+        old: KubeObject | None,
+        new: KubeObject | None,
+    ) -> bool:
+        if registration.hint is None:
+            return True
+        try:
+            return registration.hint(info.pod, old, new) is QueueingHint.QUEUE
+        except Exception as error:  # a plugin's fault must not leave the pod stuck
+            fields: dict[str, object] = {
+                "event": event.label,
+                "plugin": registration.plugin,
+                "pod": info.key,
+                "err": str(error),
+            }
+            self._log("QueueingHintFn returns error", fields)
+            return True
