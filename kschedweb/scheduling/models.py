@@ -1,0 +1,129 @@
+"""Who leads a cluster, how far its engine has come, and the work a decision left behind.
+
+Lock order everywhere: fence, claimed rows (by id), objects (by id), the cluster's counter last.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from kschedweb.cluster.models import Cluster
+from kschedweb.scheduling.choices import WorkStatus
+
+
+class Lease(models.Model):
+    """The lock record of a cluster's scheduler; every candidate reads it, the holder renews it."""
+
+    cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, primary_key=True)
+    holder = models.CharField(max_length=120, blank=True, default="", help_text="worker id; empty when free")
+    duration_seconds = models.FloatField(default=15.0)
+    acquired_at = models.DateTimeField(null=True)
+    renewed_at = models.DateTimeField(null=True)
+    transitions = models.PositiveIntegerField(default=0)
+    version = models.BigIntegerField(default=0, help_text="raised by every write: candidates compare it")
+
+    class Meta:
+        db_table = "leases"
+
+    def __str__(self) -> str:
+        return f"lease of cluster {self.cluster_id}: {self.holder or 'free'}"
+
+
+class LeaseFence(models.Model):
+    """The epoch in force. Every transaction written for a scheduler holds this row FOR SHARE.
+
+    Apart from the lease, so that renewals do not wait for writers.
+    """
+
+    cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, primary_key=True)
+    epoch = models.BigIntegerField(default=0)
+    holder = models.CharField(max_length=120, blank=True, default="")
+
+    class Meta:
+        db_table = "lease_fences"
+
+    def __str__(self) -> str:
+        return f"fence of cluster {self.cluster_id}: epoch {self.epoch}"
+
+
+class EngineState(models.Model):
+    """How far the engine of a cluster has come; written in each step's transaction."""
+
+    cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, primary_key=True)
+    epoch = models.BigIntegerField(default=0)
+    run = models.BigIntegerField(default=0, help_text="raised by every rebuild")
+    step = models.BigIntegerField(default=0)
+    rv_seen = models.BigIntegerField(default=0)
+    digest = models.BinaryField(default=b"")
+    next_due_at = models.DateTimeField(null=True, help_text="when the engine wants a step without any change")
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        db_table = "engine_states"
+
+    def __str__(self) -> str:
+        return f"engine of cluster {self.cluster_id}: run {self.run}, step {self.step}"
+
+
+class WorkRow(models.Model):
+    """What bindings and evictions share: decided under an epoch, claimed by id, marked when carried out."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
+    epoch = models.BigIntegerField()
+    pod_uid = models.CharField(max_length=128)
+    namespace = models.CharField(max_length=253)
+    name = models.CharField(max_length=253)
+    node_name = models.CharField(max_length=253)
+    status = models.CharField(max_length=12, choices=WorkStatus.choices, default=WorkStatus.PENDING)
+    message = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name} on {self.node_name}: {self.status}"
+
+
+class Binding(WorkRow):
+    """Bind this pod to that node."""
+
+    attempt = models.PositiveIntegerField(default=1)
+
+    class Meta:
+        db_table = "bindings"
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(status__in=WorkStatus.values), name="binding_status_known"),
+            models.UniqueConstraint(
+                fields=["cluster", "pod_uid"],
+                condition=Q(status=WorkStatus.PENDING),
+                name="binding_one_pending_per_pod",
+            ),
+            models.UniqueConstraint(
+                fields=["cluster", "pod_uid"], condition=Q(status=WorkStatus.DONE), name="binding_one_done_per_pod"
+            ),
+        ]
+        indexes: ClassVar = [
+            # Read by the binding worker's claim and the sweep.
+            models.Index(fields=["cluster", "id"], condition=Q(status=WorkStatus.PENDING), name="binding_pending"),
+        ]
+
+
+class Eviction(WorkRow):
+    """Delete this victim of a preemption; `pod_uid` is the victim."""
+
+    preemptor_uid = models.CharField(max_length=128)
+
+    class Meta:
+        db_table = "evictions"
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(status__in=WorkStatus.values), name="eviction_status_known"),
+        ]
+        indexes: ClassVar = [
+            # Read by the binding worker's claim and the sweep.
+            models.Index(fields=["cluster", "id"], condition=Q(status=WorkStatus.PENDING), name="eviction_pending"),
+        ]
