@@ -16,6 +16,9 @@ Wrong values fail at start with one line for each variable that is wrong. Lists 
 | KSCHED_PORT            | 8480                      | and its port
 | KSCHED_DATABASE_POOL   | 0                         | size of the connection pool; 0: one kept for each thread
 | KSCHED_WORKER_ID       | host name, 8 hex digits   | names one incarnation of a scheduler worker
+| KSCHED_LEASE_DURATION_SECONDS | 15 | a leader unheard of for so long may be replaced
+| KSCHED_RENEW_DEADLINE_SECONDS | 10 | a leader that cannot renew for so long stops leading
+| KSCHED_RETRY_PERIOD_SECONDS | 2 | pause between two tries to renew or to take a lease
 | KSCHED_LOG_LEVEL       | INFO                      | DEBUG, INFO, WARNING or ERROR
 | KSCHED_LOG_FORMAT      | console                   | console or json
 
@@ -63,6 +66,9 @@ class Environment(BaseSettings):
     port: int = Field(default=8480, ge=1, le=65535)
     database_pool: int = Field(default=0, ge=0, le=200)
     worker_id: str = Field(default="", pattern=r"^[A-Za-z0-9._-]{0,100}$")
+    lease_duration_seconds: float = Field(default=15.0, gt=0)
+    renew_deadline_seconds: float = Field(default=10.0, gt=0)
+    retry_period_seconds: float = Field(default=2.0, gt=0)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["console", "json"] = "console"
 

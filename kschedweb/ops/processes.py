@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -32,10 +33,6 @@ class Launch:
     cwd: Path | None = None
 
 
-class PortTaken(Exception):
-    """Somebody else listens where we should; the text says where and what to do."""
-
-
 def spawn(launch: Launch, output: IO[bytes] | int) -> subprocess.Popen[bytes]:
     """Start a program with its output going to one file."""
     if threading.current_thread() is not threading.main_thread():
@@ -56,17 +53,17 @@ def spawn(launch: Launch, output: IO[bytes] | int) -> subprocess.Popen[bytes]:
     )
 
 
-def die_with_parent(death_signal: signal.Signals) -> Callable[[], None]:
-    """What a child runs before its program, so that the kernel signals it when this process ends."""
-    if not sys.platform.startswith("linux"):
-        return lambda: None
-    libc = ctypes.CDLL(None, use_errno=True)
-    parent = os.getpid()
+def die_with_parent(death_signal: signal.Signals, *, parent: int | None = None) -> Callable[[], None]:
+    """What a child runs first, so that the kernel signals it when its parent (this process, unless named) ends."""
+    libc = ctypes.CDLL(None, use_errno=True) if sys.platform.startswith("linux") else None
+    expected = os.getpid() if parent is None else parent
 
     def ask_kernel() -> None:
-        libc.prctl(PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0)
-        if os.getppid() != parent:  # it died in between, nobody will signal us
-            os._exit(1)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the supervisor blocks what it waits for
+        if libc is not None:
+            libc.prctl(PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0)
+            if os.getppid() != expected:  # it died in between, nobody will signal us
+                os._exit(1)
 
     return ask_kernel
 
@@ -76,13 +73,21 @@ def stop(process: subprocess.Popen[bytes], stop_signal: signal.Signals, patience
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(stop_signal)
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(patience_seconds)
-        except subprocess.TimeoutExpired:
-            pass
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def private_directory(path: Path, mode: int = 0o700) -> Path:
+    """A directory of ours and nobody else's, made when absent; PermissionError when somebody else made it."""
+    path.mkdir(parents=True, exist_ok=True, mode=mode)
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise PermissionError(f"{path} belongs to somebody else: remove it, or set another TMPDIR")
+    path.chmod(mode)
+    return path
 
 
 def wait_until(ready: Callable[[], bool], *, seconds: float, pause_seconds: float = 0.05) -> bool:

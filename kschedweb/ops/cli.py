@@ -1,0 +1,102 @@
+"""The commands of ./ksched, once its environment is there. Each command's own module does the work."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from kschedweb import environment
+from kschedweb.ops import postgres, supervisor, up, valkey
+
+DEFAULT_PORT = 8480
+
+
+def main(words: list[str]) -> int:
+    if words[:1] == ["conformance"]:
+        from scheduler_core import conformance
+
+        return conformance.main(words[1:])
+    options = parser().parse_args(words)
+    try:
+        return dispatch(options)
+    except supervisor.DataDirectoryInUse as problem:
+        print(f"ksched: {problem}; stop it with `./ksched down`, or choose another --data-dir", file=sys.stderr)
+    except (up.UpProblem, postgres.PostgresProblem, valkey.ValkeyProblem, PermissionError) as problem:
+        print(f"ksched: {problem}", file=sys.stderr)
+    except KeyboardInterrupt:
+        return 130
+    return 1
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands with their options."""
+    top = argparse.ArgumentParser(prog="ksched", description="A kube-scheduler that keeps every decision.")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, text: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=text, description=text)
+
+    def data_dir(target: argparse.ArgumentParser) -> None:
+        default = os.environ.get("KSCHED_DATA_DIR") or environment.ROOT / ".ksched"
+        target.add_argument("--data-dir", type=Path, default=Path(default), help="where the service keeps everything")
+
+    start = command("up", "Start the service and keep it running until Ctrl-C.")
+    data_dir(start)
+    start.add_argument("--host", default=os.environ.get("KSCHED_HOST") or "127.0.0.1")
+    start.add_argument("--port", type=_port, default=os.environ.get("KSCHED_PORT") or str(DEFAULT_PORT))
+    start.add_argument("--no-sample", action="store_true", help="do not load the sample cluster on the first start")
+
+    data_dir(command("down", "Stop the service."))
+    data_dir(command("status", "Show what runs."))
+
+    load = command("import", "Load cluster state from files into the running service.")
+    data_dir(load)
+    load.add_argument("files", nargs="+", type=Path, metavar="FILE", help="kubectl output (JSON, YAML, .gz) or CSV")
+    load.add_argument("--cluster", help="name of the cluster, made when absent (default: from the first file's name)")
+    load.add_argument("--replace", action="store_true", help="make the cluster equal to the files")
+    load.add_argument("--partial", action="store_true", help="take what can be taken, report each refused object")
+    load.add_argument("--admission", choices=["auto", "always", "never"], default="auto")
+    load.add_argument("--lifecycle", choices=["frozen", "simulate"], help="whether controllers act in the cluster")
+    load.add_argument("--seed", type=int, help="seed of a new cluster's draws")
+    load.add_argument("--wait", action="store_true", help="until every pod has been tried")
+    load.add_argument("--digest", action="store_true", help="with --wait: a digest of each pod's first attempt")
+
+    test = command("test", "Run the checks and all tests.")
+    test.add_argument("groups", nargs="*", choices=["core", "web", "front", "browser", []], metavar="GROUP")
+    test.add_argument("--without", action="append", default=[], choices=["core", "web", "front", "browser"])
+    test.add_argument("--long", action="store_true", help="also the tests marked slow")
+
+    command("check", "Format, lint, types, contracts, generated files.")
+    commands.add_parser("conformance", help="Compare our decisions with recorded ones.", add_help=False)
+    return top
+
+
+def dispatch(options: argparse.Namespace) -> int:
+    if options.command == "test":
+        from kschedweb.ops import testing
+
+        return testing.run(groups=options.groups, without=options.without, long=options.long)
+    if options.command == "check":
+        from kschedweb.ops import testing
+
+        return testing.check()
+    data = options.data_dir.resolve()
+    if options.command == "up":
+        return up.up(data_dir=data, host=options.host, port=options.port, sample=not options.no_sample)
+    if options.command == "down":
+        return up.down(data_dir=data)
+    if options.command == "status":
+        return up.status(data_dir=data)
+    from kschedweb.ops import client
+
+    return client.import_files(data_dir=data, options=options)
+
+
+def _port(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: a number from 1 to 65535")
+    return int(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

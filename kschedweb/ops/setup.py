@@ -1,0 +1,104 @@
+"""`python -m kschedweb.ops.setup`: everything `./ksched up` does to the database before the service starts.
+
+Migrations, the first administrator, the credential of the command line, a login link, the sample cluster. Each step
+may be interrupted and is done again the next time; a marker in the data directory says that the first start is over.
+Facts for the terminal go to stdout, one JSON object a line. The password is printed there once and kept only hashed.
+"""
+
+import argparse
+import json
+import secrets
+import sys
+from pathlib import Path
+from typing import Any
+
+import django
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+CREDENTIAL_FILE = "credential.json"
+MARKER_FILE = "first-start-done"
+ADMIN = "admin"
+
+
+def main(words: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="kschedweb.ops.setup")
+    parser.add_argument("--no-sample", action="store_true")
+    options = parser.parse_args(words)
+    django.setup()
+    marker = Path(settings.DATA_DIR) / MARKER_FILE
+    first = not marker.exists()
+
+    tell(migrations=migrate())
+    user, password = administrator(reset=first)
+    if password:
+        tell(user=user.get_username(), password=password)
+    write_credential(user)
+    tell(login=login_link(user))
+    if first and not options.no_sample:
+        from kschedweb.ops import sample
+
+        sample.load()
+        tell(sample=True)
+    marker.touch()
+
+
+def tell(**facts: Any) -> None:
+    print(json.dumps(facts), flush=True)
+
+
+def migrate() -> int:
+    """Bring the schema up to date; the number of migrations that this took."""
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if plan:
+        call_command("migrate", interactive=False, verbosity=0)
+    return len(plan)
+
+
+def administrator(*, reset: bool) -> tuple[Any, str]:
+    """A superuser, and the password when it was made (or made anew, after a first start that was interrupted)."""
+    from django.contrib.auth import get_user_model
+
+    model = get_user_model()
+    user = model.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
+    if user is not None and not (reset and user.get_username() == ADMIN and user.last_login is None):
+        return user, ""
+    password = "-".join(secrets.token_hex(2) for _ in range(4))
+    if user is None:
+        user = model.objects.create_superuser(ADMIN, password=password)
+    else:
+        user.set_password(password)
+        user.save(update_fields=["password"])
+    return user, password
+
+
+def write_credential(user: Any) -> None:
+    """A session of that user for `./ksched import` and the like, in a file of the owner's; the last one ends."""
+    from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+    from django.contrib.sessions.backends.db import SessionStore
+
+    from kschedweb.ops.supervisor import write_private
+
+    path = Path(settings.DATA_DIR) / CREDENTIAL_FILE
+    if path.exists():
+        SessionStore(json.loads(path.read_text())["session"]).delete()
+    session = SessionStore()
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    session.create()
+    write_private(path, json.dumps({"session": session.session_key, "csrf": secrets.token_hex(16)}))
+
+
+def login_link(user: Any) -> str:
+    """A path that logs its first visitor in."""
+    from kschedweb.accounts import services
+
+    return services.login_link_create(username=user.get_username())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

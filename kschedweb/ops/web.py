@@ -1,0 +1,57 @@
+"""`python -m kschedweb.ops.web`: the ASGI server with its options; host and port come from the environment.
+
+One granian worker: a second process would have a second reader of every cluster's logs; more of them are more machines.
+"""
+
+import os
+import signal
+import sys
+from typing import Any
+
+from kschedweb import environment
+from kschedweb.ops.processes import die_with_parent
+
+POOL_SIZE = 8
+STOP_SECONDS = 5
+PARENT_VARIABLE = "KSCHED_WEB_PARENT"  # from the server to its worker process, nobody sets it
+
+
+def application() -> Any:
+    """The ASGI application, made in the worker process, which from then on dies with the server."""
+    die_with_parent(signal.SIGKILL, parent=int(os.environ[PARENT_VARIABLE]))()
+
+    from kschedweb.asgi import application as asgi_application
+
+    return asgi_application
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
+    # Threads of the web process come and go, so they share a pool of connections.
+    os.environ.setdefault("KSCHED_DATABASE_POOL", str(POOL_SIZE))
+    os.environ[PARENT_VARIABLE] = str(os.getpid())
+    try:
+        settings = environment.load()
+    except environment.EnvironmentProblem as problem:
+        sys.exit(f"kschedweb cannot start, the environment is not usable:\n{problem}")
+
+    from granian import Granian
+    from granian.constants import Interfaces
+
+    Granian(
+        "kschedweb.ops.web:application",
+        factory=True,
+        address=settings.host,
+        port=settings.port,
+        interface=Interfaces.ASGI,
+        workers=1,
+        websockets=True,
+        log_access=False,
+        # A worker that ends unasked ends the server: whoever supervises it starts it again.
+        respawn_failed_workers=False,
+        workers_kill_timeout=STOP_SECONDS,
+    ).serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""`python -m kschedweb.ops.worker KIND`: the one place that knows with which options each Celery process runs.
+
+| kind      | queues                          | why so                                                              |
+|-----------|---------------------------------|---------------------------------------------------------------------|
+| scheduler | scheduler, scheduler.<worker id> | one engine process, leader of any number of clusters                |
+| binding   | binding                         | short batches and the sweep; never waits                            |
+| lifecycle | lifecycle                       | kubelets, imports: work that may take a while                       |
+| beat      |                                 | wakes the sweep; its schedule is kept in the data directory         |
+
+All are prefork with one child and take one message at a time. The child dies with its parent, whatever ends that.
+"""
+
+import argparse
+import os
+import secrets
+import signal
+import socket
+import sys
+from typing import Any
+
+from kschedweb import environment
+
+KINDS = ("scheduler", "binding", "lifecycle", "beat")
+
+
+def new_worker_id() -> str:
+    """A name for one incarnation of a scheduler worker."""
+    return f"{socket.gethostname()[:60]}-{secrets.token_hex(4)}"
+
+
+def arguments(kind: str, settings: environment.Environment) -> list[str]:
+    """Celery's words for a kind."""
+    log_level = f"--loglevel={settings.log_level}"
+    if kind == "beat":
+        return ["beat", f"--schedule={settings.data_dir / 'beat' / 'schedule'}", "--pidfile=", log_level]
+    queues = f"scheduler,scheduler.{settings.worker_id}" if kind == "scheduler" else kind
+    return [
+        "worker",
+        f"--hostname={kind}@{settings.worker_id}",
+        f"--queues={queues}",
+        "--pool=prefork",
+        "--concurrency=1",
+        "--prefetch-multiplier=1",
+        # Workers never speak with each other: rows and leases do that.
+        "--without-gossip",
+        "--without-mingle",
+        "--without-heartbeat",
+        log_level,
+    ]
+
+
+def main(words: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="kschedweb.ops.worker", description="Run one Celery process of the service.")
+    parser.add_argument("kind", choices=KINDS)
+    kind = parser.parse_args(words).kind
+    # Settings are read in the pool's child too: the id has to be in the environment before either reads it.
+    os.environ["KSCHED_WORKER_ID"] = os.environ.get("KSCHED_WORKER_ID") or new_worker_id()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
+    try:
+        settings = environment.load()
+    except environment.EnvironmentProblem as problem:
+        sys.exit(f"kschedweb cannot start, the environment is not usable:\n{problem}")
+    if kind == "beat":
+        (settings.data_dir / "beat").mkdir(parents=True, exist_ok=True)
+
+    from celery.signals import worker_process_init
+
+    from kschedweb.celery import app
+    from kschedweb.ops.processes import die_with_parent
+
+    parent = os.getpid()
+
+    def end_with_worker(**_: Any) -> None:
+        # Killed, not asked: whatever it was doing is a transaction that the database undoes.
+        die_with_parent(signal.SIGKILL, parent=parent)()
+
+    worker_process_init.connect(end_with_worker, weak=False)
+    if kind == "scheduler":
+        worker_process_init.connect(_watch_leases, weak=False)
+    app.start(argv=arguments(kind, settings))
+
+
+def _watch_leases(**_: Any) -> None:
+    """A scheduler worker is a standby from its start, not from its first message."""
+    # Only the pool's child, where Django is set up, may import the app.
+    from kschedweb.scheduling.runner import slices
+
+    slices.worker()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
