@@ -52,8 +52,6 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry]) -> int:
         if row is None:
             raise NotFoundError("the cluster does not exist", cluster=cluster_id)
         last: int = row[0]
-        if not entries:
-            return last
         first = last - len(entries) + 1
         bulk.copy_rows(
             "cluster_change",

@@ -56,9 +56,6 @@ class Cluster(models.Model):
             models.CheckConstraint(
                 condition=Q(pace_rate__isnull=True) | Q(pace_rate__gt=0), name="cluster_pace_rate_positive"
             ),
-            models.CheckConstraint(
-                condition=Q(pace_steps_done__lte=models.F("pace_steps_requested")), name="cluster_steps_done_asked_for"
-            ),
         ]
 
     def __str__(self) -> str:

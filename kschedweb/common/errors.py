@@ -16,7 +16,7 @@ class ApplicationError(Exception):
     """A failure the caller can act upon; subclasses fix the code and the HTTP status."""
 
     code = "application_error"
-    status_code = status.HTTP_400_BAD_REQUEST
+    status_code: int = status.HTTP_400_BAD_REQUEST
 
     def __init__(self, message: str, **extra: Any) -> None:
         super().__init__(message)
@@ -69,8 +69,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
         return None
     set_rollback()
     headers = {}
-    if getattr(error, "auth_header", None):
-        headers["WWW-Authenticate"] = error.auth_header
+    if challenge := getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = challenge
     if isinstance(error, exceptions.ValidationError):
         body = {"code": "invalid", "message": _first_message(error.detail), "extra": {"fields": error.detail}}
     else:

@@ -1,5 +1,40 @@
-"""Writes of the cluster app, one module for each noun; every one of them is a transaction ended by the change log."""
+"""Writes of the cluster app, one module for each noun. A transaction's last statement is `changes_commit`."""
 
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
+from kschedweb.cluster.services.clusters import (
+    cluster_create,
+    cluster_delete,
+    cluster_rename,
+    lifecycle_mode_set,
+    pace_set,
+)
+from kschedweb.cluster.services.nodes import node_cordon
+from kschedweb.cluster.services.pods import (
+    BindOutcomes,
+    StatusUpdate,
+    pod_delete,
+    pod_evict,
+    pods_bind,
+    pods_remove,
+    pods_status_patch,
+    pods_status_update,
+)
 
-__all__ = ["ChangeEntry", "changes_commit"]
+__all__ = [
+    "BindOutcomes",
+    "ChangeEntry",
+    "StatusUpdate",
+    "changes_commit",
+    "cluster_create",
+    "cluster_delete",
+    "cluster_rename",
+    "lifecycle_mode_set",
+    "node_cordon",
+    "pace_set",
+    "pod_delete",
+    "pod_evict",
+    "pods_bind",
+    "pods_remove",
+    "pods_status_patch",
+    "pods_status_update",
+]

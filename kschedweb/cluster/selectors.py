@@ -1,0 +1,305 @@
+"""Reads of the cluster app: views for the browser, the change log as live events, and checks over the state."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from django.db import connection
+from django.db.models import Count, Q, QuerySet
+
+from kschedweb.cluster import adapters
+from kschedweb.cluster.changes import unpack
+from kschedweb.cluster.choices import TERMINAL_PHASES, Operation
+from kschedweb.cluster.models import ApiObject, Change, Cluster, Event, Import, Node, Pod
+from kschedweb.common.errors import NotFoundError
+from kschedweb.live import events
+
+# Ended pods older than this are left out of a snapshot: a cluster that runs for days has very many.
+ENDED_PODS_KEPT = timedelta(minutes=10)
+NATIVE_RESOURCES = ("cpu", "memory", "pods", "ephemeral-storage")
+
+_NODE_FIELDS = ("name", "zone", "unschedulable", "ready", "allocatable", "manifest__spec__taints")
+_POD_FIELDS = (
+    "uid",
+    "namespace",
+    "name",
+    "node_name",
+    "phase",
+    "priority",
+    "requests",
+    "deletion_timestamp",
+    "gated",
+    "nominated_node_name",
+    "condition_reason",
+    "created_at",
+    "scheduler_name",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Overcommit:
+    """A node whose pods ask for more of a resource than it has."""
+
+    node: str
+    resource: str
+    used: int
+    allocatable: int
+
+
+def cluster_get(cluster_id: int) -> Cluster:
+    """The cluster; NotFoundError when there is none."""
+    cluster = Cluster.objects.filter(pk=cluster_id).first()
+    if cluster is None:
+        raise NotFoundError("the cluster does not exist", cluster=cluster_id)
+    return cluster
+
+
+def cluster_list() -> QuerySet[Cluster]:
+    return Cluster.objects.order_by("name")
+
+
+def import_get(*, cluster_id: int, import_id: Any) -> Import:
+    """An import without its payload; NotFoundError when there is none."""
+    found = Import.objects.defer("payload").filter(cluster_id=cluster_id, pk=import_id).first()
+    if found is None:
+        raise NotFoundError("the import does not exist", id=str(import_id))
+    return found
+
+
+def pod_get(*, cluster_id: int, namespace: str, name: str) -> Pod:
+    pod = Pod.objects.filter(cluster_id=cluster_id, namespace=namespace, name=name).first()
+    if pod is None:
+        raise NotFoundError(f'pods "{name}" not found', namespace=namespace, name=name)
+    return pod
+
+
+def node_get(*, cluster_id: int, name: str) -> Node:
+    node = Node.objects.filter(cluster_id=cluster_id, name=name).first()
+    if node is None:
+        raise NotFoundError(f'nodes "{name}" not found', name=name)
+    return node
+
+
+def node_pods(*, cluster_id: int, node_name: str) -> list[events.PodView]:
+    """The pods that count on a node, by name."""
+    rows = (
+        Pod.objects.filter(cluster_id=cluster_id, node_name=node_name)
+        .exclude(phase__in=TERMINAL_PHASES)
+        .order_by("namespace", "name")
+    )
+    return [pod_view(*row) for row in rows.values_list(*_POD_FIELDS)]
+
+
+def node_views(cluster_id: int) -> list[events.NodeView]:
+    rows = Node.objects.filter(cluster_id=cluster_id).order_by("name").values_list(*_NODE_FIELDS)
+    return [node_view(*row) for row in rows]
+
+
+def pod_views(cluster_id: int, now: datetime) -> tuple[list[events.PodView], int]:
+    """The pods worth showing, by namespace and name, and how many ended ones are left out."""
+    ended = Q(phase__in=TERMINAL_PHASES, created_at__lt=now - ENDED_PODS_KEPT)
+    pods = Pod.objects.filter(cluster_id=cluster_id)
+    shown = pods.exclude(ended).order_by("namespace", "name")
+    return [pod_view(*row) for row in shown.values_list(*_POD_FIELDS)], pods.filter(ended).count()
+
+
+def event_views(cluster_id: int, limit: int) -> list[events.EventView]:
+    """The newest events, oldest first."""
+    rows = list(Event.objects.filter(cluster_id=cluster_id).order_by("-id")[:limit])
+    return [
+        events.EventView(
+            seq=row.seq,
+            type=row.type,
+            reason=row.reason,
+            note=row.note,
+            key=f"{row.regarding_namespace}/{row.regarding_name}" if row.regarding_namespace else row.regarding_name,
+            at_ms=milliseconds(row.last_at),
+        )
+        for row in reversed(rows)
+    ]
+
+
+def cluster_view(cluster: Cluster) -> events.ClusterView:
+    return events.ClusterView(
+        id=cluster.pk,
+        name=cluster.name,
+        lifecycle_mode=cast(events.LifecycleMode, str(cluster.lifecycle_mode)),
+        pace=cast(events.Pace, str(cluster.pace)),
+        pace_rate=cluster.pace_rate,
+        seed=cluster.seed,
+        is_sample=cluster.is_sample,
+    )
+
+
+def node_view(
+    name: str,
+    zone: str,
+    unschedulable: bool,
+    ready: bool,
+    allocatable: dict[str, int],
+    taints: Iterable[dict[str, str]] | None,
+) -> events.NodeView:
+    return events.NodeView(
+        name=name,
+        zone=zone,
+        cpu_milli=allocatable.get("cpu", 0),
+        memory_bytes=allocatable.get("memory", 0),
+        pods=allocatable.get("pods", 0),
+        extended={key: amount for key, amount in allocatable.items() if key not in NATIVE_RESOURCES},
+        unschedulable=unschedulable,
+        ready=ready,
+        taints=[adapters.taint_text(taint) for taint in taints or ()],
+    )
+
+
+def pod_view(
+    uid: str,
+    namespace: str,
+    name: str,
+    node_name: str,
+    phase: str,
+    priority: int,
+    requests: dict[str, int],
+    deletion_timestamp: datetime | None,
+    gated: bool,
+    nominated_node_name: str,
+    reason: str,
+    created_at: datetime,
+    scheduler_name: str,
+) -> events.PodView:
+    return events.PodView(
+        uid=uid,
+        key=f"{namespace}/{name}",
+        namespace=namespace,
+        name=name,
+        node=node_name,
+        phase=phase,
+        priority=priority,
+        requests=requests,
+        deleting=deletion_timestamp is not None,
+        gated=gated,
+        nominated=nominated_node_name,
+        reason=reason,
+        created_ms=milliseconds(created_at),
+        scheduler=scheduler_name,
+    )
+
+
+def change_rows(cluster_id: int, after: int, up_to: int) -> list[Change]:
+    """The entries of the change log in (after, up_to], in order."""
+    return list(Change.objects.filter(cluster_id=cluster_id, rv__gt=after, rv__lte=up_to).order_by("rv"))
+
+
+def change_event(change: Change) -> events.ChangeLogEvent | None:
+    """What browsers are told of an entry; None for verdicts, whose outcome is an entry of its own."""
+    if change.operation == Operation.VERDICT:
+        return None
+    if change.operation == Operation.DELETED:
+        return _deleted(change)
+    payload = unpack(change.object)
+    if change.operation == Operation.SETTING:
+        return events.ClusterSetting(rv=change.rv, cluster=events.ClusterView(**payload))
+    if change.kind == "Node":
+        node = adapters.node_of(payload)
+        columns = adapters.node_columns(node)
+        view = node_view(
+            change.name,
+            columns.zone,
+            columns.unschedulable,
+            columns.ready,
+            columns.allocatable,
+            (payload.get("spec") or {}).get("taints"),
+        )
+        return events.NodePut(rv=change.rv, node=view)
+    if change.kind == "Pod":
+        return events.PodPut(rv=change.rv, pod=_pod_view_of(change, payload))
+    return events.ObjectPut(rv=change.rv, kind=change.kind, key=_key(change))
+
+
+def node_overcommit(cluster_id: int) -> list[Overcommit]:
+    """Every node and resource of which its pods ask for more than is allocatable; empty is as it should be.
+
+    A pod counts from its assignment until it has ended; each counts once against `pods`.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            WITH used AS (
+                SELECT node_name, key, sum(value::numeric) AS amount
+                FROM cluster_pod, jsonb_each_text(requests || '{"pods": 1}'::jsonb)
+                WHERE cluster_id = %(cluster)s AND node_name <> '' AND NOT phase = ANY (%(ended)s)
+                GROUP BY node_name, key
+            )
+            SELECT node.name, used.key, used.amount, coalesce((node.allocatable ->> used.key)::numeric, 0)
+            FROM used JOIN cluster_node AS node ON node.cluster_id = %(cluster)s AND node.name = used.node_name
+            WHERE used.amount > coalesce((node.allocatable ->> used.key)::numeric, 0)
+            ORDER BY node.name, used.key
+            """,
+            {"cluster": cluster_id, "ended": [str(phase) for phase in TERMINAL_PHASES]},
+        )
+        return [Overcommit(name, key, int(used), int(has)) for name, key, used, has in cursor.fetchall()]
+
+
+def capacity(cluster_id: int) -> tuple[dict[str, int], dict[str, int]]:
+    """(allocatable of all nodes, demand of all pods that have not ended), by resource."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT key, sum(value::numeric) FROM cluster_node, jsonb_each_text(allocatable)"
+            " WHERE cluster_id = %s GROUP BY key ORDER BY key",
+            [cluster_id],
+        )
+        supply = {key: int(amount) for key, amount in cursor.fetchall()}
+        cursor.execute(
+            """SELECT key, sum(value::numeric) FROM cluster_pod, jsonb_each_text(requests || '{"pods": 1}'::jsonb)"""
+            " WHERE cluster_id = %s AND NOT phase = ANY (%s) GROUP BY key ORDER BY key",
+            [cluster_id, [str(phase) for phase in TERMINAL_PHASES]],
+        )
+        demand = {key: int(amount) for key, amount in cursor.fetchall()}
+    return supply, demand
+
+
+def object_counts(cluster_id: int) -> dict[str, int]:
+    """How many objects of each kind the cluster has."""
+    counts = {
+        "Node": Node.objects.filter(cluster_id=cluster_id).count(),
+        "Pod": Pod.objects.filter(cluster_id=cluster_id).count(),
+    }
+    others = ApiObject.objects.filter(cluster_id=cluster_id).values("kind").annotate(n=Count("id")).order_by("kind")
+    return counts | {row["kind"]: row["n"] for row in others}
+
+
+def milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
+
+
+def _deleted(change: Change) -> events.ChangeLogEvent:
+    if change.kind == "Node":
+        return events.NodeDeleted(rv=change.rv, name=change.name)
+    if change.kind == "Pod":
+        return events.PodDeleted(rv=change.rv, uid=change.uid, key=_key(change))
+    return events.ObjectDeleted(rv=change.rv, kind=change.kind, key=_key(change))
+
+
+def _pod_view_of(change: Change, manifest: dict[str, Any]) -> events.PodView:
+    pod = adapters.pod_of(manifest)
+    columns = adapters.pod_columns(pod)
+    return pod_view(
+        change.uid,
+        change.namespace,
+        change.name,
+        columns.node_name,
+        columns.phase,
+        columns.priority,
+        columns.requests,
+        columns.deletion_timestamp,
+        columns.gated,
+        columns.nominated_node_name,
+        columns.condition_reason,
+        pod.metadata.creation_timestamp or change.at,
+        columns.scheduler_name,
+    )
+
+
+def _key(change: Change) -> str:
+    return f"{change.namespace}/{change.name}" if change.namespace else change.name

@@ -1,0 +1,111 @@
+"""Clusters themselves: making and removing them, and the settings that are recorded in their log."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.db.models import F, ForeignObjectRel
+
+from kschedweb.cluster import selectors
+from kschedweb.cluster.changes import ChangeEntry, changes_commit
+from kschedweb.cluster.choices import LifecycleMode, Operation, Pace
+from kschedweb.cluster.models import DNS_LABEL, Cluster
+from kschedweb.common import wake
+from kschedweb.common.errors import ConflictError, InvalidError, NotFoundError
+
+MAX_RATE = 10_000.0
+MAX_STEPS = 10_000
+
+
+def cluster_create(
+    *,
+    name: str,
+    seed: int = 0,
+    lifecycle_mode: str = LifecycleMode.FROZEN,
+    is_sample: bool = False,
+    actor: str = "system",
+) -> Cluster:
+    """An empty cluster; ConflictError when the name is taken."""
+    _check_name(name)
+    try:
+        with transaction.atomic():
+            cluster = Cluster.objects.create(name=name, seed=seed, lifecycle_mode=lifecycle_mode, is_sample=is_sample)
+            _record(cluster, actor)
+    except IntegrityError as error:
+        raise ConflictError(f"there is a cluster named {name!r} already", name=name) from error
+    return cluster
+
+
+def cluster_rename(*, cluster_id: int, name: str, actor: str) -> Cluster:
+    """Give the cluster another name; ConflictError when it is taken."""
+    _check_name(name)
+    try:
+        return _set(cluster_id, actor, name=name)
+    except IntegrityError as error:
+        raise ConflictError(f"there is a cluster named {name!r} already", name=name) from error
+
+
+def cluster_delete(*, cluster_id: int) -> None:
+    """Remove the cluster with everything any app keeps of it: NotFoundError when there is none."""
+    with transaction.atomic():
+        # Whoever writes to the cluster now waits for this row, and finds it gone.
+        if not Cluster.objects.select_for_update().filter(pk=cluster_id).exists():
+            raise NotFoundError("the cluster does not exist", cluster=cluster_id)
+        for relation in Cluster._meta.get_fields(include_hidden=True):
+            if isinstance(relation, ForeignObjectRel):
+                rows = relation.field.model._base_manager.filter(**{relation.field.name: cluster_id})
+                rows._raw_delete(rows.db)
+        clusters = Cluster.objects.filter(pk=cluster_id)
+        clusters._raw_delete(clusters.db)
+
+
+def pace_set(*, cluster_id: int, pace: str, rate: float | None = None, steps: int | None = None, actor: str) -> Cluster:
+    """Run, slow down to `rate` cycles a second, or pause; while paused `steps` more cycles are asked for."""
+    if pace == Pace.SLOW and rate is None:
+        raise InvalidError("rate: is required when the pace is slow", field="rate")
+    if rate is not None and not 0 < rate <= MAX_RATE:
+        raise InvalidError(f"rate: must be above 0 and at most {MAX_RATE:.0f}", field="rate")
+    if steps is not None and pace != Pace.PAUSE:
+        raise InvalidError("steps: can only be asked for while the pace is pause", field="steps")
+    if steps is not None and not 0 < steps <= MAX_STEPS:
+        raise InvalidError(f"steps: must be from 1 to {MAX_STEPS}", field="steps")
+    values: dict[str, Any] = {"pace": pace, "pace_rate": rate if pace == Pace.SLOW else None}
+    if steps is not None:
+        values["pace_steps_requested"] = F("pace_steps_requested") + steps
+    else:
+        # Steps asked for and not yet made end with the pause they belong to.
+        values["pace_steps_requested"] = F("pace_steps_done")
+    cluster = _set(cluster_id, actor, **values)
+    wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
+    return cluster
+
+
+def lifecycle_mode_set(*, cluster_id: int, lifecycle_mode: str, actor: str) -> Cluster:
+    """Choose whether controllers act on the cluster."""
+    cluster = _set(cluster_id, actor, lifecycle_mode=lifecycle_mode)
+    wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
+    return cluster
+
+
+def _set(cluster_id: int, actor: str, **values: Any) -> Cluster:
+    with transaction.atomic():
+        if not Cluster.objects.filter(pk=cluster_id).update(**values):
+            raise NotFoundError("the cluster does not exist", cluster=cluster_id)
+        cluster = Cluster.objects.get(pk=cluster_id)
+        _record(cluster, actor)
+    return cluster
+
+
+def _record(cluster: Cluster, actor: str) -> None:
+    entry = ChangeEntry(
+        "Cluster", "", cluster.name, str(cluster.pk), Operation.SETTING, asdict(selectors.cluster_view(cluster)), actor
+    )
+    cluster.rv = changes_commit(cluster_id=cluster.pk, entries=[entry])
+
+
+def _check_name(name: str) -> None:
+    try:
+        DNS_LABEL(name)
+    except ValidationError as error:
+        raise InvalidError(f"name: {error.messages[0]}", field="name") from error
