@@ -8,7 +8,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/interface.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Protocol, runtime_checkable
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.model.changes import EvictionVerdict
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Status
@@ -28,7 +29,7 @@ from scheduler_core.table.node_table import NodeTable
 MAX_NODE_SCORE = 100
 
 Int64Array = npt.NDArray[np.int64]
-UInt8Array = npt.NDArray[np.uint8]
+UInt16Array = npt.NDArray[np.uint16]
 
 
 class QueueingHint(IntEnum):
@@ -76,10 +77,10 @@ CLEAR_NOMINATION = NominatingInfo(NominatingMode.OVERRIDE, "")
 class RowVerdicts:
     """Answer of a filter for all rows of the table: `codes[row]` is 0 for success, else 1 + index into `statuses`.
 
-    `codes`: (n_rows,) uint8, in row order of the table, not in node order.
+    `codes`: (n_rows,) uint16, in row order of the table, not in node order.
     """
 
-    codes: UInt8Array
+    codes: UInt16Array
     statuses: Sequence[Status]
 
 
@@ -122,7 +123,7 @@ class Handle(Protocol):
     def lister(self) -> Lister: ...
 
 
-PluginFactory = Callable[[Mapping[str, Any] | Any | None, Handle], Any]
+PluginFactory = Callable[[Any, Handle], Any]
 """(args object of the configuration or None, handle) -> plugin instance; raises ConfigError on bad args."""
 
 
@@ -216,8 +217,10 @@ class ScorePlugin(Protocol):
 class TableScorePlugin(Protocol):
     name: str
 
-    def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.int32]) -> Int64Array:
-        """Raw scores of the given rows, in their order, shape (len(rows),)."""
+    def score_nodes(
+        self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.int32]
+    ) -> Int64Array | None:
+        """Raw scores of the given rows, in their order, shape (len(rows),); None: ask node by node (it will fail)."""
         ...
 
 
@@ -279,3 +282,12 @@ class PostBindPlugin(Protocol):
     name: str
 
     def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
+
+
+@runtime_checkable
+class EvictionObserver(Protocol):
+    """Not an extension point: a plugin that asked for evictions hears what came of them."""
+
+    name: str
+
+    def evictions_done(self, verdict: EvictionVerdict) -> None: ...

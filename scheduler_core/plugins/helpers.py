@@ -1,0 +1,158 @@
+"""What several plugins share: Go's arithmetic, default normalising, resource amounts, refusals of rows, hint questions.
+
+Integer division truncates toward zero. Vector forms take and give int64 arrays, one entry per row asked for; they are
+exact while amounts stay below 2^56 (times 100 they must fit 63 bits).
+Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/helper, noderesources/resource_allocation.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.api.meta import KubeObject, ResourceList
+from scheduler_core.api.node import Node
+from scheduler_core.api.pod import Pod
+from scheduler_core.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, amount, is_scalar
+from scheduler_core.framework.interface import MAX_NODE_SCORE, Int64Array, QueueingHint, RowVerdicts
+from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.model.status import Status
+from scheduler_core.table.node_table import NodeTable
+
+HARD_TAINT_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
+
+Rows = npt.NDArray[np.int32]
+BoolArray = npt.NDArray[np.bool_]
+
+
+def int_div(dividend: int, divisor: int) -> int:
+    """Go's `/`: toward zero."""
+    quotient = abs(dividend) // abs(divisor)
+    return quotient if (dividend < 0) == (divisor < 0) else -quotient
+
+
+def default_normalize(scores: Int64Array, *, reverse: bool) -> None:
+    """Bring scores ≥ 0 into 0..100 by the largest, in place; reversed, the smallest raw score is the best."""
+    largest = scores.max(initial=0)
+    if largest == 0:
+        scores[:] = MAX_NODE_SCORE if reverse else 0
+        return
+    scores *= MAX_NODE_SCORE
+    scores //= largest  # nothing is negative: floor equals truncation
+    if reverse:
+        np.subtract(MAX_NODE_SCORE, scores, out=scores)
+
+
+def broken_linear(points: Sequence[tuple[int, int]], x: int) -> int:
+    """The value at x of the line through (utilization, score) points, flat outside them."""
+    for index, (right, score) in enumerate(points):
+        if x <= right:
+            if index == 0:
+                return score
+            left, score_left = points[index - 1]
+            return score_left + int_div((score - score_left) * (x - left), right - left)
+    return points[-1][1]
+
+
+# Resources: what a node offers (a) and what would be asked of it with the pod (q)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedResource:
+    """A resource that scores, and what the incoming pod asks of it."""
+
+    name: str
+    weight: int
+    pod_request: int
+
+    @property
+    def is_left_out(self) -> bool:
+        """Scalars the pod does not ask for do not score."""
+        return self.pod_request == 0 and is_scalar(self.name)
+
+
+def weigh_requests(resources: Iterable[tuple[str, int]], requests: ResourceList) -> tuple[WeightedResource, ...]:
+    """(name, weight) with what the pod requests; a resource it does not name counts 0."""
+    return tuple(
+        WeightedResource(name, weight, amount(name, requests[name]) if name in requests else 0)
+        for name, weight in resources
+    )
+
+
+def amounts_on_node(node_info: NodeInfo, resource: WeightedResource, *, non_zero: bool) -> tuple[int, int]:
+    """(a, q) of one node; a = 0 leaves the resource out. `non_zero` counts defaults for containers without a value."""
+    if resource.is_left_out:
+        return 0, 0
+    offered, asked = node_info.allocatable, node_info.requested
+    if resource.name == CPU:
+        used = node_info.non_zero_milli_cpu if non_zero else asked.milli_cpu
+        return offered.milli_cpu, used + resource.pod_request
+    if resource.name == MEMORY:
+        used = node_info.non_zero_memory if non_zero else asked.memory
+        return offered.memory, used + resource.pod_request
+    if resource.name == EPHEMERAL_STORAGE:
+        return offered.ephemeral_storage, asked.ephemeral_storage + resource.pod_request
+    if resource.name in offered.scalar:
+        return offered.scalar[resource.name], asked.scalar.get(resource.name, 0) + resource.pod_request
+    return 0, 0
+
+
+def amounts_on_rows(
+    table: NodeTable, rows: Rows, resource: WeightedResource, *, non_zero: bool
+) -> tuple[Int64Array, Int64Array] | None:
+    """(a, q) of the rows; None where a would be 0 for all of them because the resource is left out or unknown."""
+    columns = table.resources
+    index = columns.index_of.get(resource.name)
+    if index is None or resource.is_left_out:
+        return None
+    used = columns.non_zero_requested[index] if non_zero and index < 2 else columns.requested[index]
+    asked = used[rows]
+    asked += resource.pod_request
+    return columns.allocatable[index][rows], asked
+
+
+# Refusals of rows
+
+
+def refuse(mask: BoolArray, status: Status) -> RowVerdicts | None:
+    """The marked rows are refused with the one status; None when there are none."""
+    return RowVerdicts(mask.astype(np.uint16), (status,)) if mask.any() else None
+
+
+def refuse_all(table: NodeTable, status: Status) -> RowVerdicts:
+    """Every row gets the status."""
+    return RowVerdicts(np.ones(table.n_rows, dtype=np.uint16), (status,))
+
+
+# Hints
+
+
+def queue_if(worth_it: bool) -> QueueingHint:
+    return QueueingHint.QUEUE if worth_it else QueueingHint.SKIP
+
+
+def queue_if_same_pod(pod: Pod, _old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
+    """The event is about the waiting pod itself."""
+    return queue_if(new is not None and new.uid == pod.uid)
+
+
+def as_pod(obj: KubeObject | None) -> Pod | None:
+    """The pod of a pod event; TypeError, which queues the pod, when it is none."""
+    if obj is not None and not isinstance(obj, Pod):
+        raise TypeError(f"expected a Pod, got {obj.kind}")
+    return obj
+
+
+def as_node(obj: KubeObject | None) -> Node | None:
+    """The node of a node event; TypeError, which queues the pod, when it is none."""
+    if obj is not None and not isinstance(obj, Node):
+        raise TypeError(f"expected a Node, got {obj.kind}")
+    return obj
+
+
+def had_a_place(pod: Pod) -> bool:
+    """Whether a deleted pod was bound or nominated: only then does it free something."""
+    return pod.is_assigned or bool(pod.status.nominated_node_name)

@@ -1,0 +1,157 @@
+"""Nodes whose resources would be used evenly score higher.
+
+score    1 − standard deviation of the used fractions of the configured resources, times 100, truncated
+
+Real requests are counted, without defaults. Fractions are float64, at most 1, and operations keep upstream's order: of
+two fractions half their distance, of more the population's deviation, added up in configured order.
+Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.api.pod import Pod
+from scheduler_core.api.resources import pod_requests
+from scheduler_core.config import names
+from scheduler_core.config.types import NodeResourcesBalancedAllocationArgs
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import MAX_NODE_SCORE, Handle, Int64Array
+from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.model.status import SKIP, SUCCESS, Status
+from scheduler_core.plugins.helpers import (
+    BoolArray,
+    Rows,
+    WeightedResource,
+    amounts_on_node,
+    amounts_on_rows,
+    weigh_requests,
+)
+from scheduler_core.table.node_table import NodeTable
+
+Float64Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PreScoreState:
+    resources: tuple[WeightedResource, ...]
+
+
+class NodeResourcesBalancedAllocation:
+    name = names.NODE_RESOURCES_BALANCED_ALLOCATION
+
+    def __init__(self, args: NodeResourcesBalancedAllocationArgs | None, handle: Handle) -> None:
+        """It needs nothing of the scheduler; weights are all 1."""
+        args = args if args is not None else NodeResourcesBalancedAllocationArgs()
+        self._resources = tuple((spec.name, spec.weight) for spec in args.resources)
+
+    def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
+        resources = self._weigh(pod)
+        if _is_best_effort(resources):
+            return SKIP
+        state.write(PreScoreState(resources))
+        return SUCCESS
+
+    def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]:
+        resources = self._resources_to_score(state, pod)
+        if _is_best_effort(resources):
+            return 0, SUCCESS
+        fractions = []
+        for resource in resources:
+            offered, asked = amounts_on_node(node_info, resource, non_zero=False)
+            if offered != 0:
+                fractions.append(min(float(asked) / float(offered), 1.0))
+        return int((1.0 - _deviation(fractions)) * float(MAX_NODE_SCORE)), SUCCESS
+
+    def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array:
+        resources = self._resources_to_score(state, pod)
+        if _is_best_effort(resources):
+            return np.zeros(len(rows), dtype=np.int64)
+        fractions: list[Float64Array] = []
+        counts: list[BoolArray] = []
+        complete = True
+        for resource in resources:
+            amounts = amounts_on_rows(table, rows, resource, non_zero=False)
+            if amounts is None:
+                continue
+            offered, asked = amounts
+            counted = offered != 0
+            if not counted.all():
+                complete = False
+                np.maximum(offered, 1, out=offered)
+            fraction = asked / offered
+            np.minimum(fraction, 1.0, out=fraction)
+            fractions.append(fraction)
+            counts.append(counted)
+        if complete:
+            deviation = _deviation_of_rows(fractions, len(rows))
+        else:
+            deviation = _deviation_of_ragged_rows(np.array(fractions), np.array(counts))
+        np.subtract(1.0, deviation, out=deviation)
+        deviation *= float(MAX_NODE_SCORE)
+        return deviation.astype(np.int64)
+
+    def _weigh(self, pod: Pod) -> tuple[WeightedResource, ...]:
+        return weigh_requests(self._resources, pod_requests(pod, use_status=True, use_pod_level=True))
+
+    def _resources_to_score(self, state: CycleState, pod: Pod) -> tuple[WeightedResource, ...]:
+        """Worked out in PreScore; here where that is switched off."""
+        kept = state.find(PreScoreState)
+        return kept.resources if kept is not None else self._weigh(pod)
+
+
+def _is_best_effort(resources: Sequence[WeightedResource]) -> bool:
+    return all(resource.pod_request == 0 for resource in resources)
+
+
+def _deviation(fractions: Sequence[float]) -> float:
+    if len(fractions) < 2:
+        return 0.0
+    if len(fractions) == 2:
+        return abs((fractions[0] - fractions[1]) / 2)
+    total = 0.0
+    for fraction in fractions:
+        total += fraction
+    mean = total / float(len(fractions))
+    squares = 0.0
+    for fraction in fractions:
+        squares = squares + (fraction - mean) * (fraction - mean)
+    return math.sqrt(squares / float(len(fractions)))
+
+
+def _deviation_of_rows(fractions: Sequence[Float64Array], n_rows: int) -> Float64Array:
+    """`_deviation` of every row, all with the same resources."""
+    if len(fractions) < 2:
+        return np.zeros(n_rows)
+    if len(fractions) == 2:
+        half = fractions[0] - fractions[1]
+        half /= 2
+        return np.abs(half, out=half)
+    total = np.zeros(n_rows)
+    for fraction in fractions:
+        total += fraction
+    mean = total / float(len(fractions))
+    squares = np.zeros(n_rows)
+    for fraction in fractions:
+        distance = fraction - mean
+        squares += distance * distance
+    squares /= float(len(fractions))
+    return np.sqrt(squares, out=squares)
+
+
+def _deviation_of_ragged_rows(fractions: Float64Array, counts: BoolArray) -> Float64Array:
+    """`_deviation` where rows lack different resources; both arrays are (n_resources, n_rows).
+
+    Rows with the same resources are judged together.
+    """
+    deviation = np.zeros(fractions.shape[1])
+    patterns, pattern_of_row = np.unique(counts, axis=1, return_inverse=True)
+    for number, pattern in enumerate(patterns.T):
+        rows = np.flatnonzero(pattern_of_row == number)
+        deviation[rows] = _deviation_of_rows([one[rows] for one in fractions[pattern]], len(rows))
+    return deviation

@@ -1,0 +1,397 @@
+"""A node must have room for what the pod requests; which room is better is a matter of strategy.
+
+filter   pod count, cpu, memory, ephemeral storage, then scalar resources by name; every shortage is a reason, and a
+         request above the whole allocatable makes the node unresolvable: evicting pods would not help
+score    per resource 0..100 from offered (a) and asked (q, non-zero defaults for cpu and memory), averaged by weight:
+         LeastAllocated, MostAllocated, or a shape over the utilization; resources the node lacks are left out
+
+The incoming pod's requests at pod level count in Filter, not in the score: an upstream quirk.
+Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/noderesources/{fit,least_allocated,most_allocated,
+requested_to_capacity_ratio}.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.pod import Pod
+from scheduler_core.api.resources import NON_ZERO_DEFAULTS, is_extended, pod_requests
+from scheduler_core.config import names
+from scheduler_core.config.types import NodeResourcesFitArgs, ScoringStrategy
+from scheduler_core.errors import ConfigError
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import (
+    MAX_NODE_SCORE,
+    ClusterEventWithHint,
+    Handle,
+    Int64Array,
+    PreFilterResult,
+    QueueingHint,
+    RowVerdicts,
+)
+from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
+from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.model.status import SUCCESS, Status
+from scheduler_core.model.types import Resource
+from scheduler_core.plugins.helpers import (
+    BoolArray,
+    Rows,
+    WeightedResource,
+    amounts_on_node,
+    amounts_on_rows,
+    as_node,
+    as_pod,
+    broken_linear,
+    had_a_place,
+    queue_if,
+    refuse_all,
+    weigh_requests,
+)
+from scheduler_core.table.node_table import NodeTable
+
+TOO_MANY_PODS = "Too many pods"
+NO_PRE_FILTER = f'error reading "PreFilter{names.NODE_RESOURCES_FIT}" from cycleState: not found'
+SHAPE_SCALE = 10  # shape scores are 0..10
+
+
+def insufficient_reason(resource: str) -> str:
+    return f"Insufficient {resource}"
+
+
+@dataclass(frozen=True, slots=True)
+class PreFilterState:
+    """What the pod requests: pod level and overhead counted, what its status says not."""
+
+    request: Resource
+
+
+@dataclass(frozen=True, slots=True)
+class PreScoreState:
+    resources: tuple[WeightedResource, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """The score of one resource from (a, q), a > 0, for a node and for rows.
+
+    `shaped`: only resources that score above 0 count, and the mean is rounded half up instead of truncated.
+    """
+
+    judge: Callable[[int, int], int]
+    judge_rows: Callable[[Int64Array, Int64Array], Int64Array]
+    shaped: bool = False
+
+
+class NodeResourcesFit:
+    name = names.NODE_RESOURCES_FIT
+
+    def __init__(self, args: NodeResourcesFitArgs | None, handle: Handle) -> None:
+        """ConfigError when the scoring strategy cannot be used."""
+        args = args if args is not None else NodeResourcesFitArgs()
+        self._ignored = frozenset(args.ignored_resources)
+        self._ignored_groups = frozenset(args.ignored_resource_groups)
+        self._resources = tuple((spec.name, spec.weight) for spec in args.scoring_strategy.resources)
+        self._strategy = _strategy(args.scoring_strategy)
+
+    # Filter
+
+    def pre_filter(
+        self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
+    ) -> tuple[PreFilterResult | None, Status]:
+        state.write(PreFilterState(_pod_request(pod)))
+        return None, SUCCESS
+
+    def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
+        kept = state.find(PreFilterState)
+        if kept is None:
+            return Status.failed(NO_PRE_FILTER)
+        reasons: list[str] = []
+        never = False
+        if len(node_info.pods) + 1 > node_info.allocatable.allowed_pod_number:
+            reasons.append(TOO_MANY_PODS)
+        for resource, amount in self._amounts_to_check(kept.request):
+            offered = _amount(node_info.allocatable, resource)
+            if amount > offered - _amount(node_info.requested, resource):
+                reasons.append(insufficient_reason(resource))
+                never = never or amount > offered
+        if not reasons:
+            return SUCCESS
+        return Status.unresolvable(*reasons) if never else Status.unschedulable(*reasons)
+
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+        kept = state.find(PreFilterState)
+        if kept is None:
+            return refuse_all(table, Status.failed(NO_PRE_FILTER))
+        columns = table.resources
+        shortages = _Shortages(table.live)
+        shortages.add(columns.pod_count >= columns.allowed_pods, TOO_MANY_PODS)
+        for resource, amount in self._amounts_to_check(kept.request):
+            index = columns.index_of.get(resource)
+            if index is None:  # no node has ever named it
+                shortages.add(np.ones(len(table), dtype=np.bool_), insufficient_reason(resource), amount > 0)
+                continue
+            offered = columns.allocatable[index]
+            short = offered - columns.requested[index] < amount
+            shortages.add(short, insufficient_reason(resource), offered < amount)
+        return shortages.verdicts()
+
+    def _amounts_to_check(self, request: Resource) -> Iterator[tuple[str, int]]:
+        """(resource, amount) in the order of the reasons; scalars by name, as upstream's order is random."""
+        if request.milli_cpu > 0:
+            yield "cpu", request.milli_cpu
+        if request.memory > 0:
+            yield "memory", request.memory
+        if request.ephemeral_storage > 0:
+            yield "ephemeral-storage", request.ephemeral_storage
+        for resource, amount in sorted(request.scalar.items()):
+            if amount != 0 and not self._is_ignored(resource):
+                yield resource, amount
+
+    def _is_ignored(self, resource: str) -> bool:
+        if not (self._ignored or self._ignored_groups) or not is_extended(resource):
+            return False
+        return resource in self._ignored or resource.partition("/")[0] in self._ignored_groups
+
+    # Score
+
+    def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
+        state.write(PreScoreState(self._weigh(pod)))
+        return SUCCESS
+
+    def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]:
+        strategy = self._strategy
+        total = weight = 0
+        for resource in self._resources_to_score(state, pod):
+            offered, asked = amounts_on_node(node_info, resource, non_zero=True)
+            if offered == 0:
+                continue
+            score = strategy.judge(offered, asked)
+            if score > 0 or not strategy.shaped:
+                total += score * resource.weight
+                weight += resource.weight
+        if weight == 0:
+            return 0, SUCCESS
+        # Sums are small and positive: exact integers round as upstream's floats do.
+        return (2 * total + weight) // (2 * weight) if strategy.shaped else total // weight, SUCCESS
+
+    def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array:
+        strategy = self._strategy
+        total = np.zeros(len(rows), dtype=np.int64)
+        weight: Int64Array | int = 0
+        for resource in self._resources_to_score(state, pod):
+            amounts = amounts_on_rows(table, rows, resource, non_zero=True)
+            if amounts is None:
+                continue
+            offered, asked = amounts
+            counts: BoolArray | None = None
+            if not offered.all():
+                counts = offered != 0
+                np.maximum(offered, 1, out=offered)
+            scores = strategy.judge_rows(offered, asked)
+            if strategy.shaped:
+                counts = scores > 0 if counts is None else counts & (scores > 0)
+            if counts is not None:
+                scores *= counts
+                weight = weight + counts * np.int64(resource.weight)
+            else:
+                weight = weight + resource.weight
+            if resource.weight != 1:
+                scores *= resource.weight
+            total += scores
+        # Rows that nothing counts for have a total of 0.
+        divisor = np.maximum(weight, 1)
+        if strategy.shaped:
+            total *= 2
+            total += divisor
+            divisor = divisor * 2
+        total //= divisor
+        return total
+
+    def _weigh(self, pod: Pod) -> tuple[WeightedResource, ...]:
+        requests = pod_requests(pod, use_status=False, use_pod_level=False, non_missing=NON_ZERO_DEFAULTS)
+        return weigh_requests(self._resources, requests)
+
+    def _resources_to_score(self, state: CycleState, pod: Pod) -> tuple[WeightedResource, ...]:
+        """Worked out in PreScore; here where that is switched off."""
+        kept = state.find(PreScoreState)
+        return kept.resources if kept is not None else self._weigh(pod)
+
+    # Events
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        pod_event = ClusterEvent(EventResource.POD, ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN)
+        node_event = ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE)
+        return ClusterEventWithHint(pod_event, _after_pod_change), ClusterEventWithHint(node_event, _after_node_change)
+
+
+class _Shortages:
+    """Reasons gathered for all rows at once; `_codes[row]` numbers the combination of reasons in `_combinations`."""
+
+    _MANY = 64
+
+    def __init__(self, live: BoolArray) -> None:
+        self._live = live
+        self._codes = np.zeros(len(live), dtype=np.int64)
+        self._combinations: list[tuple[str, ...]] = [()]
+        self._never: BoolArray | None = None
+
+    def add(self, short: BoolArray, reason: str, never: BoolArray | bool = False) -> None:
+        """One more reason for the rows in `short`; those in `never` too are beyond help."""
+        short &= self._live
+        if not short.any():
+            return
+        self._codes += short * np.int64(len(self._combinations))
+        self._combinations += [(*reasons, reason) for reasons in self._combinations]
+        if never is not False:
+            hopeless = short & never
+            self._never = hopeless if self._never is None else self._never | hopeless
+        if len(self._combinations) > self._MANY:
+            self._compact()
+
+    def verdicts(self) -> RowVerdicts | None:
+        if len(self._combinations) == 1:
+            return None
+        num_resolvable = len(self._combinations)
+        if self._never is not None and self._never.any():
+            self._codes += self._never * np.int64(num_resolvable)
+            self._combinations *= 2
+        present = self._compact()
+        statuses = [
+            Status.unresolvable(*reasons) if code >= num_resolvable else Status.unschedulable(*reasons)
+            for code, reasons in zip(present, self._combinations[1:], strict=True)
+        ]
+        return RowVerdicts(self._codes.astype(np.uint16), statuses)
+
+    def _compact(self) -> list[int]:
+        """Drop combinations no row has, the empty one excepted; the old numbers of those kept."""
+        present = np.flatnonzero(np.bincount(self._codes, minlength=1))
+        kept = [code for code in present.tolist() if code]
+        renumber = np.zeros(len(self._combinations), dtype=np.int64)
+        renumber[kept] = np.arange(1, len(kept) + 1)
+        self._codes = renumber[self._codes]
+        self._combinations = [(), *(self._combinations[code] for code in kept)]
+        return kept
+
+
+# Strategies
+
+
+def _least_allocated(offered: int, asked: int) -> int:
+    return 0 if asked > offered else (offered - asked) * MAX_NODE_SCORE // offered
+
+
+def _least_allocated_rows(offered: Int64Array, asked: Int64Array) -> Int64Array:
+    free = offered - asked
+    np.maximum(free, 0, out=free)
+    free *= MAX_NODE_SCORE
+    free //= offered
+    return free
+
+
+def _utilization(offered: int, asked: int) -> int:
+    return min(asked, offered) * MAX_NODE_SCORE // offered
+
+
+def _utilization_rows(offered: Int64Array, asked: Int64Array) -> Int64Array:
+    used = np.minimum(asked, offered)
+    used *= MAX_NODE_SCORE
+    used //= offered
+    return used
+
+
+def _shaped(points: Sequence[tuple[int, int]]) -> Strategy:
+    """A line through (utilization, score) points, scores 0..100."""
+    by_utilization = [broken_linear(points, utilization) for utilization in range(MAX_NODE_SCORE + 1)]
+    as_array = np.array(by_utilization, dtype=np.int64)
+    return Strategy(
+        judge=lambda offered, asked: by_utilization[_utilization(offered, asked)],
+        judge_rows=lambda offered, asked: as_array[_utilization_rows(offered, asked)],
+        shaped=True,
+    )
+
+
+LEAST_ALLOCATED = Strategy(_least_allocated, _least_allocated_rows)
+MOST_ALLOCATED = Strategy(_utilization, _utilization_rows)
+
+
+def _strategy(strategy: ScoringStrategy) -> Strategy:
+    if strategy.type == "LeastAllocated":
+        return LEAST_ALLOCATED
+    if strategy.type == "MostAllocated":
+        return MOST_ALLOCATED
+    if strategy.type != "RequestedToCapacityRatio":
+        raise ConfigError([f"scoring strategy {strategy.type} is not supported"])
+    if strategy.requested_to_capacity_ratio is None:
+        raise ConfigError(["scoringStrategy.requestedToCapacityRatio: Required value"])
+    shape = strategy.requested_to_capacity_ratio.shape
+    return _shaped([(point.utilization, point.score * SHAPE_SCALE) for point in shape])
+
+
+# Requests and hints
+
+
+def _pod_request(pod: Pod) -> Resource:
+    return Resource.of(pod_requests(pod, use_status=False, use_pod_level=True))
+
+
+def _amount(resources: Resource, name: str) -> int:
+    if name == "cpu":
+        return resources.milli_cpu
+    if name == "memory":
+        return resources.memory
+    if name == "ephemeral-storage":
+        return resources.ephemeral_storage
+    return resources.scalar.get(name, 0)
+
+
+def _fits_when_empty(request: Resource, offered: Resource) -> bool:
+    """Whether a node offering this would take the pod if it had no other."""
+    if offered.allowed_pod_number < 1:
+        return False
+    if request.milli_cpu > max(offered.milli_cpu, 0) or request.memory > max(offered.memory, 0):
+        return False
+    if request.ephemeral_storage > max(offered.ephemeral_storage, 0):
+        return False
+    return all(amount <= offered.scalar.get(name, 0) for name, amount in request.scalar.items() if amount != 0)
+
+
+def _asked_amounts(request: Resource) -> Iterator[tuple[str, int]]:
+    for name in ("cpu", "memory", "ephemeral-storage", *request.scalar):
+        amount = _amount(request, name)
+        if amount != 0:
+            yield name, amount
+
+
+def _after_pod_change(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
+    """A pod is gone, or asks for less of something the waiting pod asks for; how much less does not matter."""
+    before, after = as_pod(old), as_pod(new)
+    if after is None:
+        return queue_if(before is not None and had_a_place(before))
+    if after.uid == pod.uid:
+        return QueueingHint.QUEUE
+    if not after.is_assigned or before is None:
+        return QueueingHint.SKIP
+    had = Resource.of(pod_requests(before, use_status=True, use_pod_level=True))
+    has = Resource.of(pod_requests(after, use_status=True, use_pod_level=True))
+    return queue_if(any(_amount(had, name) > _amount(has, name) for name, _ in _asked_amounts(_pod_request(pod))))
+
+
+def _after_node_change(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
+    """The node could take the pod when empty, and offers more than before of something the pod asks for."""
+    before, after = as_node(old), as_node(new)
+    if after is None:
+        return QueueingHint.SKIP
+    request = _pod_request(pod)
+    offers = Resource.of(after.status.allocatable or {})
+    if not _fits_when_empty(request, offers):
+        return QueueingHint.SKIP
+    if before is None:
+        return QueueingHint.QUEUE
+    offered = Resource.of(before.status.allocatable or {})
+    if offers.allowed_pod_number > offered.allowed_pod_number:
+        return QueueingHint.QUEUE
+    return queue_if(any(_amount(offers, name) > _amount(offered, name) for name, _ in _asked_amounts(request)))
