@@ -7,7 +7,15 @@ recorded with the attempt, and every draw is keyed so that order and restarts ca
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Protocol
+
+LogSink = Callable[[str, dict[str, object]], None]
+"""(message, fields), upstream's words. A record logged as an error has a field `err`: its text, or None without one."""
+
+
+def discard_log(message: str, fields: dict[str, object]) -> None:
+    """The sink of those who do not listen."""
 
 
 class Stopwatch(Protocol):

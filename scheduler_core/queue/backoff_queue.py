@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from scheduler_core.model.types import QueuedPodInfo
+from scheduler_core.ports import LogSink
 from scheduler_core.queue.heap import KeyedHeap, OrderFn
-from scheduler_core.queue.options import SECOND_US, LogSink, QueueCounters, QueueOptions
+from scheduler_core.queue.options import SECOND_US, QueueCounters, QueueOptions
 
 NO_BACKOFF: int | None = None
 

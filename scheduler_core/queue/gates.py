@@ -11,7 +11,8 @@ from scheduler_core.framework.interface import PreEnqueuePlugin
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.status import Code
 from scheduler_core.model.types import QueuedPodInfo
-from scheduler_core.queue.options import LogSink, QueueCounters
+from scheduler_core.ports import LogSink
+from scheduler_core.queue.options import QueueCounters
 
 
 class Gates:

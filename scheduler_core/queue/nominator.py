@@ -15,7 +15,7 @@ from scheduler_core.api.meta import ObjectMeta
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.interface import NominatingInfo, NominatingMode
 from scheduler_core.model.types import PodInfo, QueuedPodInfo
-from scheduler_core.queue.options import LogSink
+from scheduler_core.ports import LogSink
 
 PodLister = Callable[[str], Pod | None]
 """`namespace/name` → the pod as stored now."""

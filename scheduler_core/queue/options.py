@@ -7,18 +7,10 @@ True sizes come from `SchedulingQueue.sizes()`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 SECOND_US = 1_000_000
-
-LogSink = Callable[[str, dict[str, object]], None]
-"""(message, fields). A record logged as an error has a field `err` (its text, or None when there is none)."""
-
-
-def discard_log(message: str, fields: dict[str, object]) -> None:
-    """The sink of those who do not listen."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,25 +87,18 @@ class SchedulingQueue:
 
     def pop(self, now: int) -> QueuedPodInfo | None:
         """The next pod to try, from the ordinary backoff heap when nothing is active; None where upstream blocks."""
-        while True:
-            info = self._queues.take_next()
-            if info is None:
-                return None
-            info.attempts += 1
-            if self.options.queueing_hints:
-                if info.uid in self.active.in_flight:
-                    message = "The same pod is tracked in multiple places in the scheduler, and just discard it"
-                    self._log(message, {"pod": info.key, "err": None})
-                    self._queues.note(info, "", DISCARDED, now)
-                    continue
-                self.active.in_flight.add_pod(info.pod)
-            self.active.scheduling_cycle += 1
-            self._queues.blame(info, -1)
-            info.unschedulable_plugins.clear()
-            info.pending_plugins.clear()
-            info.gating_plugin = ""
-            info.gating_plugin_events = ()
-            return info
+        while (info := self._queues.take_next()) is not None:
+            if self._hand_out(info, now):
+                return info
+        return None
+
+    def pop_pod(self, key: str, now: int) -> QueuedPodInfo | None:
+        """This pod out of turn, from wherever it waits; None when it does not wait, or is gated."""
+        info = self.get(key)
+        if info is None or info.gated:
+            return None
+        self._queues.take_out(info)
+        return info if self._hand_out(info, now) else None
 
     def done(self, uid: str) -> None:
         """The pod's attempt is over for the queue: it has failed, or nothing can make it unschedulable any more."""
@@ -325,6 +318,24 @@ class SchedulingQueue:
         self._last_leftover_tick = dumped["last_leftover_tick"]
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    def _hand_out(self, info: QueuedPodInfo, now: int) -> bool:
+        """Count the attempt and follow the pod while it is tried; False when it is being tried already."""
+        info.attempts += 1
+        if self.options.queueing_hints:
+            if info.uid in self.active.in_flight:
+                message = "The same pod is tracked in multiple places in the scheduler, and just discard it"
+                self._log(message, {"pod": info.key, "err": None})
+                self._queues.note(info, "", DISCARDED, now)
+                return False
+            self.active.in_flight.add_pod(info.pod)
+        self.active.scheduling_cycle += 1
+        self._queues.blame(info, -1)
+        info.unschedulable_plugins.clear()
+        info.pending_plugins.clear()
+        info.gating_plugin = ""
+        info.gating_plugin_events = ()
+        return True
 
     def _add_unschedulable(self, info: QueuedPodInfo, cycle: int, now: int) -> Requeued:
         key = info.key

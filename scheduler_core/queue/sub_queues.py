@@ -25,13 +25,14 @@ from scheduler_core.model.events import (
     EventResource,
 )
 from scheduler_core.model.types import QueuedPodInfo
+from scheduler_core.ports import LogSink, discard_log
 from scheduler_core.queue.active_queue import ActiveQueue
 from scheduler_core.queue.backoff_queue import BackoffQueue
 from scheduler_core.queue.cross_topology import NamespaceLabels
 from scheduler_core.queue.gates import Gates
 from scheduler_core.queue.heap import OrderFn
 from scheduler_core.queue.nominator import Nominator, PodLister
-from scheduler_core.queue.options import LogSink, QueueCounters, QueueOptions, discard_log
+from scheduler_core.queue.options import QueueCounters, QueueOptions
 from scheduler_core.queue.unschedulable_pods import UnschedulablePods
 from scheduler_core.queue.worth import Strategy, Verdict
 
@@ -83,6 +84,12 @@ class SubQueues:
             if info is not None:
                 self.counters.count_incoming("active", POP_FROM_BACKOFF_Q)
         return info
+
+    def take_out(self, info: QueuedPodInfo) -> None:
+        """Remove the entry from the sub-queue it waits in."""
+        key = info.key
+        if self.active.heap.remove(key) is None and self.backoff.delete(key) is None:
+            self.unschedulable.delete(key, gated=info.gated)
 
     def to_active(self, info: QueuedPodInfo, event: str, now: int, hint_plugin: str = "") -> bool:
         """Let the pod be tried, unless a gate holds it; it waits gated then."""

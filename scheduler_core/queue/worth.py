@@ -16,8 +16,8 @@ from scheduler_core.framework.hints import HintMaps, Registration
 from scheduler_core.framework.interface import QueueingHint
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.types import QueuedPodInfo
+from scheduler_core.ports import LogSink
 from scheduler_core.queue.active_queue import InFlight
-from scheduler_core.queue.options import LogSink
 
 NOT_IN_FLIGHT = (
     "in flight Pod isn't found in the scheduling queue. If you see this error log, it's likely a bug in the scheduler"
