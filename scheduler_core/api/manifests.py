@@ -42,6 +42,7 @@ from scheduler_core.api.workload import (
 from scheduler_core.errors import ManifestError
 
 Manifest = dict[str, Any]
+DecodeHook = Callable[[type, Any], Any]
 
 KINDS: dict[str, type[KubeObject]] = {
     cls.kind: cls
@@ -118,17 +119,18 @@ def kind_of(manifest: Mapping[str, Any], *, kind: str | None = None) -> type[Kub
     return cls
 
 
-def convert(value: Any, cls: type[T], *, path: str = "") -> T:
-    """Any part of a manifest as its type; `path` is where the part stands."""
+def convert(value: Any, cls: type[T], *, path: str = "", dec_hook: DecodeHook | None = None) -> T:
+    """Any part of a manifest as its type; `path` is where the part stands, `dec_hook` reads types of one's own."""
+    hook = dec_hook or _decode_custom
     try:
-        return msgspec.convert(value, cls, dec_hook=_decode_custom)
+        return msgspec.convert(value, cls, dec_hook=hook)
     except msgspec.ValidationError:
         # Rare enough to pay twice: `null` is accepted wherever a field is, which types cannot say shortly.
         value = _without_nulls(value)
     try:
-        return msgspec.convert(value, cls, dec_hook=_decode_custom)
+        return msgspec.convert(value, cls, dec_hook=hook)
     except msgspec.ValidationError as error:
-        raise _explain(str(error), value, cls, path) from None
+        raise _explain(str(error), value, cls, path, hook) from None
 
 
 def encode(obj: KubeObject) -> Manifest:
@@ -186,7 +188,7 @@ def _without_nulls(value: Any, key: str = "") -> Any:
     return value
 
 
-def _explain(text: str, value: Any, cls: Any, prefix: str) -> ManifestError:
+def _explain(text: str, value: Any, cls: Any, prefix: str, hook: DecodeHook) -> ManifestError:
     """The library's message with a path that names map keys too, and our words for it."""
     match = _WHERE.fullmatch(text)
     assert match is not None
@@ -195,7 +197,7 @@ def _explain(text: str, value: Any, cls: Any, prefix: str) -> ManifestError:
     for step in _STEP.finditer(match["path"] or ""):
         at: str | int
         if step["any"] is not None:
-            at = _culprit(value, steps, place, cls, text)
+            at = _culprit(value, steps, place, cls, text, hook)
         else:
             at = step["field"] if step["field"] is not None else int(step["index"])
         steps.append(at)
@@ -213,11 +215,11 @@ def _explain(text: str, value: Any, cls: Any, prefix: str) -> ManifestError:
     return ManifestError(_path_text(prefix, steps), detail)
 
 
-def _culprit(value: Any, steps: list[str | int], place: dict[Any, Any], cls: Any, text: str) -> Any:
+def _culprit(value: Any, steps: list[str | int], place: dict[Any, Any], cls: Any, text: str, hook: DecodeHook) -> Any:
     """Which key of the map at `steps` is refused: the one with which alone the message stays the same."""
     for key, item in place.items():
         try:
-            msgspec.convert(_replaced(value, steps, {key: item}), cls, dec_hook=_decode_custom)
+            msgspec.convert(_replaced(value, steps, {key: item}), cls, dec_hook=hook)
         except msgspec.ValidationError as error:
             if str(error) == text:
                 return key

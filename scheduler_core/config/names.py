@@ -1,0 +1,28 @@
+"""Names of the default plugins, as configurations, traces and messages write them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SCHEDULING_GATES: Final = "SchedulingGates"
+PRIORITY_SORT: Final = "PrioritySort"
+NODE_UNSCHEDULABLE: Final = "NodeUnschedulable"
+NODE_NAME: Final = "NodeName"
+TAINT_TOLERATION: Final = "TaintToleration"
+NODE_AFFINITY: Final = "NodeAffinity"
+NODE_PORTS: Final = "NodePorts"
+NODE_RESOURCES_FIT: Final = "NodeResourcesFit"
+VOLUME_RESTRICTIONS: Final = "VolumeRestrictions"
+NODE_VOLUME_LIMITS: Final = "NodeVolumeLimits"
+VOLUME_BINDING: Final = "VolumeBinding"
+VOLUME_ZONE: Final = "VolumeZone"
+POD_TOPOLOGY_SPREAD: Final = "PodTopologySpread"
+INTER_POD_AFFINITY: Final = "InterPodAffinity"
+DYNAMIC_RESOURCES: Final = "DynamicResources"
+DEFAULT_PREEMPTION: Final = "DefaultPreemption"
+NODE_RESOURCES_BALANCED_ALLOCATION: Final = "NodeResourcesBalancedAllocation"
+IMAGE_LOCALITY: Final = "ImageLocality"
+DEFAULT_BINDER: Final = "DefaultBinder"
+
+# Volume limits of single providers, removed from the configuration API.
+REMOVED_IN_V1: Final = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
