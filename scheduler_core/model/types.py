@@ -152,6 +152,10 @@ class NodeToStatus(Mapping[str, Status]):
         """The explicit status, else the one of nodes never looked at."""
         return self._statuses.get(node_name, self.absent)
 
+    def reason_counts(self) -> dict[str, int]:
+        """How often each reason occurs among the explicit statuses."""
+        return count_reasons(status.reasons for status in self.values())
+
     def __getitem__(self, node_name: str) -> Status:
         return self._statuses[node_name]
 
@@ -205,7 +209,7 @@ class FitError:
 
     def _histogram(self) -> list[str]:
         statuses = self.diagnosis.node_to_status
-        counts = count_reasons(status.reasons for status in statuses.values())
+        counts = statuses.reason_counts()
         unseen = self.num_all_nodes - len(statuses)
         if unseen > 0:
             for reason in statuses.absent.reasons:

@@ -1,0 +1,128 @@
+"""The composition root: a configuration and the ports in, a scheduler out.
+
+All profiles share the store, cache, snapshot, queue and waiting pods. Raises ConfigError, with upstream's
+texts, for a configuration no scheduler can run.
+Source: kubernetes v1.34.1, pkg/scheduler/scheduler.go (New), profile/profile.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scheduler_core import config as configuration
+from scheduler_core.cache.cache import Cache
+from scheduler_core.cache.snapshot import Snapshot
+from scheduler_core.config.types import KubeSchedulerConfiguration
+from scheduler_core.errors import ConfigError
+from scheduler_core.framework.hints import HintMap
+from scheduler_core.framework.interface import PluginFactory
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.framework.waiting_pods import WaitingPods
+from scheduler_core.plugins.registry import IN_TREE
+from scheduler_core.ports import Draws, LogSink, Stopwatch, discard_log, stopped_watch
+from scheduler_core.queue.options import SECOND_US, QueueOptions
+from scheduler_core.queue.scheduling_queue import SchedulingQueue
+from scheduler_core.queue.sub_queues import QueueParts
+from scheduler_core.scheduler.engine import Engine
+from scheduler_core.scheduler.handle import EngineHandle
+from scheduler_core.scheduler.scheduler import Scheduler
+from scheduler_core.scheduler.store import ObjectStore
+
+
+def build(
+    config: KubeSchedulerConfiguration | None = None,
+    *,
+    draws: Draws,
+    stopwatch: Stopwatch = stopped_watch,
+    use_table: bool = True,
+    registry: Mapping[str, PluginFactory] | None = None,
+    log: LogSink = discard_log,
+) -> Scheduler:
+    """A scheduler for the configuration, None meaning upstream's defaults. `registry` adds plugins to those in tree."""
+    if config is None:
+        config = configuration.load(None)
+    if config.extenders:
+        raise ConfigError(["couldn't build extenders: this scheduler has none"])
+    store = ObjectStore()
+    snapshot = Snapshot(log)
+    handles = {profile.scheduler_name: EngineHandle() for profile in config.profiles}
+    frameworks = _frameworks(config, _merged_registry(registry), handles, use_table=use_table)
+    first = next(iter(frameworks.values()))
+    queue = SchedulingQueue(
+        QueueParts(
+            sort_key=first.queue_sort.sort_key,
+            stored_pod=store.pod,
+            options=QueueOptions(
+                initial_backoff_us=config.pod_initial_backoff_seconds * SECOND_US,
+                max_backoff_us=config.pod_max_backoff_seconds * SECOND_US,
+            ),
+            hint_maps={name: HintMap.of(list(framework.instances.values())) for name, framework in frameworks.items()},
+            pre_enqueue={name: framework.pre_enqueue for name, framework in frameworks.items()},
+            record=lambda move: engine.effects.moves.append(move),
+            log=log,
+        )
+    )
+    engine = Engine(
+        store=store,
+        cache=Cache(log=log),
+        snapshot=snapshot,
+        queue=queue,
+        frameworks=frameworks,
+        draws=draws,
+        stopwatch=stopwatch,
+        log=log,
+        percentage_of_nodes_to_score=config.percentage_of_nodes_to_score,
+        waiting_pods=WaitingPods(),
+    )
+    for name, handle in handles.items():
+        handle.attach(engine, frameworks[name])
+    return Scheduler(engine)
+
+
+def _merged_registry(added: Mapping[str, PluginFactory] | None) -> dict[str, PluginFactory]:
+    plugins = dict(IN_TREE)
+    for name, factory in (added or {}).items():
+        if name in plugins:
+            raise ConfigError([f"a plugin named {name} already exists"])
+        plugins[name] = factory
+    return plugins
+
+
+def _frameworks(
+    config: KubeSchedulerConfiguration,
+    registry: Mapping[str, PluginFactory],
+    handles: Mapping[str, EngineHandle],
+    *,
+    use_table: bool,
+) -> dict[str, Framework]:
+    frameworks: dict[str, Framework] = {}
+    first: Framework | None = None
+    first_args: object = None
+    for profile in config.profiles:
+        name = profile.scheduler_name
+        if not name:
+            raise _profile_error("scheduler name is needed")
+        if name in frameworks:
+            raise _profile_error(f'duplicate profile with scheduler name "{name}"')
+        try:
+            framework = Framework(profile, registry, handles[name], use_table=use_table)
+        except ConfigError as error:
+            raise _profile_error(f"creating profile for scheduler name {name}: {error}") from error
+        sort = framework.queue_sort.name
+        args = next((entry.args for entry in profile.plugin_config if entry.name == sort), None)
+        if first is None:
+            first, first_args = framework, args
+        elif sort != first.queue_sort.name:
+            raise _profile_error(
+                f'different queue sort plugins for profile "{name}": "{sort}", first: "{first.queue_sort.name}"'
+            )
+        elif args != first_args:
+            raise _profile_error(f'different queue sort plugin args for profile "{name}"')
+        frameworks[name] = framework
+    if not frameworks:
+        raise ConfigError(["at least one profile is required"])
+    return frameworks
+
+
+def _profile_error(text: str) -> ConfigError:
+    return ConfigError([f"initializing profiles: {text}"])

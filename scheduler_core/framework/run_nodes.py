@@ -1,0 +1,321 @@
+"""The walk over the nodes: which ones a pod fits on, until enough are found.
+
+Both forms give the same answer. The row form asks the filters node by node. The table form asks each filter
+once for all rows, combines the answers to (first refusing plugin, its status) per row, and goes node by node
+only where a filter has no table form or where nominated pods count against the pod.
+Nodes are int32 indices into the snapshot's node order.
+Source: kubernetes v1.34.1, pkg/scheduler/schedule_one.go (findNodesThatPassFilters, numFeasibleNodesToFind).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.api.pod import Pod
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.runtime import Framework, NominatedPods, counts_against, refusal
+from scheduler_core.model.effects import FilterRows, NodeOrder
+from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.model.status import SUCCESS, Code, Status
+from scheduler_core.model.types import NodeToStatus, count_reasons
+from scheduler_core.table.node_table import NodeTable
+
+MIN_FEASIBLE_NODES_TO_FIND = 100
+MIN_FEASIBLE_NODES_PERCENTAGE = 5
+
+Int32Array = npt.NDArray[np.int32]
+BoolArray = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """The snapshot of one cycle as the walk sees it; node i has `infos[i]` and row `rows[i]` of the table."""
+
+    order: NodeOrder
+    infos: Sequence[NodeInfo]
+    rows: Int32Array
+    index: dict[str, int]  # node name -> i
+    table: NodeTable
+
+    def pick(self, nodes: Int32Array) -> PickedNodes:
+        return PickedNodes(self.infos, nodes, self.rows[nodes])
+
+
+class PickedNodes(Sequence[NodeInfo]):
+    """Some nodes of a view, in the order given; `rows` are their rows of the table."""
+
+    __slots__ = ("_infos", "nodes", "rows")
+
+    def __init__(self, infos: Sequence[NodeInfo], nodes: Int32Array, rows: Int32Array) -> None:
+        self._infos = infos
+        self.nodes = nodes
+        self.rows = rows
+
+    @overload
+    def __getitem__(self, position: int) -> NodeInfo: ...
+    @overload
+    def __getitem__(self, position: slice) -> PickedNodes: ...
+    def __getitem__(self, position: int | slice) -> NodeInfo | PickedNodes:
+        if isinstance(position, slice):
+            return PickedNodes(self._infos, self.nodes[position], self.rows[position])
+        return self._infos[int(self.nodes[position])]
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __iter__(self) -> Iterator[NodeInfo]:
+        infos = self._infos
+        return (infos[node] for node in self.nodes.tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What a walk found. An error ended it before the node that caused it, which is not among the rows."""
+
+    filter_rows: FilterRows
+    feasible: Int32Array
+    num_rejected: int
+    error: Status | None = None
+
+
+class WalkStatuses(NodeToStatus):
+    """The refusals of a walk by node name, spelled out only when somebody asks for a name."""
+
+    __slots__ = ("_filled", "_num_extra", "_rows", "_view")
+
+    def __init__(self, view: NodeView, walk: Walk, earlier: NodeToStatus) -> None:
+        """`earlier`: the status of the nominated node, when it was tried first; the walk's own words win."""
+        super().__init__(earlier.absent)
+        self._view = view
+        self._rows = walk.filter_rows
+        self._filled = False
+        rejected = self._rows.nodes[self._rows.codes != 0]
+        for name, status in earlier.items():
+            if not (rejected == view.index[name]).any():
+                super().set(name, status)
+        self._num_extra = len(self._statuses)
+
+    def _fill(self) -> None:
+        if self._filled:
+            return
+        self._filled = True
+        names, statuses = self._view.order.names, self._rows.statuses
+        for node, code in zip(self._rows.nodes.tolist(), self._rows.codes.tolist(), strict=True):
+            if code:
+                super().set(names[node], statuses[code - 1])
+
+    def set(self, node_name: str, status: Status) -> None:
+        self._fill()
+        super().set(node_name, status)
+
+    def status_of(self, node_name: str) -> Status:
+        self._fill()
+        return super().status_of(node_name)
+
+    def __getitem__(self, node_name: str) -> Status:
+        self._fill()
+        return super().__getitem__(node_name)
+
+    def __iter__(self) -> Iterator[str]:
+        self._fill()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        if self._filled:
+            return super().__len__()
+        return self._num_extra + int(np.count_nonzero(self._rows.codes))
+
+    def reason_counts(self) -> dict[str, int]:
+        if self._filled:
+            return super().reason_counts()
+        counts = count_reasons(status.reasons for status in self._statuses.values())
+        times = np.bincount(self._rows.codes, minlength=len(self._rows.statuses) + 1)[1:]
+        for status, many in zip(self._rows.statuses, times.tolist(), strict=True):
+            for reason in status.reasons:
+                counts[reason] = counts.get(reason, 0) + many
+        return counts
+
+
+def num_feasible_nodes_to_find(num_nodes: int, percentage: int) -> int:
+    """How many feasible nodes are enough; percentage 0 adapts to the size of the cluster."""
+    if num_nodes < MIN_FEASIBLE_NODES_TO_FIND:
+        return num_nodes
+    if percentage == 0:
+        percentage = max(50 - num_nodes // 125, MIN_FEASIBLE_NODES_PERCENTAGE)
+    return max(num_nodes * percentage // 100, MIN_FEASIBLE_NODES_TO_FIND)
+
+
+def find_nodes_that_pass_filters(
+    framework: Framework,
+    state: CycleState,
+    pod: Pod,
+    view: NodeView,
+    candidates: Int32Array,
+    *,
+    start: int,
+    count: int,
+    nominated: NominatedPods,
+) -> Walk:
+    """Walk over `candidates` from `start` on, round and round, until `count` nodes and one more are found.
+
+    The one more ends the walk and is thrown away, but nodes refused before it are kept: upstream does so.
+    """
+    if len(candidates) == 0:
+        return Walk(_no_rows(), candidates, 0)
+    shift = start % len(candidates)
+    walk = np.concatenate((candidates[shift:], candidates[:shift])) if shift else candidates
+    if not framework.filter:
+        return Walk(_no_rows(), walk[:count], 0)
+    if framework.use_table:
+        codes, statuses = _table_codes(framework, state, pod, view, walk, count, nominated)
+    else:
+        codes, statuses = _row_codes(framework, state, pod, view, walk, count, nominated)
+    return _cut(walk[: len(codes)], codes, statuses, count)
+
+
+def _row_codes(
+    framework: Framework,
+    state: CycleState,
+    pod: Pod,
+    view: NodeView,
+    walk: Int32Array,
+    count: int,
+    nominated: NominatedPods,
+) -> tuple[Codes, list[Status]]:
+    statuses: list[Status] = []
+    codes: list[int] = []
+    found = 0
+    for node in walk.tolist():
+        status = framework.run_filters_with_nominated_pods(state, pod, view.infos[node], nominated)
+        if status.is_success:
+            codes.append(0)
+            found += 1
+            if found > count:
+                break
+            continue
+        statuses.append(status)
+        codes.append(len(statuses))
+        if status.code is Code.Error:
+            break
+    return np.array(codes, dtype=np.int32), statuses
+
+
+def _table_codes(
+    framework: Framework,
+    state: CycleState,
+    pod: Pod,
+    view: NodeView,
+    walk: Int32Array,
+    count: int,
+    nominated: NominatedPods,
+) -> tuple[Codes, list[Status]]:
+    active = [plugin for plugin in framework.filter if plugin.name not in state.skip_filter_plugins]
+    by_row: Codes = np.zeros(len(view.table), dtype=np.int32)
+    refused_by = np.full(len(view.table), len(active), dtype=np.int16)
+    statuses: list[Status] = []
+    row_only: list[int] = []
+    for index, plugin in enumerate(active):
+        table_plugin = framework.table_filters.get(plugin.name)
+        if table_plugin is None:
+            row_only.append(index)
+            continue
+        verdicts = table_plugin.filter_nodes(state, pod, view.table)
+        if verdicts is None:
+            continue
+        hit = (verdicts.codes != 0) & (by_row == 0)
+        by_row[hit] = verdicts.codes[hit] + np.int32(len(statuses))
+        refused_by[hit] = index
+        statuses.extend(refusal(plugin.name, status) for status in verdicts.statuses)
+    rows = view.rows[walk]
+    codes = by_row[rows]
+    crowded = _crowded(pod, view, nominated)
+    if not row_only and not crowded:
+        return codes, statuses
+
+    # Node by node where the table cannot know: in walk order, and no further than the walk itself would go.
+    open_until = refused_by[rows]
+    asked = open_until > row_only[0] if row_only else np.zeros(len(walk), dtype=np.bool_)
+    if crowded:
+        asked |= np.isin(walk, np.array(crowded, dtype=np.int32))
+    found = 0
+    for position in np.flatnonzero(asked).tolist():
+        node = int(walk[position])
+        node_info = view.infos[node]
+        if node in crowded:
+            status = framework.run_filters_with_nominated_pods(state, pod, node_info, nominated)
+            codes[position] = 0
+        else:
+            status = SUCCESS
+            for index in row_only:
+                if index < open_until[position] and status.is_success:
+                    plugin = active[index]
+                    status = plugin.filter(state, pod, node_info)
+                    if not status.is_success:
+                        status = refusal(plugin.name, status)
+        if not status.is_success:
+            statuses.append(status)
+            codes[position] = len(statuses)
+            if status.code is Code.Error:
+                break
+        elif codes[position] == 0:
+            found += 1
+            if found > count:
+                break
+    return codes, statuses
+
+
+def _crowded(pod: Pod, view: NodeView, nominated: NominatedPods) -> list[int]:
+    """Nodes with nominated pods that count against the pod."""
+    nodes = []
+    for name in nominated.nominated_node_names():
+        node = view.index.get(name)
+        if node is not None and any(counts_against(info.pod, pod) for info in nominated.nominated_pods_for_node(name)):
+            nodes.append(node)
+    return nodes
+
+
+def _cut(walk: Int32Array, codes: Codes, statuses: list[Status], count: int) -> Walk:
+    """End the walk at the success after the last wanted one, or before the first error."""
+    passed: BoolArray = codes == 0
+    found = np.cumsum(passed)
+    end = len(walk)
+    if end and found[-1] > count:
+        end = int(np.searchsorted(found, count + 1)) + 1
+    error: Status | None = None
+    failures = [index + 1 for index, status in enumerate(statuses) if status.code is Code.Error]
+    if failures:
+        failed = np.flatnonzero(np.isin(codes[:end], failures))
+        if len(failed):
+            end = int(failed[0])
+            error = statuses[int(codes[end]) - 1]
+    walk, codes, passed = walk[:end], codes[:end], passed[:end]
+    rows = _compact(walk, codes, statuses)
+    return Walk(rows, walk[passed][:count], end - int(np.count_nonzero(passed)), error)
+
+
+def _compact(walk: Int32Array, codes: Codes, statuses: Sequence[Status]) -> FilterRows:
+    """Number the statuses that occur by first appearance, equal ones once."""
+    present, first = np.unique(codes, return_index=True)
+    numbers: dict[Status, int] = {}
+    renumber = np.zeros(len(statuses) + 1, dtype=np.int32)
+    for old in present[np.argsort(first)].tolist():
+        if old:
+            renumber[old] = numbers.setdefault(statuses[old - 1], len(numbers) + 1)
+    # More than 255 different refusals in one cycle need the wider type.
+    kind = np.uint8 if len(numbers) <= np.iinfo(np.uint8).max else np.uint16
+    return FilterRows(walk.astype(np.int32, copy=True), renumber[codes].astype(kind), tuple(numbers))
+
+
+def _no_rows() -> FilterRows:
+    return FilterRows(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint8), ())
+
+
+def nodes_named(view: NodeView, names: Iterable[str]) -> Int32Array:
+    """The nodes with these names, in node order; unknown names are dropped."""
+    return np.array(sorted(view.index[name] for name in names if name in view.index), dtype=np.int32)

@@ -1,0 +1,399 @@
+"""A profile made runnable: its plugins at each extension point, and how their answers merge.
+
+Filters stop at the first refusal; PreFilter goes on after an Unschedulable, because preemption may need
+the state of the plugins behind it; Unreserve runs over all plugins in reverse, whether or not they reserved.
+Scores are int64, shape (n_plugins, n_feasible).
+Source: kubernetes v1.34.1, pkg/scheduler/framework/runtime/framework.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar, cast
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.api.pod import Pod
+from scheduler_core.config.defaults import DEFAULT_PLUGINS
+from scheduler_core.config.types import KubeSchedulerProfile, Plugins
+from scheduler_core.errors import ConfigError
+from scheduler_core.framework import expansion
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import (
+    MAX_NODE_SCORE,
+    BindPlugin,
+    FilterPlugin,
+    Handle,
+    NominatingInfo,
+    NominatingMode,
+    PermitPlugin,
+    Plugin,
+    PluginFactory,
+    PostBindPlugin,
+    PostFilterPlugin,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterExtensions,
+    PreFilterPlugin,
+    PreScorePlugin,
+    QueueSortPlugin,
+    ReservePlugin,
+    ScoreExtensions,
+    ScorePlugin,
+    TableFilterPlugin,
+    TableScorePlugin,
+)
+from scheduler_core.framework.waiting_pods import MAX_PERMIT_TIMEOUT_US
+from scheduler_core.model.effects import ScoreRows
+from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.model.status import SUCCESS, Code, Status
+from scheduler_core.model.types import NodeToStatus, PodInfo
+from scheduler_core.table.node_table import NodeTable
+
+P = TypeVar("P")
+
+
+class NominatedPods(Protocol):
+    """Pods that intend to run on a node and are not bound yet."""
+
+    def nominated_pods_for_node(self, node_name: str) -> Sequence[PodInfo]: ...
+    def nominated_node_names(self) -> Iterable[str]:
+        """Nodes with at least one nominated pod."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PreFilterOutcome:
+    """What PreFilter came to: the nodes worth looking at (None: all), and the plugins that narrowed them down."""
+
+    status: Status
+    node_names: frozenset[str] | None
+    plugins_with_nodes: tuple[str, ...]  # sorted
+
+
+class Framework:
+    """The plugins of one profile, instantiated and in running order."""
+
+    def __init__(
+        self,
+        profile: KubeSchedulerProfile,
+        registry: Mapping[str, PluginFactory],
+        handle: Handle,
+        *,
+        use_table: bool = True,
+    ) -> None:
+        self.name = profile.scheduler_name
+        self.percentage_of_nodes_to_score = profile.percentage_of_nodes_to_score
+        self.use_table = use_table
+        plugins, self.left_out = _without_missing_defaults(profile.plugins, registry)
+        self.instances = _instantiate(profile, expansion.needed_plugins(plugins), registry, handle)
+        points = expansion.expand(plugins, self.instances)
+        self.pre_enqueue = cast(list[PreEnqueuePlugin], points["pre_enqueue"])
+        self.pre_filter = cast(list[PreFilterPlugin], points["pre_filter"])
+        self.filter = cast(list[FilterPlugin], points["filter"])
+        self.post_filter = cast(list[PostFilterPlugin], points["post_filter"])
+        self.pre_score = cast(list[PreScorePlugin], points["pre_score"])
+        self.score = cast(list[ScorePlugin], points["score"])
+        self.reserve = cast(list[ReservePlugin], points["reserve"])
+        self.permit = cast(list[PermitPlugin], points["permit"])
+        self.pre_bind = cast(list[PreBindPlugin], points["pre_bind"])
+        self.bind = cast(list[BindPlugin], points["bind"])
+        self.post_bind = cast(list[PostBindPlugin], points["post_bind"])
+        self.pre_filter_extensions = [p for p in self.pre_filter if isinstance(p, PreFilterExtensions)]
+        self.table_filters = {p.name: p for p in self.filter if isinstance(p, TableFilterPlugin)}
+        self.table_scorers = {p.name: p for p in self.score if isinstance(p, TableScorePlugin)}
+        self.normalizers = {p.name: p for p in self.score if isinstance(p, ScoreExtensions)}
+        queue_sorts = cast(list[QueueSortPlugin], points["queue_sort"])
+        if len(queue_sorts) != 1:
+            raise ConfigError(
+                [
+                    f'only one queue sort plugin required for profile with scheduler name "{self.name}",'
+                    f" but got {len(queue_sorts)}"
+                ]
+            )
+        self.queue_sort = queue_sorts[0]
+        if not self.bind:
+            raise ConfigError([f'at least one bind plugin is needed for profile with scheduler name "{self.name}"'])
+        self.weights = expansion.score_weights(plugins, self.instances, points["score"])
+
+    # PreFilter and Filter
+
+    def run_pre_filter(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> PreFilterOutcome:
+        """Ask every plugin once about the whole cluster; plugins that skip are left out of Filter too."""
+        skipped: set[str] = set()
+        merged: frozenset[str] | None = None
+        with_nodes: list[str] = []
+        refused = SUCCESS
+        try:
+            for plugin in self.pre_filter:
+                result, status = plugin.pre_filter(state, pod, node_infos)
+                if status.is_skip:
+                    skipped.add(plugin.name)
+                    continue
+                if not status.is_success:
+                    if status.code is Code.UnschedulableAndUnresolvable:
+                        return PreFilterOutcome(status.by(plugin.name), None, ())
+                    if status.code is Code.Unschedulable:
+                        refused = status.by(plugin.name)
+                        continue
+                    failure = Status.failed(f'running PreFilter plugin "{plugin.name}": {status.message}')
+                    return PreFilterOutcome(failure, None, ())
+                if result is None or result.node_names is None:
+                    continue
+                with_nodes.append(plugin.name)
+                merged = result.node_names if merged is None else merged & result.node_names
+                if not merged:
+                    names = tuple(sorted(with_nodes))
+                    return PreFilterOutcome(Status.unresolvable(_no_nodes_text(names)), frozenset(), names)
+        finally:
+            state.skip_filter_plugins = frozenset(skipped)
+        return PreFilterOutcome(refused, merged, tuple(sorted(with_nodes)))
+
+    def run_add_pod(self, state: CycleState, pod: Pod, pod_to_add: PodInfo, node_info: NodeInfo) -> Status:
+        """Tell the PreFilter states that `pod_to_add` is on the node as well."""
+        for plugin in self.pre_filter_extensions:
+            if plugin.name in state.skip_filter_plugins:
+                continue
+            status = plugin.add_pod(state, pod, pod_to_add, node_info)
+            if not status.is_success:
+                return Status.failed(f'running AddPod on PreFilter plugin "{plugin.name}": {status.message}')
+        return SUCCESS
+
+    def run_remove_pod(self, state: CycleState, pod: Pod, pod_to_remove: PodInfo, node_info: NodeInfo) -> Status:
+        """Tell the PreFilter states that `pod_to_remove` is not on the node any more."""
+        for plugin in self.pre_filter_extensions:
+            if plugin.name in state.skip_filter_plugins:
+                continue
+            status = plugin.remove_pod(state, pod, pod_to_remove, node_info)
+            if not status.is_success:
+                return Status.failed(f'running RemovePod on PreFilter plugin "{plugin.name}": {status.message}')
+        return SUCCESS
+
+    def run_filters(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
+        """The first refusal of the node, blamed on its plugin."""
+        for plugin in self.filter:
+            if plugin.name in state.skip_filter_plugins:
+                continue
+            status = plugin.filter(state, pod, node_info)
+            if not status.is_success:
+                return refusal(plugin.name, status)
+        return SUCCESS
+
+    def run_filters_with_nominated_pods(
+        self, state: CycleState, pod: Pod, node_info: NodeInfo, nominated: NominatedPods
+    ) -> Status:
+        """Whether the pod fits both with the pods nominated to the node and without them."""
+        extra = [info for info in nominated.nominated_pods_for_node(node_info.name) if counts_against(info.pod, pod)]
+        if extra:
+            crowded_state, crowded = state.clone(), node_info.copy()
+            for info in extra:
+                crowded.add_pod(info)
+                status = self.run_add_pod(crowded_state, pod, info, crowded)
+                if not status.is_success:
+                    return status
+            status = self.run_filters(crowded_state, pod, crowded)
+            if not status.is_success:
+                return status
+        return self.run_filters(state, pod, node_info)
+
+    def run_post_filter(
+        self, state: CycleState, pod: Pod, node_to_status: NodeToStatus
+    ) -> tuple[NominatingInfo | None, Status]:
+        """What can be done about a pod that fits nowhere: the first plugin with an answer, else all their reasons."""
+        nominating: NominatingInfo | None = None
+        reasons: list[str] = []
+        first_plugin = ""
+        for plugin in self.post_filter:
+            result, status = plugin.post_filter(state, pod, node_to_status)
+            if status.is_success:
+                return result, status
+            if status.code is Code.UnschedulableAndUnresolvable:
+                return result, status.by(plugin.name)
+            if not status.is_rejected:
+                return None, Status.failed(status.message, plugin=plugin.name)
+            if result is not None and result.mode is not NominatingMode.NOOP:
+                nominating = result
+            reasons.extend(status.reasons)
+            first_plugin = first_plugin or plugin.name
+        return nominating, Status.unschedulable(*reasons, plugin=first_plugin)
+
+    # Score
+
+    def run_pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
+        skipped: set[str] = set()
+        try:
+            for plugin in self.pre_score:
+                status = plugin.pre_score(state, pod, node_infos)
+                if status.is_skip:
+                    skipped.add(plugin.name)
+                elif not status.is_success:
+                    return Status.failed(f'running PreScore plugin "{plugin.name}": {status.message}')
+        finally:
+            state.skip_score_plugins = frozenset(skipped)
+        return SUCCESS
+
+    def run_score(
+        self,
+        state: CycleState,
+        pod: Pod,
+        node_infos: Sequence[NodeInfo],
+        table: NodeTable,
+        rows: npt.NDArray[np.int32],
+    ) -> tuple[ScoreRows | None, Status]:
+        """Scores of the feasible nodes; `rows` are their rows of the table, in the order of `node_infos`."""
+        plugins = [plugin for plugin in self.score if plugin.name not in state.skip_score_plugins]
+        raw = np.zeros((len(plugins), len(rows)), dtype=np.int64)
+        for index, plugin in enumerate(plugins):
+            table_plugin = self.table_scorers.get(plugin.name) if self.use_table else None
+            scores = None if table_plugin is None else table_plugin.score_nodes(state, pod, table, rows)
+            if scores is not None:
+                raw[index] = scores
+                continue
+            for position, node_info in enumerate(node_infos):
+                score, status = plugin.score(state, pod, node_info)
+                if not status.is_success:
+                    return None, Status.failed(
+                        f'running Score plugins: plugin "{plugin.name}" failed with: {status.message}'
+                    )
+                raw[index, position] = score
+        normalized = raw.copy()
+        for index, plugin in enumerate(plugins):
+            normalizer = self.normalizers.get(plugin.name)
+            if normalizer is None:
+                continue
+            status = normalizer.normalize_scores(state, pod, normalized[index])
+            if not status.is_success:
+                return None, Status.failed(
+                    f'running Normalize on Score plugins: plugin "{plugin.name}" failed with: {status.message}'
+                )
+        invalid = (normalized < 0) | (normalized > MAX_NODE_SCORE)
+        if invalid.any():
+            position, index = np.argwhere(invalid.T)[0]
+            return None, Status.failed(
+                f'applying score defaultWeights on Score plugins: plugin "{plugins[index].name}" returns an invalid'
+                f" score {normalized[index, position]}, it should in the range of [0, {MAX_NODE_SCORE}]"
+                " after normalizing"
+            )
+        weights = np.array([self.weights[plugin.name] for plugin in plugins], dtype=np.int64)
+        return (
+            ScoreRows(
+                plugins=tuple((plugin.name, self.weights[plugin.name]) for plugin in plugins),
+                raw=raw,
+                normalized=normalized,
+                totals=weights @ normalized,
+                skipped=tuple(plugin.name for plugin in self.score if plugin.name in state.skip_score_plugins),
+            ),
+            SUCCESS,
+        )
+
+    # Reserve and Permit
+
+    def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        for plugin in self.reserve:
+            status = plugin.reserve(state, pod, node_name)
+            if not status.is_success:
+                return _refused_or_failed("Reserve", plugin, status)
+        return SUCCESS
+
+    def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        for plugin in reversed(self.reserve):
+            plugin.unreserve(state, pod, node_name)
+
+    def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, dict[str, int]]:
+        """Success, Wait with the time-outs in microseconds by plugin, or the first refusal."""
+        timeouts: dict[str, int] = {}
+        for plugin in self.permit:
+            status, timeout_us = plugin.permit(state, pod, node_name)
+            if status.is_success:
+                continue
+            if status.is_rejected:
+                return status.by(plugin.name), {}
+            if not status.is_wait:
+                return _refused_or_failed("Permit", plugin, status).by(plugin.name), {}
+            timeouts[plugin.name] = min(timeout_us, MAX_PERMIT_TIMEOUT_US)
+        if timeouts:
+            text = f'one or more plugins asked to wait and no plugin rejected pod "{pod.name}"'
+            return Status(Code.Wait, (text,)), timeouts
+        return SUCCESS, {}
+
+    # Bind; PreBind runs plugin by plugin in the binding cycle, which may have to wait between two of them
+
+    def pre_bind_result(self, plugin: PreBindPlugin, status: Status) -> Status:
+        """A PreBind plugin's status as the cycle sees it."""
+        return status if status.is_success else _refused_or_failed("PreBind", plugin, status)
+
+    def run_bind(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, str]:
+        """The answer of the first plugin that does not skip, and its name."""
+        for plugin in self.bind:
+            status = plugin.bind(state, pod, node_name)
+            if status.is_skip:
+                continue
+            if status.is_success:
+                return status, plugin.name
+            return _refused_or_failed("Bind", plugin, status), plugin.name
+        return Status(Code.Skip), ""
+
+    def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        for plugin in self.post_bind:
+            plugin.post_bind(state, pod, node_name)
+
+
+def counts_against(nominated: Pod, pod: Pod) -> bool:
+    """Whether a nominated pod's room is out of reach for `pod`: it is at least as important, and another pod."""
+    return nominated.priority >= pod.priority and nominated.uid != pod.uid
+
+
+def refusal(plugin: str, status: Status) -> Status:
+    """A filter's non-success, blamed; anything that is no rejection is an error of the plugin."""
+    if status.is_rejected:
+        return status.by(plugin)
+    return Status.failed(f'running "{plugin}" filter plugin: {status.message}', plugin=plugin)
+
+
+def _refused_or_failed(point: str, plugin: Plugin, status: Status) -> Status:
+    if status.is_rejected:
+        return status.by(plugin.name)
+    return Status.failed(f'running {point} plugin "{plugin.name}": {status.message}')
+
+
+def _no_nodes_text(plugins: tuple[str, ...]) -> str:
+    if len(plugins) == 1:
+        return f"node(s) didn't satisfy plugin {plugins[0]}"
+    return f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}] simultaneously"
+
+
+def _without_missing_defaults(
+    plugins: Plugins, registry: Mapping[str, PluginFactory]
+) -> tuple[Plugins, tuple[str, ...]]:
+    """The plugin sets without those of the default list this build does not have, and their names."""
+    defaults = {entry.name for entry in DEFAULT_PLUGINS.multi_point.enabled}
+    missing = tuple(
+        entry.name for entry in plugins.multi_point.enabled if entry.name in defaults and entry.name not in registry
+    )
+    if not missing:
+        return plugins, ()
+    enabled = tuple(entry for entry in plugins.multi_point.enabled if entry.name not in missing)
+    multi_point = msgspec.structs.replace(plugins.multi_point, enabled=enabled)
+    return msgspec.structs.replace(plugins, multi_point=multi_point), missing
+
+
+def _instantiate(
+    profile: KubeSchedulerProfile, needed: list[str], registry: Mapping[str, PluginFactory], handle: Handle
+) -> dict[str, Plugin]:
+    args: dict[str, Any] = {}
+    for entry in profile.plugin_config:
+        if entry.name in args:
+            raise ConfigError([f"repeated config for plugin {entry.name}"])
+        args[entry.name] = entry.args
+    instances: dict[str, Plugin] = {}
+    for name in needed:
+        if name not in registry:
+            continue  # found missing where it is used, with the name of the point
+        try:
+            instances[name] = registry[name](args.get(name), handle)
+        except ConfigError as error:
+            raise ConfigError([f'initializing plugin "{name}": {error}']) from error
+    return instances

@@ -1,0 +1,1 @@
+"""The engine: changes in, one pod after the other through its cycles, effects out."""

@@ -1,0 +1,184 @@
+"""From a chosen node to a binding: wait for Permit, PreBind, ask for the binding, hear the verdict.
+
+A cycle advances as far as it can and then rests in `engine.bindings` until a change or a deadline moves it.
+Undoing it runs Unreserve, forgets the assumed pod and tells the queue that room came free.
+Source: kubernetes v1.34.1, pkg/scheduler/schedule_one.go (bindingCycle, handleBindingCycleError).
+"""
+
+from __future__ import annotations
+
+from scheduler_core.api.pod import Pod
+from scheduler_core.cache.cache import CacheError
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import CLEAR_NOMINATION
+from scheduler_core.framework.waiting_pods import REMOVED
+from scheduler_core.model.changes import BindingVerdict, PermitVerdict, PreBindVerdict
+from scheduler_core.model.effects import BindingRequest
+from scheduler_core.model.events import ASSIGNED_POD_DELETE
+from scheduler_core.model.status import Code, Status
+from scheduler_core.model.types import QueuedPodInfo
+from scheduler_core.scheduler.engine import BindingCycle, BindingStage, Engine
+from scheduler_core.scheduler.failure import Failure, handle_scheduling_failure, refused_on_node
+
+
+def advance(engine: Engine, cycle: BindingCycle) -> None:
+    """Take the cycle as far as it gets without anybody else."""
+    if cycle.stage is BindingStage.PERMIT:
+        verdict = _permit_verdict(engine, cycle.pod.uid)
+        if verdict is None:
+            return
+        if not verdict.is_success:
+            _fail(engine, cycle, refused_on_node(cycle.node_name, verdict))
+            return
+        # From here on events are not kept for the pod: whatever fails now is no plugin's refusal.
+        engine.queue.done(cycle.pod.uid)
+        cycle.stage = BindingStage.PRE_BIND
+    if cycle.stage is BindingStage.PRE_BIND and not _pre_bind(engine, cycle):
+        return
+    if cycle.stage is BindingStage.BIND:
+        _bind(engine, cycle)
+
+
+def _permit_verdict(engine: Engine, uid: str) -> Status | None:
+    """Success when the pod does not wait; None while it does."""
+    waiting = engine.waiting_pods.get(uid)
+    if waiting is None:
+        return Status(Code.Success)
+    if waiting.verdict is not None:
+        engine.waiting_pods.remove(uid)
+    return waiting.verdict
+
+
+def _pre_bind(engine: Engine, cycle: BindingCycle) -> bool:
+    """Run the PreBind plugins that are left; whether all are through."""
+    framework = engine.frameworks[cycle.profile]
+    if cycle.awaited_plugin:
+        return False
+    while cycle.next_pre_bind < len(framework.pre_bind):
+        plugin = framework.pre_bind[cycle.next_pre_bind]
+        cycle.next_pre_bind += 1
+        if plugin.name in cycle.state.skip_pre_bind_plugins:
+            continue
+        status, work = plugin.pre_bind(cycle.state, cycle.pod, cycle.node_name)
+        status = framework.pre_bind_result(plugin, status)
+        if not status.is_success:
+            _fail(engine, cycle, Failure(status, None, CLEAR_NOMINATION))
+            return False
+        if work is not None:
+            engine.effects.writes.extend(work.writes)
+            if work.awaits:
+                cycle.awaited_plugin = plugin.name
+                return False
+    cycle.stage = BindingStage.BIND
+    return True
+
+
+def _bind(engine: Engine, cycle: BindingCycle) -> None:
+    framework = engine.frameworks[cycle.profile]
+    status, plugin = framework.run_bind(cycle.state, cycle.pod, cycle.node_name)
+    if not status.is_success:
+        _finish_binding(engine, cycle)
+        _fail(engine, cycle, Failure(status, None, CLEAR_NOMINATION))
+        return
+    cycle.bind_plugin = plugin
+    pod = cycle.pod
+    engine.effects.bindings.append(
+        BindingRequest(pod.uid, pod.namespace, pod.name, cycle.node_name, cycle.queued.attempts)
+    )
+
+
+def restore(engine: Engine, pod: Pod, node_name: str) -> None:
+    """Stand where another engine stood after it had asked for this binding."""
+    assumed = pod.on_node(node_name)
+    engine.cache.assume_pod(assumed)
+    engine.note_cache_move("assumed", assumed, node_name)
+    framework = engine.frameworks[pod.spec.scheduler_name]
+    queued = QueuedPodInfo(pod, engine.now, attempts=1, initial_attempt_timestamp=engine.now)
+    cycle = BindingCycle(queued, assumed, framework.name, CycleState(), node_name, BindingStage.BIND)
+    cycle.bind_plugin = framework.bind[0].name
+    engine.bindings[pod.uid] = cycle
+
+
+def on_permit_verdict(engine: Engine, verdict: PermitVerdict) -> None:
+    waiting = engine.waiting_pods.get(verdict.pod_uid)
+    cycle = engine.bindings.get(verdict.pod_uid)
+    if waiting is None or cycle is None:
+        return  # decided before this verdict came
+    if verdict.allowed:
+        waiting.allow(verdict.plugin)
+    else:
+        waiting.reject(verdict.plugin, verdict.message)
+    advance(engine, cycle)
+
+
+def on_permit_verdicts(engine: Engine) -> None:
+    """Move on the waiting pods that are decided: by a time-out, or by a plugin in the cycle of another pod."""
+    for waiting in engine.waiting_pods:
+        if waiting.verdict is not None:
+            advance(engine, engine.bindings[waiting.uid])
+
+
+def on_waiting_pod_removed(engine: Engine, uid: str) -> bool:
+    """The pod was deleted: if it waits for Permit, reject it. Whether it did."""
+    waiting = engine.waiting_pods.get(uid)
+    if waiting is None:
+        return False
+    waiting.reject("", REMOVED)
+    advance(engine, engine.bindings[uid])
+    return True
+
+
+def on_pre_bind_verdict(engine: Engine, verdict: PreBindVerdict) -> None:
+    cycle = engine.bindings.get(verdict.pod_uid)
+    if cycle is None or not cycle.awaited_plugin or cycle.awaited_plugin != verdict.plugin:
+        return  # an answer to a cycle that has ended
+    if verdict.done:
+        cycle.awaited_plugin = ""
+        advance(engine, cycle)
+        return
+    text = f'running PreBind plugin "{verdict.plugin}": {verdict.message}'
+    _fail(engine, cycle, Failure(Status.failed(text), None, CLEAR_NOMINATION))
+
+
+def on_binding_verdict(engine: Engine, verdict: BindingVerdict) -> None:
+    cycle = engine.bindings.get(verdict.pod_uid)
+    if cycle is None or cycle.stage is not BindingStage.BIND or cycle.node_name != verdict.node_name:
+        return  # told before, or an answer to a cycle that has ended
+    _finish_binding(engine, cycle)
+    if not verdict.bound:
+        if verdict.rejected:
+            status = Status.unschedulable(verdict.message, plugin=cycle.bind_plugin)
+        else:
+            status = Status.failed(f'running Bind plugin "{cycle.bind_plugin}": {verdict.message}')
+        _fail(engine, cycle, Failure(status, None, CLEAR_NOMINATION))
+        return
+    del engine.bindings[cycle.pod.uid]
+    framework = engine.frameworks[cycle.profile]
+    note = f"Successfully assigned {cycle.pod.key} to {cycle.node_name}"
+    engine.emit_event("Normal", "Scheduled", "Binding", note, cycle.pod, framework.name)
+    framework.run_post_bind(cycle.state, cycle.pod, cycle.node_name)
+    engine.activate(cycle.state.pods_to_activate)
+
+
+def _finish_binding(engine: Engine, cycle: BindingCycle) -> None:
+    engine.cache.finish_binding(cycle.pod, engine.now)
+    engine.note_cache_move("finished", cycle.pod, cycle.node_name)
+
+
+def _fail(engine: Engine, cycle: BindingCycle, failure: Failure) -> None:
+    """Undo the cycle. Room freed by a rejection is offered to the others only; after an error, to all."""
+    pod, framework = cycle.pod, engine.frameworks[cycle.profile]
+    del engine.bindings[pod.uid]
+    framework.run_unreserve(cycle.state, pod, cycle.node_name)
+    forgotten = True
+    try:
+        engine.cache.forget_pod(pod)
+        engine.note_cache_move("forgotten", pod, cycle.node_name)
+    except CacheError:
+        forgotten = False  # it was confirmed or removed meanwhile: no room came free by this
+    rejected = failure.status.is_rejected
+    if forgotten and not rejected:
+        engine.move_all(ASSIGNED_POD_DELETE, pod, None)
+    handle_scheduling_failure(engine, framework, cycle.queued, failure, cycle.attempt)
+    if forgotten and rejected:
+        engine.move_all(ASSIGNED_POD_DELETE, pod, None, lambda other: other.uid != pod.uid)

@@ -1,0 +1,127 @@
+"""What one engine holds: objects, cache, queue, profiles, waiting pods, bindings under way, and this step's effects.
+
+`now` and `effects` are those of the step that is running. The parts of the scheduler are functions over this.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.pod import Pod
+from scheduler_core.cache.cache import Cache, CacheError
+from scheduler_core.cache.snapshot import Snapshot
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import EvictionObserver
+from scheduler_core.framework.run_nodes import NodeView
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.framework.waiting_pods import WaitingPods
+from scheduler_core.model.effects import Attempt, CacheMove, Effects, EventRecord, NodeOrder
+from scheduler_core.model.events import ClusterEvent
+from scheduler_core.model.types import QueuedPodInfo
+from scheduler_core.ports import Draws, LogSink, Stopwatch
+from scheduler_core.queue.scheduling_queue import SchedulingQueue
+from scheduler_core.scheduler.store import ObjectStore
+
+
+class BindingStage(IntEnum):
+    """How far a chosen pod has come."""
+
+    PERMIT = 0
+    PRE_BIND = 1
+    BIND = 2
+
+
+@dataclass(slots=True)
+class BindingCycle:
+    """A pod between its assumption and the verdict on its binding."""
+
+    queued: QueuedPodInfo
+    pod: Pod  # with the node name set, as it was assumed
+    profile: str
+    state: CycleState
+    node_name: str
+    stage: BindingStage = BindingStage.PERMIT
+    next_pre_bind: int = 0  # index of the PreBind plugin to run next
+    bind_plugin: str = ""
+    awaited_plugin: str = ""  # PreBind plugin whose work must be done first
+    attempt: Attempt | None = None  # of this step, until the step ends
+
+
+@dataclass(slots=True)
+class Engine:
+    """All state of a scheduler. `percentage_of_nodes_to_score` is the global one; 0 adapts."""
+
+    store: ObjectStore
+    cache: Cache
+    snapshot: Snapshot
+    queue: SchedulingQueue
+    frameworks: dict[str, Framework]
+    draws: Draws
+    stopwatch: Stopwatch
+    log: LogSink
+    percentage_of_nodes_to_score: int
+    waiting_pods: WaitingPods = field(default_factory=WaitingPods)
+    bindings: dict[str, BindingCycle] = field(default_factory=dict)  # by pod uid
+    restored_bindings: dict[str, str] = field(default_factory=dict)  # pod uid -> node name, until the pod arrives
+    next_start_node_index: int = 0
+    now: int = 0
+    effects: Effects = field(default_factory=Effects)
+    _view: NodeView | None = None
+
+    def node_view(self) -> NodeView:
+        """The snapshot as the node walk sees it; built anew only when the node order changed."""
+        snapshot, view = self.snapshot, self._view
+        if view is None or view.rows is not snapshot.order or view.table is not snapshot.table:
+            infos = snapshot.list()
+            names = tuple(info.name for info in infos)
+            digest = hashlib.blake2b("\n".join(names).encode(), digest_size=16).hexdigest()
+            order = view.order if view is not None and view.order.digest == digest else NodeOrder(digest, names)
+            index = {name: node for node, name in enumerate(names)}
+            view = self._view = NodeView(order, infos, snapshot.order, index, snapshot.table)
+        return view
+
+    def move_all(
+        self,
+        event: ClusterEvent,
+        old: KubeObject | None,
+        new: KubeObject | None,
+        pre_check: Callable[[Pod], bool] | None = None,
+    ) -> None:
+        """Let the waiting pods this event may help try again."""
+        self.queue.move_all_to_active_or_backoff_queue(event, old, new, self.now, pre_check)
+
+    def activate(self, pod_keys: Iterable[str]) -> None:
+        """Bring the pods to the active queue, whatever their backoff."""
+        pods = [pod for key in sorted(pod_keys) if (pod := self.store.pod(key)) is not None]
+        if pods:
+            self.queue.activate(pods, self.now)
+
+    def eviction_observers(self) -> list[EvictionObserver]:
+        """Plugins that want to hear what came of evictions, those of the first profile first."""
+        return [
+            plugin
+            for framework in self.frameworks.values()
+            for plugin in framework.instances.values()
+            if isinstance(plugin, EvictionObserver)
+        ]
+
+    @contextmanager
+    def log_cache_errors(self, message: str) -> Iterator[None]:
+        """Cache errors of event handlers are logged; what follows happens anyway."""
+        try:
+            yield
+        except CacheError as error:
+            self.log(message, {"err": str(error)})
+
+    def note_cache_move(self, kind: str, pod: Pod, node_name: str) -> None:
+        self.effects.moves.append(CacheMove(kind, pod.key, pod.uid, node_name, self.now))
+
+    def emit_event(self, type_: str, reason: str, action: str, note: str, pod: Pod, profile: str) -> None:
+        self.effects.events.append(
+            EventRecord(type_, reason, action, note, Pod.kind, pod.key, pod.uid, profile, self.now)
+        )

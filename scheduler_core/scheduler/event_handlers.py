@@ -1,0 +1,196 @@
+"""What a change means: into the store, into the cache, and which pods it may help.
+
+Succeeded and Failed pods are invisible: reaching such a phase looks like a deletion. A namesake with
+another uid is the deletion of the old object and the arrival of a new one.
+Source: kubernetes v1.34.1, pkg/scheduler/eventhandlers.go.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.node import Node
+from scheduler_core.api.pod import Pod
+from scheduler_core.model.changes import (
+    BindingVerdict,
+    Change,
+    EvictionVerdict,
+    ObjectDeleted,
+    ObjectPut,
+    PermitVerdict,
+    PreBindVerdict,
+)
+from scheduler_core.model.events import (
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    NODE_ADD,
+    NODE_DELETE,
+    ActionType,
+    ClusterEvent,
+    EventResource,
+)
+from scheduler_core.queue.changes import node_change_events, pod_change_events
+from scheduler_core.scheduler import binding_cycle
+from scheduler_core.scheduler.engine import Engine
+
+# Other kinds pods may wait for, by kind.
+_RESOURCES = {
+    "PersistentVolume": EventResource.PERSISTENT_VOLUME,
+    "PersistentVolumeClaim": EventResource.PERSISTENT_VOLUME_CLAIM,
+    "CSINode": EventResource.CSI_NODE,
+    "CSIDriver": EventResource.CSI_DRIVER,
+    "CSIStorageCapacity": EventResource.CSI_STORAGE_CAPACITY,
+    "StorageClass": EventResource.STORAGE_CLASS,
+    "VolumeAttachment": EventResource.VOLUME_ATTACHMENT,
+    "ResourceClaim": EventResource.RESOURCE_CLAIM,
+    "ResourceSlice": EventResource.RESOURCE_SLICE,
+    "DeviceClass": EventResource.DEVICE_CLASS,
+}
+
+
+def apply_change(engine: Engine, change: Change) -> None:
+    """Take over one change."""
+    match change:
+        case ObjectPut(obj=obj):
+            _put(engine, obj)
+        case ObjectDeleted():
+            key = f"{change.namespace}/{change.name}" if change.namespace else change.name
+            old = engine.store.remove(change.kind, key, change.uid)
+            if old is not None:
+                _deleted(engine, old)
+        case BindingVerdict():
+            binding_cycle.on_binding_verdict(engine, change)
+        case PermitVerdict():
+            binding_cycle.on_permit_verdict(engine, change)
+        case PreBindVerdict():
+            binding_cycle.on_pre_bind_verdict(engine, change)
+        case EvictionVerdict():
+            for plugin in engine.eviction_observers():
+                plugin.evictions_done(change)
+
+
+def _put(engine: Engine, obj: KubeObject) -> None:
+    if isinstance(obj, Pod):
+        _put_pod(engine, obj)
+        return
+    old = engine.store.put(obj)
+    if isinstance(obj, Node):
+        _put_node(engine, cast(Node | None, old), obj)
+    elif obj.kind in _RESOURCES:
+        action = ActionType.ADD if old is None else ActionType.UPDATE
+        engine.move_all(ClusterEvent(_RESOURCES[obj.kind], action), old, obj)
+
+
+def _deleted(engine: Engine, old: KubeObject) -> None:
+    if isinstance(old, Pod):
+        _delete_pod(engine, old)
+    elif isinstance(old, Node):
+        # Pods are moved while the node is still in the cache, as upstream does.
+        engine.move_all(NODE_DELETE, old, None)
+        with engine.log_cache_errors("Scheduler cache RemoveNode failed"):
+            engine.cache.remove_node(old)
+    elif old.kind in _RESOURCES:
+        engine.move_all(ClusterEvent(_RESOURCES[old.kind], ActionType.DELETE), old, None)
+
+
+def _put_node(engine: Engine, old: Node | None, new: Node) -> None:
+    if old is None:
+        engine.cache.add_node(new)
+        engine.move_all(NODE_ADD, None, new)
+        return
+    engine.cache.update_node(old, new)
+    for event in node_change_events(old, new):
+        engine.move_all(event, old, new)
+
+
+def _put_pod(engine: Engine, new: Pod) -> None:
+    if new.is_terminal:
+        old = engine.store.remove(Pod.kind, new.key)
+        if old is not None:
+            _delete_pod(engine, cast(Pod, old))
+        return
+    old = cast(Pod | None, engine.store.get(Pod.kind, new.key))
+    if old is not None and old.uid != new.uid:
+        engine.store.remove(Pod.kind, new.key)
+        _delete_pod(engine, old)
+        old = None
+    engine.store.put(new)
+    if old is None:
+        _add_pod(engine, new)
+    elif old.is_assigned and new.is_assigned:
+        with engine.log_cache_errors("Scheduler cache UpdatePod failed"):
+            engine.cache.update_pod(old, new)
+        for event in pod_change_events(old, new):
+            engine.move_all(event, old, new)
+    elif new.is_assigned:
+        # Two handlers upstream: the assigned one first, then the one that sees the pod leave the queue's world.
+        _add_assigned_pod(engine, new)
+        _leave_queue(engine, old)
+    elif old.is_assigned:
+        # No API server lets a pod lose its node; taken as what it amounts to.
+        _delete_assigned_pod(engine, old)
+        _add_pod(engine, new)
+    else:
+        _update_unscheduled_pod(engine, old, new)
+
+
+def _add_pod(engine: Engine, pod: Pod) -> None:
+    if pod.is_assigned:
+        _add_assigned_pod(engine, pod)
+    elif pod.spec.scheduler_name in engine.frameworks:
+        node_name = engine.restored_bindings.pop(pod.uid, None)
+        if node_name is None:
+            engine.queue.add(pod, engine.now)
+        else:
+            binding_cycle.restore(engine, pod, node_name)
+
+
+def _add_assigned_pod(engine: Engine, pod: Pod) -> None:
+    with engine.log_cache_errors("Scheduler cache AddPod failed"):
+        engine.cache.add_pod(pod)
+    engine.note_cache_move("confirmed", pod, pod.spec.node_name)
+    engine.move_all(ASSIGNED_POD_ADD, None, pod)
+
+
+def _update_unscheduled_pod(engine: Engine, old: Pod, new: Pod) -> None:
+    if new.spec.scheduler_name not in engine.frameworks:
+        return
+    version = new.metadata.resource_version
+    if version and version == old.metadata.resource_version:
+        return
+    if engine.cache.is_assumed_pod(new):
+        return
+    engine.queue.update(old, new, engine.now)
+    nominated = old.status.nominated_node_name
+    if nominated and nominated != new.status.nominated_node_name:
+        _offer_room_of(engine, old)
+
+
+def _delete_pod(engine: Engine, old: Pod) -> None:
+    if old.is_assigned:
+        _delete_assigned_pod(engine, old)
+    else:
+        _leave_queue(engine, old)
+
+
+def _delete_assigned_pod(engine: Engine, old: Pod) -> None:
+    with engine.log_cache_errors("Scheduler cache RemovePod failed"):
+        engine.cache.remove_pod(old)
+    engine.move_all(ASSIGNED_POD_DELETE, old, None)
+
+
+def _leave_queue(engine: Engine, old: Pod) -> None:
+    """An unscheduled pod was deleted or became assigned."""
+    if old.spec.scheduler_name not in engine.frameworks:
+        return
+    engine.queue.delete(old, engine.now)
+    if binding_cycle.on_waiting_pod_removed(engine, old.uid):
+        engine.move_all(ASSIGNED_POD_DELETE, old, None)
+    elif old.status.nominated_node_name:
+        _offer_room_of(engine, old)
+
+
+def _offer_room_of(engine: Engine, nominated: Pod) -> None:
+    """A pod gave up its nomination: pods that were not allowed to take its room may try."""
+    engine.move_all(ASSIGNED_POD_DELETE, nominated, None, lambda other: other.priority <= nominated.priority)

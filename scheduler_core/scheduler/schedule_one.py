@@ -1,0 +1,292 @@
+"""One pod through its scheduling cycle: filter, score, choose, assume, reserve, permit.
+
+Every step of the decision is written into the Attempt as it is made. A chosen pod goes on to its binding
+cycle at once; any other ends in the failure handler.
+Source: kubernetes v1.34.1, pkg/scheduler/schedule_one.go (ScheduleOne, schedulingCycle, schedulePod).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scheduler_core.api.pod import Pod
+from scheduler_core.cache.cache import CacheError
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import CLEAR_NOMINATION, NominatingInfo, NominatingMode
+from scheduler_core.framework.run_nodes import (
+    Int32Array,
+    NodeView,
+    WalkStatuses,
+    find_nodes_that_pass_filters,
+    nodes_named,
+    num_feasible_nodes_to_find,
+)
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.framework.waiting_pods import WaitingPod
+from scheduler_core.model.effects import Attempt, NominatedTry, PostFilterRecord
+from scheduler_core.model.status import Code, Status
+from scheduler_core.model.types import Diagnosis, FitError, NodeToStatus, QueuedPodInfo
+from scheduler_core.scheduler import binding_cycle
+from scheduler_core.scheduler.engine import BindingCycle, Engine
+from scheduler_core.scheduler.failure import Failure, fit_failure, handle_scheduling_failure, refused_on_node
+from scheduler_core.scheduler.select_host import select_host
+
+NO_NODES = "no nodes available to schedule pods"
+
+
+@dataclass(slots=True)
+class Cycle:
+    """What the parts of one scheduling cycle share."""
+
+    engine: Engine
+    framework: Framework
+    state: CycleState
+    pod: Pod
+    attempt: Attempt
+    diagnosis: Diagnosis
+
+    def timed(self, phase: str, since: int) -> int:
+        """Add the time since `since` to the phase; the time now."""
+        now = self.engine.stopwatch()
+        durations = self.attempt.durations_ns
+        durations[phase] = durations.get(phase, 0) + now - since
+        return now
+
+
+def schedule_one(engine: Engine, queued: QueuedPodInfo) -> Attempt:
+    """Take a popped pod through its cycle; the attempt is among the step's effects."""
+    pod = queued.pod
+    profile = pod.spec.scheduler_name
+    attempt = Attempt(pod_key=pod.key, pod_uid=pod.uid, attempt=queued.attempts, profile=profile, started_at=engine.now)
+    attempt.start_index = attempt.end_index = engine.next_start_node_index
+    engine.effects.attempts.append(attempt)
+    framework = engine.frameworks.get(profile)
+    if framework is None:
+        attempt.result = "noProfile"
+        attempt.message = f'profile not found for scheduler name "{profile}"'
+        engine.queue.done(pod.uid)
+        return attempt
+    skip = _reason_to_skip(engine, pod, framework)
+    if skip:
+        attempt.result = "skipped"
+        attempt.message = skip
+        engine.queue.done(pod.uid)
+        return attempt
+    cycle = Cycle(engine, framework, CycleState(), pod, attempt, Diagnosis())
+    chosen = _scheduling_cycle(cycle, queued)
+    if isinstance(chosen, Failure):
+        handle_scheduling_failure(engine, framework, queued, chosen, attempt)
+    else:
+        attempt.result = "scheduled"
+        binding_cycle.advance(engine, chosen)
+        binding_cycle.on_permit_verdicts(engine)
+        chosen.attempt = None  # whatever comes next is told by moves and events
+    return attempt
+
+
+def _reason_to_skip(engine: Engine, pod: Pod, framework: Framework) -> str:
+    if pod.is_terminating:
+        text = f"skip schedule deleting pod: {pod.key}"
+        engine.emit_event("Warning", "FailedScheduling", "Scheduling", text, pod, framework.name)
+        return text
+    # An update during its last cycle can bring an assumed pod back into the queue.
+    if engine.cache.is_assumed_pod(pod):
+        return f"skip schedule assumed pod: {pod.key}"
+    return ""
+
+
+def _scheduling_cycle(cycle: Cycle, queued: QueuedPodInfo) -> BindingCycle | Failure:
+    engine, framework, pod, attempt = cycle.engine, cycle.framework, cycle.pod, cycle.attempt
+    node_name = _schedule_pod(cycle)
+    if isinstance(node_name, Failure):
+        return node_name
+    attempt.node_name = node_name
+    assumed = pod.on_node(node_name)
+    try:
+        engine.cache.assume_pod(assumed)
+    except CacheError as error:
+        return Failure(Status.failed(str(error)), None, CLEAR_NOMINATION)
+    engine.note_cache_move("assumed", assumed, node_name)
+    engine.queue.delete_nominated_pod_if_exists(pod)
+
+    started = engine.stopwatch()
+    status = framework.run_reserve(cycle.state, assumed, node_name)
+    started = cycle.timed("reserve", started)
+    timeouts: dict[str, int] = {}
+    if status.is_success:
+        status, timeouts = framework.run_permit(cycle.state, assumed, node_name)
+        cycle.timed("permit", started)
+    if not status.is_success and not status.is_wait:
+        framework.run_unreserve(cycle.state, assumed, node_name)
+        engine.cache.forget_pod(assumed)
+        engine.note_cache_move("forgotten", assumed, node_name)
+        return refused_on_node(node_name, status)
+
+    if status.is_wait:
+        engine.waiting_pods.add(WaitingPod(pod.uid, engine.now, timeouts))
+        engine.note_cache_move("waiting", assumed, node_name)
+    engine.activate(cycle.state.pods_to_activate)
+    cycle.state.pods_to_activate.clear()
+    binding = BindingCycle(queued, assumed, framework.name, cycle.state, node_name, attempt=attempt)
+    engine.bindings[pod.uid] = binding
+    return binding
+
+
+def _schedule_pod(cycle: Cycle) -> str | Failure:
+    """The name of the chosen node, or why there is none."""
+    engine, attempt = cycle.engine, cycle.attempt
+    started = engine.stopwatch()
+    inconsistent = engine.snapshot.update_snapshot(engine.cache)
+    if inconsistent:
+        return Failure(Status.failed(inconsistent), None, CLEAR_NOMINATION)
+    view = engine.node_view()
+    attempt.node_order = view.order
+    cycle.timed("snapshot", started)
+    if not view.order.names:
+        status = Status(Code.UnschedulableAndUnresolvable, error=NO_NODES)
+        return Failure(status, None, CLEAR_NOMINATION)
+
+    feasible = _find_nodes_that_fit(cycle, view)
+    if isinstance(feasible, Status):
+        return Failure(feasible, None, CLEAR_NOMINATION)
+    attempt.feasible = feasible
+    attempt.evaluated_nodes = len(feasible) + len(cycle.diagnosis.node_to_status)
+    if len(feasible) == 0:
+        return _post_filter(cycle, FitError(len(view.order.names), cycle.diagnosis))
+    if len(feasible) == 1:
+        return view.order.names[int(feasible[0])]
+    return _prioritize_and_select(cycle, view, feasible)
+
+
+def _find_nodes_that_fit(cycle: Cycle, view: NodeView) -> Int32Array | Status:
+    """The feasible nodes in the order found (none: the diagnosis says why), or the error that ended the search."""
+    engine, attempt, diagnosis, pod = cycle.engine, cycle.attempt, cycle.diagnosis, cycle.pod
+    started = engine.stopwatch()
+    outcome = cycle.framework.run_pre_filter(cycle.state, pod, view.infos)
+    started = cycle.timed("pre_filter", started)
+    attempt.pre_filter_status = outcome.status
+    attempt.skip_filter_plugins = tuple(sorted(cycle.state.skip_filter_plugins))
+    if outcome.node_names is not None:
+        attempt.pre_filter_node_names = tuple(sorted(outcome.node_names))
+    diagnosis.unschedulable_plugins.update(outcome.plugins_with_nodes)
+    if not outcome.status.is_success:
+        if not outcome.status.is_rejected:
+            return outcome.status
+        diagnosis.node_to_status = NodeToStatus(outcome.status)
+        diagnosis.pre_filter_message = outcome.status.message
+        diagnosis.blame(outcome.status)
+        return np.zeros(0, dtype=np.int32)
+
+    if pod.status.nominated_node_name:
+        feasible = _try_nominated_node(cycle, view, pod.status.nominated_node_name)
+        if len(feasible):
+            cycle.timed("filter", started)
+            return feasible
+    if outcome.node_names is None:
+        candidates = np.arange(len(view.order.names), dtype=np.int32)
+    else:
+        candidates = nodes_named(view, outcome.node_names)
+        plugins = " ".join(outcome.plugins_with_nodes)
+        diagnosis.node_to_status.absent = Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{plugins}]")
+    count = _num_nodes_to_find(cycle, len(candidates))
+    walk = find_nodes_that_pass_filters(
+        cycle.framework,
+        cycle.state,
+        pod,
+        view,
+        candidates,
+        start=engine.next_start_node_index,
+        count=count,
+        nominated=engine.queue,
+    )
+    diagnosis.node_to_status = WalkStatuses(view, walk, diagnosis.node_to_status)
+    for status in walk.filter_rows.statuses:
+        diagnosis.blame(status)
+    processed = len(walk.feasible) + len(diagnosis.node_to_status)
+    engine.next_start_node_index = (engine.next_start_node_index + processed) % len(view.order.names)
+    attempt.num_nodes_to_find = count
+    attempt.filter_rows = walk.filter_rows
+    attempt.end_index = engine.next_start_node_index
+    cycle.timed("filter", started)
+    return walk.error if walk.error is not None else walk.feasible
+
+
+def _num_nodes_to_find(cycle: Cycle, num_candidates: int) -> int:
+    if not cycle.framework.score:
+        return min(num_candidates, 1)  # whichever is found first is as good as any
+    percentage = cycle.framework.percentage_of_nodes_to_score
+    if percentage is None:
+        percentage = cycle.engine.percentage_of_nodes_to_score
+    return num_feasible_nodes_to_find(num_candidates, percentage)
+
+
+def _try_nominated_node(cycle: Cycle, view: NodeView, name: str) -> Int32Array:
+    """The nominated node, when the pod fits there now. A refusal stays in the diagnosis, an error is swallowed."""
+    nobody: Int32Array = np.zeros(0, dtype=np.int32)
+    node = view.index.get(name)
+    if node is None:
+        error = f'nodeinfo not found for node name "{name}"'
+        cycle.attempt.nominated = NominatedTry(name, False, None, error)
+        return nobody
+    walk = find_nodes_that_pass_filters(
+        cycle.framework,
+        cycle.state,
+        cycle.pod,
+        view,
+        np.array([node], dtype=np.int32),
+        start=0,
+        count=1,
+        nominated=cycle.engine.queue,
+    )
+    if walk.error is not None:
+        cycle.attempt.nominated = NominatedTry(name, False, walk.error, walk.error.message)
+        return nobody
+    for status in walk.filter_rows.statuses:
+        cycle.diagnosis.node_to_status.set(name, status)
+        cycle.diagnosis.blame(status)
+    refusal = next(iter(walk.filter_rows.statuses), None)
+    cycle.attempt.nominated = NominatedTry(name, refusal is None, refusal)
+    return walk.feasible
+
+
+def _post_filter(cycle: Cycle, fit_error: FitError) -> Failure:
+    """No node fits: ask the PostFilter plugins what can be done. The pod fails either way."""
+    framework, attempt = cycle.framework, cycle.attempt
+    if not framework.post_filter:
+        return fit_failure(fit_error, NominatingInfo())
+    started = cycle.engine.stopwatch()
+    result, status = framework.run_post_filter(cycle.state, cycle.pod, fit_error.diagnosis.node_to_status)
+    cycle.timed("post_filter", started)
+    fit_error.diagnosis.post_filter_message = status.message
+    nominating = result or NominatingInfo()
+    attempt.post_filter = PostFilterRecord(
+        code=status.code.name,
+        plugin=status.plugin,
+        message=status.message,
+        nominated_node_name=(nominating.nominated_node_name if nominating.mode is NominatingMode.OVERRIDE else None),
+    )
+    return fit_failure(fit_error, nominating)
+
+
+def _prioritize_and_select(cycle: Cycle, view: NodeView, feasible: Int32Array) -> str | Failure:
+    framework, attempt, engine = cycle.framework, cycle.attempt, cycle.engine
+    started = engine.stopwatch()
+    if framework.score:
+        nodes = view.pick(feasible)
+        status = framework.run_pre_score(cycle.state, cycle.pod, nodes)
+        started = cycle.timed("pre_score", started)
+        if not status.is_success:
+            return Failure(status, None, CLEAR_NOMINATION)
+        rows, status = framework.run_score(cycle.state, cycle.pod, nodes, view.table, nodes.rows)
+        if rows is None:
+            return Failure(status, None, CLEAR_NOMINATION)
+        attempt.score_rows = rows
+        totals = rows.totals
+    else:
+        totals = np.ones(len(feasible), dtype=np.int64)
+    position, tied = select_host(totals, engine.draws, pod_key=cycle.pod.key, attempt=attempt.attempt)
+    attempt.tied = feasible[tied]
+    cycle.timed("score", started)
+    return view.order.names[int(feasible[position])]

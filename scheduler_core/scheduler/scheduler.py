@@ -1,0 +1,87 @@
+"""The engine's whole interface: a step takes the time and what changed, and says what is to be done.
+
+A step runs what is due by the clock, applies all its changes, then takes pods one after the other through
+their cycles while the budget lasts. What it does depends on its arguments and the state alone; a step that a
+deadline cut short is repeated by giving the number of its attempts as `max_cycles`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from scheduler_core.model.changes import Change
+from scheduler_core.model.effects import Effects
+from scheduler_core.scheduler import binding_cycle
+from scheduler_core.scheduler.engine import Engine
+from scheduler_core.scheduler.event_handlers import apply_change
+from scheduler_core.scheduler.schedule_one import schedule_one
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """At most `max_cycles` cycles; `deadline`, asked before each, says whether the time is over."""
+
+    max_cycles: int
+    deadline: Callable[[], bool] | None = None
+
+
+class Scheduler:
+    """One cluster's scheduler: a state machine without clock, threads or sockets."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def step(self, now: int, changes: Sequence[Change], budget: Budget) -> Effects:
+        """Everything that follows from `changes` at `now`, as far as the budget goes."""
+        effects = self._begin(now)
+        for change in changes:
+            apply_change(self.engine, change)
+        cycles = 0
+        while cycles < budget.max_cycles and not (budget.deadline is not None and budget.deadline()):
+            queued = self.engine.queue.pop(now)
+            if queued is None:
+                break
+            schedule_one(self.engine, queued)
+            cycles += 1
+        effects.more = self.engine.queue.has_next
+        return effects
+
+    def schedule_pod_now(self, pod_key: str, now: int) -> Effects:
+        """One cycle for this pod, whatever its place in the queue; gated pods and unknown ones get none."""
+        effects = self._begin(now)
+        queued = self.engine.queue.pop_pod(pod_key, now)
+        if queued is not None:
+            schedule_one(self.engine, queued)
+        effects.more = self.engine.queue.has_next
+        return effects
+
+    def next_due(self, now: int) -> int | None:
+        """When the next step has something to do without a change: `now` or later, None when never."""
+        return now if self.engine.queue.has_next else self.next_timer(now)
+
+    def next_timer(self, now: int) -> int | None:
+        """The same for what the clock alone brings about: ends of backoff, Permit time-outs, pods left over."""
+        times = (self.engine.queue.next_due(), self.engine.waiting_pods.next_deadline())
+        return min((max(time, now) for time in times if time is not None), default=None)
+
+    def has_due_timer(self, now: int) -> bool:
+        return self.next_timer(now) == now
+
+    def restore_bindings(self, bindings: Iterable[tuple[str, str]]) -> None:
+        """Bindings (pod uid, node name) an engine before this one asked for, whose verdicts are still to come.
+
+        Told before the first step: the pods are assumed on their nodes when they arrive unassigned.
+        """
+        self.engine.restored_bindings.update(bindings)
+
+    def _begin(self, now: int) -> Effects:
+        """Start a step and run what the clock alone brings about."""
+        engine = self.engine
+        engine.now = now
+        engine.effects = Effects()
+        engine.waiting_pods.expire(now)
+        binding_cycle.on_permit_verdicts(engine)
+        engine.queue.run_due_flushes(now)
+        engine.cache.cleanup_assumed_pods(now)
+        return engine.effects

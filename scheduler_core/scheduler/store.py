@@ -1,0 +1,59 @@
+"""The objects of the cluster as the engine last saw them, by kind and key.
+
+Succeeded and Failed pods are not kept: to the scheduler they are gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.pod import Pod
+
+
+class ObjectStore:
+    """Objects in order of arrival; a replaced object keeps its place."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, dict[str, KubeObject]] = {}
+        self._pod_keys: dict[str, str] = {}  # by uid
+
+    def get(self, kind: str, key: str) -> KubeObject | None:
+        return self._kinds.get(kind, {}).get(key)
+
+    def list(self, kind: str) -> Sequence[KubeObject]:
+        return list(self._kinds.get(kind, {}).values())
+
+    def pod(self, key: str) -> Pod | None:
+        return cast(Pod | None, self.get(Pod.kind, key))
+
+    def pod_by_uid(self, uid: str) -> Pod | None:
+        key = self._pod_keys.get(uid)
+        return self.pod(key) if key is not None else None
+
+    def put(self, obj: KubeObject) -> KubeObject | None:
+        """Keep the object; the one it replaces."""
+        objects = self._kinds.setdefault(obj.kind, {})
+        old = objects.get(obj.key)
+        objects[obj.key] = obj
+        if obj.kind == Pod.kind:
+            if old is not None and old.uid != obj.uid:
+                self._pod_keys.pop(old.uid, None)
+            self._pod_keys[obj.uid] = obj.key
+        return old
+
+    def remove(self, kind: str, key: str, uid: str = "") -> KubeObject | None:
+        """Drop the object; None when it is not here, or is a namesake with another uid."""
+        objects = self._kinds.get(kind, {})
+        old = objects.get(key)
+        if old is None or (uid and old.uid and uid != old.uid):
+            return None
+        del objects[key]
+        if kind == Pod.kind:
+            self._pod_keys.pop(old.uid, None)
+        return old
+
+    def __iter__(self) -> Iterator[KubeObject]:
+        for objects in self._kinds.values():
+            yield from objects.values()
