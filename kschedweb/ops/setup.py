@@ -15,7 +15,7 @@ from typing import Any
 import django
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 
 CREDENTIAL_FILE = "credential.json"
@@ -31,6 +31,10 @@ def main(words: list[str]) -> None:
     marker = Path(settings.DATA_DIR) / MARKER_FILE
     first = not marker.exists()
 
+    try:
+        connection.ensure_connection()
+    except OperationalError as problem:
+        sys.exit(f"the database that DATABASE_URL names does not answer: {problem}")
     tell(migrations=migrate())
     user, password = administrator(reset=first)
     if password:

@@ -1,0 +1,58 @@
+"""`python -m kschedweb.ops.generated`: writes the files that are made from others and committed with them.
+
+events.gen.ts comes from kschedweb/live/events.py; rest.gen.ts from the OpenAPI schema of the REST views, by way of
+openapi-typescript. `stale()` compares without writing.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from kschedweb.environment import ROOT
+from kschedweb.live import contract
+from kschedweb.ops.node import node_environment
+
+FRONTEND = ROOT / "frontend"
+CONTRACT = FRONTEND / "src" / "contract"
+
+
+class GenerationFailed(Exception):
+    """One of the programs that write these files failed; the text is what it said."""
+
+
+def render() -> dict[Path, str]:
+    """Every generated file with the text it should have."""
+    return {CONTRACT / "events.gen.ts": contract.render(), CONTRACT / "rest.gen.ts": _rest_types()}
+
+
+def stale() -> list[str]:
+    """The files whose committed text is another."""
+    return [
+        str(path.relative_to(ROOT)) for path, text in render().items() if not path.exists() or path.read_text() != text
+    ]
+
+
+def _rest_types() -> str:
+    with tempfile.TemporaryDirectory() as scratch:
+        schema, types = Path(scratch) / "schema.yaml", Path(scratch) / "rest.gen.ts"
+        django = {**os.environ, "DJANGO_SETTINGS_MODULE": "kschedweb.settings_test"}
+        _call([sys.executable, "manage.py", "spectacular", "--validate", "--file", str(schema)], ROOT, django)
+        node = node_environment()
+        if not (FRONTEND / "node_modules" / "openapi-typescript").is_dir():
+            _call(["npm", "ci", "--silent", "--no-audit", "--no-fund"], FRONTEND, node)
+        _call(["npx", "--no-install", "openapi-typescript", str(schema), "--output", str(types)], FRONTEND, node)
+        return types.read_text()
+
+
+def _call(words: list[str], folder: Path, environment: dict[str, str]) -> None:
+    result = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
+    if result.returncode != 0:
+        raise GenerationFailed(f"{' '.join(words[:4])} failed:\n{result.stdout}{result.stderr}")
+
+
+if __name__ == "__main__":
+    for path, text in render().items():
+        path.write_text(text)
+        print(path.relative_to(ROOT))
