@@ -1,0 +1,150 @@
+/**
+ * The only place that speaks HTTP with the service. A refusal is an ApiError with the service's stable code; a service
+ * that does not answer is one with the code "unreachable".
+ */
+import type { Snapshot } from "../contract/events.gen";
+import type {
+  AttemptDetail,
+  AttemptSummary,
+  ClusterSummary,
+  ImportJob,
+  NodeDetail,
+  PaceRequest,
+  PodDetail,
+} from "./types";
+
+const CSRF_COOKIE = "ksched_csrf";
+
+export class ApiError extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly extra: Readonly<Record<string, unknown>> = {},
+    readonly status = 0,
+  ) {
+    super(message);
+    this.name = "ApiError";
+  }
+
+  /** The session is over, or was never there. */
+  get needsLogin(): boolean {
+    return this.status === 401 || this.code === "not_authenticated" || this.code === "authentication_failed";
+  }
+}
+
+export const api = {
+  clusters: () => all<ClusterSummary>("/api/clusters"),
+  clusterCreate: (name: string) => request<ClusterSummary>("POST", "/api/clusters", { name }),
+  snapshot: (id: number) => request<Snapshot>("GET", `/api/clusters/${id}/snapshot`),
+  pace: (id: number, wanted: PaceRequest) => request<unknown>("POST", `/api/clusters/${id}/pace`, wanted),
+  pod: (id: number, key: string) => request<PodDetail>("GET", `/api/clusters/${id}/pods/${path(key)}`),
+  podAttempts: (id: number, key: string) => all<AttemptSummary>(`/api/clusters/${id}/pods/${path(key)}/attempts`),
+  attempt: (id: number, seq: number) => request<AttemptDetail>("GET", `/api/clusters/${id}/attempts/${seq}`),
+  node: (id: number, name: string) => request<NodeDetail>("GET", `/api/clusters/${id}/nodes/${path(name)}`),
+  nodeCordon: (id: number, name: string, unschedulable: boolean) =>
+    request<unknown>("PATCH", `/api/clusters/${id}/nodes/${path(name)}`, { unschedulable }),
+  importJob: (id: number, uuid: string) => request<ImportJob>("GET", `/api/clusters/${id}/imports/${uuid}`),
+  importFile,
+  logout,
+};
+
+/** Sends a file as an import; `progress` hears the share that has been sent. */
+function importFile(id: number, file: File, progress: (share: number) => void): Promise<ImportJob> {
+  return new Promise((resolve, reject) => {
+    // fetch tells nothing of how much of a body has been sent.
+    const upload = new XMLHttpRequest();
+    upload.open("POST", `/api/clusters/${id}/import`);
+    upload.setRequestHeader("X-CSRFToken", csrfToken());
+    upload.setRequestHeader("Accept", "application/json");
+    upload.upload.addEventListener("progress", (event) => {
+      if (event.lengthComputable) progress(event.loaded / event.total);
+    });
+    upload.addEventListener("load", () => {
+      const body = parse(upload.responseText);
+      if (upload.status >= 200 && upload.status < 300) resolve(body as ImportJob);
+      else reject(refusal(upload.status, body));
+    });
+    upload.addEventListener("error", () => reject(unreachable()));
+    const form = new FormData();
+    form.append("file", file, file.name);
+    upload.send(form);
+  });
+}
+
+async function logout(): Promise<void> {
+  await send("POST", "/logout").catch(() => undefined);
+  location.assign("/login");
+}
+
+async function request<T>(method: string, url: string, body?: unknown): Promise<T> {
+  const response = await send(method, url, body);
+  const answer = parse(await response.text());
+  if (!response.ok) throw refusal(response.status, answer);
+  return answer as T;
+}
+
+/** All of a list, following its pages. */
+async function all<T>(url: string): Promise<readonly T[]> {
+  const found: T[] = [];
+  let next: string | null = url;
+  while (next) {
+    const page: Page<T> | readonly T[] = await request(`GET`, next);
+    if (!("results" in page)) return page;
+    found.push(...page.results);
+    next = page.next ? new URL(page.next, location.href).pathname + new URL(page.next, location.href).search : null;
+  }
+  return found;
+}
+
+interface Page<T> {
+  readonly results: readonly T[];
+  readonly next: string | null;
+}
+
+async function send(method: string, url: string, body?: unknown): Promise<Response> {
+  const headers: Record<string, string> = { Accept: "application/json" };
+  if (method !== "GET") headers["X-CSRFToken"] = csrfToken();
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  try {
+    return await fetch(url, {
+      method,
+      headers,
+      credentials: "same-origin",
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  } catch {
+    throw unreachable();
+  }
+}
+
+function refusal(status: number, body: unknown): ApiError {
+  const said = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
+  const code = typeof said.code === "string" ? said.code : `http_${status}`;
+  const message = typeof said.message === "string" ? said.message : typeof said.detail === "string" ? said.detail : "";
+  const extra = typeof said.extra === "object" && said.extra !== null ? (said.extra as Record<string, unknown>) : {};
+  return new ApiError(code, message || `HTTP ${status}`, extra, status);
+}
+
+function unreachable(): ApiError {
+  return new ApiError("unreachable", "The service does not answer.");
+}
+
+function parse(text: string): unknown {
+  try {
+    return text ? JSON.parse(text) : null;
+  } catch {
+    return null;
+  }
+}
+
+function path(value: string): string {
+  return value.split("/").map(encodeURIComponent).join("/");
+}
+
+function csrfToken(): string {
+  for (const part of document.cookie.split(";")) {
+    const [name, value] = part.trim().split("=");
+    if (name === CSRF_COOKIE) return decodeURIComponent(value ?? "");
+  }
+  return "";
+}

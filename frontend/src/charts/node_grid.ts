@@ -1,0 +1,324 @@
+/**
+ * Nodes by zone as cells on a canvas: colour is the share of the tightest resource, a ring flashes when a pod arrives.
+ * Painted only when something changed; cells shrink until all of them fit the height, down to a size still hit by a mouse.
+ */
+export interface Cell {
+  readonly name: string;
+  readonly share: number;
+  readonly pods: number;
+  readonly cordoned: boolean;
+  readonly tainted: boolean;
+  readonly ready: boolean;
+}
+
+export interface Zone {
+  readonly label: string;
+  readonly cells: readonly Cell[];
+}
+
+export interface GridData {
+  readonly zones: readonly Zone[];
+  readonly selected: string | null;
+}
+
+export interface GridEvents {
+  readonly hover: (cell: Cell | null, x: number, y: number) => void;
+  readonly open: (cell: Cell) => void;
+}
+
+export interface NodeGrid {
+  update(data: GridData): void;
+  repaint(): void; // colours have changed
+  destroy(): void;
+}
+
+interface Placed {
+  readonly cell: Cell;
+  readonly x: number;
+  readonly y: number;
+}
+
+interface Layout {
+  readonly size: number;
+  readonly height: number;
+  readonly cells: readonly Placed[];
+  readonly labels: readonly { readonly text: string; readonly x: number; readonly y: number; readonly width: number }[];
+}
+
+const LABEL_HEIGHT = 24;
+const ZONE_GAP = 18;
+const LARGEST = 46;
+const SMALLEST = 8;
+const FLASH_MS = 900;
+const STEPS = 8; // colours --util-0 … --util-7
+
+export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: GridEvents): NodeGrid {
+  const context = canvas.getContext("2d");
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  let data: GridData = { zones: [], selected: null };
+  let layout: Layout = { size: LARGEST, height: 0, cells: [], labels: [] };
+  let shape = "";
+  let colours = readColours(host);
+  let hovered: string | null = null;
+  let frame = 0;
+  const pods = new Map<string, number>();
+  const flashes = new Map<string, number>();
+
+  const resize = new ResizeObserver(() => {
+    shape = "";
+    schedule();
+  });
+  resize.observe(host);
+
+  function schedule(): void {
+    if (!frame) frame = requestAnimationFrame(paint);
+  }
+
+  function paint(now: number): void {
+    frame = 0;
+    if (!context || !host.clientWidth) return;
+    place();
+    const scale = devicePixelRatio || 1;
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    context.font = `600 12px ${colours.font}`;
+    context.textBaseline = "middle";
+    context.textAlign = "left";
+    context.fillStyle = colours.muted;
+    for (const label of layout.labels) context.fillText(fitted(context, label.text, label.width), label.x, label.y + 8);
+    context.textAlign = "center";
+    context.font = `600 ${layout.size >= 40 ? 12 : 10}px ${colours.font}`;
+    for (const placed of layout.cells) drawCell(context, placed, now);
+    for (const [name, start] of flashes) if (now - start > FLASH_MS) flashes.delete(name);
+    if (flashes.size) schedule();
+  }
+
+  function drawCell(context: CanvasRenderingContext2D, { cell, x, y }: Placed, now: number): void {
+    const size = layout.size;
+    const radius = size >= 24 ? 6 : size >= 14 ? 3 : 1.5;
+    const step = cell.share > 1 ? STEPS : stepOf(cell.share);
+    box(context, x, y, size, radius);
+    context.fillStyle = step === STEPS ? colours.over : (colours.steps[step] ?? colours.over);
+    context.fill();
+    if (cell.cordoned) hatch(context, x, y, size, radius);
+    if (!cell.ready) {
+      context.lineWidth = size >= 20 ? 2 : 1.5;
+      context.strokeStyle = colours.bad;
+      box(context, x + 1, y + 1, size - 2, radius);
+      context.stroke();
+    }
+    if (cell.tainted && size >= 10) {
+      const corner = Math.max(4, size * 0.26);
+      context.save();
+      box(context, x, y, size, radius);
+      context.clip();
+      context.beginPath();
+      context.moveTo(x + size - corner, y);
+      context.lineTo(x + size, y);
+      context.lineTo(x + size, y + corner);
+      context.fillStyle = colours.warn;
+      context.fill();
+      context.restore();
+    }
+    if (size >= 30) {
+      context.fillStyle = step >= 4 ? colours.inkHigh : colours.inkLow;
+      context.fillText(`${Math.round(cell.share * 100)}`, x + size / 2, y + size / 2 + 0.5);
+    }
+    const start = flashes.get(cell.name);
+    if (start !== undefined) {
+      const left = Math.max(0, 1 - (now - start) / FLASH_MS);
+      context.globalAlpha = left;
+      context.lineWidth = size >= 20 ? 3 : 2;
+      context.strokeStyle = colours.flash;
+      box(context, x - 1, y - 1, size + 2, radius + 1);
+      context.stroke();
+      context.globalAlpha = 1;
+    }
+    if (cell.name === hovered || cell.name === data.selected) {
+      context.lineWidth = 2;
+      context.strokeStyle = cell.name === data.selected ? colours.accent : colours.text;
+      box(context, x - 1.5, y - 1.5, size + 3, radius + 1.5);
+      context.stroke();
+    }
+  }
+
+  function hatch(context: CanvasRenderingContext2D, x: number, y: number, size: number, radius: number): void {
+    context.save();
+    box(context, x, y, size, radius);
+    context.clip();
+    context.lineWidth = 1.5;
+    context.strokeStyle = colours.hatch;
+    context.beginPath();
+    for (let offset = -size; offset < size; offset += 6) {
+      context.moveTo(x + offset, y + size);
+      context.lineTo(x + offset + size, y);
+    }
+    context.stroke();
+    context.restore();
+  }
+
+  function place(): void {
+    const width = host.clientWidth;
+    const wanted = `${width}:${host.clientHeight}:${data.zones.map((zone) => `${zone.label}=${zone.cells.length}`).join()}`;
+    const same = wanted === shape;
+    if (!same || layout.cells.length === 0 || stale(layout, data)) {
+      layout = layOut(data.zones, width, host.clientHeight, same ? layout.size : undefined);
+      shape = wanted;
+      const scale = devicePixelRatio || 1;
+      const height = Math.max(layout.height, 1);
+      if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
+        canvas.width = Math.round(width * scale);
+        canvas.height = Math.round(height * scale);
+        canvas.style.width = `${width}px`;
+        canvas.style.height = `${height}px`;
+      }
+    }
+  }
+
+  function at(event: MouseEvent): Cell | null {
+    const bounds = canvas.getBoundingClientRect();
+    const x = event.clientX - bounds.left;
+    const y = event.clientY - bounds.top;
+    const size = layout.size + 1;
+    return (
+      layout.cells.find(
+        (placed) => x >= placed.x - 1 && x < placed.x + size && y >= placed.y - 1 && y < placed.y + size,
+      )?.cell ?? null
+    );
+  }
+
+  function onMove(event: MouseEvent): void {
+    const cell = at(event);
+    if ((cell?.name ?? null) !== hovered) {
+      hovered = cell?.name ?? null;
+      canvas.style.cursor = cell ? "pointer" : "default";
+      schedule();
+    }
+    events.hover(cell, event.clientX, event.clientY);
+  }
+
+  function onLeave(): void {
+    hovered = null;
+    events.hover(null, 0, 0);
+    schedule();
+  }
+
+  function onClick(event: MouseEvent): void {
+    const cell = at(event);
+    if (cell) events.open(cell);
+  }
+
+  canvas.addEventListener("mousemove", onMove);
+  canvas.addEventListener("mouseleave", onLeave);
+  canvas.addEventListener("click", onClick);
+
+  return {
+    update(next) {
+      const now = performance.now();
+      for (const zone of next.zones) {
+        for (const cell of zone.cells) {
+          const before = pods.get(cell.name);
+          if (!calm && before !== undefined && cell.pods > before) flashes.set(cell.name, now);
+          pods.set(cell.name, cell.pods);
+        }
+      }
+      data = next;
+      schedule();
+    },
+    repaint() {
+      colours = readColours(host);
+      schedule();
+    },
+    destroy() {
+      cancelAnimationFrame(frame);
+      resize.disconnect();
+      canvas.removeEventListener("mousemove", onMove);
+      canvas.removeEventListener("mouseleave", onLeave);
+      canvas.removeEventListener("click", onClick);
+    },
+  };
+}
+
+/** The colour of a share between 0 and 1; an empty node has one of its own. */
+export function stepOf(share: number): number {
+  return share <= 0 ? 0 : Math.min(STEPS - 1, 1 + Math.floor(share * (STEPS - 1) * 0.999));
+}
+
+/** Zones side by side where there is room, cells as large as fit the height. */
+export function layOut(zones: readonly Zone[], width: number, height: number, keep?: number): Layout {
+  const columns = Math.max(1, Math.min(zones.length, Math.floor((width + ZONE_GAP) / (150 + ZONE_GAP))));
+  const columnWidth = (width - ZONE_GAP * (columns - 1)) / columns;
+  let size = keep ?? LARGEST;
+  let placed = placeZones(zones, columns, columnWidth, size);
+  while (keep === undefined && placed.height > height && size > SMALLEST) {
+    size -= 1;
+    placed = placeZones(zones, columns, columnWidth, size);
+  }
+  return { size, ...placed };
+}
+
+function placeZones(zones: readonly Zone[], columns: number, columnWidth: number, size: number): Omit<Layout, "size"> {
+  const gap = size >= 24 ? 5 : size >= 14 ? 3 : 2;
+  const perRow = Math.max(1, Math.floor((columnWidth - 4 + gap) / (size + gap)));
+  const cells: Placed[] = [];
+  const labels: { text: string; x: number; y: number; width: number }[] = [];
+  let top = 0;
+  for (let start = 0; start < zones.length; start += columns) {
+    let tallest = 0;
+    zones.slice(start, start + columns).forEach((zone, column) => {
+      const left = column * (columnWidth + ZONE_GAP);
+      labels.push({ text: `${zone.label} · ${zone.cells.length}`, x: left + 2, y: top, width: columnWidth - 4 });
+      zone.cells.forEach((cell, index) => {
+        const x = left + 2 + (index % perRow) * (size + gap);
+        const y = top + LABEL_HEIGHT + Math.floor(index / perRow) * (size + gap);
+        cells.push({ cell, x, y });
+      });
+      tallest = Math.max(tallest, LABEL_HEIGHT + Math.ceil(zone.cells.length / perRow) * (size + gap));
+    });
+    top += tallest + (start + columns < zones.length ? ZONE_GAP / 2 : 0);
+  }
+  return { height: top, cells, labels };
+}
+
+/** Whether the cells that were laid out are no longer those of the data: same shape, other values. */
+function stale(layout: Layout, data: GridData): boolean {
+  let index = 0;
+  for (const zone of data.zones) {
+    for (const cell of zone.cells) {
+      if (layout.cells[index]?.cell !== cell) return true;
+      index += 1;
+    }
+  }
+  return index !== layout.cells.length;
+}
+
+function box(context: CanvasRenderingContext2D, x: number, y: number, size: number, radius: number): void {
+  context.beginPath();
+  context.roundRect(x, y, size, size, radius);
+}
+
+function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
+  if (context.measureText(text).width <= width) return text;
+  let cut = text;
+  while (cut.length > 1 && context.measureText(`${cut}…`).width > width) cut = cut.slice(0, -1);
+  return `${cut}…`;
+}
+
+function readColours(host: HTMLElement) {
+  const style = getComputedStyle(host);
+  const read = (name: string) => style.getPropertyValue(name).trim();
+  return {
+    steps: Array.from({ length: STEPS }, (_, step) => read(`--util-${step}`)),
+    over: read("--util-over"),
+    inkLow: read("--util-ink-low"),
+    inkHigh: read("--util-ink-high"),
+    hatch: read("--util-hatch"),
+    flash: read("--flash"),
+    text: read("--text"),
+    muted: read("--muted"),
+    accent: read("--accent"),
+    warn: read("--warn"),
+    bad: read("--bad"),
+    font: style.fontFamily,
+  };
+}

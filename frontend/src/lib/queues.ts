@@ -1,0 +1,52 @@
+/** The lanes of the dashboard: which pods wait where, in the order in which they will be taken. */
+import type { PodView, QueueView } from "../contract/events.gen";
+import type { State } from "../live/state";
+
+export type Lane = "active" | "backoff" | "unschedulable" | "gated" | "binding";
+export const LANES: readonly Lane[] = ["active", "backoff", "unschedulable", "gated", "binding"];
+
+export interface Waiting {
+  readonly view: QueueView;
+  readonly pod: PodView | undefined;
+}
+
+export function laneOf(queue: QueueView["queue"]): Lane | null {
+  switch (queue) {
+    case "active":
+    case "unschedulable":
+    case "gated":
+      return queue;
+    case "backoff":
+    case "errorBackoff":
+      return "backoff";
+    case "waiting":
+    case "assumed":
+      return "binding";
+    case "":
+      return null;
+    default:
+      queue satisfies never;
+      return null;
+  }
+}
+
+export function lanesOf(state: State): Readonly<Record<Lane, readonly Waiting[]>> {
+  const lanes: Record<Lane, Waiting[]> = { active: [], backoff: [], unschedulable: [], gated: [], binding: [] };
+  for (const view of state.queue.values()) {
+    const lane = laneOf(view.queue);
+    if (lane) lanes[lane].push({ view, pod: state.pods.get(view.uid) });
+  }
+  lanes.active.sort(byPriority);
+  lanes.backoff.sort((a, b) => (a.view.backoff_until_ms ?? 0) - (b.view.backoff_until_ms ?? 0) || bySince(a, b));
+  for (const lane of ["unschedulable", "gated", "binding"] as const) lanes[lane].sort(bySince);
+  return lanes;
+}
+
+/** The active queue's order: higher priority first, then who has waited longest. */
+function byPriority(a: Waiting, b: Waiting): number {
+  return (b.pod?.priority ?? 0) - (a.pod?.priority ?? 0) || bySince(a, b);
+}
+
+function bySince(a: Waiting, b: Waiting): number {
+  return a.view.since_ms - b.view.since_ms || (a.view.key < b.view.key ? -1 : a.view.key > b.view.key ? 1 : 0);
+}

@@ -1,0 +1,201 @@
+/**
+ * How a frame changes the state: pure functions, the only writers of it.
+ *
+ * An event at or before the cursor has been seen and is skipped; a frame which begins past the cursor leaves a gap, and
+ * only a new snapshot helps. Maps are copied at most once a frame, and only those that change.
+ */
+import type { Frame, LiveEvent, NodeView, PodView, QueueView } from "../contract/events.gen";
+import { addRequests, type Bucket, isPending, KEPT, placeOf, SERIES_SECONDS, type State, type Usage } from "./state";
+
+export type Applied = { readonly kind: "applied" | "seen"; readonly state: State } | { readonly kind: "gap" };
+
+export function applyFrame(state: State, frame: Frame): Applied {
+  const [rv, seq] = state.cursor;
+  if (frame.to[0] <= rv && frame.to[1] <= seq) return { kind: "seen", state };
+  if (frame.from[0] > rv || frame.from[1] > seq) return { kind: "gap" };
+  const draft = new Draft(state, frame.at);
+  for (const event of frame.events) {
+    if ("rv" in event ? event.rv > rv : event.seq > seq) draft.apply(event);
+  }
+  return { kind: "applied", state: draft.finish([Math.max(rv, frame.to[0]), Math.max(seq, frame.to[1])]) };
+}
+
+/** One event, whatever the cursor says; `at` is the frame's time in ms. */
+export function applyEvent(state: State, event: LiveEvent, at = 0): State {
+  const draft = new Draft(state, at);
+  draft.apply(event);
+  return draft.finish(state.cursor);
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** A state while it is being made: collections are the old ones until first written to. */
+class Draft {
+  private readonly state: Writable<State>;
+  private readonly own = new Set<unknown>(); // collections that are this draft's
+  private attempts = 0;
+  private bound = 0;
+
+  constructor(
+    state: State,
+    private readonly at: number,
+  ) {
+    this.state = { ...state };
+  }
+
+  apply(event: LiveEvent): void {
+    switch (event.type) {
+      case "node_put":
+        this.map<NodeView>("nodes").set(event.node.name, event.node);
+        return;
+      case "node_deleted":
+        this.map<NodeView>("nodes").delete(event.name);
+        return;
+      case "pod_put":
+        this.podPut(event.pod);
+        return;
+      case "pod_deleted":
+        this.podDeleted(event.uid, event.key);
+        return;
+      case "object_put":
+      case "object_deleted":
+        return; // no view shows other kinds yet; they move the cursor
+      case "cluster_setting":
+        this.state.cluster = event.cluster;
+        return;
+      case "queue_move":
+        this.queueMove(event.move);
+        return;
+      case "cache_move":
+        if (event.kind === "assumed" || event.kind === "waiting") this.assume(event.uid, event.node);
+        else this.assume(event.uid, "");
+        return;
+      case "attempt":
+        this.attempts += 1;
+        this.state.attempts = this.append(this.state.attempts, event.attempt);
+        return;
+      case "event":
+        this.state.events = this.append(this.state.events, event.event);
+        return;
+      case "step":
+        return;
+      default:
+        event satisfies never;
+    }
+  }
+
+  finish(cursor: readonly [number, number]): State {
+    this.state.cursor = cursor;
+    if (this.at) this.state.series = this.series();
+    return this.state;
+  }
+
+  private podPut(pod: PodView): void {
+    const before = this.state.pods.get(pod.uid);
+    this.map<PodView>("pods").set(pod.uid, pod);
+    this.map<string>("uids").set(pod.key, pod.uid);
+    this.state.pending += Number(isPending(pod)) - Number(before !== undefined && isPending(before));
+    if (pod.node && !(before?.node ?? "")) this.bound += 1;
+    this.moveRoom(before, this.state.assumed.get(pod.uid), pod, this.state.assumed.get(pod.uid));
+  }
+
+  private podDeleted(uid: string, key: string): void {
+    const before = this.state.pods.get(uid);
+    if (!before) return;
+    this.moveRoom(before, this.state.assumed.get(uid), undefined, undefined);
+    this.map<PodView>("pods").delete(uid);
+    if (this.state.uids.get(key) === uid) this.map<string>("uids").delete(key);
+    if (this.state.assumed.has(uid)) this.map<string>("assumed").delete(uid);
+    this.state.pending -= Number(isPending(before));
+  }
+
+  private queueMove(view: QueueView): void {
+    if (view.queue === "") this.map<QueueView>("queue").delete(view.uid);
+    else this.map<QueueView>("queue").set(view.uid, view);
+    const held = view.queue === "assumed" || view.queue === "waiting";
+    if (held && view.node) this.assume(view.uid, view.node);
+    else if (!held && view.queue !== "") this.assume(view.uid, "");
+  }
+
+  private assume(uid: string, node: string): void {
+    const before = this.state.assumed.get(uid);
+    if ((before ?? "") === node) return;
+    const pod = this.state.pods.get(uid);
+    if (pod) this.moveRoom(pod, before, pod, node);
+    if (node) this.map<string>("assumed").set(uid, node);
+    else this.map<string>("assumed").delete(uid);
+  }
+
+  /** Takes a pod's requests from the node it was on and adds them where it is now. */
+  private moveRoom(
+    before: PodView | undefined,
+    assumedBefore: string | undefined,
+    after: PodView | undefined,
+    assumed: string | undefined,
+  ): void {
+    const from = before ? placeOf(before, held(before.uid, assumedBefore)) : "";
+    const to = after ? placeOf(after, held(after.uid, assumed)) : "";
+    if (before && from) {
+      const used = this.usage(from);
+      addRequests(used.resources, before.requests, -1);
+      used.uids.delete(before.uid);
+      if (!used.uids.size) this.map<Usage>("usage").delete(from);
+    }
+    if (after && to) {
+      const used = this.usage(to);
+      addRequests(used.resources, after.requests, 1);
+      used.uids.add(after.uid);
+    }
+  }
+
+  private usage(node: string): { resources: Record<string, number>; uids: Set<string> } {
+    const now = this.state.usage.get(node);
+    if (now && this.own.has(now)) return now as { resources: Record<string, number>; uids: Set<string> };
+    const copy = { resources: { ...now?.resources }, uids: new Set(now?.uids) };
+    this.own.add(copy);
+    this.map<Usage>("usage").set(node, copy);
+    return copy;
+  }
+
+  private map<V>(name: "nodes" | "pods" | "uids" | "queue" | "assumed" | "usage"): Map<string, V> {
+    const now = this.state[name] as unknown as Map<string, V>;
+    if (this.own.has(now)) return now;
+    const copy = new Map(now);
+    this.own.add(copy);
+    Object.assign(this.state, { [name]: copy });
+    return copy;
+  }
+
+  private append<T>(list: readonly T[], item: T): readonly T[] {
+    let own = list as T[];
+    if (!this.own.has(list)) {
+      own = [...list];
+      this.own.add(own);
+    }
+    own.push(item);
+    if (own.length > KEPT) own.shift();
+    return own;
+  }
+
+  private series(): readonly Bucket[] {
+    const second = Math.floor(this.at / 1000);
+    const series = this.state.series.filter((bucket) => bucket.second > second - SERIES_SECONDS);
+    const last = series.at(-1);
+    const same = last !== undefined && last.second >= second;
+    const bucket: Bucket = {
+      second: same ? last.second : second,
+      attempts: (same ? last.attempts : 0) + this.attempts,
+      bound: (same ? last.bound : 0) + this.bound,
+      pending: this.state.pending,
+    };
+    if (same) series[series.length - 1] = bucket;
+    else series.push(bucket);
+    return series;
+  }
+}
+
+function held(uid: string, node: string | undefined): ReadonlyMap<string, string> {
+  return node ? new Map([[uid, node]]) : NOTHING;
+}
+
+const NOTHING: ReadonlyMap<string, string> = new Map();

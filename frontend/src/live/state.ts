@@ -1,0 +1,120 @@
+/**
+ * What a browser knows of a cluster: the snapshot, kept up by events. Immutable from outside; maps whose content did
+ * not change keep their identity, so that views which depend on one of them are not drawn again for another's sake.
+ */
+import type {
+  AttemptView,
+  ClusterView,
+  Cursor,
+  EventView,
+  NodeView,
+  PodView,
+  QueueView,
+  Snapshot,
+} from "../contract/events.gen";
+
+export const KEPT = 200; // events and attempts, as many as a snapshot has
+export const SERIES_SECONDS = 300;
+
+/** What the pods on a node ask for, assumed pods included. */
+export interface Usage {
+  readonly resources: Readonly<Record<string, number>>;
+  readonly uids: ReadonlySet<string>;
+}
+
+/** One second of the throughput chart. */
+export interface Bucket {
+  readonly second: number;
+  readonly attempts: number;
+  readonly bound: number;
+  readonly pending: number;
+}
+
+export interface State {
+  readonly cursor: Cursor;
+  readonly cluster: ClusterView;
+  readonly nodes: ReadonlyMap<string, NodeView>;
+  readonly pods: ReadonlyMap<string, PodView>; // by uid
+  readonly uids: ReadonlyMap<string, string>; // by namespace/name
+  readonly queue: ReadonlyMap<string, QueueView>; // by uid
+  readonly assumed: ReadonlyMap<string, string>; // uid -> node, until confirmed or forgotten
+  readonly usage: ReadonlyMap<string, Usage>; // by node
+  readonly events: readonly EventView[]; // oldest first
+  readonly attempts: readonly AttemptView[]; // oldest first
+  readonly pending: number; // pods that have no node and have not ended
+  readonly series: readonly Bucket[]; // oldest first; seconds without news are missing
+}
+
+export const EMPTY_USAGE: Usage = { resources: {}, uids: new Set() };
+
+export function hasEnded(pod: PodView): boolean {
+  return pod.phase === "Succeeded" || pod.phase === "Failed";
+}
+
+/** The node a pod takes room on, or "". */
+export function placeOf(pod: PodView, assumed: ReadonlyMap<string, string>): string {
+  return hasEnded(pod) ? "" : pod.node || assumed.get(pod.uid) || "";
+}
+
+export function isPending(pod: PodView): boolean {
+  return !pod.node && !hasEnded(pod);
+}
+
+export function fromSnapshot(snapshot: Snapshot): State {
+  const assumed = new Map<string, string>();
+  for (const view of snapshot.queue) {
+    if (view.node && (view.queue === "assumed" || view.queue === "waiting")) assumed.set(view.uid, view.node);
+  }
+  const usage = new Map<string, { resources: Record<string, number>; uids: Set<string> }>();
+  let pending = 0;
+  for (const pod of snapshot.pods) {
+    if (isPending(pod)) pending += 1;
+    const node = placeOf(pod, assumed);
+    if (!node) continue;
+    let used = usage.get(node);
+    if (!used) {
+      used = { resources: {}, uids: new Set() };
+      usage.set(node, used);
+    }
+    addRequests(used.resources, pod.requests, 1);
+    used.uids.add(pod.uid);
+  }
+  const attempts = [...snapshot.attempts].sort((a, b) => a.seq - b.seq);
+  return {
+    cursor: snapshot.cursor,
+    cluster: snapshot.cluster,
+    nodes: new Map(snapshot.nodes.map((node) => [node.name, node])),
+    pods: new Map(snapshot.pods.map((pod) => [pod.uid, pod])),
+    uids: new Map(snapshot.pods.map((pod) => [pod.key, pod.uid])),
+    queue: new Map(snapshot.queue.map((view) => [view.uid, view])),
+    assumed,
+    usage,
+    events: [...snapshot.events].sort((a, b) => a.at_ms - b.at_ms || a.seq - b.seq),
+    attempts,
+    pending,
+    series: seriesOf(attempts, pending),
+  };
+}
+
+export function addRequests(
+  into: Record<string, number>,
+  requests: Readonly<Record<string, number>>,
+  sign: 1 | -1,
+): void {
+  for (const [resource, amount] of Object.entries(requests)) into[resource] = (into[resource] ?? 0) + sign * amount;
+}
+
+/** A past for the chart: of before the snapshot only attempts are known, and a scheduled one stands for its binding. */
+function seriesOf(attempts: readonly AttemptView[], pending: number): Bucket[] {
+  const bySecond = new Map<number, Bucket>();
+  for (const attempt of attempts) {
+    const second = Math.floor(attempt.at_ms / 1000);
+    const bucket = bySecond.get(second) ?? { second, attempts: 0, bound: 0, pending };
+    bySecond.set(second, {
+      ...bucket,
+      attempts: bucket.attempts + 1,
+      bound: bucket.bound + (attempt.result === "scheduled" ? 1 : 0),
+    });
+  }
+  return [...bySecond.values()].sort((a, b) => a.second - b.second);
+}
