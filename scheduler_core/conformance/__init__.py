@@ -1,0 +1,71 @@
+"""Recorded decisions of the real scheduler against ours.
+
+    conformance PATH… [--fields all|decision] [--family F]… [--form table|row] [--show N] [--json]
+
+Each scenario is run by our engine without sight of what was recorded (`harness`), the outcome is then compared with it
+(`compare`). The last line of the text is `N passed, M failed`: cycles that agree, and cycles (or scenario heads) that
+do not. Exit code 0 when all agree, 1 when something differs, 2 when a path cannot be read or nothing was compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+from scheduler_core.conformance.compare import Comparison, Divergence, compare
+from scheduler_core.conformance.files import Recording, UnreadableError, family_of, read_recordings, recording_files
+from scheduler_core.conformance.harness import run_scenario
+from scheduler_core.conformance.tally import Tally, as_json, as_text
+
+AGREED, DIFFERENT, UNUSABLE = 0, 1, 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the tool; the exit code."""
+    options = _parser().parse_args(argv)
+    tallies: dict[str, Tally] = {}
+    try:
+        for path in recording_files(options.paths):
+            if options.family and family_of(path) not in options.family:
+                continue
+            for recording in read_recordings(path):
+                checked = check(recording, use_table=options.form == "table", decision_only=options.fields == "decision")
+                tallies.setdefault(recording.family, Tally()).add(checked)
+    except UnreadableError as error:
+        print(error, file=sys.stderr)
+        return UNUSABLE
+    if not tallies:
+        print("nothing to compare: no file of the families asked for", file=sys.stderr)
+        return UNUSABLE
+    print(as_json(tallies, options.show) if options.json else as_text(tallies, options.show or 0))
+    return DIFFERENT if any(tally.failed for tally in tallies.values()) else AGREED
+
+
+def check(recording: Recording, *, use_table: bool, decision_only: bool) -> Comparison:
+    """Run one scenario and compare. An exception of ours is a divergence, and no cycle of the scenario agrees."""
+    try:
+        got = run_scenario(recording.scenario, use_table=use_table)
+    except Exception:
+        return _broken(recording.result, traceback.format_exc(limit=-3))
+    return compare(recording.result, got, decision_only=decision_only)
+
+
+def _broken(expected: dict[str, Any], text: str) -> Comparison:
+    divergence = Divergence(expected["name"], "", "exception", "(none)", text)
+    return Comparison(len(expected["cycles"]), 0, 0, False, (divergence,))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ksched conformance", description="Compare recorded decisions of kube-scheduler 1.34.1 with ours."
+    )
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a recording, or a folder with *.jsonl.gz in it")
+    parser.add_argument("--fields", choices=("all", "decision"), default="all", help="what to compare (default: all)")
+    parser.add_argument("--family", action="append", metavar="F", help="only this family; may be given several times")
+    parser.add_argument("--form", choices=("table", "row"), default="table", help="form of the plugins (default: table)")
+    parser.add_argument("--show", type=int, metavar="N", help="show the first N divergences of each family")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser

@@ -1,0 +1,137 @@
+"""An attempt of ours in the words of a recorded cycle, so that the two can be compared field by field.
+
+Names instead of indices, lists sorted where the recording sorts them; a field the recording leaves out is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.model.effects import Attempt, NominatedTry, PostFilterRecord, ScoreRows
+from scheduler_core.model.status import Status
+
+Json = dict[str, Any]
+
+
+def cycle_of(attempt: Attempt) -> Json:
+    """The cycle as it would have been recorded."""
+    names = attempt.node_order.names if attempt.node_order is not None else ()
+    feasible = [names[node] for node in attempt.feasible.tolist()] if attempt.feasible is not None else []
+    cycle = not_run(attempt.pod_key, attempt.attempt, attempt.result, attempt.start_index)
+    cycle |= {"evaluatedNodes": attempt.evaluated_nodes, "feasible": feasible, "endIndex": attempt.end_index}
+    if attempt.pre_filter_status is not None:
+        cycle["preFilter"] = _pre_filter(attempt, attempt.pre_filter_status)
+    if attempt.nominated is not None:
+        cycle["nominated"] = _nominated(attempt.nominated)
+    if attempt.num_nodes_to_find is not None:
+        cycle["numNodesToFind"] = attempt.num_nodes_to_find
+    if attempt.filter_rows is not None and len(attempt.filter_rows.nodes):
+        rows = attempt.filter_rows
+        verdicts = [["ok"], *([s.plugin, s.code.name, sorted(s.reasons)] for s in rows.statuses)]
+        walked = zip(rows.nodes.tolist(), rows.codes.tolist(), strict=True)
+        cycle["filter"] = [[names[node], *verdicts[code]] for node, code in walked]
+    if attempt.score_rows is not None:
+        cycle["score"] = _score(attempt.score_rows, feasible)
+    if attempt.tied is not None and len(feasible) > 1:
+        cycle["tied"] = [names[node] for node in attempt.tied.tolist()]
+    if attempt.result == "scheduled":
+        cycle["node"] = attempt.node_name
+    if attempt.result == "unschedulable":
+        cycle["fitError"] = attempt.message
+    if attempt.result in ("error", "noProfile"):
+        cycle["error"] = attempt.message
+    if attempt.unschedulable_plugins:
+        cycle["unschedulablePlugins"] = sorted(attempt.unschedulable_plugins)
+    if attempt.pending_plugins:
+        cycle["pendingPlugins"] = sorted(attempt.pending_plugins)
+    if attempt.post_filter is not None:
+        cycle["postFilter"] = _post_filter(attempt.post_filter)
+    return cycle
+
+
+def not_run(pod_key: str, attempt: int, outcome: str, start_index: int) -> Json:
+    """What is recorded of a pod that stopped before its cycle."""
+    return {
+        "pod": pod_key,
+        "attempt": attempt,
+        "outcome": outcome,
+        "evaluatedNodes": 0,
+        "feasible": [],
+        "startIndex": start_index,
+        "endIndex": start_index,
+    }
+
+
+def status_of(status: Status) -> Json:
+    """`plugin` and `reasons` only where there are some."""
+    told: Json = {"code": status.code.name}
+    if status.plugin:
+        told["plugin"] = status.plugin
+    if status.reasons:
+        told["reasons"] = sorted(status.reasons)
+    return told
+
+
+def profile_of(framework: Framework) -> Json:
+    """The effective plugin lists of a profile."""
+    return {
+        "name": framework.name,
+        "percentageOfNodesToScore": framework.percentage_of_nodes_to_score,
+        "preFilter": _names(framework.pre_filter),
+        "filter": _names(framework.filter),
+        "postFilter": _names(framework.post_filter),
+        "preScore": _names(framework.pre_score),
+        "score": [[plugin.name, framework.weights[plugin.name]] for plugin in framework.score],
+    }
+
+
+def _names(plugins: Sequence[Any]) -> list[str]:
+    return [plugin.name for plugin in plugins]
+
+
+def _pre_filter(attempt: Attempt, status: Status) -> Json:
+    names = attempt.pre_filter_node_names
+    return status_of(status) | {
+        "nodeNames": sorted(names) if names is not None else None,
+        "skipFilter": sorted(attempt.skip_filter_plugins),
+    }
+
+
+def _nominated(tried: NominatedTry) -> Json:
+    told: Json = {"node": tried.node_name, "fits": tried.fits}
+    if tried.error:
+        told["error"] = tried.error
+    elif tried.fits:
+        told["status"] = {"code": "Success"}
+    elif tried.status is not None:
+        told["status"] = status_of(tried.status)
+    return told
+
+
+def _score(rows: ScoreRows, feasible: list[str]) -> Json:
+    weights = [weight for _, weight in rows.plugins]
+    weighted = [(row * weight).tolist() for row, weight in zip(rows.normalized, weights, strict=True)]
+    return {
+        "skip": sorted(rows.skipped),
+        "plugins": [name for name, _ in rows.plugins],
+        "nodes": [
+            [name, [column[place] for column in weighted], total]
+            for place, (name, total) in enumerate(zip(feasible, rows.totals.tolist(), strict=True))
+        ],
+    }
+
+
+def _post_filter(record: PostFilterRecord) -> Json:
+    told: Json = {"code": record.code}
+    if record.plugin:
+        told["plugin"] = record.plugin
+    # No search for victims is recorded as one that tried nothing.
+    return told | {
+        "message": record.message,
+        "nominatedNodeName": record.nominated_node_name,
+        "dryRun": False,
+        "offset": 0,
+        "numCandidates": 0,
+    }
