@@ -9,7 +9,7 @@ Wrong values fail at start with one line for each variable that is wrong. Lists 
 | KSCHED_SECRET_KEY *    | random when debugging     | signs sessions; at least 32 characters
 | KSCHED_DEBUG           | false                     | error pages with details, no secret needed
 | KSCHED_HTTPS           | true unless debugging     | secure cookies, redirect to https, trusts X-Forwarded-Proto
-| KSCHED_ALLOWED_HOSTS * | 127.0.0.1,localhost,[::1] | names the browser may use for this service
+| KSCHED_ALLOWED_HOSTS * |                           | names of this service besides 127.0.0.1, localhost, [::1]
 | KSCHED_TRUSTED_ORIGINS |                           | further origins of forms and WebSockets, with scheme
 | KSCHED_DATA_DIR        | .ksched in the tree       | logs, beat's schedule, embedded databases
 | KSCHED_HOST            | 127.0.0.1                 | address the web process listens on
@@ -59,7 +59,7 @@ class Environment(BaseSettings):
     secret_key: str = ""
     debug: bool = False
     https: bool | None = None
-    allowed_hosts: CommaList = ["127.0.0.1", "localhost", "[::1]"]
+    allowed_hosts: CommaList = []
     trusted_origins: CommaList = []
     data_dir: Path = ROOT / ".ksched"
     host: str = "127.0.0.1"

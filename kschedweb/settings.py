@@ -20,7 +20,7 @@ DATA_DIR = ENVIRONMENT.data_dir
 
 DEBUG = ENVIRONMENT.debug
 SECRET_KEY = ENVIRONMENT.signing_key()
-ALLOWED_HOSTS = ENVIRONMENT.allowed_hosts
+ALLOWED_HOSTS = [*ENVIRONMENT.allowed_hosts, "127.0.0.1", "localhost", "[::1]"]  # probes and ./ksched use the latter
 CSRF_TRUSTED_ORIGINS = ENVIRONMENT.trusted_origins
 
 INSTALLED_APPS = [

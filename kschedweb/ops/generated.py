@@ -4,6 +4,7 @@ events.gen.ts comes from kschedweb/live/events.py; rest.gen.ts from the OpenAPI 
 openapi-typescript. `stale()` compares without writing.
 """
 
+import argparse
 import os
 import subprocess
 import sys
@@ -52,7 +53,19 @@ def _call(words: list[str], folder: Path, environment: dict[str, str]) -> None:
         raise GenerationFailed(f"{' '.join(words[:4])} failed:\n{result.stdout}{result.stderr}")
 
 
-if __name__ == "__main__":
+def main(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="kschedweb.ops.generated")
+    parser.add_argument("--check", action="store_true", help="write nothing, name what is stale")
+    if parser.parse_args(words).check:
+        names = stale()
+        for name in names:
+            print(f"{name} is stale: python -m kschedweb.ops.generated")
+        return 1 if names else 0
     for path, text in render().items():
         path.write_text(text)
         print(path.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
