@@ -17,6 +17,9 @@ from scheduler_core.api.meta import KubeObject, ResourceList
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, amount, is_scalar
+from scheduler_core.config.args_validation import validate_args
+from scheduler_core.config.types import ConfigValue
+from scheduler_core.errors import ConfigError
 from scheduler_core.framework.interface import MAX_NODE_SCORE, Int64Array, QueueingHint, RowVerdicts
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Status
@@ -55,6 +58,13 @@ def broken_linear(points: Sequence[tuple[int, int]], x: int) -> int:
             left, score_left = points[index - 1]
             return score_left + int_div((score - score_left) * (x - left), right - left)
     return points[-1][1]
+
+
+def check_args(args: ConfigValue) -> None:
+    """ConfigError with every problem of a plugin's args; those of a loaded configuration have none."""
+    problems = list(validate_args("args", args))
+    if problems:
+        raise ConfigError(problems)
 
 
 # Resources: what a node offers (a) and what would be asked of it with the pod (q)

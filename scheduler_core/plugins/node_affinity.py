@@ -21,7 +21,6 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.selectors import (
     NAME_FIELD,
-    NodeSelectorMatcher,
     PreferredTermMatcher,
     RequiredNodeAffinity,
     SelectorError,
@@ -32,7 +31,6 @@ from scheduler_core.api.selectors import (
 )
 from scheduler_core.config import names
 from scheduler_core.config.types import NodeAffinityArgs
-from scheduler_core.errors import ConfigError
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     ClusterEventWithHint,
@@ -45,7 +43,7 @@ from scheduler_core.framework.interface import (
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
-from scheduler_core.plugins.helpers import Rows, as_node, default_normalize, queue_if
+from scheduler_core.plugins.helpers import Rows, as_node, check_args, default_normalize, queue_if
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.selection import rows_matching, rows_matching_term, rows_meeting
 
@@ -74,12 +72,14 @@ class NodeAffinity:
     name = names.NODE_AFFINITY
 
     def __init__(self, args: NodeAffinityArgs | None, handle: Handle) -> None:
-        """ConfigError when the added affinity cannot be parsed."""
-        self._added_required: NodeSelectorMatcher | None = None
-        self._added_preferred: tuple[PreferredTermMatcher, ...] | None = None
-        if args is not None and args.added_affinity is not None:
-            self._added_required = _parse_added_required(args.added_affinity)
-            self._added_preferred = _parse_added_preferred(args.added_affinity)
+        """It needs nothing of the scheduler. ConfigError when the added affinity cannot be parsed."""
+        args = args if args is not None else NodeAffinityArgs()
+        check_args(args)
+        added = args.added_affinity if args.added_affinity is not None else NodeAffinityRules()
+        required = added.required_during_scheduling_ignored_during_execution
+        preferred = added.preferred_during_scheduling_ignored_during_execution
+        self._added_required = parse_node_selector(required) if required is not None else None
+        self._added_preferred = parse_preferred_terms(preferred) if preferred is not None else None
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
@@ -197,25 +197,3 @@ def _names_wanted(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
             return None
         wanted |= by_term
     return frozenset(wanted) if terms else None
-
-
-def _parse_added_required(added: NodeAffinityRules) -> NodeSelectorMatcher | None:
-    selector = added.required_during_scheduling_ignored_during_execution
-    if selector is None:
-        return None
-    parsed = parse_node_selector(selector)
-    if parsed.errors:
-        field = "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution"
-        raise ConfigError([f"parsing {field}: {error}" for error in parsed.errors])
-    return parsed
-
-
-def _parse_added_preferred(added: NodeAffinityRules) -> tuple[PreferredTermMatcher, ...] | None:
-    terms = added.preferred_during_scheduling_ignored_during_execution
-    if terms is None:
-        return None
-    try:
-        return parse_preferred_terms(terms)
-    except SelectorError as error:
-        field = "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
-        raise ConfigError([f"parsing {field}: {error}"]) from error

@@ -30,6 +30,7 @@ from scheduler_core.plugins.helpers import (
     WeightedResource,
     amounts_on_node,
     amounts_on_rows,
+    check_args,
     weigh_requests,
 )
 from scheduler_core.table.node_table import NodeTable
@@ -46,8 +47,9 @@ class NodeResourcesBalancedAllocation:
     name = names.NODE_RESOURCES_BALANCED_ALLOCATION
 
     def __init__(self, args: NodeResourcesBalancedAllocationArgs | None, handle: Handle) -> None:
-        """It needs nothing of the scheduler; weights are all 1."""
+        """It needs nothing of the scheduler. ConfigError when the arguments cannot be used."""
         args = args if args is not None else NodeResourcesBalancedAllocationArgs()
+        check_args(args)
         self._resources = tuple((spec.name, spec.weight) for spec in args.resources)
 
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:

@@ -22,7 +22,6 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.api.resources import NON_ZERO_DEFAULTS, is_extended, pod_requests
 from scheduler_core.config import names
 from scheduler_core.config.types import NodeResourcesFitArgs, ScoringStrategy
-from scheduler_core.errors import ConfigError
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     MAX_NODE_SCORE,
@@ -46,6 +45,7 @@ from scheduler_core.plugins.helpers import (
     as_node,
     as_pod,
     broken_linear,
+    check_args,
     had_a_place,
     queue_if,
     refuse_all,
@@ -90,8 +90,9 @@ class NodeResourcesFit:
     name = names.NODE_RESOURCES_FIT
 
     def __init__(self, args: NodeResourcesFitArgs | None, handle: Handle) -> None:
-        """ConfigError when the scoring strategy cannot be used."""
+        """It needs nothing of the scheduler. ConfigError when the arguments cannot be used."""
         args = args if args is not None else NodeResourcesFitArgs()
+        check_args(args)
         self._ignored = frozenset(args.ignored_resources)
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         self._resources = tuple((spec.name, spec.weight) for spec in args.scoring_strategy.resources)
@@ -323,12 +324,9 @@ def _strategy(strategy: ScoringStrategy) -> Strategy:
         return LEAST_ALLOCATED
     if strategy.type == "MostAllocated":
         return MOST_ALLOCATED
-    if strategy.type != "RequestedToCapacityRatio":
-        raise ConfigError([f"scoring strategy {strategy.type} is not supported"])
-    if strategy.requested_to_capacity_ratio is None:
-        raise ConfigError(["scoringStrategy.requestedToCapacityRatio: Required value"])
-    shape = strategy.requested_to_capacity_ratio.shape
-    return _shaped([(point.utilization, point.score * SHAPE_SCALE) for point in shape])
+    ratio = strategy.requested_to_capacity_ratio
+    assert ratio is not None  # the arguments were checked
+    return _shaped([(point.utilization, point.score * SHAPE_SCALE) for point in ratio.shape])
 
 
 # Requests and hints
