@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from msgspec import structs
+
 from scheduler_core import config as configuration
 from scheduler_core.api import manifests
 from scheduler_core.api.meta import KubeObject
@@ -19,7 +21,14 @@ from scheduler_core.cache.cache import CacheError
 from scheduler_core.conformance.queue_recorder import MS_US, Json, RecordingQueue, written
 from scheduler_core.errors import CoreError
 from scheduler_core.framework.hints import HintMap
-from scheduler_core.framework.interface import CLEAR_NOMINATION, NominatingInfo, NominatingMode
+from scheduler_core.framework.interface import (
+    CLEAR_NOMINATION,
+    NominatingInfo,
+    NominatingMode,
+    Plugin,
+    PreEnqueuePlugin,
+)
+from scheduler_core.framework.runtime import Framework
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 from scheduler_core.model.effects import Effects
 from scheduler_core.model.events import ASSIGNED_POD_DELETE, ActionType, ClusterEvent, EventResource
@@ -48,7 +57,7 @@ class StepDifference:
 
 def run_queue_scenario(scenario: Mapping[str, Any]) -> list[Json]:
     """Our steps, in the form of the recorded ones."""
-    return _Replay(scenario).steps()
+    return QueueReplay(scenario).steps()
 
 
 def differing_steps(expected: list[Json], got: list[Json]) -> list[StepDifference]:
@@ -63,7 +72,9 @@ def differing_steps(expected: list[Json], got: list[Json]) -> list[StepDifferenc
     return found
 
 
-class _Replay:
+class QueueReplay:
+    """One scenario on a queue of our own engine."""
+
     def __init__(self, scenario: Mapping[str, Any]) -> None:
         self.scenario = scenario
         self.now = scenario["start"] * MS_US
@@ -75,18 +86,17 @@ class _Replay:
         self._before: Json = {}
 
     def steps(self) -> list[Json]:
-        steps = [self._step({"op": "init"})]
+        steps = [self.step({"op": "init"})]
         for op in self.scenario["ops"]:
-            steps.append(self._step(op))
+            steps.append(self.step(op))
         return steps
 
     def _engine(self, config: Mapping[str, Any]) -> Engine:
         loaded = configuration.load(None)
         if config["profiles"]:
             (profile,) = loaded.profiles
-            loaded = replace(
-                loaded, profiles=tuple(replace(profile, scheduler_name=name) for name in config["profiles"])
-            )
+            profiles = tuple(structs.replace(profile, scheduler_name=name) for name in config["profiles"])
+            loaded = structs.replace(loaded, profiles=profiles)
         engine = build(loaded, draws=FirstDraws(), log=self._log).engine
         hints = config["gates"].get("SchedulerQueueingHints", True)
         sort = next(iter(engine.frameworks.values())).queue_sort
@@ -102,21 +112,27 @@ class _Replay:
                     queueing_hints=hints,
                 ),
                 hint_maps={
-                    name: HintMap.of(list(framework.instances.values()), queueing_hints=hints)
+                    name: HintMap.of(self.plugins_of(framework), queueing_hints=hints)
                     for name, framework in engine.frameworks.items()
                 },
-                pre_enqueue={name: framework.pre_enqueue for name, framework in engine.frameworks.items()},
+                pre_enqueue={
+                    name: [each for each in self.plugins_of(framework) if isinstance(each, PreEnqueuePlugin)]
+                    for name, framework in engine.frameworks.items()
+                },
                 log=self._log,
             )
         )
         return engine
+
+    def plugins_of(self, framework: Framework) -> list[Plugin]:
+        return list(framework.instances.values())
 
     def _log(self, message: str, fields: dict[str, object]) -> None:
         if "err" in fields:
             error = fields["err"]
             self.logs.append(message if error is None else f"{message}: {error}")
 
-    def _step(self, op: Json) -> Json:
+    def step(self, op: Json) -> Json:
         queue = self.queue
         self.logs.clear()
         queue.calls, queue.errors, queue.requeuing.evaluations = [], [], []

@@ -20,6 +20,7 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.framework.hints import is_of_interest
 from scheduler_core.framework.interface import NominatingInfo
 from scheduler_core.model.events import (
+    ASSIGNED_POD_ADD,
     BACKOFF_COMPLETE,
     FORCE_ACTIVATE,
     SCHEDULE_ATTEMPT_FAILURE,
@@ -28,7 +29,6 @@ from scheduler_core.model.events import (
     UNSCHEDULABLE_TIMEOUT,
     ActionType,
     ClusterEvent,
-    EventResource,
 )
 from scheduler_core.model.types import PodInfo, QueuedPodInfo
 from scheduler_core.queue.changes import is_pod_updated, pod_change_events
@@ -177,21 +177,20 @@ class SchedulingQueue:
         pre_check: PreCheck | None = None,
     ) -> None:
         """Try again the waiting pods this event is worth it for, and keep it for those in flight."""
-        if not is_of_interest(self.requeuing.hint_maps, event):
-            return
-        waiting = [info for info in self.unschedulable if pre_check is None or pre_check(info.pod)]
-        self._move(waiting, event, old, new, now)
+        if is_of_interest(self.requeuing.hint_maps, event):
+            waiting = [info for info in self.unschedulable if pre_check is None or pre_check(info.pod)]
+            self._move(waiting, event, old, new, now)
 
     def assigned_pod_added(self, pod: Pod, now: int) -> None:
         """Older form (hints off) of the move for an assigned pod: only pods that count their neighbours."""
-        self._move_neighbours(ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD), None, pod, now)
+        self._move_neighbours(ASSIGNED_POD_ADD, None, pod, now)
 
     def assigned_pod_updated(self, old: Pod, new: Pod, event: ClusterEvent, now: int) -> None:
         """Older form (hints off); a pod that became smaller may make room for anybody."""
-        if event.action & ActionType.UPDATE_POD_SCALE_DOWN:
-            self.move_all_to_active_or_backoff_queue(event, old, new, now)
-        else:
+        if not event.action & ActionType.UPDATE_POD_SCALE_DOWN:
             self._move_neighbours(event, old, new, now)
+        elif is_of_interest(self.requeuing.hint_maps, event):
+            self._move([*self.unschedulable], event, old, new, now)
 
     def flush_backoff_q_completed(self, now: int) -> None:
         """Move on the pods whose backoff is over. Due every second."""

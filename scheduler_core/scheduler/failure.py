@@ -59,8 +59,11 @@ def handle_scheduling_failure(
     """Requeue the pod, keep its nomination, tell the user. `attempt` is the record to complete, if still open."""
     status, nominating = failure.status, failure.nominating
     message = status.message
+    popped_uid = queued.uid
     requeued_to = _requeue(engine, queued, failure)
     engine.queue.add_nominated_pod(queued.pod, nominating)
+    if requeued_to is None:
+        engine.queue.done(popped_uid)
     pod = queued.pod
     engine.emit_event("Warning", "FailedScheduling", "Scheduling", cut_note(message), pod, framework.name)
     reason = REASON_UNSCHEDULABLE if status.is_rejected else REASON_SCHEDULER_ERROR
@@ -71,7 +74,7 @@ def handle_scheduling_failure(
         return
     attempt.result = "unschedulable" if status.is_rejected else "error"
     attempt.message = message
-    attempt.requeued_to = requeued_to
+    attempt.requeued_to = requeued_to or ""
     if nominating.mode is NominatingMode.OVERRIDE:
         attempt.nominated_node_name = nominating.nominated_node_name
     if failure.fit_error is not None:
@@ -80,16 +83,14 @@ def handle_scheduling_failure(
         attempt.pending_plugins = tuple(sorted(diagnosis.pending_plugins))
 
 
-def _requeue(engine: Engine, queued: QueuedPodInfo, failure: Failure) -> str:
-    """Put the pod back as it is stored now; the sub-queue, empty when it is gone or assigned."""
+def _requeue(engine: Engine, queued: QueuedPodInfo, failure: Failure) -> str | None:
+    """Put the pod back as it is stored now; the sub-queue, None when it is gone or assigned."""
     if failure.fit_error is not None:
         queued.unschedulable_plugins = set(failure.fit_error.diagnosis.unschedulable_plugins)
         queued.pending_plugins = set(failure.fit_error.diagnosis.pending_plugins)
-    popped_uid = queued.uid
     stored = engine.store.pod(queued.key)
     if stored is None or stored.is_assigned:
-        engine.queue.done(popped_uid)
-        return ""
+        return None
     queued.pod = stored
     requeued = engine.queue.add_unschedulable_if_not_present(queued, engine.queue.scheduling_cycle, engine.now)
     if requeued.error:
