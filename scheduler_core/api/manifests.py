@@ -126,7 +126,7 @@ def convert(value: Any, cls: type[T], *, path: str = "", dec_hook: DecodeHook | 
         return msgspec.convert(value, cls, dec_hook=hook)
     except msgspec.ValidationError:
         # Rare enough to pay twice: `null` is accepted wherever a field is, which types cannot say shortly.
-        value = _without_nulls(value)
+        value = without_nulls(value)
     try:
         return msgspec.convert(value, cls, dec_hook=hook)
     except msgspec.ValidationError as error:
@@ -171,7 +171,7 @@ def _plain(value: Any) -> Any:
     return format_time(value) if isinstance(value, datetime) else value
 
 
-def _without_nulls(value: Any, key: str = "") -> Any:
+def without_nulls(value: Any, key: str = "") -> Any:
     """The value without its `null` fields; inside known maps a `null` is the empty value instead."""
     if isinstance(value, dict):
         if key in _TEXT_MAPS:
@@ -179,12 +179,12 @@ def _without_nulls(value: Any, key: str = "") -> Any:
         if key in _QUANTITY_MAPS:
             return {name: "0" if item is None else item for name, item in value.items()}
         return {
-            name: _without_nulls(item, name if isinstance(name, str) else "")
+            name: without_nulls(item, name if isinstance(name, str) else "")
             for name, item in value.items()
             if item is not None
         }
     if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
+        return [without_nulls(item) for item in value]
     return value
 
 

@@ -1,0 +1,55 @@
+"""A runtime class brings its overhead and its scheduling rules into the pod.
+
+Source: kubernetes v1.34.1, plugin/pkg/admission/runtimeclass.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from scheduler_core.admission.context import AdmissionContext, Manifest, forbidden
+from scheduler_core.api.policy import RuntimeClass
+from scheduler_core.api.quantity import parse
+
+
+def admit_runtime_class(pod: Manifest, context: AdmissionContext) -> None:
+    spec = pod["spec"]
+    name = spec.get("runtimeClassName")
+    given = {resource: parse(text) for resource, text in spec.get("overhead", {}).items()}
+    if not name:
+        if given:
+            detail = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+            raise forbidden("spec.overhead", detail).error()
+        return
+    runtime_class = context.runtime_classes.get(name)
+    if runtime_class is None:
+        raise forbidden("spec.runtimeClassName", f'pod rejected: RuntimeClass "{name}" not found').error()
+    overhead = (runtime_class.overhead.pod_fixed if runtime_class.overhead is not None else None) or {}
+    if given and not overhead:
+        detail = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        raise forbidden("spec.overhead", detail).error()
+    if given and given != overhead:
+        detail = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+        raise forbidden("spec.overhead", detail).error()
+    if overhead:
+        spec["overhead"] = {resource: str(quantity) for resource, quantity in overhead.items()}
+    _merge_scheduling(spec, runtime_class)
+
+
+def _merge_scheduling(spec: Manifest, runtime_class: RuntimeClass) -> None:
+    scheduling = runtime_class.scheduling
+    if scheduling is None:
+        return
+    selector: dict[str, str] = spec.get("nodeSelector", {})
+    for key, value in (scheduling.node_selector or {}).items():
+        if selector.get(key, value) != value:
+            detail = f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; pod.spec.nodeSelector[{key}] = "
+            raise forbidden("spec.nodeSelector", detail + selector[key]).error()
+    if scheduling.node_selector:
+        spec["nodeSelector"] = {**selector, **scheduling.node_selector}
+    tolerations: list[Any] = spec.get("tolerations", [])
+    added = [one for one in map(msgspec.to_builtins, scheduling.tolerations or ()) if one not in tolerations]
+    if added:
+        spec["tolerations"] = [*tolerations, *added]
