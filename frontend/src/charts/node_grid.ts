@@ -19,6 +19,7 @@ export interface Zone {
 export interface GridData {
   readonly zones: readonly Zone[];
   readonly selected: string | null;
+  readonly podsText: (count: number) => string;
 }
 
 export interface GridEvents {
@@ -47,7 +48,8 @@ interface Layout {
 
 const LABEL_HEIGHT = 24;
 const ZONE_GAP = 18;
-const LARGEST = 46;
+const LARGEST = 72;
+const ROOM_FOR_PODS = 50; // cells from this size on also say how many pods they hold
 const SMALLEST = 8;
 const FLASH_MS = 900;
 const STEPS = 8; // colours --util-0 … --util-7
@@ -55,7 +57,7 @@ const STEPS = 8; // colours --util-0 … --util-7
 export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: GridEvents): NodeGrid {
   const context = canvas.getContext("2d");
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  let data: GridData = { zones: [], selected: null };
+  let data: GridData = { zones: [], selected: null, podsText: String };
   let layout: Layout = { size: LARGEST, height: 0, cells: [], labels: [] };
   let shape = "";
   let colours = readColours(host);
@@ -87,7 +89,6 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
     context.fillStyle = colours.muted;
     for (const label of layout.labels) context.fillText(fitted(context, label.text, label.width), label.x, label.y + 8);
     context.textAlign = "center";
-    context.font = `600 ${layout.size >= 40 ? 12 : 10}px ${colours.font}`;
     for (const placed of layout.cells) drawCell(context, placed, now);
     for (const [name, start] of flashes) if (now - start > FLASH_MS) flashes.delete(name);
     if (flashes.size) schedule();
@@ -122,7 +123,13 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
     }
     if (size >= 30) {
       context.fillStyle = step >= 4 ? colours.inkHigh : colours.inkLow;
-      context.fillText(`${Math.round(cell.share * 100)}`, x + size / 2, y + size / 2 + 0.5);
+      const two = size >= ROOM_FOR_PODS;
+      context.font = `650 ${two ? 14 : size >= 40 ? 12 : 10}px ${colours.font}`;
+      context.fillText(`${Math.round(cell.share * 100)}%`, x + size / 2, y + size / 2 + (two ? -6 : 0.5));
+      if (two) {
+        context.font = `500 11px ${colours.font}`;
+        context.fillText(data.podsText(cell.pods), x + size / 2, y + size / 2 + 11);
+      }
     }
     const start = flashes.get(cell.name);
     if (start !== undefined) {

@@ -14,6 +14,8 @@ export interface Timeline {
   destroy(): void;
 }
 
+const MEAN_SECONDS = 5;
+
 type Columns = [number[], number[], number[], (number | null)[]];
 
 export function timeline(host: HTMLElement, texts: TimelineTexts, language: string): Timeline {
@@ -89,7 +91,10 @@ export function timeline(host: HTMLElement, texts: TimelineTexts, language: stri
   };
 }
 
-/** One row for every second of the last five minutes: what was not told was nothing, and pending stays as it was. */
+/**
+ * One row for every second of the last five minutes: what was not told was nothing, and pending stays as it was.
+ * Rates are means of five seconds: single seconds are spikes that say little.
+ */
 export function columnsOf(series: readonly Bucket[], nowMs: number): Columns {
   const end = Math.floor(nowMs / 1000);
   const columns: Columns = [[], [], [], []];
@@ -100,13 +105,19 @@ export function columnsOf(series: readonly Bucket[], nowMs: number): Columns {
     const bucket = known.get(second);
     if (bucket) pending = bucket.pending;
     columns[0].push(second);
-    columns[1].push(bucket?.attempts ?? 0);
-    columns[2].push(bucket?.bound ?? 0);
+    columns[1].push(mean(known, second, "attempts"));
+    columns[2].push(mean(known, second, "bound"));
     columns[3].push(pending);
   }
   return columns;
 }
 
+function mean(known: ReadonlyMap<number, Bucket>, second: number, what: "attempts" | "bound"): number {
+  let sum = 0;
+  for (let back = 0; back < MEAN_SECONDS; back += 1) sum += known.get(second - back)?.[what] ?? 0;
+  return sum / MEAN_SECONDS;
+}
+
 function fromZero(_plot: uPlot, _min: number, max: number): [number, number] {
-  return [0, Math.max(4, Math.ceil((max || 0) * 1.15))];
+  return [0, Math.max(2, Math.ceil((max || 0) * 1.15))];
 }

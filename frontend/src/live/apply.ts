@@ -5,7 +5,18 @@
  * only a new snapshot helps. Maps are copied at most once a frame, and only those that change.
  */
 import type { Frame, LiveEvent, NodeView, PodView, QueueView } from "../contract/events.gen";
-import { addRequests, type Bucket, isPending, KEPT, placeOf, SERIES_SECONDS, type State, type Usage } from "./state";
+import {
+  addRequests,
+  type Bucket,
+  ENDED_KEPT,
+  hasEnded,
+  isPending,
+  KEPT,
+  placeOf,
+  SERIES_SECONDS,
+  type State,
+  type Usage,
+} from "./state";
 
 export type Applied = { readonly kind: "applied" | "seen"; readonly state: State } | { readonly kind: "gap" };
 
@@ -87,6 +98,7 @@ class Draft {
   finish(cursor: readonly [number, number]): State {
     this.state.cursor = cursor;
     if (this.at) this.state.series = this.series();
+    if (this.state.ended > ENDED_KEPT) this.forgetEnded();
     return this.state;
   }
 
@@ -95,6 +107,7 @@ class Draft {
     this.map<PodView>("pods").set(pod.uid, pod);
     this.map<string>("uids").set(pod.key, pod.uid);
     this.state.pending += Number(isPending(pod)) - Number(before !== undefined && isPending(before));
+    this.state.ended += Number(hasEnded(pod)) - Number(before !== undefined && hasEnded(before));
     if (pod.node && !(before?.node ?? "")) this.bound += 1;
     this.moveRoom(before, this.state.assumed.get(pod.uid), pod, this.state.assumed.get(pod.uid));
   }
@@ -107,6 +120,15 @@ class Draft {
     if (this.state.uids.get(key) === uid) this.map<string>("uids").delete(key);
     if (this.state.assumed.has(uid)) this.map<string>("assumed").delete(uid);
     this.state.pending -= Number(isPending(before));
+    this.state.ended -= Number(hasEnded(before));
+  }
+
+  /** Drops the older half of the ended pods: those that came first. */
+  private forgetEnded(): void {
+    for (const pod of this.state.pods.values()) {
+      if (this.state.ended <= ENDED_KEPT / 2) return;
+      if (hasEnded(pod)) this.podDeleted(pod.uid, pod.key);
+    }
   }
 
   private queueMove(view: QueueView): void {

@@ -15,6 +15,7 @@ import type {
 
 export const KEPT = 200; // events and attempts, as many as a snapshot has
 export const SERIES_SECONDS = 300;
+export const ENDED_KEPT = 2_000; // a page may stay open for days: of ended pods only so many are remembered
 
 /** What the pods on a node ask for, assumed pods included. */
 export interface Usage {
@@ -41,6 +42,7 @@ export interface State {
   readonly usage: ReadonlyMap<string, Usage>; // by node
   readonly events: readonly EventView[]; // oldest first
   readonly attempts: readonly AttemptView[]; // oldest first
+  readonly ended: number; // pods that have ended
   readonly pending: number; // pods that have no node and have not ended
   readonly series: readonly Bucket[]; // oldest first; seconds without news are missing
 }
@@ -67,8 +69,10 @@ export function fromSnapshot(snapshot: Snapshot): State {
   }
   const usage = new Map<string, { resources: Record<string, number>; uids: Set<string> }>();
   let pending = 0;
+  let ended = 0;
   for (const pod of snapshot.pods) {
     if (isPending(pod)) pending += 1;
+    if (hasEnded(pod)) ended += 1;
     const node = placeOf(pod, assumed);
     if (!node) continue;
     let used = usage.get(node);
@@ -91,6 +95,7 @@ export function fromSnapshot(snapshot: Snapshot): State {
     usage,
     events: [...snapshot.events].sort((a, b) => a.at_ms - b.at_ms || a.seq - b.seq),
     attempts,
+    ended,
     pending,
     series: seriesOf(attempts, pending),
   };

@@ -1,0 +1,177 @@
+import { describe, expect, it } from "vitest";
+import { layOut, stepOf } from "../charts/node_grid";
+import { columnsOf } from "../charts/timeline";
+import type { QueueView } from "../contract/events.gen";
+import en from "../i18n/en.json";
+import zh from "../i18n/zh-Hans.json";
+import { fromSnapshot } from "../live/state";
+import { hrefOf, parseRoute } from "../state/route.svelte";
+import { bytes, cpu, duration, quantity, span } from "./format";
+import { lanesOf } from "./queues";
+import { visibleRows } from "./window";
+import { toYaml } from "./yaml";
+
+describe("format", () => {
+  it.each([
+    [cpu(0), "0"],
+    [cpu(250), "250m"],
+    [cpu(4000), "4"],
+    [cpu(10_750), "10.8"],
+    [bytes(0), "0 B"],
+    [bytes(1 << 20), "1 Mi"],
+    [bytes(1.5 * 2 ** 40), "1.5 Ti"],
+    [quantity("nvidia.com/gpu", 3), "3"],
+    [span(-5), "0 s"],
+    [span(59_400), "59 s"],
+    [span(61_000), "1 min 1 s"],
+    [span(3_600_000), "1 h"],
+    [span(3 * 86_400_000), "3 d"],
+    [duration(900), "900 µs"],
+    [duration(1834), "1.83 ms"],
+    [duration(2_000_000), "2 s"],
+  ])("writes %s", (got, want) => expect(got).toBe(want));
+});
+
+describe("route", () => {
+  it.each([
+    ["", { clusterId: null, pod: null, node: null }],
+    ["#/clusters/7", { clusterId: 7, pod: null, node: null }],
+    ["#/clusters/7/pods/shop/web-1", { clusterId: 7, pod: "shop/web-1", node: null }],
+    ["#/clusters/7/nodes/node%2F1", { clusterId: 7, pod: null, node: "node/1" }],
+    ["#/clusters/x/pods/a/b", { clusterId: null, pod: null, node: null }],
+    ["#/clusters/7/pods/%E0%A4%A/b", { clusterId: 7, pod: "%E0%A4%A/b", node: null }],
+  ])("reads %s", (hash, want) => expect(parseRoute(hash)).toEqual(want));
+
+  it("reads back what it writes", () => {
+    expect(parseRoute(hrefOf(3, { pod: "a b/c%d" }))).toEqual({ clusterId: 3, pod: "a b/c%d", node: null });
+  });
+});
+
+describe("queues", () => {
+  it("orders the active lane by priority, then by waiting time", () => {
+    const view = (uid: string, since_ms: number): QueueView => ({
+      uid,
+      key: `d/${uid}`,
+      queue: "active",
+      event: "",
+      since_ms,
+      attempts: 0,
+      backoff_until_ms: null,
+      plugins: [],
+      node: "",
+    });
+    const pod = (uid: string, priority: number) => ({
+      uid,
+      key: `d/${uid}`,
+      namespace: "d",
+      name: uid,
+      node: "",
+      phase: "Pending",
+      priority,
+      requests: {},
+      deleting: false,
+      gated: false,
+      nominated: "",
+      reason: "",
+      created_ms: 0,
+      scheduler: "",
+    });
+    const state = fromSnapshot({
+      cursor: [0, 0],
+      cluster: {
+        id: 1,
+        name: "c",
+        lifecycle_mode: "frozen",
+        pace: "run",
+        pace_rate: null,
+        seed: 0,
+        is_sample: false,
+        leader: null,
+      },
+      nodes: [],
+      pods: [pod("low", 0), pod("late", 5), pod("early", 5)],
+      queue: [view("low", 1), view("late", 9), view("early", 2)],
+      events: [],
+      attempts: [],
+      pods_left_out: 0,
+    });
+    expect(lanesOf(state).active.map((waiting) => waiting.view.uid)).toEqual(["early", "late", "low"]);
+  });
+});
+
+describe("window", () => {
+  it("draws a screenful of a long list, not all of it", () => {
+    const rows = visibleRows(8000, 30, 3000, 240);
+    expect(rows).toEqual({ first: 96, end: 112 });
+  });
+  it("draws nothing of an empty list", () => expect(visibleRows(0, 30, 0, 240)).toEqual({ first: 0, end: 0 }));
+});
+
+describe("node grid", () => {
+  it.each([
+    [0, 0],
+    [0.001, 1],
+    [0.5, 4],
+    [1, 7],
+  ])("gives the share %d colour %d", (share, step) => expect(stepOf(share)).toBe(step));
+
+  it("shrinks cells until 1,523 nodes fit", () => {
+    const cells = Array.from({ length: 1523 }, (_, index) => ({
+      name: `n${index}`,
+      share: 0,
+      pods: 0,
+      cordoned: false,
+      tainted: false,
+      ready: true,
+    }));
+    const layout = layOut([{ label: "all", cells }], 900, 400);
+    expect(layout.height).toBeLessThanOrEqual(400);
+    expect(layout.size).toBeGreaterThanOrEqual(10);
+    expect(layout.cells.length).toBe(1523);
+    expect(Math.max(...layout.cells.map((cell) => cell.x + layout.size))).toBeLessThanOrEqual(900);
+  });
+});
+
+describe("throughput", () => {
+  it("fills silent seconds and carries what is pending on", () => {
+    const [seconds, attempts, , pending] = columnsOf([{ second: 995, attempts: 10, bound: 5, pending: 3 }], 1_000_000);
+    expect(seconds.length).toBe(300);
+    expect(seconds.at(-1)).toBe(1000);
+    expect(attempts.slice(-7)).toEqual([0, 2, 2, 2, 2, 2, 0]);
+    expect(pending.slice(-7)).toEqual([null, 3, 3, 3, 3, 3, 3]);
+  });
+});
+
+describe("yaml", () => {
+  it("writes a manifest as kubectl would", () => {
+    const manifest = {
+      kind: "Pod",
+      metadata: { labels: { tier: "1", "app.kubernetes.io/name": "x" } },
+      spec: { containers: [{ name: "a", args: ["--x", "y: z"], resources: {} }], tolerations: [] },
+    };
+    expect(toYaml(manifest)).toBe(
+      `kind: Pod
+metadata:
+  labels:
+    tier: "1"
+    app.kubernetes.io/name: x
+spec:
+  containers:
+  - name: a
+    args:
+    - "--x"
+    - "y: z"
+    resources: {}
+  tolerations: []
+`,
+    );
+  });
+});
+
+describe("texts", () => {
+  it("are there in every language", () => expect(Object.keys(zh)).toEqual(Object.keys(en)));
+  it("take the same values in every language", () => {
+    const values = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort();
+    for (const [key, text] of Object.entries(en)) expect(values(zh[key as keyof typeof en]), key).toEqual(values(text));
+  });
+});

@@ -1,0 +1,245 @@
+import { describe, expect, it } from "vitest";
+import type { Frame, LiveEvent, PodView, QueueView, Snapshot } from "../contract/events.gen";
+import { applyEvent, applyFrame } from "./apply";
+import { ENDED_KEPT, fromSnapshot, KEPT, type State } from "./state";
+
+const CLUSTER = {
+  id: 1,
+  name: "test",
+  lifecycle_mode: "frozen",
+  pace: "run",
+  pace_rate: null,
+  seed: 0,
+  is_sample: false,
+  leader: null,
+} as const;
+const NODE = {
+  name: "n1",
+  zone: "a",
+  cpu_milli: 4000,
+  memory_bytes: 8,
+  pods: 10,
+  extended: {},
+  unschedulable: false,
+  ready: true,
+  taints: [],
+};
+
+function pod(name: string, more: Partial<PodView> = {}): PodView {
+  return {
+    uid: `uid-${name}`,
+    key: `default/${name}`,
+    namespace: "default",
+    name,
+    node: "",
+    phase: "Pending",
+    priority: 0,
+    requests: { cpu: 500, memory: 2 },
+    deleting: false,
+    gated: false,
+    nominated: "",
+    reason: "",
+    created_ms: 0,
+    scheduler: "default-scheduler",
+    ...more,
+  };
+}
+
+function queued(name: string, more: Partial<QueueView> = {}): QueueView {
+  return {
+    uid: `uid-${name}`,
+    key: `default/${name}`,
+    queue: "active",
+    event: "PodAdd",
+    since_ms: 0,
+    attempts: 0,
+    backoff_until_ms: null,
+    plugins: [],
+    node: "",
+    ...more,
+  };
+}
+
+function start(more: Partial<Snapshot> = {}): State {
+  return fromSnapshot({
+    cursor: [10, 20],
+    cluster: CLUSTER,
+    nodes: [NODE],
+    pods: [],
+    queue: [],
+    events: [],
+    attempts: [],
+    pods_left_out: 0,
+    ...more,
+  });
+}
+
+function frame(from: Frame["from"], to: Frame["to"], events: readonly LiveEvent[] = []): Frame {
+  return { type: "frame", from, to, at: 5_000, events };
+}
+
+describe("applyFrame", () => {
+  it("drops a frame that has been seen", () => {
+    const state = start();
+    expect(applyFrame(state, frame([8, 18], [10, 20]))).toEqual({ kind: "seen", state });
+  });
+
+  it.each([
+    ["change log", frame([11, 20], [12, 20])],
+    ["engine log", frame([10, 21], [10, 22])],
+  ])("says that there is a gap in the %s", (_log, after) => {
+    expect(applyFrame(start(), after).kind).toBe("gap");
+  });
+
+  it("applies only what lies beyond the cursor when a frame overlaps", () => {
+    const applied = applyFrame(
+      start(),
+      frame(
+        [9, 19],
+        [11, 21],
+        [
+          { type: "pod_put", rv: 10, pod: pod("old") },
+          { type: "pod_put", rv: 11, pod: pod("new") },
+          { type: "queue_move", seq: 20, move: queued("old") },
+          { type: "queue_move", seq: 21, move: queued("new") },
+        ],
+      ),
+    );
+    if (applied.kind !== "applied") throw new Error(applied.kind);
+    expect([...applied.state.pods.keys()]).toEqual(["uid-new"]);
+    expect([...applied.state.queue.keys()]).toEqual(["uid-new"]);
+    expect(applied.state.cursor).toEqual([11, 21]);
+  });
+
+  it("moves the cursor over entries that browsers are not told of", () => {
+    const applied = applyFrame(start(), frame([10, 20], [13, 20]));
+    expect(applied.kind === "applied" && applied.state.cursor).toEqual([13, 20]);
+  });
+
+  it("counts attempts and bindings of one second together", () => {
+    let state = start({ pods: [pod("a")] });
+    for (const rv of [11, 12]) {
+      const applied = applyFrame(
+        state,
+        frame([rv - 1, 20], [rv, 20], [{ type: "pod_put", rv, pod: pod("a", { node: "n1" }) }]),
+      );
+      if (applied.kind === "applied") state = applied.state;
+    }
+    expect(state.series).toEqual([{ second: 5, attempts: 0, bound: 1, pending: 0 }]);
+  });
+});
+
+describe("applyEvent", () => {
+  it("leaves the state before it as it was", () => {
+    const before = start({ pods: [pod("a", { node: "n1" })] });
+    const after = applyEvent(before, { type: "pod_deleted", rv: 11, uid: "uid-a", key: "default/a" });
+    expect(before.pods.size).toBe(1);
+    expect(before.usage.get("n1")?.resources.cpu).toBe(500);
+    expect(after.pods.size).toBe(0);
+    expect(after.usage.has("n1")).toBe(false);
+  });
+
+  it("keeps the identity of what did not change", () => {
+    const before = start();
+    const after = applyEvent(before, { type: "pod_put", rv: 11, pod: pod("a") });
+    expect(after.nodes).toBe(before.nodes);
+    expect(after.queue).toBe(before.queue);
+    expect(after.pods).not.toBe(before.pods);
+  });
+
+  it("lets an assumed pod take room once, from assume through binding to confirmation", () => {
+    let state = start({ pods: [pod("a")] });
+    const used = () => state.usage.get("n1")?.resources.cpu ?? 0;
+    const cache = (seq: number, kind: "assumed" | "confirmed" | "forgotten"): LiveEvent => ({
+      type: "cache_move",
+      seq,
+      uid: "uid-a",
+      key: "default/a",
+      node: "n1",
+      kind,
+    });
+    state = applyEvent(state, cache(21, "assumed"));
+    expect(used()).toBe(500);
+    state = applyEvent(state, { type: "queue_move", seq: 22, move: queued("a", { queue: "assumed", node: "n1" }) });
+    expect(used()).toBe(500);
+    state = applyEvent(state, { type: "pod_put", rv: 11, pod: pod("a", { node: "n1" }) });
+    expect(used()).toBe(500);
+    state = applyEvent(state, cache(23, "confirmed"));
+    expect(used()).toBe(500);
+    expect(state.assumed.size).toBe(0);
+  });
+
+  it("gives room back when a pod is forgotten, and when it goes back to a queue", () => {
+    for (const last of [
+      { type: "cache_move", seq: 22, uid: "uid-a", key: "default/a", node: "n1", kind: "forgotten" },
+      { type: "queue_move", seq: 22, move: queued("a", { queue: "backoff" }) },
+    ] as const) {
+      let state = start({ pods: [pod("a")] });
+      state = applyEvent(state, {
+        type: "cache_move",
+        seq: 21,
+        uid: "uid-a",
+        key: "default/a",
+        node: "n1",
+        kind: "assumed",
+      });
+      state = applyEvent(state, last);
+      expect(state.usage.has("n1")).toBe(false);
+    }
+  });
+
+  it("frees the room of a pod that has ended", () => {
+    const state = applyEvent(start({ pods: [pod("a", { node: "n1", phase: "Running" })] }), {
+      type: "pod_put",
+      rv: 11,
+      pod: pod("a", { node: "n1", phase: "Succeeded" }),
+    });
+    expect(state.usage.has("n1")).toBe(false);
+  });
+
+  it("counts what is pending", () => {
+    let state = start({ pods: [pod("a"), pod("b", { node: "n1" }), pod("c", { phase: "Failed" })] });
+    expect(state.pending).toBe(1);
+    state = applyEvent(state, { type: "pod_put", rv: 11, pod: pod("d") });
+    expect(state.pending).toBe(2);
+    state = applyEvent(state, { type: "pod_deleted", rv: 12, uid: "uid-a", key: "default/a" });
+    expect(state.pending).toBe(1);
+  });
+
+  it("finds the new pod when a name is used again before the old pod's deletion is told", () => {
+    let state = start({ pods: [pod("a")] });
+    state = applyEvent(state, { type: "pod_put", rv: 11, pod: pod("a", { uid: "second" }) });
+    state = applyEvent(state, { type: "pod_deleted", rv: 12, uid: "uid-a", key: "default/a" });
+    expect(state.uids.get("default/a")).toBe("second");
+  });
+
+  it("keeps the newest attempts only", () => {
+    let state = start();
+    for (let seq = 1; seq <= KEPT + 5; seq += 1) {
+      const attempt = {
+        seq,
+        uid: "u",
+        key: "default/a",
+        attempt: seq,
+        result: "scheduled",
+        node: "n1",
+        message: "",
+        evaluated: 1,
+        feasible: 1,
+        duration_us: 1,
+        at_ms: 1,
+      };
+      state = applyEvent(state, { type: "attempt", seq, attempt });
+    }
+    expect(state.attempts.length).toBe(KEPT);
+    expect(state.attempts[0]?.seq).toBe(6);
+  });
+
+  it("does not remember ended pods without end", () => {
+    let state = start();
+    for (let index = 0; index <= ENDED_KEPT; index += 1)
+      state = applyEvent(state, { type: "pod_put", rv: 11 + index, pod: pod(`p${index}`, { phase: "Succeeded" }) });
+    expect(state.pods.size).toBe(ENDED_KEPT / 2);
+    expect(state.pods.has(`uid-p${ENDED_KEPT}`)).toBe(true);
+  });
+});

@@ -1,0 +1,154 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { ApiError } from "../api/client";
+import type { Frame, Message, Snapshot } from "../contract/events.gen";
+import { type Link, LiveSocket } from "./socket";
+import type { State } from "./state";
+
+/** A WebSocket whose other end is the test. */
+class FakeSocket extends EventTarget {
+  closed = false;
+  constructor(readonly url: string) {
+    super();
+  }
+  says(message: Message): void {
+    this.dispatchEvent(new MessageEvent("message", { data: JSON.stringify(message) }));
+  }
+  drops(code = 1006): void {
+    this.dispatchEvent(Object.assign(new Event("close"), { code }));
+  }
+  close(): void {
+    this.closed = true;
+  }
+}
+
+const snapshot = (rv: number, seq: number): Snapshot => ({
+  cursor: [rv, seq],
+  cluster: {
+    id: 1,
+    name: "test",
+    lifecycle_mode: "frozen",
+    pace: "run",
+    pace_rate: null,
+    seed: 0,
+    is_sample: false,
+    leader: null,
+  },
+  nodes: [],
+  pods: [],
+  queue: [],
+  events: [],
+  attempts: [],
+  pods_left_out: 0,
+});
+const frame = (from: Frame["from"], to: Frame["to"]): Frame => ({ type: "frame", from, to, at: 1, events: [] });
+
+let sockets: FakeSocket[];
+let links: Link[];
+let states: State[];
+let answers: (() => Promise<Snapshot>)[];
+let live: LiveSocket;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  [sockets, links, states, answers] = [[], [], [], []];
+  live = new LiveSocket(1, {
+    open: (url) => {
+      const socket = new FakeSocket(url);
+      sockets.push(socket);
+      return socket as unknown as WebSocket;
+    },
+    snapshot: () => answers.shift()?.() ?? Promise.reject(new Error("no snapshot expected")),
+    onState: (state) => states.push(state),
+    onLink: (link) => links.push(link),
+  });
+});
+
+afterEach(() => {
+  live.stop();
+  vi.useRealTimers();
+});
+
+const settle = () => vi.advanceTimersByTimeAsync(0);
+
+async function connected(): Promise<FakeSocket> {
+  answers.push(() => Promise.resolve(snapshot(5, 5)));
+  live.start();
+  sockets[0]?.says({ type: "hello", cursor: [5, 5] });
+  await settle();
+  return sockets[0] as FakeSocket;
+}
+
+it("fetches the snapshot after hello and applies the frames that came meanwhile", async () => {
+  let arrive: (value: Snapshot) => void = () => undefined;
+  answers.push(() => new Promise((resolve) => (arrive = resolve)));
+  live.start();
+  sockets[0]?.says({ type: "hello", cursor: [5, 5] });
+  sockets[0]?.says(frame([5, 5], [6, 7]));
+  sockets[0]?.says(frame([6, 7], [8, 7]));
+  arrive(snapshot(6, 6));
+  await settle();
+  expect(states.at(-1)?.cursor).toEqual([8, 7]);
+  expect(links.at(-1)?.status).toBe("live");
+});
+
+it("comes back with its cursor and needs no snapshot when the service resumes there", async () => {
+  const first = await connected();
+  first.says(frame([5, 5], [6, 5]));
+  first.drops();
+  expect(links.at(-1)?.status).toBe("stale");
+  await vi.advanceTimersByTimeAsync(400);
+  expect(sockets[1]?.url).toBe("/ws/clusters/1/?rv=6&seq=5");
+  sockets[1]?.says({ type: "hello", cursor: [6, 5] });
+  sockets[1]?.says(frame([6, 5], [7, 5]));
+  await settle();
+  expect(states.at(-1)?.cursor).toEqual([7, 5]);
+  expect(links.at(-1)?.status).toBe("live");
+});
+
+it("fetches the snapshot again when the service goes on from elsewhere", async () => {
+  (await connected()).drops();
+  await vi.advanceTimersByTimeAsync(400);
+  answers.push(() => Promise.resolve(snapshot(90, 90)));
+  sockets[1]?.says({ type: "hello", cursor: [90, 90] });
+  await settle();
+  expect(states.at(-1)?.cursor).toEqual([90, 90]);
+});
+
+it("fetches the snapshot again on a gap", async () => {
+  const socket = await connected();
+  answers.push(() => Promise.resolve(snapshot(9, 9)));
+  socket.says(frame([7, 5], [8, 5]));
+  await settle();
+  expect(states.at(-1)?.cursor).toEqual([9, 9]);
+});
+
+it("gives up with the service's reason when the cluster is refused", async () => {
+  (await connected()).drops();
+  await vi.advanceTimersByTimeAsync(400);
+  answers.push(() => Promise.reject(new ApiError("not_found", "no such cluster", {}, 404)));
+  sockets[1]?.drops();
+  await settle();
+  expect(links.at(-1)).toMatchObject({ status: "failed", error: { code: "not_found" } });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(sockets.length).toBe(2);
+});
+
+it("keeps trying, ever more slowly, while the service is away", async () => {
+  (await connected()).drops();
+  for (let round = 0; round < 6; round += 1) {
+    await vi.advanceTimersByTimeAsync(10_000);
+    answers.push(() => Promise.reject(new ApiError("unreachable", "away")));
+    sockets.at(-1)?.drops();
+    await settle();
+  }
+  expect(links.at(-1)?.status).toBe("stale");
+  expect(sockets.length).toBe(7);
+});
+
+it("ignores what an old socket still says", async () => {
+  const first = await connected();
+  first.drops();
+  await vi.advanceTimersByTimeAsync(400);
+  first.says(frame([5, 5], [6, 6]));
+  expect(states.at(-1)?.cursor).toEqual([5, 5]);
+});
