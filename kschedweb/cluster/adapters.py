@@ -1,24 +1,49 @@
-"""Manifests to columns: what the tables keep of a node, a pod or any other object beside the manifest itself.
+"""Between stored manifests and the core: what a manifest says as columns, and admission with a cluster's own classes.
 
 Quantities become integers here: cpu in thousandths, everything else in base units, rounded up.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import orjson
+
 from kschedweb.cluster.choices import PodPhase
+from scheduler_core.admission import AdmissionContext, accept_existing, admit_create
 from scheduler_core.api import manifests, resources
 from scheduler_core.api.meta import KubeObject, ResourceList
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
+from scheduler_core.api.policy import LimitRange, PriorityClass, RuntimeClass
+from scheduler_core.api.storage import StorageClass
+from scheduler_core.errors import AdmissionError, ManifestError
+
+__all__ = [
+    "ADMISSION_KINDS",
+    "REFUSALS",
+    "Admission",
+    "KubeObject",
+    "ManifestError",
+    "Node",
+    "Pod",
+]
 
 Manifest = dict[str, Any]
 
 ZONE_LABELS = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 REGION_LABELS = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
 POD_SCHEDULED = "PodScheduled"
+
+# What admission looks up, in the order in which they may refer to each other.
+ADMISSION_KINDS = ("Namespace", "PriorityClass", "RuntimeClass", "LimitRange", "StorageClass")
+_PUT_ORDER = {kind: place for place, kind in enumerate(ADMISSION_KINDS)} | {"Node": 90, "Pod": 100}
+# An escaped character 0, not the text of such an escape.
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*+\\u0000")
+
+REFUSALS = (ManifestError, AdmissionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +68,77 @@ class PodColumns:
     start_time: datetime | None
     condition_reason: str
     condition_message: str
+
+
+class Admission:
+    """What the API server does to objects on their way in; it knows the cluster's classes and ranges."""
+
+    def __init__(self, existing: Iterable[Manifest]) -> None:
+        self._uid = ""
+        self._priority_classes: dict[str, PriorityClass] = {}
+        self._runtime_classes: dict[str, RuntimeClass] = {}
+        self._limit_ranges: dict[str, list[LimitRange]] = {}
+        self._storage_classes: dict[str, StorageClass] = {}
+        self._context = AdmissionContext(
+            new_uid=lambda: self._uid,
+            priority_classes=self._priority_classes,
+            runtime_classes=self._runtime_classes,
+            limit_ranges=self._limit_ranges,
+            storage_classes=self._storage_classes,
+        )
+        for manifest in existing:
+            self.remember(decode(manifest))
+
+    def admit(self, manifest: Manifest, *, uid: str, created_at: datetime) -> Manifest:
+        """The manifest as a creation is stored; raises one of REFUSALS."""
+        self._uid = uid
+        return admit_create(manifest, manifest["kind"], self._context, now=int(created_at.timestamp()) * 1_000_000)
+
+    def check(self, manifest: Manifest) -> Manifest:
+        """The manifest of an object that a cluster has admitted before; raises one of REFUSALS."""
+        return accept_existing(manifest, manifest["kind"])
+
+    def remember(self, obj: KubeObject) -> None:
+        """Let what follows be admitted by this class or range, in place of a namesake."""
+        if isinstance(obj, PriorityClass):
+            self._priority_classes[obj.name] = obj
+        elif isinstance(obj, RuntimeClass):
+            self._runtime_classes[obj.name] = obj
+        elif isinstance(obj, StorageClass):
+            self._storage_classes[obj.name] = obj
+        elif isinstance(obj, LimitRange):
+            ranges = self._limit_ranges.setdefault(obj.namespace, [])
+            ranges[:] = [*(one for one in ranges if one.name != obj.name), obj]
+
+
+def is_understood(api_version: str, kind: str) -> bool:
+    """Whether the scheduler reads objects of this kind and version."""
+    cls = manifests.KINDS.get(kind)
+    return cls is not None and cls.api_version == api_version
+
+
+def version_of(kind: str) -> str:
+    """The apiVersion of a kind; empty when the scheduler knows no such kind."""
+    cls = manifests.KINDS.get(kind)
+    return cls.api_version if cls is not None else ""
+
+
+def is_namespaced(kind: str) -> bool:
+    return manifests.KINDS[kind].namespaced
+
+
+def put_order(kind: str) -> int:
+    """Objects are put in this order: what admission looks up first, nodes before pods."""
+    return _PUT_ORDER.get(kind, len(ADMISSION_KINDS))
+
+
+def storage_problem(manifest: Mapping[str, Any]) -> str:
+    """Why the manifest cannot be stored as jsonb; empty when it can."""
+    try:
+        text = orjson.dumps(manifest)
+    except (TypeError, orjson.JSONEncodeError) as error:
+        return f"cannot be written as JSON: {error}"
+    return "has a character of code 0, which cannot be stored" if _NUL.search(text) else ""
 
 
 def decode(manifest: Mapping[str, Any], kind: str | None = None) -> KubeObject:
@@ -74,6 +170,10 @@ def node_columns(node: Node) -> NodeColumns:
 
 def pod_columns(pod: Pod) -> PodColumns:
     scheduled = next((item for item in pod.status.conditions or () if item.type == POD_SCHEDULED), None)
+    if pod.status.phase and pod.status.phase not in PodPhase.values:
+        raise ManifestError("status.phase", f"expected one of {', '.join(PodPhase.values)}, got {pod.status.phase!r}")
+    if pod.spec.node_name and pod.spec.scheduling_gates:
+        raise ManifestError("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
     return PodColumns(
         node_name=pod.spec.node_name,
         phase=pod.status.phase or PodPhase.PENDING,

@@ -8,7 +8,9 @@ from kschedweb.cluster.services.clusters import (
     lifecycle_mode_set,
     pace_set,
 )
+from kschedweb.cluster.services.imports import ImportOptions, import_apply, import_take, imports_requeue
 from kschedweb.cluster.services.nodes import node_cordon
+from kschedweb.cluster.services.objects import PutOptions, object_delete, objects_put
 from kschedweb.cluster.services.pods import (
     BindOutcomes,
     StatusUpdate,
@@ -23,13 +25,20 @@ from kschedweb.cluster.services.pods import (
 __all__ = [
     "BindOutcomes",
     "ChangeEntry",
+    "ImportOptions",
+    "PutOptions",
     "StatusUpdate",
     "changes_commit",
     "cluster_create",
     "cluster_delete",
     "cluster_rename",
+    "import_apply",
+    "import_take",
+    "imports_requeue",
     "lifecycle_mode_set",
     "node_cordon",
+    "object_delete",
+    "objects_put",
     "pace_set",
     "pod_delete",
     "pod_evict",

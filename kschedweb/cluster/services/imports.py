@@ -1,0 +1,219 @@
+"""Imports: an upload becomes objects at once, or a row of work when it is too large for a request.
+
+A worker claims a row by a conditional update and writes a heartbeat while it works. The objects and the row's outcome
+are one transaction, which ends only if the claim still stands: an import is done once, whatever messages say.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from kschedweb.cluster import selectors
+from kschedweb.cluster.choices import ImportStatus
+from kschedweb.cluster.intake import files, limits, objects
+from kschedweb.cluster.intake.files import Format, Upload
+from kschedweb.cluster.intake.openb import GPU_MILLI
+from kschedweb.cluster.models import Import
+from kschedweb.cluster.services.clusters import lifecycle_mode_set
+from kschedweb.cluster.services.objects import AUTO, PutOptions, PutReport, objects_put_in_transaction
+from kschedweb.common import wake
+from kschedweb.common.errors import ApplicationError
+
+TASK = "cluster.import_execute"
+WAKE_AFTER = timedelta(seconds=2)
+WAKE_AGAIN_AFTER = timedelta(seconds=30)
+LOST_AFTER = timedelta(seconds=60)
+MAX_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """What the caller may choose; see PutOptions. `lifecycle_mode` empty leaves the cluster's as it is."""
+
+    admission: str = AUTO
+    replace: bool = False
+    partial: bool = False
+    lifecycle_mode: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to carry out an import; it stands as long as nobody else has claimed the row."""
+
+    import_id: Any
+    attempt: int
+    cluster_id: int
+    actor: str
+    options: ImportOptions
+    uploads: list[Upload]
+
+
+class ClaimLostError(Exception):
+    """Another worker has taken the import over."""
+
+
+def import_take(
+    *, cluster_id: int, uploads: Sequence[Upload], options: ImportOptions, actor: str
+) -> dict[str, Any] | Import:
+    """The report when the upload was small enough to be carried out at once, else the queued import."""
+    selectors.cluster_get(cluster_id)
+    bounds = limits.load()
+    sizes = [files.measure(upload, bounds) for upload in uploads]
+    yaml_bytes = sum(size for format_, size in sizes if format_ is Format.YAML)
+    if yaml_bytes <= bounds.sync_yaml_bytes and sum(size for _, size in sizes) <= bounds.sync_bytes:
+        return import_apply(cluster_id=cluster_id, uploads=uploads, options=options, actor=actor)
+    with transaction.atomic():
+        row = Import.objects.create(
+            cluster_id=cluster_id,
+            options=asdict(options),
+            payload=msgspec.msgpack.encode([(upload.name, upload.content) for upload in uploads]),
+            filename=", ".join(upload.name for upload in uploads)[:255],
+            actor=actor,
+        )
+        wake.after_commit(TASK, import_id=str(row.pk))
+    return row
+
+
+def import_apply(
+    *, cluster_id: int, uploads: Sequence[Upload], options: ImportOptions, actor: str, claim: Claim | None = None
+) -> dict[str, Any]:
+    """Read the files, put their objects in one transaction, and finish the claimed row in it; the report."""
+    started = time.monotonic()
+    bounds = limits.load()
+    items, file_reports = objects.read(uploads, bounds)
+    with transaction.atomic():
+        if options.lifecycle_mode and options.lifecycle_mode != selectors.cluster_get(cluster_id).lifecycle_mode:
+            lifecycle_mode_set(cluster_id=cluster_id, lifecycle_mode=options.lifecycle_mode, actor=actor)
+        put = objects_put_in_transaction(
+            cluster_id=cluster_id,
+            items=items,
+            options=PutOptions(
+                admission=options.admission,
+                replace=options.replace,
+                partial=options.partial,
+                refusals_listed=bounds.refusals_listed,
+            ),
+            actor=actor,
+            now=timezone.now(),
+        )
+        report = _report(cluster_id, put, file_reports)
+        report["seconds"] = round(time.monotonic() - started, 3)
+        if claim is not None:
+            _finish(claim, ImportStatus.DONE, report=report)
+        wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
+    return report
+
+
+def import_claim(*, import_id: Any) -> Claim | None:
+    """Take a queued import; None when it is not there to be taken."""
+    now = timezone.now()
+    queued = Import.objects.filter(pk=import_id, status=ImportStatus.QUEUED)
+    if not queued.update(status=ImportStatus.RUNNING, started_at=now, heartbeat_at=now, attempts=F("attempts") + 1):
+        return None
+    row = Import.objects.get(pk=import_id)
+    content = msgspec.msgpack.decode(bytes(row.payload or b""), type=list[tuple[str, bytes]])
+    return Claim(
+        import_id=row.pk,
+        attempt=row.attempts,
+        cluster_id=row.cluster_id,
+        actor=row.actor,
+        options=ImportOptions(**row.options),
+        uploads=[Upload(name, data) for name, data in content],
+    )
+
+
+def import_heartbeat(*, claim: Claim) -> None:
+    _claimed(claim).update(heartbeat_at=timezone.now())
+
+
+def import_fail(*, claim: Claim, error: Mapping[str, Any]) -> None:
+    """Close a claimed import with the error the request would have answered."""
+    _finish(claim, ImportStatus.FAILED, error=dict(error))
+
+
+def imports_requeue(*, now: datetime) -> int:
+    """Wake imports nobody has taken, give back those whose worker died, fail those that killed several; how many."""
+    waiting_since = Coalesce("heartbeat_at", "created_at")
+    lost = Import.objects.filter(status=ImportStatus.RUNNING, heartbeat_at__lt=now - LOST_AFTER)
+    failed = lost.filter(attempts__gte=MAX_ATTEMPTS).update(
+        status=ImportStatus.FAILED,
+        finished_at=now,
+        payload=None,
+        error={
+            "code": "import_lost",
+            "message": f"the worker died {MAX_ATTEMPTS} times while carrying out this import",
+            "extra": {},
+        },
+    )
+    lost.update(status=ImportStatus.QUEUED, heartbeat_at=None, created_at=now - WAKE_AFTER)
+    # The first message may be lost, later ones may wait behind long work: not one for each look of the sweep.
+    due = Q(heartbeat_at=None, created_at__lte=now - WAKE_AFTER) | Q(heartbeat_at__lte=now - WAKE_AGAIN_AFTER)
+    idle = Import.objects.annotate(waiting_since=waiting_since).filter(due, status=ImportStatus.QUEUED)
+    ids = list(idle.order_by("waiting_since", "pk").values_list("pk", flat=True)[:20])
+    Import.objects.filter(pk__in=ids, status=ImportStatus.QUEUED).update(heartbeat_at=now)
+    for import_id in ids:
+        wake.after_commit(TASK, import_id=str(import_id))
+    return failed + len(ids)
+
+
+def error_of(error: Exception) -> dict[str, Any]:
+    """What is kept of a failure: the answer of the request, or that it was a fault of the service."""
+    if isinstance(error, ApplicationError):
+        return error.as_dict()
+    return {"code": "internal_error", "message": f"{type(error).__name__}: {error}"[:500], "extra": {}}
+
+
+def _claimed(claim: Claim) -> Any:
+    return Import.objects.filter(pk=claim.import_id, status=ImportStatus.RUNNING, attempts=claim.attempt)
+
+
+def _finish(claim: Claim, status: ImportStatus, **values: Any) -> None:
+    if not _claimed(claim).update(status=status, payload=None, finished_at=timezone.now(), **values):
+        raise ClaimLostError(claim.import_id)
+
+
+def _report(cluster_id: int, put: PutReport, file_reports: Sequence[objects.FileReport]) -> dict[str, Any]:
+    supply, demand = selectors.capacity(cluster_id)
+    return {
+        "files": [asdict(report) for report in file_reports],
+        "kinds": {kind: dict(counts) for kind, counts in sorted(put.kinds.items())},
+        "kept": put.kept,
+        "admitted": put.admitted,
+        "not_understood": dict(sorted(put.not_understood.items())),
+        "refused": put.refused,
+        "refused_total": put.refused_total,
+        "resources": {
+            name: {"demand": amount, "capacity": supply.get(name, 0)} for name, amount in sorted(demand.items())
+        },
+        "notes": _notes(supply, demand, put),
+        "rv": put.rv,
+    }
+
+
+def _notes(supply: Mapping[str, int], demand: Mapping[str, int], put: PutReport) -> list[str]:
+    """What the numbers mean, in sentences."""
+    notes = []
+    if GPU_MILLI in demand and GPU_MILLI in supply:
+        notes.append(
+            f"GPUs: the pods ask for {demand[GPU_MILLI] / 1000:,.0f} of the {supply[GPU_MILLI] / 1000:,.0f} there are."
+        )
+    short = [name for name, amount in sorted(demand.items()) if amount > supply.get(name, 0)]
+    if supply and demand and not short:
+        notes.append(
+            "In total the pods ask for no more of any resource than the nodes have: pods that stay pending for want of"
+            " resources do so through fragmentation, not through a lack of capacity."
+        )
+    elif supply and short:
+        notes.append(f"In total the pods ask for more than the nodes have of: {', '.join(short)}.")
+    if put.not_understood:
+        kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(put.not_understood.items()))
+        notes.append(f"Left out, because the scheduler does not read them: {kinds}.")
+    return notes

@@ -1,0 +1,363 @@
+"""Objects put into a cluster, one or a hundred thousand: checked, admitted, matched with what is there, logged.
+
+An object with a uid and a creationTimestamp comes from a cluster and is kept as it is; others go through what the API
+server does to a creation. What is there is matched by uid, else by namespace and name:
+
+  equal                                   unchanged, no log entry
+  same uid                                updated in place
+  another uid, or a pod that leaves its node, or an assigned pod with another spec
+                                          replaced: deleted and created, for the engine knows pods by uid and a pod
+                                          never changes its node
+Objects without a uid of their own keep the uid, the node and the status that the cluster gave their namesake.
+"""
+
+import re
+import secrets
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from kschedweb.cluster import adapters
+from kschedweb.cluster.changes import ChangeEntry, changes_commit
+from kschedweb.cluster.choices import Operation
+from kschedweb.cluster.intake.objects import Item
+from kschedweb.cluster.intake.problems import Place, UploadInvalidError
+from kschedweb.cluster.services import state
+from kschedweb.cluster.services.state import Draft, Key, Stored
+from kschedweb.common import wake
+from kschedweb.common.errors import ConflictError, NotFoundError
+
+AUTO, ALWAYS, NEVER = "auto", "always", "never"
+DEFAULT_NAMESPACE = "default"
+# More objects than this are matched against the whole cluster instead of by name.
+_MATCH_BY_NAME = 500
+_FORMS = (
+    ("name", re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9.]*[a-z0-9])?"), "lower-case letters, digits, '-' and '.'"),
+    ("namespace", re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"), "lower-case letters, digits and '-'"),
+    ("uid", re.compile(r"[!-~]{1,128}"), "at most 128 visible characters"),
+)
+_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+
+
+@dataclass(frozen=True, slots=True)
+class PutOptions:
+    """`replace` deletes what is not named; `partial` passes over refused objects; `create` refuses existing ones."""
+
+    admission: str = AUTO
+    replace: bool = False
+    partial: bool = False
+    create: bool = False
+    refusals_listed: int = 1000
+
+
+@dataclass(slots=True)
+class PutReport:
+    """What became of the objects; `kinds` counts created, updated, unchanged, deleted and refused ones."""
+
+    kinds: dict[str, Counter[str]] = field(default_factory=dict)
+    kept: int = 0
+    admitted: int = 0
+    not_understood: Counter[str] = field(default_factory=Counter)
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    refused_total: int = 0
+    rv: int = 0
+
+    def count(self, kind: str, outcome: str) -> None:
+        self.kinds.setdefault(kind, Counter())[outcome] += 1
+
+
+@dataclass(slots=True)
+class _Plan:
+    """Writes in the making; entries are in the order of the log."""
+
+    inserts: list[Draft] = field(default_factory=list)
+    rewrites: list[tuple[Stored, Draft]] = field(default_factory=list)
+    deletes: list[Stored] = field(default_factory=list)
+    entries: list[ChangeEntry] = field(default_factory=list)
+
+
+def objects_put(*, cluster_id: int, items: Sequence[Item], options: PutOptions, actor: str) -> PutReport:
+    """Put the objects in one transaction and wake the scheduler; all or nothing unless `partial`."""
+    with transaction.atomic():
+        report = objects_put_in_transaction(
+            cluster_id=cluster_id, items=items, options=options, actor=actor, now=timezone.now()
+        )
+        wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
+    return report
+
+
+def objects_put_in_transaction(
+    *, cluster_id: int, items: Sequence[Item], options: PutOptions, actor: str, now: datetime
+) -> PutReport:
+    """The same within the caller's transaction, which this ends but for the caller's own rows."""
+    report = PutReport()
+    understood = _understood(items, report)
+    prepared = _prepared(understood, options, report)
+    there = _Existing(_existing(cluster_id, prepared, options))
+    admission = adapters.Admission(row.manifest for row in there.rows if row.kind in adapters.ADMISSION_KINDS)
+    plan = _Plan()
+    for item in prepared:
+        try:
+            _place_one(item, there, admission, options, report, plan, actor, now)
+        except adapters.REFUSALS as error:
+            _refuse(item, error.path, error.detail, options, report)
+    if options.replace:
+        _delete_rest(there, report, plan, actor)
+    state.delete(plan.deletes)
+    try:
+        state.insert(cluster_id, plan.inserts)
+    except IntegrityError as error:
+        raise ConflictError("another request made one of these objects at the same moment") from error
+    state.rewrite(plan.rewrites)
+    report.rv = changes_commit(cluster_id=cluster_id, entries=plan.entries)
+    return report
+
+
+def object_delete(*, cluster_id: int, kind: str, namespace: str, name: str, actor: str) -> None:
+    """Remove an object of any kind but Pod, whose deletion has a grace (`pod_delete`)."""
+    with transaction.atomic():
+        rows = [row for row in state.stored(cluster_id, names=[name]) if row.key == (kind, namespace, name)]
+        if not rows:
+            raise NotFoundError(f'{kind} "{name}" not found', kind=kind, namespace=namespace, name=name)
+        state.delete(rows)
+        changes_commit(cluster_id=cluster_id, entries=[_entry(rows[0], Operation.DELETED, actor)])
+
+
+def _understood(items: Sequence[Item], report: PutReport) -> list[Item]:
+    """The objects of kinds the scheduler reads, those that others depend on first; the rest is counted."""
+    found: list[Item] = []
+    for item in items:
+        if not item.kind:
+            raise UploadInvalidError(item.place, item.title, "kind", "is required")
+        if not item.api_version:
+            raise UploadInvalidError(item.place, item.title, "apiVersion", "is required")
+        if adapters.is_understood(item.api_version, item.kind):
+            found.append(item)
+        else:
+            known_elsewhere = adapters.is_understood(adapters.version_of(item.kind), item.kind)
+            report.not_understood[f"{item.api_version} {item.kind}" if known_elsewhere else item.kind] += 1
+    if not found:
+        kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(report.not_understood.items()))
+        raise UploadInvalidError(
+            Place(items[0].place.file) if items else Place("upload"),
+            "",
+            "",
+            f"holds no object of a kind that is understood, only {kinds}",
+        )
+    return sorted(found, key=lambda item: adapters.put_order(item.kind))
+
+
+def _prepared(items: Iterable[Item], options: PutOptions, report: PutReport) -> list[Item]:
+    """Items with sound identities: a name, a namespace where there is one, nothing twice."""
+    prepared: list[Item] = []
+    seen: dict[Key, Place] = {}
+    uids: dict[str, Place] = {}
+    for item in items:
+        try:
+            key, uid = _identify(item)
+        except adapters.ManifestError as error:
+            _refuse(item, error.path, error.detail, options, report)
+            continue
+        first = seen.setdefault(key, item.place)
+        if first is not item.place:
+            _refuse(item, "metadata.name", f"the name stands twice, first at {first}", options, report)
+            continue
+        if uid and uids.setdefault(uid, item.place) is not item.place:
+            _refuse(item, "metadata.uid", f"the uid stands twice, first at {uids[uid]}", options, report)
+            continue
+        prepared.append(item)
+    return prepared
+
+
+def _identify(item: Item) -> tuple[Key, str]:
+    """Make the manifest's identity complete, drop what only its former store knew; its key and uid."""
+    metadata = item.manifest.get("metadata")
+    if not isinstance(metadata, dict):
+        raise adapters.ManifestError("metadata", "expected an object" if metadata is not None else "is required")
+    metadata = {key: value for key, value in metadata.items() if key not in ("resourceVersion", "managedFields")}
+    for name in ("name", "generateName", "namespace", "uid"):
+        if metadata.get(name) is None:
+            metadata.pop(name, None)
+        elif not isinstance(metadata[name], str):
+            raise adapters.ManifestError(f"metadata.{name}", "expected text")
+    if not metadata.get("name"):
+        if not metadata.get("generateName"):
+            raise adapters.ManifestError("metadata.name", "is required")
+        # Named here already: duplicates and namesakes are found by name before anything is admitted.
+        metadata["name"] = metadata["generateName"] + "".join(secrets.choice(_SUFFIX_LETTERS) for _ in range(5))
+    if adapters.is_namespaced(item.kind):
+        metadata["namespace"] = metadata.get("namespace") or DEFAULT_NAMESPACE
+    else:
+        metadata.pop("namespace", None)
+    if not metadata.get("uid"):
+        metadata.pop("uid", None)
+    for name, form, what in _FORMS:
+        if name in metadata and not form.fullmatch(metadata[name]):
+            raise adapters.ManifestError(f"metadata.{name}", f"expected {what}, got {metadata[name][:80]!r}")
+    item.manifest = {**item.manifest, "apiVersion": item.api_version, "kind": item.kind, "metadata": metadata}
+    if problem := adapters.storage_problem(item.manifest):
+        raise adapters.ManifestError("", problem)
+    return (item.kind, metadata.get("namespace", ""), metadata["name"]), metadata.get("uid", "")
+
+
+class _Existing:
+    """What is in the cluster, by key and by uid; rows that were matched are not deleted by `replace`."""
+
+    def __init__(self, rows: list[Stored]) -> None:
+        self.rows = rows
+        self.by_key = {row.key: row for row in rows}
+        self.by_uid = {(_table(row.kind), row.uid): row for row in rows}
+        self.matched: set[int | tuple[str, int]] = set()
+
+    def match(self, key: Key, uid: str) -> tuple[Stored | None, Stored | None]:
+        """(the namesake, another row with the same uid)."""
+        namesake = self.by_key.get(key)
+        twin = self.by_uid.get((_table(key[0]), uid)) if uid else None
+        for row in (namesake, twin):
+            if row is not None:
+                self.matched.add((_table(row.kind), row.pk))
+        return namesake, twin if twin is not namesake else None
+
+    def drop(self, row: Stored) -> None:
+        """The row will be deleted: nothing matches it any more."""
+        self.by_key.pop(row.key, None)
+        self.by_uid.pop((_table(row.kind), row.uid), None)
+
+    def rest(self) -> list[Stored]:
+        return [row for row in self.rows if (_table(row.kind), row.pk) not in self.matched]
+
+
+def _table(kind: str) -> str:
+    return kind if kind in ("Node", "Pod") else ""
+
+
+def _existing(cluster_id: int, items: Sequence[Item], options: PutOptions) -> list[Stored]:
+    if options.replace or len(items) > _MATCH_BY_NAME:
+        return list(state.stored(cluster_id))
+    names = {item.manifest["metadata"]["name"] for item in items}
+    uids = {uid for item in items if (uid := item.manifest["metadata"].get("uid"))}
+    rows = list(state.stored(cluster_id, names=names, uids=uids))
+    known = {(row.kind, row.pk) for row in rows}
+    context = state.stored_of_kinds(cluster_id, adapters.ADMISSION_KINDS)
+    return rows + [row for row in context if (row.kind, row.pk) not in known]
+
+
+def _place_one(
+    item: Item,
+    there: _Existing,
+    admission: adapters.Admission,
+    options: PutOptions,
+    report: PutReport,
+    plan: _Plan,
+    actor: str,
+    now: datetime,
+) -> None:
+    metadata = item.manifest["metadata"]
+    from_cluster = bool(metadata.get("uid")) and bool(metadata.get("creationTimestamp"))
+    admit = options.admission == ALWAYS or (options.admission == AUTO and not from_cluster)
+    if options.admission == ALWAYS:
+        _forget_origin(item)
+        metadata = item.manifest["metadata"]
+    key: Key = (item.kind, metadata.get("namespace", ""), metadata["name"])
+    namesake, twin = there.match(key, metadata.get("uid", ""))
+    if options.create and namesake is not None:
+        raise ConflictError(f'{item.kind} "{metadata["name"]}" already exists', kind=item.kind, name=metadata["name"])
+    has_own_uid = "uid" in metadata
+    old = namesake.manifest["metadata"] if namesake is not None and not has_own_uid else {}
+    metadata["uid"] = metadata.get("uid") or old.get("uid") or str(uuid.uuid4())
+    if admit:
+        created_at = datetime.fromisoformat(old["creationTimestamp"]) if old else now
+        manifest = admission.admit(item.manifest, uid=metadata["uid"], created_at=created_at)
+    else:
+        metadata.setdefault("creationTimestamp", adapters.format_time(now))
+        manifest = admission.check(item.manifest)
+    if namesake is not None and not has_own_uid:
+        manifest = _inherit(manifest, namesake, now)
+    obj = adapters.decode(manifest)
+    admission.remember(obj)
+    new = state.draft(item.kind, manifest, obj)
+    report.count(item.kind, _settle(new, namesake, twin, there, plan, actor))
+    if admit:
+        report.admitted += 1
+    else:
+        report.kept += 1
+
+
+def _settle(new: Draft, namesake: Stored | None, twin: Stored | None, there: _Existing, plan: _Plan, actor: str) -> str:
+    """Plan the writes that make the object so; the outcome's name."""
+    if twin is not None:
+        there.drop(twin)
+        plan.deletes.append(twin)
+        plan.entries.append(_entry(twin, Operation.DELETED, actor))
+    if namesake is None:
+        plan.inserts.append(new)
+        plan.entries.append(_entry(new, Operation.CREATED, actor))
+        return "created" if twin is None else "updated"
+    if namesake.manifest == new.manifest:
+        return "unchanged"
+    if namesake.uid == new.uid and namesake.node_name in ("", new.columns.get("node_name", "")):
+        plan.rewrites.append((namesake, new))
+        plan.entries.append(_entry(new, Operation.UPDATED, actor))
+        return "updated"
+    there.drop(namesake)
+    plan.deletes.append(namesake)
+    plan.inserts.append(new)
+    plan.entries += [_entry(namesake, Operation.DELETED, actor), _entry(new, Operation.CREATED, actor)]
+    return "updated"
+
+
+def _inherit(manifest: dict[str, Any], old: Stored, now: datetime) -> dict[str, Any]:
+    """A manifest written by hand, laid over what the cluster already has under this name."""
+    if old.kind != "Pod":
+        status = manifest.get("status") or old.manifest.get("status")
+        return {**manifest, "status": status} if status else manifest
+    spec, old_spec = dict(manifest.get("spec") or {}), old.manifest.get("spec") or {}
+    metadata, old_metadata = dict(manifest["metadata"]), old.manifest["metadata"]
+    if old.node_name:
+        spec.setdefault("nodeName", old.node_name)
+        if spec != old_spec:
+            # A pod that has a node cannot become another: it is replaced and scheduled anew.
+            metadata |= {"uid": str(uuid.uuid4()), "creationTimestamp": adapters.format_time(now)}
+            return {**manifest, "metadata": metadata}
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
+        if name in old_metadata:
+            metadata[name] = old_metadata[name]
+    manifest = {**manifest, "metadata": metadata, "spec": spec}
+    if "status" in old.manifest:
+        manifest["status"] = old.manifest["status"]
+    return manifest
+
+
+def _forget_origin(item: Item) -> None:
+    """What a creation may not bring along."""
+    dropped = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+    metadata = {key: value for key, value in item.manifest["metadata"].items() if key not in dropped}
+    item.manifest = {**item.manifest, "metadata": metadata}
+
+
+def _delete_rest(there: _Existing, report: PutReport, plan: _Plan, actor: str) -> None:
+    for row in there.rest():
+        plan.deletes.append(row)
+        plan.entries.append(_entry(row, Operation.DELETED, actor))
+        report.count(row.kind, "deleted")
+
+
+def _refuse(item: Item, path: str, detail: str, options: PutOptions, report: PutReport) -> None:
+    problem = UploadInvalidError(item.place, item.title, path, detail)
+    if not options.partial:
+        raise problem
+    report.count(item.kind, "refused")
+    report.refused_total += 1
+    if len(report.refused) < options.refusals_listed:
+        report.refused.append({"message": problem.message, **problem.extra})
+
+
+def _entry(row: Stored | Draft, operation: Operation, actor: str) -> ChangeEntry:
+    manifest: Mapping[str, Any] = row.manifest
+    return ChangeEntry(row.kind, row.namespace, row.name, row.uid, operation, manifest, actor)

@@ -1,0 +1,205 @@
+"""The current-state tables, many rows at a time: read for matching, inserted by COPY, rewritten, deleted.
+
+Plain SQL because one import writes tens of thousands of rows. `rv` is left to `changes_commit`.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from django.db import connection, models
+from django.db.models import Q
+
+from kschedweb.cluster import adapters
+from kschedweb.cluster.models import ApiObject, Node, Pod
+from kschedweb.common.bulk import copy_rows, json_text
+
+Key = tuple[str, str, str]  # kind, namespace, name
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A row of one of the state tables."""
+
+    pk: int
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    manifest: dict[str, Any]
+
+    @property
+    def key(self) -> Key:
+        return self.kind, self.namespace, self.name
+
+    @property
+    def node_name(self) -> str:
+        return str((self.manifest.get("spec") or {}).get("nodeName") or "") if self.kind == "Pod" else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An object about to be stored, with the columns its table keeps of it."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    manifest: dict[str, Any]
+    columns: Mapping[str, Any]
+
+    @property
+    def key(self) -> Key:
+        return self.kind, self.namespace, self.name
+
+
+def draft(kind: str, manifest: dict[str, Any], obj: adapters.KubeObject) -> Draft:
+    """The row of a manifest and the typed object that says the same."""
+    columns: dict[str, Any] = {}
+    if isinstance(obj, adapters.Node):
+        columns = asdict(adapters.node_columns(obj))
+    elif isinstance(obj, adapters.Pod):
+        columns = asdict(adapters.pod_columns(obj))
+        columns["created_at"] = cast(datetime, obj.metadata.creation_timestamp)
+    metadata = manifest["metadata"]
+    return Draft(kind, metadata.get("namespace", ""), metadata["name"], metadata["uid"], manifest, columns)
+
+
+def stored(cluster_id: int, *, names: Collection[str] | None = None, uids: Collection[str] = ()) -> list[Stored]:
+    """Rows of all kinds, locked in the order of their ids; with `names`, those and the ones with these uids."""
+    wanted = Q() if names is None else Q(name__in=list(names)) | Q(uid__in=list(uids))
+    return [row for model in (Node, Pod, ApiObject) for row in _stored(model, cluster_id, wanted)]
+
+
+def stored_of_kinds(cluster_id: int, kinds: Collection[str]) -> list[Stored]:
+    """Rows of these kinds, which must be neither Node nor Pod."""
+    return list(_stored(ApiObject, cluster_id, Q(kind__in=list(kinds))))
+
+
+def _stored(model: type[models.Model], cluster_id: int, wanted: Q) -> Iterator[Stored]:
+    fields = ["pk", "name", "uid", "manifest"]
+    fields += [] if model is Node else ["namespace"]
+    fields += ["kind"] if model is ApiObject else []
+    rows = model._default_manager.select_for_update().filter(wanted, cluster_id=cluster_id).order_by("pk")
+    for row in rows.values(*fields):
+        yield Stored(
+            row["pk"],
+            row.get("kind", model.__name__),
+            row.get("namespace", ""),
+            row["name"],
+            row["uid"],
+            row["manifest"],
+        )
+
+
+def insert(cluster_id: int, drafts: Sequence[Draft]) -> None:
+    for kind, rows in _by_table(drafts).items():
+        table = _TABLES[kind]
+        copy_rows(
+            table.name,
+            ("cluster_id", "rv", *table.columns),
+            ((cluster_id, 0, *_values(table, row)) for row in rows),
+        )
+
+
+def rewrite(pairs: Sequence[tuple[Stored, Draft]]) -> None:
+    """Put new contents into rows; key and uid stay."""
+    by_table: dict[str, list[tuple[Stored, Draft]]] = {}
+    for pair in pairs:
+        by_table.setdefault(_table_of(pair[1].kind), []).append(pair)
+    for kind, rows in by_table.items():
+        table = _TABLES[kind]
+        columns = [column for column in table.columns if column not in ("kind", "namespace", "name", "uid")]
+        names = ", ".join(columns)
+        types = ", ".join(f"%s::{table.columns[column]}[]" for column in columns)
+        sets = ", ".join(f"{column} = given.{column}" for column in columns)
+        values = [[] for _ in columns]  # type: list[list[Any]]
+        for _, row in rows:
+            for place, column in enumerate(columns):
+                values[place].append(_value(row, column))
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"UPDATE {table.name} AS row SET {sets}"
+                f" FROM unnest(%s::bigint[], {types}) AS given (id, {names}) WHERE row.id = given.id",
+                [[old.pk for old, _ in rows], *values],
+            )
+
+
+def delete(rows: Iterable[Stored]) -> None:
+    by_table: dict[str, list[int]] = {}
+    for row in rows:
+        by_table.setdefault(_table_of(row.kind), []).append(row.pk)
+    with connection.cursor() as cursor:
+        for kind, ids in by_table.items():
+            cursor.execute(f"DELETE FROM {_TABLES[kind].name} WHERE id = ANY (%s)", [ids])
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    name: str
+    columns: Mapping[str, str]  # with their types
+
+
+_TABLES = {
+    "Node": _Table(
+        "cluster_node",
+        {
+            "name": "text",
+            "uid": "text",
+            "zone": "text",
+            "region": "text",
+            "unschedulable": "boolean",
+            "ready": "boolean",
+            "allocatable": "jsonb",
+            "manifest": "jsonb",
+        },
+    ),
+    "Pod": _Table(
+        "cluster_pod",
+        {
+            "namespace": "text",
+            "name": "text",
+            "uid": "text",
+            "node_name": "text",
+            "phase": "text",
+            "priority": "integer",
+            "scheduler_name": "text",
+            "nominated_node_name": "text",
+            "gated": "boolean",
+            "deletion_timestamp": "timestamptz",
+            "requests": "jsonb",
+            "start_time": "timestamptz",
+            "created_at": "timestamptz",
+            "condition_reason": "text",
+            "condition_message": "text",
+            "manifest": "jsonb",
+        },
+    ),
+    "": _Table(
+        "cluster_apiobject",
+        {"kind": "text", "namespace": "text", "name": "text", "uid": "text", "manifest": "jsonb"},
+    ),
+}
+_JSON = frozenset({"allocatable", "requests", "manifest"})
+_OWN = frozenset({"kind", "namespace", "name", "uid", "manifest"})
+
+
+def _table_of(kind: str) -> str:
+    return kind if kind in _TABLES else ""
+
+
+def _by_table(drafts: Iterable[Draft]) -> dict[str, list[Draft]]:
+    found: dict[str, list[Draft]] = {}
+    for row in drafts:
+        found.setdefault(_table_of(row.kind), []).append(row)
+    return found
+
+
+def _values(table: _Table, row: Draft) -> list[Any]:
+    return [_value(row, column) for column in table.columns]
+
+
+def _value(row: Draft, column: str) -> Any:
+    value = getattr(row, column) if column in _OWN else row.columns[column]
+    return json_text(value) if column in _JSON else value
