@@ -18,6 +18,7 @@ import numpy as np
 from scheduler_core.api.affinity import NodeAffinity as NodeAffinityRules
 from scheduler_core.api.affinity import NodeSelectorTerm
 from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.selectors import (
     NAME_FIELD,
@@ -28,6 +29,7 @@ from scheduler_core.api.selectors import (
     parse_preferred_terms,
     preferred_score,
     required_node_affinity,
+    selects_map,
 )
 from scheduler_core.config import names
 from scheduler_core.config.types import NodeAffinityArgs
@@ -163,9 +165,20 @@ class NodeAffinity:
         if after is None or (self._added_required is not None and not self._added_required.matches_node(after)):
             return QueueingHint.SKIP
         required = required_node_affinity(pod)
-        if not required.matches_node(after):
+        if not _matches_or_raises(required, after):
             return QueueingHint.SKIP
-        return queue_if(before is None or not required.matches_node(before))
+        return queue_if(before is None or not _matches_or_raises(required, before))
+
+
+def _matches_or_raises(required: RequiredNodeAffinity, node: Node) -> bool:
+    """SelectorError when no term matches and some term cannot be read."""
+    if required.matches_node(node):
+        return True
+    if required.affinity is not None and selects_map(required.node_selector, node.labels):
+        errors = required.affinity.errors
+        if errors:
+            raise SelectorError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+    return False
 
 
 def _rules(pod: Pod) -> NodeAffinityRules | None:

@@ -21,6 +21,7 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.queue.worth import Verdict
+from scheduler_core.scheduler.store import ObjectStore
 
 A = ActionType
 R = EventResource
@@ -71,22 +72,56 @@ class StandIn:
 
     def __init__(self, name: str, answer: Callable[[str], QueueingHint]) -> None:
         self.name = name
-        self.preempting: set[str] = set()
         self._answer = partial(answer, name)
 
     def filter(self, state: Any, pod: Pod, node_info: NodeInfo) -> Status:
         raise AssertionError("no cycle runs here")
-
-    def pre_enqueue(self, pod: Pod) -> Status:
-        if pod.uid in self.preempting:
-            return Status.unresolvable("waiting for the preemption for this pod to be finished")
-        return SUCCESS
 
     def events_to_register(self) -> list[ClusterEventWithHint]:
         hint = lambda pod, old, new: self._answer()  # noqa: E731
         return [
             ClusterEventWithHint(ClusterEvent(resource, action), hint) for resource, action in REGISTRATIONS[self.name]
         ]
+
+
+class Preemption(StandIn):
+    """Keeps out the pods whose preemption is under way."""
+
+    preempting: set[str]
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        if pod.uid in self.preempting:
+            return Status.unresolvable("waiting for the preemption for this pod to be finished")
+        return SUCCESS
+
+
+class Claims(StandIn):
+    """Keeps out the pods whose resource claims are not there."""
+
+    store: ObjectStore
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        statuses = {each.name: each.resource_claim_name for each in pod.status.resource_claim_statuses or ()}
+        for entry in pod.spec.resource_claims or ():
+            name = entry.resource_claim_name
+            if name is None:
+                if entry.name not in statuses:
+                    return Status.unresolvable("ResourceClaim not created yet")
+                name = statuses[entry.name]
+                if name is None:
+                    continue
+            claim = self.store.get("ResourceClaim", f"{pod.namespace}/{name}")
+            if claim is None or claim.metadata.deletion_timestamp is not None:
+                return Status.unresolvable("claim is not usable")
+            owners = claim.metadata.owner_references or ()
+            if entry.resource_claim_name is None and not any(
+                each.controller and each.uid == pod.uid for each in owners
+            ):
+                return Status.unresolvable("pod is not owner")
+        return SUCCESS
+
+
+_CLASSES: dict[str, type[StandIn]] = {"DefaultPreemption": Preemption, "DynamicResources": Claims}
 
 
 class AnsweringRequeuing(RecordingRequeuing):
@@ -131,6 +166,11 @@ class AnsweredReplay(QueueReplay):
         self._expected = iter(line["result"]["steps"])
         self._stand_ins: dict[str, StandIn] = {}
         super().__init__(line["scenario"])
+        claims, preemption = (self._stand_ins.get(name) for name in ("DynamicResources", "DefaultPreemption"))
+        if isinstance(claims, Claims):
+            claims.store = self.engine.store
+        if isinstance(preemption, Preemption):
+            preemption.preempting = set()
         queue = self.queue
         assert isinstance(queue, RecordingQueue)
         self.answering = AnsweringRequeuing.__new__(AnsweringRequeuing)
@@ -142,8 +182,10 @@ class AnsweredReplay(QueueReplay):
         names = {plugin.name for plugin in built}
         for name in REGISTRATIONS:
             if name not in names:
-                stand_in = self._stand_ins.setdefault(name, StandIn(name, lambda plugin: self.answering.answer(plugin)))
-                built.append(stand_in)
+                if name not in self._stand_ins:
+                    made = _CLASSES.get(name, StandIn)(name, lambda plugin: self.answering.answer(plugin))
+                    self._stand_ins[name] = made
+                built.append(self._stand_ins[name])
         return built
 
     def step(self, op: dict[str, Any]) -> dict[str, Any]:
@@ -151,7 +193,9 @@ class AnsweredReplay(QueueReplay):
         return super().step(op)
 
     def _preempting(self, op: dict[str, Any]) -> None:
-        preempting = self._stand_ins["DefaultPreemption"].preempting
+        preemption = self._stand_ins["DefaultPreemption"]
+        assert isinstance(preemption, Preemption)
+        preempting = preemption.preempting
         if op["on"]:
             preempting.add(op["uid"])
         else:
