@@ -23,6 +23,7 @@ from scheduler_core.ports import Draws, LogSink, Stopwatch, discard_log, stopped
 from scheduler_core.queue.options import SECOND_US, QueueOptions
 from scheduler_core.queue.scheduling_queue import SchedulingQueue
 from scheduler_core.queue.sub_queues import QueueParts
+from scheduler_core.scheduler import checkpoint
 from scheduler_core.scheduler.engine import Engine
 from scheduler_core.scheduler.handle import EngineHandle
 from scheduler_core.scheduler.scheduler import Scheduler
@@ -37,8 +38,12 @@ def build(
     use_table: bool = True,
     registry: Mapping[str, PluginFactory] | None = None,
     log: LogSink = discard_log,
+    state: bytes | None = None,
 ) -> Scheduler:
-    """A scheduler for the configuration, None meaning upstream's defaults. `registry` adds plugins to those in tree."""
+    """A scheduler for the configuration, None meaning upstream's defaults.
+
+    `registry` adds plugins to those in tree; `state` is a checkpoint of an engine with the same configuration.
+    """
     if config is None:
         config = configuration.load(None)
     if config.extenders:
@@ -76,7 +81,10 @@ def build(
     )
     for name, handle in handles.items():
         handle.attach(engine, frameworks[name])
-    return Scheduler(engine)
+    scheduler = Scheduler(engine)
+    if state is not None:
+        checkpoint.load(scheduler, state)
+    return scheduler
 
 
 def _merged_registry(added: Mapping[str, PluginFactory] | None) -> dict[str, PluginFactory]:

@@ -301,6 +301,8 @@ def _cut(walk: Int32Array, codes: Codes, statuses: list[Status], count: int) -> 
 
 def _compact(walk: Int32Array, codes: Codes, statuses: Sequence[Status]) -> FilterRows:
     """Number the statuses that occur by first appearance, equal ones once."""
+    if not statuses:
+        return FilterRows(walk, np.zeros(len(walk), dtype=np.uint8), ())
     present, first = np.unique(codes, return_index=True)
     numbers: dict[Status, int] = {}
     renumber = np.zeros(len(statuses) + 1, dtype=np.int32)
@@ -309,7 +311,7 @@ def _compact(walk: Int32Array, codes: Codes, statuses: Sequence[Status]) -> Filt
             renumber[old] = numbers.setdefault(statuses[old - 1], len(numbers) + 1)
     # More than 255 different refusals in one cycle need the wider type.
     kind = np.uint8 if len(numbers) <= np.iinfo(np.uint8).max else np.uint16
-    return FilterRows(walk.astype(np.int32, copy=True), renumber[codes].astype(kind), tuple(numbers))
+    return FilterRows(walk, renumber[codes].astype(kind), tuple(numbers))
 
 
 def _no_rows() -> FilterRows:

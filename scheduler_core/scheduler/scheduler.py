@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from scheduler_core.api.pod import Pod
 from scheduler_core.model.changes import Change
 from scheduler_core.model.effects import Effects
+from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.scheduler import binding_cycle
 from scheduler_core.scheduler.engine import Engine
 from scheduler_core.scheduler.event_handlers import apply_change
@@ -47,10 +49,14 @@ class Scheduler:
         effects.more = self.engine.queue.has_next
         return effects
 
-    def schedule_pod_now(self, pod_key: str, now: int) -> Effects:
-        """One cycle for this pod, whatever its place in the queue; gated pods and unknown ones get none."""
+    def schedule_pod_now(self, pod: Pod | str, now: int) -> Effects:
+        """One cycle for this pod (or its key), whatever its place in the queue.
+
+        No attempt is made for a gated pod, one that is being bound, or a key of no pod. A pod given as such need
+        not be stored: it is tried as it is, even when it names a node already.
+        """
         effects = self._begin(now)
-        queued = self.engine.queue.pop_pod(pod_key, now)
+        queued = self._entry_of(pod, now)
         if queued is not None:
             schedule_one(self.engine, queued)
         effects.more = self.engine.queue.has_next
@@ -74,6 +80,16 @@ class Scheduler:
         Told before the first step: the pods are assumed on their nodes when they arrive unassigned.
         """
         self.engine.restored_bindings.update(bindings)
+
+    def _entry_of(self, pod: Pod | str, now: int) -> QueuedPodInfo | None:
+        engine = self.engine
+        key = pod if isinstance(pod, str) else pod.key
+        if engine.queue.get(key) is not None:
+            return engine.queue.pop_pod(key, now)
+        stored = engine.store.pod(key) if isinstance(pod, str) else pod
+        if stored is None or stored.uid in engine.bindings or (stored.is_assigned and stored is not pod):
+            return None
+        return QueuedPodInfo(stored, now, attempts=1)  # in no queue: of no profile, or not stored
 
     def _begin(self, now: int) -> Effects:
         """Start a step and run what the clock alone brings about."""

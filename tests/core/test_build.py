@@ -1,0 +1,212 @@
+"""From a configuration to plugins in order: MultiPoint, weights, and every refusal with its text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from scheduler_core import config
+from scheduler_core.build import build
+from scheduler_core.config.types import KubeSchedulerProfile, PluginConfig, PluginEntry, Plugins, PluginSet
+from scheduler_core.errors import ConfigError
+from scheduler_core.framework.expansion import expand, needed_plugins, score_weights
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.ports import FirstDraws
+from tests.core.scheduler.harness import (
+    EveryPointPlugin,
+    FilteringPlugin,
+    ScoringPlugin,
+    ToldPlugins,
+    configure,
+    profile,
+    start,
+)
+
+
+def _set(*names: str | PluginEntry, disabled: tuple[str, ...] = ()) -> PluginSet:
+    return PluginSet(
+        enabled=tuple(each if isinstance(each, PluginEntry) else PluginEntry(each) for each in names),
+        disabled=tuple(PluginEntry(each) for each in disabled),
+    )
+
+
+def _expanded(point: str, **sets: PluginSet) -> list[str]:
+    instances: Any = {
+        "A": EveryPointPlugin("A", [], {}),
+        "B": EveryPointPlugin("B", [], {}),
+        "C": EveryPointPlugin("C", [], {}),
+        "F": FilteringPlugin("F", [], {}),
+    }
+    return [plugin.name for plugin in expand(Plugins(**sets), instances)[point]]
+
+
+@pytest.mark.parametrize(
+    ("sets", "want"),
+    [
+        pytest.param({"filter": _set("B", "A")}, ["B", "A"], id="explicit only, in their order"),
+        pytest.param({"multi_point": _set("A", "F", "B")}, ["A", "F", "B"], id="MultiPoint in its order"),
+        pytest.param(
+            {"multi_point": _set("A", "B"), "filter": _set("C", "B")},
+            ["B", "A", "C"],
+            id="named at both first, then MultiPoint, then the rest",
+        ),
+        pytest.param(
+            {"multi_point": _set("A", "B"), "filter": _set(disabled=("A",))}, ["B"], id="disabled at the point"
+        ),
+        pytest.param(
+            {"multi_point": _set("A", "B"), "filter": _set("C", disabled=("*",))}, ["C"], id="all disabled at the point"
+        ),
+    ],
+)
+def test_order_of_filters(sets: dict[str, PluginSet], want: list[str]) -> None:
+    assert _expanded("filter", **sets) == want
+
+
+def test_multi_point_leaves_out_points_a_plugin_does_not_implement() -> None:
+    assert _expanded("score", multi_point=_set("A", "F", "B")) == ["A", "B"]
+
+
+@pytest.mark.parametrize(
+    ("sets", "text"),
+    [
+        pytest.param({"filter": _set("X")}, 'FilterPlugin "X" does not exist', id="unknown at a point"),
+        pytest.param({"multi_point": _set("X")}, 'PreEnqueuePlugin "X" does not exist', id="unknown at MultiPoint"),
+        pytest.param({"score": _set("F")}, 'plugin "F" does not extend ScorePlugin plugin', id="point not implemented"),
+        pytest.param(
+            {"filter": _set("A", "A")}, 'plugin "A" already registered as "FilterPlugin"', id="twice at a point"
+        ),
+        pytest.param(
+            {"multi_point": _set("F", "F")},
+            'plugin "F" already registered as "PreFilterPlugin"',
+            id="twice at MultiPoint",
+        ),
+    ],
+)
+def test_refused_plugin_sets(sets: dict[str, PluginSet], text: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{text.replace('(', '.')}$"):
+        _expanded("filter", **sets)
+
+
+def test_needed_plugins_come_once_each() -> None:
+    assert needed_plugins(Plugins(multi_point=_set("A", "B"), filter=_set("C", "A"))) == ["A", "B", "C"]
+
+
+def test_explicit_weight_beats_that_of_multi_point_and_zero_counts_one() -> None:
+    scorers: Any = [ScoringPlugin(name, [], {}) for name in "AB"]
+    plugins = Plugins(
+        multi_point=_set(PluginEntry("A", 3), PluginEntry("B")),
+        score=_set(PluginEntry("A", 7)),
+    )
+    assert score_weights(plugins, {each.name: each for each in scorers}, scorers) == {"A": 7, "B": 1}
+
+
+def test_weights_that_overflow_are_refused() -> None:
+    scorers: Any = [ScoringPlugin(name, [], {}) for name in "AB"]
+    huge = 2**63 // 100 - 1
+    plugins = Plugins(score=_set(PluginEntry("A", huge), PluginEntry("B", huge)))
+    with pytest.raises(ConfigError, match="total score of Score plugins could overflow"):
+        score_weights(plugins, {each.name: each for each in scorers}, scorers)
+
+
+# Examples of the configuration's own documentation, on the default plugins
+
+
+def _framework(document: dict[str, Any] | None) -> Framework:
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    loaded = config.load({**head, "profiles": [{"plugins": document}]} if document else None)
+    return build(loaded, draws=FirstDraws()).engine.frameworks["default-scheduler"]
+
+
+def test_disabling_all_scoring_keeps_the_filters() -> None:
+    framework = _framework({"score": {"disabled": [{"name": "*"}]}})
+    assert framework.score == []
+    assert [plugin.name for plugin in framework.filter] == [plugin.name for plugin in _framework(None).filter]
+
+
+def test_replacing_the_default_list_gives_exactly_the_new_one() -> None:
+    names = ["PrioritySort", "NodeName", "DefaultBinder"]
+    framework = _framework({"multiPoint": {"disabled": [{"name": "*"}], "enabled": [{"name": each} for each in names]}})
+    assert list(framework.instances) == names
+
+
+def test_score_enabled_with_a_weight_goes_first_there_and_stays_a_filter() -> None:
+    framework = _framework({"score": {"enabled": [{"name": "NodeAffinity", "weight": 7}]}})
+    assert framework.score[0].name == "NodeAffinity"
+    assert framework.weights["NodeAffinity"] == 7
+    assert "NodeAffinity" in [plugin.name for plugin in framework.filter]
+
+
+def test_default_weights() -> None:
+    weights = _framework(None).weights
+    assert weights["TaintToleration"] == 3
+    assert weights["NodeAffinity"] == 2
+    assert weights["NodeResourcesFit"] == weights["NodeResourcesBalancedAllocation"] == weights["ImageLocality"] == 1
+
+
+# Refusals of whole configurations
+
+
+def _profile(**fields: Any) -> KubeSchedulerProfile:
+    return msgspec.structs.replace(profile(default=True), **fields)
+
+
+@pytest.mark.parametrize(
+    ("profiles", "text"),
+    [
+        pytest.param(
+            [_profile(scheduler_name=""), _profile(scheduler_name="b")],
+            "initializing profiles: scheduler name is needed",
+            id="a profile without a name",
+        ),
+        pytest.param(
+            [_profile(), _profile()],
+            'initializing profiles: duplicate profile with scheduler name "default-scheduler"',
+            id="two profiles of one name",
+        ),
+        pytest.param(
+            [profile("X", name="s")],
+            'initializing profiles: creating profile for scheduler name s: PreEnqueuePlugin "X" does not exist',
+            id="an unknown plugin",
+        ),
+        pytest.param(
+            [_profile(plugin_config=(PluginConfig("NodeName"), PluginConfig("NodeName")))],
+            "initializing profiles: creating profile for scheduler name default-scheduler:"
+            " repeated config for plugin NodeName",
+            id="args twice",
+        ),
+        pytest.param(
+            [_profile(plugins=Plugins(queue_sort=_set(disabled=("*",))))],
+            "initializing profiles: creating profile for scheduler name default-scheduler: only one queue sort plugin"
+            ' required for profile with scheduler name "default-scheduler", but got 0',
+            id="no queue sort",
+        ),
+        pytest.param(
+            [_profile(plugins=Plugins(bind=_set(disabled=("*",))))],
+            "initializing profiles: creating profile for scheduler name default-scheduler:"
+            ' at least one bind plugin is needed for profile with scheduler name "default-scheduler"',
+            id="no bind plugin",
+        ),
+    ],
+)
+def test_refused_configurations(profiles: list[KubeSchedulerProfile], text: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        build(configure(*profiles), draws=FirstDraws())
+    assert str(caught.value) == text
+
+
+def test_plugin_named_like_one_in_tree_is_refused() -> None:
+    with pytest.raises(ConfigError, match="^a plugin named NodeName already exists$"):
+        start(plugins=ToldPlugins().add("NodeName"))
+
+
+def test_failing_factory_is_named() -> None:
+    plugins = ToldPlugins()
+
+    def broken(args: Any, handle: Any) -> Any:
+        raise ConfigError(["no such shape"])
+
+    plugins.factories["P"] = broken
+    with pytest.raises(ConfigError, match='scheduler name default-scheduler: initializing plugin "P": no such shape$'):
+        start(profile("P"), plugins=plugins)
