@@ -3,24 +3,24 @@
 Wrong values fail at start with one line for each variable that is wrong. Lists are written with commas.
 `./ksched up` sets what a laptop needs; in production set at least those marked with a star.
 
-| variable               | default                   | meaning
-| DATABASE_URL *         |                           | postgresql://user:password@host:port/name, a socket with ?host=/dir
-| REDIS_URL *            |                           | redis://host:port/0, rediss://… or unix:///path of a socket
-| KSCHED_SECRET_KEY *    | random when debugging     | signs sessions; at least 32 characters
-| KSCHED_DEBUG           | false                     | error pages with details, no secret needed
-| KSCHED_HTTPS           | true unless debugging     | secure cookies, redirect to https, trusts X-Forwarded-Proto
-| KSCHED_ALLOWED_HOSTS * |                           | names of this service besides 127.0.0.1, localhost, [::1]
-| KSCHED_TRUSTED_ORIGINS |                           | further origins of forms and WebSockets, with scheme
-| KSCHED_DATA_DIR        | .ksched in the tree       | logs, beat's schedule, embedded databases
-| KSCHED_HOST            | 127.0.0.1                 | address the web process listens on
-| KSCHED_PORT            | 8480                      | and its port
-| KSCHED_DATABASE_POOL   | 0                         | size of the connection pool; 0: one kept for each thread
-| KSCHED_WORKER_ID       | host name, 8 hex digits   | names one incarnation of a scheduler worker
-| KSCHED_LEASE_DURATION_SECONDS | 15 | a leader unheard of for so long may be replaced
-| KSCHED_RENEW_DEADLINE_SECONDS | 10 | a leader that cannot renew for so long stops leading
-| KSCHED_RETRY_PERIOD_SECONDS | 2 | pause between two tries to renew or to take a lease
-| KSCHED_LOG_LEVEL       | INFO                      | DEBUG, INFO, WARNING or ERROR
-| KSCHED_LOG_FORMAT      | console                   | console or json
+| variable                      | default                 | meaning
+| DATABASE_URL *                |                         | postgresql://user:secret@host:port/name; socket: ?host=/dir
+| REDIS_URL *                   |                         | redis://host:port/0, rediss://… or unix:///path of a socket
+| KSCHED_SECRET_KEY *           | random when debugging   | signs sessions; at least 32 characters
+| KSCHED_DEBUG                  | false                   | error pages with details, no secret needed
+| KSCHED_HTTPS                  | true unless debugging   | secure cookies, redirect to https, trusts X-Forwarded-Proto
+| KSCHED_ALLOWED_HOSTS *        |                         | names of this service besides 127.0.0.1, localhost, [::1]
+| KSCHED_TRUSTED_ORIGINS        |                         | further origins of forms and WebSockets, with scheme
+| KSCHED_DATA_DIR               | .ksched in the tree     | logs, beat's schedule, embedded databases
+| KSCHED_HOST                   | 127.0.0.1               | address the web process listens on
+| KSCHED_PORT                   | 8480                    | and its port
+| KSCHED_DATABASE_POOL          | 0                       | size of the connection pool; 0: one kept for each thread
+| KSCHED_WORKER_ID              | host name, 8 hex digits | names one incarnation of a scheduler worker
+| KSCHED_LEASE_DURATION_SECONDS | 15                      | a leader unheard of for so long may be replaced
+| KSCHED_RENEW_DEADLINE_SECONDS | 10                      | a leader that cannot renew for so long stops leading
+| KSCHED_RETRY_PERIOD_SECONDS   | 2                       | pause between two tries to renew or to take a lease
+| KSCHED_LOG_LEVEL              | INFO                    | DEBUG, INFO, WARNING or ERROR
+| KSCHED_LOG_FORMAT             | console                 | console or json
 
 The launchers of the embedded servers and ./ksched read, before any of this: KSCHED_POSTGRES_BIN (bin directory of a
 PostgreSQL), KSCHED_VALKEY_BIN (a valkey-server) and KSCHED_VENV (where the Python environment is made).

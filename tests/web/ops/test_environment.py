@@ -1,0 +1,142 @@
+"""Wrong values in the environment end the process at start, with one line for each of them."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from kschedweb import environment
+
+GOOD = {
+    "DATABASE_URL": "postgresql://u:p@db:5433/name",
+    "REDIS_URL": "redis://cache:6379/1",
+    "KSCHED_SECRET_KEY": "0123456789abcdef0123456789abcdef",
+}
+
+
+@pytest.fixture
+def clean(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for name in environment.variables():
+        monkeypatch.delenv(name, raising=False)
+    for name, value in GOOD.items():
+        monkeypatch.setenv(name, value)
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "want"),
+    [
+        pytest.param("DATABASE_URL", None, "DATABASE_URL: is not set", id="no database"),
+        pytest.param("DATABASE_URL", "mysql://x/y", "DATABASE_URL: must begin with postgresql://", id="other database"),
+        pytest.param("DATABASE_URL", "postgresql://x", "DATABASE_URL: names no database", id="no database name"),
+        pytest.param("DATABASE_URL", "postgresql://h/d?pool=3", "option that is not known: pool", id="unknown option"),
+        pytest.param("REDIS_URL", "http://x", "REDIS_URL: must begin with redis://", id="other broker"),
+        pytest.param("REDIS_URL", "unix://", "REDIS_URL: names no socket", id="no socket"),
+        pytest.param("KSCHED_SECRET_KEY", "short", "KSCHED_SECRET_KEY: needs at least 32", id="short secret"),
+        pytest.param("KSCHED_SECRET_KEY", "changeme" * 8, "KSCHED_SECRET_KEY: is a value from", id="example secret"),
+        pytest.param("KSCHED_ALLOWED_HOSTS", "*", "KSCHED_ALLOWED_HOSTS: '*' is refused", id="every host"),
+        pytest.param("KSCHED_TRUSTED_ORIGINS", "example.org", "KSCHED_TRUSTED_ORIGINS: 'example.org'", id="no scheme"),
+        pytest.param("KSCHED_PORT", "http", "KSCHED_PORT: ", id="port is no number"),
+        pytest.param("KSCHED_PORT", "70000", "KSCHED_PORT: ", id="port too large"),
+        pytest.param("KSCHED_DEBUG", "perhaps", "KSCHED_DEBUG: ", id="neither true nor false"),
+        pytest.param("KSCHED_LOG_FORMAT", "xml", "KSCHED_LOG_FORMAT: ", id="unknown format"),
+        pytest.param("KSCHED_WORKER_ID", "a b", "KSCHED_WORKER_ID: ", id="worker id with a space"),
+    ],
+)
+def test_load_names_the_variable_when_its_value_is_wrong(
+    clean: pytest.MonkeyPatch, name: str, value: str | None, want: str
+) -> None:
+    if value is None:
+        clean.delenv(name)
+    else:
+        clean.setenv(name, value)
+    with pytest.raises(environment.EnvironmentProblem) as caught:
+        environment.load()
+    assert want in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_load_reports_every_wrong_variable_at_once(clean: pytest.MonkeyPatch) -> None:
+    clean.setenv("KSCHED_PORT", "x")
+    clean.delenv("REDIS_URL")
+    with pytest.raises(environment.EnvironmentProblem) as caught:
+        environment.load()
+    assert [line.partition(":")[0] for line in str(caught.value).splitlines()] == ["REDIS_URL", "KSCHED_PORT"]
+
+
+def test_load_splits_lists_at_commas(clean: pytest.MonkeyPatch) -> None:
+    clean.setenv("KSCHED_ALLOWED_HOSTS", "a.example, b.example,")
+    assert environment.load().allowed_hosts == ["a.example", "b.example"]
+
+
+@pytest.mark.parametrize(
+    ("debug", "https", "want"),
+    [
+        pytest.param("0", None, True, id="production is https"),
+        pytest.param("1", None, False, id="debugging is not"),
+        pytest.param("0", "0", False, id="production without, on demand"),
+        pytest.param("1", "1", True, id="debugging with, on demand"),
+    ],
+)
+def test_secure_follows_https_else_debug(clean: pytest.MonkeyPatch, debug: str, https: str | None, want: bool) -> None:
+    clean.setenv("KSCHED_DEBUG", debug)
+    if https is not None:
+        clean.setenv("KSCHED_HTTPS", https)
+    assert environment.load().secure is want
+
+
+def test_database_settings_of_a_host() -> None:
+    found = environment.database_settings("postgresql://us%40er:p%2Fw@db.example:5433/name?sslmode=require")
+    assert (found["USER"], found["PASSWORD"], found["HOST"]) == ("us@er", "p/w", "db.example")
+    assert (found["PORT"], found["NAME"], found["OPTIONS"]) == ("5433", "name", {"sslmode": "require"})
+
+
+def test_database_settings_of_a_socket() -> None:
+    found = environment.database_settings("postgresql:///ksched?host=/run/pg&user=ksched")
+    assert (found["HOST"], found["USER"], found["NAME"]) == ("/run/pg", "ksched", "ksched")
+
+
+@pytest.mark.parametrize(
+    ("url", "want"),
+    [
+        pytest.param("unix:///run/v.sock", "redis+socket:///run/v.sock?virtual_host=0", id="socket"),
+        pytest.param("unix:///run/v.sock?db=3", "redis+socket:///run/v.sock?virtual_host=3", id="socket and database"),
+        pytest.param("redis://h:6379/2", "redis://h:6379/2", id="host"),
+    ],
+)
+def test_broker_url_says_the_same_in_the_words_of_celery(url: str, want: str) -> None:
+    assert environment.broker_url(url) == want
+
+
+def test_settings_end_the_process_when_the_environment_is_wrong() -> None:
+    inherited = {name: value for name, value in os.environ.items() if name not in environment.variables()}
+    result = subprocess.run(
+        [sys.executable, "-c", "import kschedweb.settings"],
+        env={**inherited, **GOOD, "KSCHED_PORT": "x"},
+        cwd=environment.ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 1
+    assert "KSCHED_PORT: " in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("pool", "age", "has_pool"),
+    [pytest.param("0", "None", "False", id="workers keep one"), pytest.param("4", "0", "True", id="web has a pool")],
+)
+def test_settings_choose_between_pool_and_kept_connection(pool: str, age: str, has_pool: str) -> None:
+    inherited = {name: value for name, value in os.environ.items() if name not in environment.variables()}
+    show = "from kschedweb.settings import DATABASES"
+    show += "; d = DATABASES['default']; print(d['CONN_MAX_AGE'], 'pool' in d['OPTIONS'])"
+    result = subprocess.run(
+        [sys.executable, "-c", show],
+        env={**inherited, **GOOD, "KSCHED_DATABASE_POOL": pool},
+        cwd=environment.ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout.split() == [age, has_pool]

@@ -1,0 +1,84 @@
+"""The options of each Celery process, and that a task reaches a real one."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kschedweb import environment
+from kschedweb.celery import app
+from kschedweb.ops import worker
+from kschedweb.ops.processes import wait_until
+
+
+@pytest.mark.parametrize(
+    ("kind", "queues"),
+    [
+        pytest.param("scheduler", "scheduler,scheduler.w1", id="scheduler listens on a queue of its own"),
+        pytest.param("binding", "binding", id="binding"),
+        pytest.param("lifecycle", "lifecycle", id="lifecycle"),
+    ],
+)
+def test_worker_takes_one_message_at_a_time_from_its_queues(
+    kind: str, queues: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KSCHED_WORKER_ID", "w1")
+    words = worker.arguments(kind, environment.load())
+    assert f"--queues={queues}" in words
+    assert {"--pool=prefork", "--concurrency=1", "--prefetch-multiplier=1"} <= set(words)
+
+
+def test_every_incarnation_has_another_id() -> None:
+    assert worker.new_worker_id() != worker.new_worker_id()
+
+
+@pytest.mark.parametrize(
+    ("task", "queue"),
+    [
+        pytest.param("scheduling.slice_run", "scheduler", id="slice"),
+        pytest.param("scheduling.ensure_leader", "scheduler", id="ensure_leader"),
+        pytest.param("scheduling.bindings_apply", "binding", id="bindings"),
+        pytest.param("scheduling.sweep", "binding", id="sweep"),
+        pytest.param("lifecycle.anything", "lifecycle", id="lifecycle"),
+        pytest.param("cluster.import_execute", "lifecycle", id="import"),
+        pytest.param("unknown.task", "lifecycle", id="unknown"),
+    ],
+)
+def test_tasks_go_to_the_queue_of_their_kind(task: str, queue: str) -> None:
+    route = app.amqp.router.route({}, task)
+    assert route.get("queue", app.amqp.queues[app.conf.task_default_queue]).name == queue
+
+
+def test_beat_wakes_the_sweep_and_lets_old_wakings_expire() -> None:
+    (entry,) = app.conf.beat_schedule.values()
+    assert (entry["task"], entry["schedule"]) == ("scheduling.sweep", 2.0)
+    assert 2.0 <= entry["options"]["expires"] <= 60
+
+
+def test_a_lost_worker_costs_a_minute_at_most() -> None:
+    conf = app.conf
+    assert conf.broker_transport_options["visibility_timeout"] == 60
+    assert conf.task_acks_late and conf.task_reject_on_worker_lost and conf.task_ignore_result
+    assert conf.broker_connection_max_retries is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_worker_takes_the_sweep_from_its_queue(start_worker, valkey_client) -> None:
+    app.send_task("scheduling.sweep")
+    assert valkey_client.llen("binding") == 1
+    process = start_worker("binding")
+    taken = wait_until(lambda: valkey_client.llen("binding") == 0, seconds=60, pause_seconds=0.2)
+    assert taken, process.log_path.read_text()
+    done = wait_until(lambda: valkey_client.hlen("unacked") == 0, seconds=30, pause_seconds=0.2)
+    assert done, process.log_path.read_text()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_beat_keeps_its_schedule_in_the_data_directory(start_worker, valkey_client, tmp_path: Path) -> None:
+    process = start_worker("beat")
+    sent = wait_until(lambda: valkey_client.llen("binding") >= 1, seconds=60, pause_seconds=0.2)
+    assert sent, process.log_path.read_text()
+    headers = json.loads(valkey_client.lindex("binding", 0))["headers"]
+    assert headers["task"] == "scheduling.sweep"
+    assert headers["expires"] is not None
+    assert list((tmp_path / "data" / "beat").iterdir())
