@@ -211,12 +211,12 @@ def parse_node_term(term: NodeSelectorTerm) -> NodeTermMatcher:
         try:
             requirements.append(_node_requirement(expression))
         except SelectorError as error:
-            errors.append(f"matchExpressions[{index}]: {error}")
+            errors.append(f"matchExpressions[{index}].{error}")
     for index, expression in enumerate(term.match_fields or ()):
         try:
             fields.append(_field_requirement(expression))
         except SelectorError as error:
-            errors.append(f"matchFields[{index}]: {error}")
+            errors.append(f"matchFields[{index}].{error}")
     return NodeTermMatcher(tuple(requirements), tuple(fields), tuple(errors))
 
 
@@ -272,7 +272,7 @@ def _topology_term_matches(term: TopologySelectorTerm, labels: Labels) -> bool:
 def _node_requirement(expression: NodeSelectorRequirement) -> Requirement:
     operator = _NODE_OPERATORS.get(expression.operator)
     if operator is None:
-        raise SelectorError(f'operator: Unsupported value: "{expression.operator}"')
+        raise _unsupported(expression, _NODE_OPERATORS)
     return _checked(expression.key, operator, expression.values or ())
 
 
@@ -280,10 +280,15 @@ def _field_requirement(expression: NodeSelectorRequirement) -> Requirement:
     values = expression.values or ()
     operator = _NODE_OPERATORS.get(expression.operator)
     if operator not in (Operator.IN, Operator.NOT_IN):
-        raise SelectorError(f'operator: Unsupported value: "{expression.operator}"')
+        raise _unsupported(expression, (Operator.IN, Operator.NOT_IN))
     if len(values) != 1:
         raise SelectorError("values: Invalid value: must have one element")
     return Requirement(expression.key, operator, tuple(values))
+
+
+def _unsupported(expression: NodeSelectorRequirement, supported: Iterable[str]) -> SelectorError:
+    listed = ", ".join(f'"{operator}"' for operator in supported)
+    return SelectorError(f'operator: Unsupported value: "{expression.operator}": supported values: {listed}')
 
 
 def _checked(key: str, operator: Operator, values: tuple[str, ...]) -> Requirement:
