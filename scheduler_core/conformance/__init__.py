@@ -13,6 +13,7 @@ import argparse
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from scheduler_core.conformance.compare import Comparison, Divergence, compare
@@ -32,7 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             if options.family and family_of(path) not in options.family:
                 continue
             for recording in read_recordings(path):
-                checked = check(recording, use_table=options.form == "table", decision_only=options.fields == "decision")
+                checked = check(
+                    recording, use_table=options.form == "table", decision_only=options.fields == "decision"
+                )
                 tallies.setdefault(recording.family, Tally()).add(checked)
     except UnreadableError as error:
         print(error, file=sys.stderr)
@@ -48,8 +51,10 @@ def check(recording: Recording, *, use_table: bool, decision_only: bool) -> Comp
     """Run one scenario and compare. An exception of ours is a divergence, and no cycle of the scenario agrees."""
     try:
         got = run_scenario(recording.scenario, use_table=use_table)
-    except Exception:
-        return _broken(recording.result, traceback.format_exc(limit=-3))
+    except Exception as error:  # whatever it is, it belongs to this scenario's count
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        text = f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})"
+        return _broken(recording.result, text)
     return compare(recording.result, got, decision_only=decision_only)
 
 
@@ -65,7 +70,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="a recording, or a folder with *.jsonl.gz in it")
     parser.add_argument("--fields", choices=("all", "decision"), default="all", help="what to compare (default: all)")
     parser.add_argument("--family", action="append", metavar="F", help="only this family; may be given several times")
-    parser.add_argument("--form", choices=("table", "row"), default="table", help="form of the plugins (default: table)")
+    parser.add_argument(
+        "--form", choices=("table", "row"), default="table", help="form of the plugins (default: table)"
+    )
     parser.add_argument("--show", type=int, metavar="N", help="show the first N divergences of each family")
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser

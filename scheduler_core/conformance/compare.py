@@ -1,6 +1,6 @@
 """A recorded result against ours: every field of every cycle, and where the first difference of each lies.
 
-Cycles are paired by pod and attempt. A cycle agrees when no compared field differs; a field that only one side has differs.
+Cycles are paired by pod and attempt. A cycle agrees when no compared field differs; what only one side has, differs.
 What stands beside the cycles (node order, queue order, profiles) is the scenario's head and is compared as one item.
 """
 
@@ -101,7 +101,8 @@ def _first_apart(path: str, left: Any, right: Any) -> tuple[str, Any, Any] | Non
         if len(left) == len(right):
             return None
         place = min(len(left), len(right))
-        return f"{path}[{place}]", *(side[place] if place < len(side) else ABSENT for side in (left, right))
+        one, other = (side[place] if place < len(side) else ABSENT for side in (left, right))
+        return f"{path}[{place}]", one, other
     # True == 1 in Python, not in JSON.
     if type(left) is type(right) and left == right:
         return None
