@@ -1,0 +1,27 @@
+"""Carrying out what engines decided: bindings and evictions, in batches until none is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kschedweb.common import wake
+from kschedweb.scheduling import services
+
+
+def bindings_run(cluster_id: int) -> int:
+    """Carry out pending bindings; how many were claimed."""
+    return _drain(cluster_id, services.bindings_carry_out)
+
+
+def evictions_run(cluster_id: int) -> int:
+    """Carry out pending evictions; how many were claimed."""
+    return _drain(cluster_id, services.evictions_carry_out)
+
+
+def _drain(cluster_id: int, carry_out: Callable[..., int]) -> int:
+    total = 0
+    while claimed := carry_out(cluster_id=cluster_id):
+        total += claimed
+        # The verdicts are in the log: the engine may go on while the next batch is written.
+        wake.send("scheduling.ensure_leader", cluster_id=cluster_id)
+    return total

@@ -1,0 +1,137 @@
+"""The loop, in slices: a chain of steps until nothing is due or the time is over.
+
+One process leads any number of clusters, an engine each. Slices of a cluster run on its leader's own queue;
+a message that comes to somebody else is sent on, or claims a cluster nobody leads.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from dataclasses import dataclass, field
+
+import structlog
+from django.db import OperationalError
+
+from kschedweb.common import wake
+from kschedweb.environment import load as load_environment
+from kschedweb.scheduling import leases
+from kschedweb.scheduling.elector import Elector, LeaseTimes
+from kschedweb.scheduling.leases import FencedOutError
+from kschedweb.scheduling.runner.host import EngineHost
+from scheduler_core.errors import CacheCorruptedError
+
+log = structlog.get_logger(__name__)
+
+SLICE_SECONDS = 2.0
+SHARED_SLICE_SECONDS = 0.2  # when another cluster waits for this worker
+OWN_QUEUE = "scheduler."
+EXIT_CORRUPTED = 1
+
+
+@dataclass
+class Worker:
+    """A scheduler worker's process: its elector and its engines by cluster."""
+
+    worker_id: str
+    elector: Elector
+    hosts: dict[int, EngineHost] = field(default_factory=dict)
+    waiting: set[int] = field(default_factory=set)  # clusters with a slice message under way to this worker
+
+    def ensure_leader(self, cluster_id: int) -> None:
+        """Run a slice here if this worker leads the cluster or may; else send the wish to its leader."""
+        led = self.elector.claim(cluster_id)
+        if led is not None:
+            self.slice(cluster_id)
+            return
+        view = leases.lease_get(cluster_id=cluster_id)
+        if view is not None and view.holder:
+            leader = view.holder.partition("/")[0]
+            if leader != self.worker_id:
+                wake.send("scheduling.slice_run", queue=OWN_QUEUE + leader, cluster_id=cluster_id)
+
+    def slice(self, cluster_id: int) -> None:
+        """Steps until nothing is due or the slice is over, then another slice or a timer."""
+        self.waiting.discard(cluster_id)
+        led = self.elector.leadership(cluster_id)
+        if led is None:
+            self.hosts.pop(cluster_id, None)
+            return
+        host = self.hosts.get(cluster_id)
+        if host is None or host.epoch != led.epoch:
+            host = self.hosts[cluster_id] = EngineHost(cluster_id, led.epoch)
+        ends_at = time.monotonic() + SLICE_SECONDS
+        led.waiting_since = None
+        try:
+            while True:
+                led.busy_since = time.monotonic()
+                outcome = host.step()
+                led.busy_since = None
+                if outcome.due_in is None or outcome.due_in > 0:
+                    self.elector.timer_set(cluster_id, outcome.due_in)
+                    return
+                over = ends_at - (SLICE_SECONDS - SHARED_SLICE_SECONDS) if self.waiting else ends_at
+                if time.monotonic() >= over:
+                    led.waiting_since = time.monotonic()
+                    self.wake(cluster_id)
+                    return
+        except FencedOutError as error:
+            log.warning("fenced out", cluster=cluster_id, reason=str(error))
+            self.elector.drop(cluster_id)
+            self.hosts.pop(cluster_id, None)
+        except CacheCorruptedError:
+            log.critical("the scheduler cache is corrupted; ending the process", cluster=cluster_id, exc_info=True)
+            # Upstream ends the process here: nothing decided from this cache may be trusted.
+            os._exit(EXIT_CORRUPTED)
+        finally:
+            led.busy_since = None
+
+    def wake(self, cluster_id: int) -> None:
+        """Ask for a slice on this worker's own queue."""
+        self.waiting.add(cluster_id)
+        wake.send("scheduling.slice_run", queue=OWN_QUEUE + self.worker_id, cluster_id=cluster_id)
+
+
+_worker: Worker | None = None
+
+
+def worker() -> Worker:
+    """This process's worker; its elector starts with it. The identity is that of this incarnation."""
+    global _worker
+    if _worker is None:
+        environment = load_environment()
+        times = LeaseTimes(
+            environment.lease_duration_seconds, environment.renew_deadline_seconds, environment.retry_period_seconds
+        )
+        worker_id = environment.worker_id
+        made = Worker(worker_id, Elector(f"{worker_id}/{secrets.token_hex(4)}", times, wake=lambda _: None))
+        made.elector.wake = made.wake
+        made.elector.start()
+        _worker = made
+    return _worker
+
+
+def worker_stop() -> None:
+    """Give all leases up; called when the process is told to end."""
+    if _worker is not None:
+        _worker.elector.stop()
+
+
+def ensure_leader(cluster_id: int) -> None:
+    """See that somebody leads the cluster and looks at its log now."""
+    _quietly(worker().ensure_leader, cluster_id)
+
+
+def slice_run(cluster_id: int) -> None:
+    """A slice of the cluster's loop, if this worker leads it."""
+    _quietly(worker().slice, cluster_id)
+
+
+def _quietly(run: object, cluster_id: int) -> None:
+    """Absent databases are waited out: the row stays, and the sweep or the elector wakes us again."""
+    assert callable(run)
+    try:
+        run(cluster_id)
+    except OperationalError as error:
+        log.warning("slice given up, the database is away", cluster=cluster_id, reason=str(error).strip())

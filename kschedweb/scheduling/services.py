@@ -1,0 +1,351 @@
+"""Writes of the scheduler: a step's transaction, batches of bindings and evictions.
+
+Each transaction holds the fence first and takes the cluster's counter last (`changes_commit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+import orjson
+import zstandard
+from django.db import connection, models, transaction
+from django.utils import timezone
+
+from kschedweb.cluster import services as cluster_services
+from kschedweb.cluster.changes import CHANNEL, ChangeEntry, changes_commit
+from kschedweb.cluster.choices import Operation
+from kschedweb.cluster.follow import BINDING_VERDICT, EVICTION_VERDICT
+from kschedweb.cluster.models import Cluster, Event
+from kschedweb.common import bulk, wake
+from kschedweb.scheduling import leases
+from kschedweb.scheduling.adapters import LastAttempt, QueueRow, StepRows
+from kschedweb.scheduling.choices import WorkStatus
+from kschedweb.scheduling.models import Binding, EngineState, Eviction, LeaseFence
+from kschedweb.traces.models import Attempt, EngineLog, EngineStep, NodeOrder, QueueState
+
+Work = TypeVar("Work", Binding, Eviction)
+
+SCHEDULER_ACTOR = "scheduler"
+BATCH = 200
+
+ATTEMPT_COLUMNS = [
+    *("seq", "step", "place", "pod_uid", "namespace", "name", "attempt", "profile", "result", "node_name"),
+    *("nominated_node_name", "message", "started_at", "duration_us", "durations", "evaluated", "feasible"),
+    *("unschedulable_plugins", "rejections", "best", "node_order", "matrix", "digest", "repeat_count", "last_seen_at"),
+]
+LOG_COLUMNS = ["seq", "rv", "step", "kind", "pod_uid", "pod_key", "payload", "at"]
+EVENT_COLUMNS = [
+    *("seq", "namespace", "name", "type", "reason", "action", "note", "regarding_kind", "regarding_namespace"),
+    *("regarding_name", "regarding_uid", "reporter", "count", "first_at", "last_at"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class StepPosition:
+    """Where a step stands: `log_from` < rv <= `log_to` is what it took from the change log."""
+
+    cluster_id: int
+    epoch: int
+    run: int
+    step: int
+    kind: str
+    log_from: int
+    log_to: int
+    seq_from: int
+    now_us: int
+    now: datetime
+    cycles: int
+    config_version: int
+    next_due_at: datetime | None
+    pace_steps_done: int
+
+
+@dataclass(frozen=True, slots=True)
+class StatusPatch:
+    """The PodScheduled condition of a pod, and its nomination when not None."""
+
+    pod_uid: str
+    status: str
+    reason: str
+    message: str
+    nominated_node_name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRequest:
+    """A pod to bind to a node, or a victim to delete from it."""
+
+    pod_uid: str
+    namespace: str
+    name: str
+    node_name: str
+    attempt: int = 1
+    preemptor_uid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepOrders:
+    """What others are to carry out for this step."""
+
+    bindings: Sequence[WorkRequest] = ()
+    evictions: Sequence[WorkRequest] = ()
+    patches: Sequence[StatusPatch] = ()
+
+
+def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, rebuilt: bool) -> None:
+    """Make a step's decisions visible with all their records, or raise: FencedOutError when the epoch is over.
+
+    A `rebuilt` engine tells anew where every pod stands; what the one before said is dropped.
+    """
+    cluster_id = position.cluster_id
+    with transaction.atomic():
+        leases.fence_hold(cluster_id=cluster_id, epoch=position.epoch)
+        _work_insert(Binding, position, orders.bindings)
+        _work_insert(Eviction, position, orders.evictions)
+        entries = cluster_services.pods_status_patch(
+            cluster_id=cluster_id, patches=orders.patches, actor=SCHEDULER_ACTOR, now=position.now
+        )
+        _node_orders_insert(cluster_id, rows.node_orders)
+        _copy(Attempt, ATTEMPT_COLUMNS, cluster_id, rows.attempts)
+        _repeats_count(cluster_id, rows.repeats)
+        _copy(EngineLog, LOG_COLUMNS, cluster_id, rows.log)
+        _copy(Event, EVENT_COLUMNS, cluster_id, rows.events)
+        if rebuilt:
+            QueueState.objects.filter(cluster_id=cluster_id).delete()
+        _queue_states_put(cluster_id, rows.queue.values())
+        EngineStep.objects.create(
+            cluster_id=cluster_id,
+            run=position.run,
+            epoch=position.epoch,
+            step=position.step,
+            kind=position.kind,
+            log_from=position.log_from,
+            log_to=position.log_to,
+            seq_from=position.seq_from,
+            seq_to=rows.seq_to,
+            now=position.now,
+            now_us=position.now_us,
+            cycles=position.cycles,
+            config_version=position.config_version,
+            digest=rows.digest,
+        )
+        EngineState.objects.update_or_create(
+            cluster_id=cluster_id,
+            defaults={
+                "epoch": position.epoch,
+                "run": position.run,
+                "step": position.step,
+                "rv_seen": position.log_to,
+                "digest": rows.digest,
+                "next_due_at": position.next_due_at,
+            },
+        )
+        Cluster.objects.filter(pk=cluster_id).update(
+            seq=rows.seq_to, pace_steps_done=models.F("pace_steps_done") + position.pace_steps_done
+        )
+        changes_commit(cluster_id=cluster_id, entries=entries)
+        _readers_wake(cluster_id)
+        if orders.bindings:
+            wake.after_commit("scheduling.bindings_run", cluster_id=cluster_id)
+        if orders.evictions:
+            wake.after_commit("scheduling.bindings_evict", cluster_id=cluster_id)
+
+
+def bindings_carry_out(*, cluster_id: int) -> int:
+    """Bind up to a batch of pods in one transaction; how many were claimed."""
+    with transaction.atomic():
+        rows = _claim(Binding, cluster_id)
+        if not rows:
+            return 0
+        outcomes = cluster_services.pods_bind(
+            cluster_id=cluster_id,
+            targets=[(row.pod_uid, row.node_name) for row in rows],
+            actor=SCHEDULER_ACTOR,
+        )
+        entries = list(outcomes.entries)
+        now = timezone.now()
+        for row in rows:
+            refusal = outcomes.refusals.get(row.pod_uid)
+            row.status = WorkStatus.DONE if refusal is None else WorkStatus.REFUSED
+            row.message = refusal or ""
+            row.finished_at = now
+            entries.append(
+                _verdict(
+                    BINDING_VERDICT,
+                    row,
+                    {
+                        "pod_uid": row.pod_uid,
+                        "node_name": row.node_name,
+                        "bound": refusal is None,
+                        "message": row.message,
+                    },
+                )
+            )
+        Binding.objects.bulk_update(rows, ["status", "message", "finished_at"])
+        changes_commit(cluster_id=cluster_id, entries=entries)
+        return len(rows)
+
+
+def evictions_carry_out(*, cluster_id: int) -> int:
+    """Delete up to a batch of victims in one transaction; how many were claimed."""
+    with transaction.atomic():
+        rows = _claim(Eviction, cluster_id)
+        if not rows:
+            return 0
+        now = timezone.now()
+        entries: list[ChangeEntry] = []
+        for row in rows:
+            entries += cluster_services.pod_evict(cluster_id=cluster_id, pod_uid=row.pod_uid, now=now)
+            row.status = WorkStatus.DONE
+            row.finished_at = now
+        for preemptor_uid in sorted({row.preemptor_uid for row in rows}):
+            payload = {"preemptor_uid": preemptor_uid, "done": True, "message": ""}
+            last = next(row for row in reversed(rows) if row.preemptor_uid == preemptor_uid)
+            entries.append(_verdict(EVICTION_VERDICT, last, payload))
+        Eviction.objects.bulk_update(rows, ["status", "message", "finished_at"])
+        changes_commit(cluster_id=cluster_id, entries=entries)
+        return len(rows)
+
+
+def last_attempts(*, cluster_id: int, pod_uids: Iterable[str]) -> dict[str, LastAttempt]:
+    """What is stored of the last attempt of these pods, so that a rebuilt engine still counts repeats."""
+    rows = (
+        Attempt.objects.filter(cluster_id=cluster_id, pod_uid__in=list(pod_uids))
+        .order_by("pod_uid", "-seq")
+        .distinct("pod_uid")
+        .values_list("pod_uid", "digest", "seq")
+    )
+    return {uid: LastAttempt(bytes(digest), seq) for uid, digest, seq in rows}
+
+
+def _claim(model: type[Work], cluster_id: int) -> list[Work]:
+    """Pending rows of the epoch in force, locked; the fence stays held until commit."""
+    fence = list(
+        LeaseFence.objects.raw(
+            "SELECT cluster_id, epoch FROM lease_fences WHERE cluster_id = %s FOR SHARE", [cluster_id]
+        )
+    )
+    if not fence:
+        return []
+    return list(
+        model.objects.select_for_update(skip_locked=True)
+        .filter(cluster_id=cluster_id, status=WorkStatus.PENDING, epoch=fence[0].epoch)
+        .order_by("id")[:BATCH]
+    )
+
+
+def _verdict(kind: str, row: Binding | Eviction, payload: dict[str, Any]) -> ChangeEntry:
+    return ChangeEntry(
+        kind=kind,
+        namespace=row.namespace,
+        name=row.name,
+        uid=row.pod_uid,
+        operation=Operation.VERDICT,
+        payload=payload,
+        actor=SCHEDULER_ACTOR,
+    )
+
+
+def _readers_wake(cluster_id: int) -> None:
+    """Followers of the engine log listen where those of the change log do; twice in a transaction is once."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, str(cluster_id)])
+
+
+def _work_insert(
+    model: type[Binding] | type[Eviction], position: StepPosition, requests: Sequence[WorkRequest]
+) -> None:
+    own = "attempt" if model is Binding else "preemptor_uid"
+    columns = ["epoch", "pod_uid", "namespace", "name", "node_name", "status", "message", "created_at", own]
+    rows = [
+        (
+            position.epoch,
+            request.pod_uid,
+            request.namespace,
+            request.name,
+            request.node_name,
+            WorkStatus.PENDING.value,
+            "",
+            position.now,
+            getattr(request, own),
+        )
+        for request in requests
+    ]
+    _copy(model, columns, position.cluster_id, rows)
+
+
+def _node_orders_insert(cluster_id: int, orders: dict[str, tuple[str, ...]]) -> None:
+    known = set(
+        NodeOrder.objects.filter(cluster_id=cluster_id, digest__in=list(orders)).values_list("digest", flat=True)
+    )
+    NodeOrder.objects.bulk_create(
+        [
+            NodeOrder(cluster_id=cluster_id, digest=digest, names=zstandard.compress(orjson.dumps(names)))
+            for digest, names in orders.items()
+            if digest not in known
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def _repeats_count(cluster_id: int, repeats: Sequence[tuple[int, datetime]]) -> None:
+    for seq, seen_at in repeats:
+        Attempt.objects.filter(cluster_id=cluster_id, seq=seq).update(
+            repeat_count=models.F("repeat_count") + 1, last_seen_at=seen_at
+        )
+
+
+def _queue_states_put(cluster_id: int, rows: Iterable[QueueRow]) -> None:
+    rows = list(rows)
+    gone = [row.pod_uid for row in rows if not row.queue]
+    if gone:
+        QueueState.objects.filter(cluster_id=cluster_id, pod_uid__in=gone).delete()
+    stay = [row for row in rows if row.queue]
+    if not stay:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {QueueState._meta.db_table}"
+            " (cluster_id, pod_uid, pod_key, queue, node_name, event, since, attempts, backoff_until, plugins, seq)"
+            " SELECT %s, u, k, q, n, e, s, a, b, string_to_array(p, ','), x"
+            " FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::int[],"
+            " %s::timestamptz[], %s::text[], %s::bigint[]) AS t(u, k, q, n, e, s, a, b, p, x)"
+            " ON CONFLICT (cluster_id, pod_uid) DO UPDATE SET pod_key = EXCLUDED.pod_key, queue = EXCLUDED.queue,"
+            " node_name = EXCLUDED.node_name, event = EXCLUDED.event, since = EXCLUDED.since,"
+            " attempts = EXCLUDED.attempts, backoff_until = EXCLUDED.backoff_until, plugins = EXCLUDED.plugins,"
+            " seq = EXCLUDED.seq",
+            [
+                cluster_id,
+                [row.pod_uid for row in stay],
+                [row.pod_key for row in stay],
+                [row.queue for row in stay],
+                [row.node_name for row in stay],
+                [row.event for row in stay],
+                [row.since for row in stay],
+                [row.attempts for row in stay],
+                [row.backoff_until for row in stay],
+                [",".join(row.plugins) for row in stay],
+                [row.seq for row in stay],
+            ],
+        )
+
+
+def _copy(model: type[models.Model], columns: Sequence[str], cluster_id: int, rows: Sequence[tuple[Any, ...]]) -> None:
+    """COPY rows of one cluster into the model's table; jsonb columns take what JSON can say."""
+    if not rows:
+        return
+    jsonb = [
+        index for index, column in enumerate(columns) if isinstance(model._meta.get_field(column), models.JSONField)
+    ]
+
+    def values(row: tuple[Any, ...]) -> list[Any]:
+        written = [cluster_id, *row]
+        for index in jsonb:
+            written[index + 1] = bulk.json_text(row[index])
+        return written
+
+    bulk.copy_rows(model._meta.db_table, ["cluster_id", *columns], map(values, rows))

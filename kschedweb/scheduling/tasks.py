@@ -1,0 +1,42 @@
+"""Celery's side of scheduling: thin wrappers, and leases given up at the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery import shared_task
+from celery.signals import worker_process_shutdown
+
+from kschedweb.scheduling.runner import bindings, slices
+from kschedweb.scheduling.runner.sweep import sweep as run_sweep
+
+
+@worker_process_shutdown.connect
+def end(**_: Any) -> None:
+    """Give the leases up, so that a standby takes over at once."""
+    slices.worker_stop()
+
+
+@shared_task(name="scheduling.ensure_leader", ignore_result=True)
+def ensure_leader(cluster_id: int) -> None:
+    slices.ensure_leader(cluster_id)
+
+
+@shared_task(name="scheduling.slice_run", ignore_result=True)
+def slice_run(cluster_id: int) -> None:
+    slices.slice_run(cluster_id)
+
+
+@shared_task(name="scheduling.bindings_run", acks_late=True, reject_on_worker_lost=True, ignore_result=True)
+def bindings_run(cluster_id: int) -> None:
+    bindings.bindings_run(cluster_id)
+
+
+@shared_task(name="scheduling.bindings_evict", acks_late=True, reject_on_worker_lost=True, ignore_result=True)
+def bindings_evict(cluster_id: int) -> None:
+    bindings.evictions_run(cluster_id)
+
+
+@shared_task(name="scheduling.sweep", ignore_result=True)
+def sweep() -> None:
+    run_sweep()

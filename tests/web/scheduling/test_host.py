@@ -1,0 +1,163 @@
+"""One engine over real tables: what a step leaves behind, and what survives its end."""
+
+import pytest
+
+from kschedweb.cluster.models import Change, Cluster, Event, Pod
+from kschedweb.scheduling import leases, services
+from kschedweb.scheduling.choices import WorkStatus
+from kschedweb.scheduling.leases import FencedOutError
+from kschedweb.scheduling.models import Binding, EngineState
+from kschedweb.traces.models import Attempt, EngineLog, EngineStep, QueueState
+from tests.builders import make_node, make_pod
+from tests.web.scheduling.conftest import PutObjects, lead, settle
+
+# A rebuild reads one moment in a transaction of its own, so these cannot run inside one.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def node(name: str, cpu: str = "4") -> dict[str, object]:
+    return make_node(name).capacity(cpu=cpu, memory="8Gi", pods="110").manifest()
+
+
+def pod(name: str, cpu: str = "1") -> dict[str, object]:
+    return make_pod(name).req(cpu=cpu, memory="1Gi").manifest()
+
+
+def test_pods_are_bound_with_all_records_when_they_fit(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [node("n1"), node("n2"), *(pod(f"p{i}") for i in range(6))])
+    settle(cluster, lead(cluster))
+    assert Pod.objects.filter(cluster=cluster, node_name__in=["n1", "n2"]).count() == 6
+    assert Binding.objects.filter(cluster=cluster, status=WorkStatus.DONE).count() == 6
+    assert Attempt.objects.filter(cluster=cluster, result="scheduled").count() == 6
+    assert Event.objects.filter(cluster=cluster, reason="Scheduled").count() == 6
+    assert not QueueState.objects.filter(cluster=cluster).exists()
+
+
+def test_engine_log_and_change_log_are_dense_after_a_run(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [node("n1"), *(pod(f"p{i}") for i in range(6))])
+    settle(cluster, lead(cluster))
+    cluster.refresh_from_db()
+    seqs = list(EngineLog.objects.filter(cluster=cluster).order_by("seq").values_list("seq", flat=True))
+    rvs = list(Change.objects.filter(cluster=cluster).order_by("rv").values_list("rv", flat=True))
+    assert seqs == list(range(1, cluster.seq + 1))
+    assert rvs == list(range(1, cluster.rv + 1))
+    steps = list(EngineStep.objects.filter(cluster=cluster).order_by("id"))
+    assert [(a.log_to, a.seq_to) for a in steps[:-1]] == [(b.log_from, b.seq_from) for b in steps[1:]]
+
+
+def test_pod_that_fits_nowhere_says_why(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [node("n1", cpu="2"), pod("big", cpu="16")])
+    settle(cluster, lead(cluster))
+    row = Pod.objects.get(cluster=cluster, name="big")
+    assert row.condition_reason == "Unschedulable"
+    assert row.condition_message == "0/1 nodes are available: 1 Insufficient cpu."
+    assert QueueState.objects.get(cluster=cluster).queue == "unschedulable"
+    attempt = Attempt.objects.get(cluster=cluster)
+    assert attempt.rejections == [
+        {
+            "plugin": "NodeResourcesFit",
+            "reason": "Insufficient cpu",
+            "code": "UnschedulableAndUnresolvable",
+            "count": 1,
+        }
+    ]
+
+
+def test_node_that_comes_later_takes_the_pod(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [node("n1", cpu="2"), pod("big", cpu="16")])
+    host = lead(cluster)
+    settle(cluster, host)
+    put_objects(cluster, [node("n2", cpu="32")])
+    host.step()
+    # The event moved the pod to backoff, from which an idle scheduler takes it at once.
+    settle(cluster, host)
+    assert Pod.objects.get(cluster=cluster, name="big").node_name == "n2"
+
+
+def test_new_leader_goes_on_from_the_tables_when_the_old_one_died_before_binding(
+    cluster: Cluster, put_objects: PutObjects
+) -> None:
+    put_objects(cluster, [node("n1", cpu="4"), *(pod(f"p{i}") for i in range(6))])
+    lead(cluster, "old").step()  # four decided, none bound
+    assert Binding.objects.filter(cluster=cluster, status=WorkStatus.PENDING).count() == 4
+    settle(cluster, lead(cluster, "new"))
+    assert Binding.objects.filter(cluster=cluster, status=WorkStatus.SUPERSEDED).count() == 4
+    assert Pod.objects.filter(cluster=cluster, node_name="n1").count() == 4
+    assert Pod.objects.filter(cluster=cluster, node_name="").count() == 2
+
+
+def test_rebuilt_engine_of_one_epoch_counts_its_pending_bindings_as_assumed(
+    cluster: Cluster, put_objects: PutObjects
+) -> None:
+    put_objects(cluster, [node("n1", cpu="4"), *(pod(f"p{i}") for i in range(6))])
+    host = lead(cluster)
+    host.step()
+    again = type(host)(cluster.pk, host.epoch)  # the process's engine was thrown away
+    again.step()
+    assert Binding.objects.filter(cluster=cluster).count() == 4  # no pod was decided a second time
+    settle(cluster, again)
+    assert Pod.objects.filter(cluster=cluster, node_name="n1").count() == 4
+
+
+def test_fenced_out_engine_writes_nothing(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [node("n1"), pod("a")])
+    old = lead(cluster, "old")
+    leases.fence_raise(cluster_id=cluster.pk, holder="new")
+    with pytest.raises(FencedOutError):
+        old.step()
+    assert not EngineStep.objects.filter(cluster=cluster).exists()
+    assert not EngineState.objects.filter(cluster=cluster).exists()
+
+
+def test_binding_refused_by_the_store_sends_the_pod_back(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [node("n1"), pod("a")])
+    host = lead(cluster)
+    host.step()
+    Pod.objects.filter(cluster=cluster).update(node_name="elsewhere")  # somebody bound it meanwhile
+    assert services.bindings_carry_out(cluster_id=cluster.pk) == 1
+    binding = Binding.objects.get(cluster=cluster)
+    assert (binding.status, binding.message) == (
+        WorkStatus.REFUSED,
+        'pod a is already assigned to node "elsewhere"',
+    )
+    host.step()
+    assert Event.objects.filter(cluster=cluster, reason="FailedScheduling").count() == 1
+
+
+def test_paused_cluster_attempts_nothing_and_steps_as_often_as_asked(cluster: Cluster, put_objects: PutObjects) -> None:
+    Cluster.objects.filter(pk=cluster.pk).update(pace="pause")
+    put_objects(cluster, [node("n1"), *(pod(f"p{i}") for i in range(3))])
+    host = lead(cluster)
+    settle(cluster, host)
+    assert Attempt.objects.filter(cluster=cluster).count() == 0
+    assert QueueState.objects.filter(cluster=cluster, queue="active").count() == 3
+    Cluster.objects.filter(pk=cluster.pk).update(pace_steps_requested=2)
+    settle(cluster, host)
+    cluster.refresh_from_db()
+    assert (Attempt.objects.filter(cluster=cluster).count(), cluster.pace_steps_done) == (2, 2)
+
+
+def test_two_runs_with_one_seed_decide_alike(db: None, put_objects: PutObjects) -> None:
+    placements = []
+    for name in ("one", "two"):
+        twin = Cluster.objects.create(name=name, seed=7)
+        put_objects(twin, [*(node(f"n{i}") for i in range(8)), *(pod(f"p{i}", cpu="500m") for i in range(40))])
+        settle(twin, lead(twin))
+        placements.append(sorted(Pod.objects.filter(cluster=twin).values_list("name", "node_name")))
+    assert placements[0] == placements[1]
+    assert len({node_name for _, node_name in placements[0]}) == 8
+
+
+def test_repeat_of_a_decision_is_counted_and_not_stored_again(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [node("n1", cpu="2"), pod("big", cpu="16")])
+    host = lead(cluster)
+    settle(cluster, host)
+    for size in ("2500m", "3"):  # the node grows, not enough, and its events wake the pod
+        put_objects(cluster, [node("n1", cpu=size)])
+        settle(cluster, host)
+    put_objects(cluster, [make_node("n2").capacity(cpu="20", memory="8Gi", pods="110").manifest()])
+    settle(cluster, host)
+    assert Pod.objects.get(cluster=cluster).node_name == "n2"
+    log = EngineLog.objects.filter(cluster=cluster, kind="attempt").count()
+    stored = Attempt.objects.filter(cluster=cluster)
+    assert log == sum(1 + attempt.repeat_count for attempt in stored)
