@@ -1,0 +1,186 @@
+"""`./ksched import`: hands files to the running service over its REST API, as the browser does.
+
+The session is the one that `./ksched up` wrote into its data directory. All files go in one request, hence one
+transaction. A large upload is answered with an import to follow; `--wait` then also waits for the scheduler.
+"""
+
+import argparse
+import http.client
+import json
+import re
+import secrets
+import sys
+import time
+import urllib.parse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kschedweb.ops import outcome, up
+from kschedweb.ops.setup import CREDENTIAL_FILE
+
+POLL_SECONDS = 0.5
+TIMEOUT_SECONDS = 300.0
+
+
+class Refused(Exception):
+    """The service answered with an error; the text is its message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Speaks JSON with the service of one data directory."""
+
+    host: str
+    port: int
+    session: str
+    csrf: str
+
+    def call(
+        self, method: str, path: str, body: bytes | None = None, content_type: str = "application/json"
+    ) -> tuple[int, Any]:
+        """Status and parsed answer; Refused when the service says no."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_SECONDS)
+        headers = {
+            "Accept": "application/json",
+            "Cookie": f"ksched_session={self.session}; ksched_csrf={self.csrf}",
+            "X-CSRFToken": self.csrf,
+        }
+        if body is not None:
+            headers["Content-Type"] = content_type
+        try:
+            connection.request(method, path, body=body, headers=headers)
+            response = connection.getresponse()
+            text = response.read().decode(errors="replace")
+        except OSError as error:
+            raise Refused(f"the service at {self.host}:{self.port} does not answer ({error})") from None
+        finally:
+            connection.close()
+        try:
+            answer = json.loads(text) if text else None
+        except ValueError:
+            answer = {"message": text[:500]}
+        if response.status >= 400:
+            raise Refused(_message(response.status, answer))
+        return response.status, answer
+
+    def post(self, path: str, values: Mapping[str, Any]) -> Any:
+        return self.call("POST", path, json.dumps(values).encode())[1]
+
+    def all(self, path: str) -> list[dict[str, Any]]:
+        """All of a list, following its pages."""
+        found: list[dict[str, Any]] = []
+        next_path: str | None = path
+        while next_path:
+            _, answer = self.call("GET", next_path)
+            if isinstance(answer, list):
+                return answer
+            found += answer["results"]
+            link = urllib.parse.urlsplit(answer["next"]) if answer.get("next") else None
+            next_path = f"{link.path}?{link.query}" if link else None
+        return found
+
+
+def import_files(*, data_dir: Path, options: argparse.Namespace) -> int:
+    """Import the named files into one cluster and print the report."""
+    if options.digest and not options.wait:
+        print("ksched: --digest is over what the scheduler did: it needs --wait", file=sys.stderr)
+        return 2
+    try:
+        uploads = [(path.name, path.read_bytes()) for path in options.files]
+    except OSError as error:
+        print(f"ksched: cannot read {error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
+    started_at = time.monotonic()
+    try:
+        client = connect(data_dir)
+        cluster = cluster_named(client, options)
+        report = send(client, cluster["id"], uploads, options)
+    except Refused as problem:
+        print(f"ksched: {problem}", file=sys.stderr)
+        return 1
+    print(f"cluster {cluster['name']} (id {cluster['id']})")
+    print(json.dumps(report, indent=1, ensure_ascii=False))
+    print(f"imported in {time.monotonic() - started_at:.1f} s")
+    if not options.wait:
+        return 0
+    outcome.use_service_of(data_dir)
+    result = outcome.wait_until_tried(cluster["id"])
+    print(f"{result} after {time.monotonic() - started_at:.1f} s")
+    if options.digest:
+        print(f"digest of first attempts: {outcome.first_attempts_digest(cluster['id'])}")
+    return 0 if not result.untried else 1
+
+
+def connect(data_dir: Path) -> Client:
+    """A client of the service that runs on a data directory."""
+    facts = up.read_status(data_dir)
+    credential = data_dir / CREDENTIAL_FILE
+    if facts is None or "port" not in facts or not credential.exists():
+        raise Refused(f"nothing runs on {data_dir}: start it with ./ksched up")
+    known = json.loads(credential.read_text())
+    return Client(host=facts["host"], port=facts["port"], session=known["session"], csrf=known["csrf"])
+
+
+def cluster_named(client: Client, options: argparse.Namespace) -> dict[str, Any]:
+    """The cluster to import into, made when there is none of that name."""
+    name = options.cluster or default_name(options.files[0])
+    for cluster in client.all("/api/clusters"):
+        if cluster["name"] == name:
+            return cluster
+    wanted: dict[str, Any] = {"name": name}
+    if options.seed is not None:
+        wanted["seed"] = options.seed
+    made: dict[str, Any] = client.post("/api/clusters", wanted)
+    return made
+
+
+def default_name(path: Path) -> str:
+    """A cluster's name from a file's: `My dump.json.gz` makes `my-dump`."""
+    stem = path.name.partition(".")[0].lower()
+    return re.sub(r"[^a-z0-9]+", "-", stem).strip("-")[:63] or "imported"
+
+
+def send(
+    client: Client, cluster_id: int, uploads: list[tuple[str, bytes]], options: argparse.Namespace
+) -> dict[str, Any]:
+    """Upload the files and follow the import to its end; its report."""
+    query: dict[str, str] = {"admission": options.admission}
+    if options.replace:
+        query["replace"] = "true"
+    if options.partial:
+        query["partial"] = "true"
+    if options.lifecycle:
+        query["lifecycle"] = options.lifecycle
+    body, content_type = multipart(uploads)
+    path = f"/api/clusters/{cluster_id}/import?{urllib.parse.urlencode(query)}"
+    _, answer = client.call("POST", path, body, content_type)
+    while answer.get("status") in ("queued", "running"):
+        time.sleep(POLL_SECONDS)
+        _, answer = client.call("GET", f"/api/clusters/{cluster_id}/imports/{answer['id']}")
+    if answer.get("status") == "failed":
+        raise Refused(_message(0, answer.get("error")))
+    report: dict[str, Any] = answer.get("report") or answer
+    return report
+
+
+def multipart(uploads: list[tuple[str, bytes]]) -> tuple[bytes, str]:
+    """One form with every file under `file`, and its content type."""
+    boundary = secrets.token_hex(16)
+    parts = []
+    for name, content in uploads:
+        shown = name.replace("\\", "_").replace('"', "_")
+        head = (
+            f'Content-Disposition: form-data; name="file"; filename="{shown}"\r\nContent-Type: application/octet-stream'
+        )
+        parts.append(f"--{boundary}\r\n{head}\r\n\r\n".encode() + content + b"\r\n")
+    return b"".join([*parts, f"--{boundary}--\r\n".encode()]), f"multipart/form-data; boundary={boundary}"
+
+
+def _message(status: int, answer: Any) -> str:
+    if isinstance(answer, dict):
+        text = str(answer.get("message") or answer.get("detail") or json.dumps(answer))
+        extra = answer.get("extra")
+        return f"{text} {json.dumps(extra, ensure_ascii=False)}" if extra else text
+    return f"the service answered {status}: {answer!r}"
