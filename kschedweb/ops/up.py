@@ -30,6 +30,12 @@ BROKER = 2
 READY_SECONDS = 120.0
 DOWN_SECONDS = 45.0
 LEFTOVER_SECONDS = 12.0
+# The only scheduler worker here, when it dies, should be replaced soon; upstream's 15/10/2 is for several machines.
+QUICK_LEASE = {
+    "KSCHED_LEASE_DURATION_SECONDS": "6",
+    "KSCHED_RENEW_DEADLINE_SECONDS": "4",
+    "KSCHED_RETRY_PERIOD_SECONDS": "1",
+}
 
 
 class UpProblem(Exception):
@@ -79,6 +85,8 @@ def _start(watch: Supervisor, place: Place, leftovers: list[int], *, sample: boo
     # What the user has set stays.
     os.environ["KSCHED_SECRET_KEY"] = os.environ.get("KSCHED_SECRET_KEY") or _secret_key(place.data)
     os.environ["KSCHED_HTTPS"] = os.environ.get("KSCHED_HTTPS") or "0"
+    for name, seconds in QUICK_LEASE.items():
+        os.environ[name] = os.environ.get(name) or seconds
     os.environ["DATABASE_URL"] = os.environ.get("DATABASE_URL") or _start_postgres(watch, place)
     os.environ["REDIS_URL"] = os.environ.get("REDIS_URL") or _start_valkey(watch, place)
     try:

@@ -78,7 +78,7 @@ def test_killed_scheduler_is_replaced_and_every_pod_is_bound_once(
     eventually(lambda: LeaseFence.objects.exists())
     cluster = small_cluster("killed", put_objects, pods=110)
     Cluster.objects.filter(pk=cluster.pk).update(pace="slow", pace_rate=40)
-    eventually(lambda: 5 < Binding.objects.filter(cluster=cluster, status=WorkStatus.DONE).count())
+    eventually(lambda: Binding.objects.filter(cluster=cluster, status=WorkStatus.DONE).count() > 5)
     os.killpg(first.pid, signal.SIGKILL)
     assert unbound(cluster) > 0
     start_worker("scheduler", **QUICK_LEASE)
