@@ -1,0 +1,263 @@
+"""A script that keeps a sample cluster alive: services at their size, jobs arriving, rollouts, drains, bursts.
+
+Everything follows from (seed, tick number, state): a tick is half a second since the Unix epoch, chance is a hash of
+seed, tick and purpose. The script keeps nothing; what it did shows in the state (revisions, cordons, names). Names of
+new pods are made from the tick, so a tick that runs twice creates nothing twice. The times of a round are counted from
+the cluster's start: in each round one rollout, one drain, one burst.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from scheduler_core.lifecycle.annotations import RUN_SECONDS
+from scheduler_core.lifecycle.effects import LifecycleEffect, NodeCordon, PodCreation, PodDeletion
+
+TICK_US: Final = 500_000
+MAX_CATCH_UP_TICKS: Final = 6  # three seconds: after a longer pause the script goes on from now
+
+APP_LABEL: Final = "app"
+REVISION_LABEL: Final = "revision"
+
+_SUFFIX_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Pods that are kept at a number. `spec` is a pod spec, used as it is."""
+
+    namespace: str
+    name: str
+    replicas: int
+    spec: Mapping[str, Any]
+    rolled_out: bool = False  # takes its turn in the rollouts
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A pod that runs for a time between the bounds and completes; `share` is how often it is chosen."""
+
+    namespace: str
+    name: str
+    spec: Mapping[str, Any]
+    run_seconds: tuple[int, int]
+    share: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What happens in a cluster. Times are seconds into a round."""
+
+    services: tuple[Service, ...]
+    jobs: tuple[Job, ...]
+    burst: Job
+    max_pods: int  # no job arrives while so many pods are alive
+    round_seconds: int = 240
+    rollout_at: int = 60
+    drain_at: int = 120
+    drain_seconds: int = 40
+    burst_at: int = 180
+    burst_seconds: int = 5
+    burst_per_tick: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PodSummary:
+    """A pod that is not over. `app` and `revision` are its labels of these names; empty where it has none."""
+
+    namespace: str
+    name: str
+    uid: str
+    app: str
+    revision: str
+    node_name: str
+    deleting: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSummary:
+    """`cordoned_by_script`: the script closed it, not somebody else."""
+
+    name: str
+    unschedulable: bool
+    cordoned_by_script: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StateSummary:
+    """The cluster as the script sees it. `started_at` in microseconds; `last_tick` as `tick_of` gave it, if known."""
+
+    pods: Sequence[PodSummary]
+    nodes: Sequence[NodeSummary]
+    started_at: int
+    last_tick: int | None = None
+
+
+def tick_of(now: int) -> int:
+    """The number of the tick `now` (microseconds) lies in."""
+    return now // TICK_US
+
+
+def script_tick(script: Script, seed: int, state: StateSummary, now: int) -> list[LifecycleEffect]:
+    """What the ticks since the last one bring, up to the one `now` lies in; nothing when that was done already."""
+    tick = tick_of(now)
+    first = tick if state.last_tick is None else max(state.last_tick + 1, tick - MAX_CATCH_UP_TICKS + 1)
+    return _Ticks(script, seed, state, range(first, tick + 1)).effects() if first <= tick else []
+
+
+def first_wave(script: Script, seed: int, size: int) -> list[dict[str, Any]]:
+    """Manifests of the first pods: every service at its size, the rest jobs."""
+    pods = [
+        pod_manifest(service.namespace, service.name, f"v1-{_suffix(seed, service.name, place)}", service.spec, "v1")
+        for service in script.services
+        for place in range(service.replicas)
+    ]
+    for place in range(size - len(pods)):
+        job = _chosen_job(script, seed, -1, place)
+        pods.append(_job_manifest(job, f"{job.name}-first-{place}", _run_seconds(job, seed, -1, place)))
+    # Mixed, so that all kinds come early.
+    return sorted(pods, key=lambda pod: _draw(seed, -1, pod["metadata"]["name"]))
+
+
+def pod_manifest(
+    namespace: str, app: str, suffix: str, spec: Mapping[str, Any], revision: str = "", **annotations: str
+) -> dict[str, Any]:
+    """A pod as a user would create it: no uid, no status."""
+    labels = {APP_LABEL: app} | ({REVISION_LABEL: revision} if revision else {})
+    metadata: dict[str, Any] = {"namespace": namespace, "name": f"{app}-{suffix}", "labels": labels}
+    if annotations:
+        metadata["annotations"] = annotations
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": copy.deepcopy(dict(spec))}
+
+
+class _Ticks:
+    """The ticks of one call, over one state."""
+
+    def __init__(self, script: Script, seed: int, state: StateSummary, ticks: range) -> None:
+        self._script, self._seed, self._state, self._ticks = script, seed, state, ticks
+        self._tick = ticks[-1]
+        elapsed = max(0, self._tick - tick_of(state.started_at)) * TICK_US // 1_000_000
+        self._round, self._second = divmod(elapsed, script.round_seconds)
+        self._leaving: set[str] = set()  # uids of pods this call deletes
+        self._alive = len(state.pods)
+        self._effects: list[LifecycleEffect] = []
+
+    def effects(self) -> list[LifecycleEffect]:
+        self._drain()
+        for index, service in enumerate(self._rolled_out()):
+            self._roll_out(service, self._revision(index))
+        revisions = {service.name: self._revision(i) for i, service in enumerate(self._rolled_out())}
+        for service in self._script.services:
+            self._fill_up(service, revisions.get(service.name, "v1"))
+        self._burst()
+        self._arrivals()
+        return self._effects
+
+    def _drain(self) -> None:
+        """Close this round's node, empty it pod by pod, and open it again; also one a longer pause left closed."""
+        script, nodes = self._script, self._state.nodes
+        draining = script.drain_at <= self._second < script.drain_at + script.drain_seconds
+        target = ""
+        if draining and nodes:
+            names = sorted(node.name for node in nodes if not node.unschedulable or node.cordoned_by_script)
+            target = names[_draw(self._seed, self._round, "drain") % len(names)] if names else ""
+        for node in nodes:
+            if node.name == target and not node.unschedulable:
+                self._effects.append(NodeCordon(node.name, True))
+            elif node.name != target and node.unschedulable and node.cordoned_by_script:
+                self._effects.append(NodeCordon(node.name, False))
+        on_target = [pod for pod in self._state.pods if target and pod.node_name == target and not pod.deleting]
+        jobs = {job.name: job for job in self._script.jobs}
+        for place, pod in enumerate(on_target[: len(self._ticks)]):
+            self._delete(pod)
+            if pod.app in jobs:  # services make up for theirs by themselves
+                self._create_job(jobs[pod.app], f"d{place}", self._tick)
+
+    def _rolled_out(self) -> list[Service]:
+        return [service for service in self._script.services if service.rolled_out]
+
+    def _revision(self, index: int) -> str:
+        """Which revision the service with that turn should have by now."""
+        rounds = self._round + (1 if self._second >= self._script.rollout_at else 0)
+        turns = len(self._rolled_out())
+        return f"v{1 + (rounds + turns - 1 - index) // turns}"
+
+    def _roll_out(self, service: Service, revision: str) -> None:
+        """Replace one pod of another revision per call, and only while every new one has found its node."""
+        pods = [pod for pod in self._of(service) if pod.revision and not pod.deleting]
+        old = sorted((pod for pod in pods if pod.revision != revision), key=lambda pod: pod.name)
+        waiting = any(pod.revision == revision and not pod.node_name for pod in pods)
+        if old and not waiting and len(pods) >= service.replicas:
+            self._delete(old[0])
+
+    def _fill_up(self, service: Service, revision: str) -> None:
+        there = [pod for pod in self._of(service) if not pod.deleting and pod.uid not in self._leaving]
+        for place in range(service.replicas - len(there)):
+            suffix = f"{revision}-{_suffix(self._seed, service.name, self._tick, place)}"
+            self._create(pod_manifest(service.namespace, service.name, suffix, service.spec, revision))
+
+    def _burst(self) -> None:
+        """High-priority pods all at once; they come even when the cluster is full."""
+        script = self._script
+        for tick in self._ticks:
+            second = (tick - tick_of(self._state.started_at)) * TICK_US // 1_000_000 % script.round_seconds
+            if script.burst_at <= second < script.burst_at + script.burst_seconds:
+                for place in range(script.burst_per_tick):
+                    self._create_job(script.burst, f"b{place}", tick)
+
+    def _arrivals(self) -> None:
+        """Two jobs a second in the mean: none, one, one or two in a tick."""
+        for tick in self._ticks:
+            for place in range((0, 1, 1, 2)[_draw(self._seed, tick, "arrivals") % 4]):
+                if self._alive < self._script.max_pods:
+                    self._create_job(_chosen_job(self._script, self._seed, tick, place), str(place), tick)
+
+    def _create_job(self, job: Job, suffix: str, tick: int) -> None:
+        name = f"{job.name}-{tick:x}-{suffix}"
+        self._create(_job_manifest(job, name, _run_seconds(job, self._seed, tick, suffix)))
+
+    def _create(self, manifest: dict[str, Any]) -> None:
+        self._alive += 1
+        self._effects.append(PodCreation(manifest))
+
+    def _delete(self, pod: PodSummary) -> None:
+        if pod.uid not in self._leaving:
+            self._leaving.add(pod.uid)
+            self._effects.append(PodDeletion(pod.uid, pod.namespace, pod.name))
+
+    def _of(self, service: Service) -> list[PodSummary]:
+        return [pod for pod in self._state.pods if pod.app == service.name and pod.namespace == service.namespace]
+
+
+def _chosen_job(script: Script, seed: int, tick: int, place: int) -> Job:
+    shares = [job for job in script.jobs for _ in range(job.share)]
+    return shares[_draw(seed, tick, f"job {place}") % len(shares)]
+
+
+def _run_seconds(job: Job, seed: int, tick: int, place: int | str) -> int:
+    shortest, longest = job.run_seconds
+    return shortest + _draw(seed, tick, f"{job.name} run {place}") % (longest - shortest + 1)
+
+
+def _job_manifest(job: Job, name: str, run_seconds: int) -> dict[str, Any]:
+    suffix = name.removeprefix(f"{job.name}-")
+    return pod_manifest(job.namespace, job.name, suffix, job.spec, **{RUN_SECONDS: str(run_seconds)})
+
+
+def _suffix(seed: int, *key: object) -> str:
+    """Five letters as ReplicaSets use them."""
+    number = _draw(seed, 0, " ".join(map(str, key)))
+    letters = ""
+    for _ in range(5):
+        number, letter = divmod(number, len(_SUFFIX_LETTERS))
+        letters += _SUFFIX_LETTERS[letter]
+    return letters
+
+
+def _draw(seed: int, tick: int, purpose: str) -> int:
+    digest = hashlib.blake2b(f"{seed}\x00{tick}\x00{purpose}".encode(), digest_size=8)
+    return int.from_bytes(digest.digest(), "big")

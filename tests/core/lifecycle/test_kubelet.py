@@ -1,0 +1,169 @@
+"""Start, completion and end of pods, each at its time and once."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from scheduler_core.api.meta import ObjectMeta
+from scheduler_core.api.pod import Pod, PodSpec, PodStatus
+from scheduler_core.lifecycle.effects import LifecycleEffect, PodRemoval, PodStatusWrite
+from scheduler_core.lifecycle.kubelet import Kubelet
+from scheduler_core.model.changes import ObjectDeleted, ObjectPut
+
+SECOND = 1_000_000
+T0 = datetime(2030, 1, 1, tzinfo=UTC)
+NOW = int(T0.timestamp()) * SECOND
+
+
+def pod(
+    node: str = "n1",
+    phase: str = "Pending",
+    *,
+    uid: str = "u1",
+    started: datetime | None = None,
+    deleted: datetime | None = None,
+    grace: int | None = None,
+    **seconds: str,
+) -> Pod:
+    annotations = {f"kschedweb.io/{name}-seconds": value for name, value in seconds.items()}
+    meta = ObjectMeta(
+        name=uid,
+        namespace="shop",
+        uid=uid,
+        annotations=annotations,
+        deletion_timestamp=deleted,
+        deletion_grace_period_seconds=grace,
+    )
+    return Pod(metadata=meta, spec=PodSpec(node_name=node), status=PodStatus(phase=phase, start_time=started))
+
+
+def after(seconds: float) -> int:
+    return NOW + round(seconds * SECOND)
+
+
+def feed(kubelet: Kubelet, now: int, *pods: Pod) -> list[LifecycleEffect]:
+    return kubelet.step(now, [ObjectPut(given) for given in pods])
+
+
+def phases(effects: list[LifecycleEffect]) -> list[str]:
+    return [effect.phase if isinstance(effect, PodStatusWrite) else type(effect).__name__ for effect in effects]
+
+
+@pytest.mark.parametrize(
+    ("given", "due", "what"),
+    [
+        pytest.param(pod(), 2.0, "Running", id="start delay of the cluster"),
+        pytest.param(pod(start="0.25"), 0.25, "Running", id="start delay of its own"),
+        pytest.param(pod(start="soon"), 2.0, "Running", id="start delay that is no number"),
+        pytest.param(pod(start="-1"), 2.0, "Running", id="negative start delay"),
+        pytest.param(pod(start="nan"), 2.0, "Running", id="start delay that is not a number"),
+        pytest.param(pod(phase="Running", started=T0, run="30"), 30.0, "Succeeded", id="run time"),
+        pytest.param(
+            pod(phase="Running", started=T0 - timedelta(seconds=20), run="30"), 10.0, "Succeeded", id="run time, begun"
+        ),
+        pytest.param(
+            pod(phase="Running", deleted=T0 + timedelta(seconds=30), grace=30), 1.0, "PodRemoval", id="stop by default"
+        ),
+        pytest.param(
+            pod(phase="Running", deleted=T0 + timedelta(seconds=30), grace=30, stop="12.5"),
+            12.5,
+            "PodRemoval",
+            id="stop time of its own",
+        ),
+        pytest.param(
+            pod(phase="Running", deleted=T0 + timedelta(seconds=5), grace=5, stop="60"),
+            5.0,
+            "PodRemoval",
+            id="grace shorter than the stop time",
+        ),
+        pytest.param(
+            pod(deleted=T0 + timedelta(seconds=30), grace=30), 1.0, "PodRemoval", id="deleted before it started"
+        ),
+    ],
+)
+def test_kubelet_acts_when_the_time_has_come(given: Pod, due: float, what: str) -> None:
+    kubelet = Kubelet(start_delay_us=2 * SECOND)
+    assert feed(kubelet, NOW, given) == []
+    assert kubelet.next_due() == after(due)
+    assert kubelet.step(after(due) - 1, []) == []
+    assert phases(kubelet.step(after(due), [])) == [what]
+    assert kubelet.next_due() is None
+    assert kubelet.step(after(due + 100), []) == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param(pod(node=""), id="not bound"),
+        pytest.param(pod(phase="Succeeded"), id="over"),
+        pytest.param(pod(phase="Running", started=T0), id="runs for ever"),
+    ],
+)
+def test_kubelet_has_nothing_to_do_with(given: Pod) -> None:
+    kubelet = Kubelet(start_delay_us=SECOND)
+    assert feed(kubelet, NOW, given) == []
+    assert kubelet.next_due() is None
+
+
+def test_started_pod_is_ready_and_has_a_start_time() -> None:
+    (effect,) = feed(Kubelet(start_delay_us=0), NOW, pod())
+    assert isinstance(effect, PodStatusWrite)
+    assert effect.start_time == NOW
+    assert effect.conditions["Ready"] == ("True", "", "")
+
+
+def test_completed_pod_is_no_longer_ready() -> None:
+    (effect,) = feed(Kubelet(start_delay_us=0), after(31), pod(phase="Running", started=T0, run="30"))
+    assert isinstance(effect, PodStatusWrite)
+    assert effect.conditions["Ready"] == ("False", "PodCompleted", "")
+    assert effect.start_time is None
+
+
+def test_change_that_moves_no_deadline_does_not_repeat_an_effect() -> None:
+    kubelet = Kubelet(start_delay_us=SECOND)
+    feed(kubelet, NOW, pod())
+    assert phases(kubelet.step(after(1), [])) == ["Running"]
+    assert feed(kubelet, after(2), pod()) == []
+    assert kubelet.next_due() is None
+
+
+def test_start_counts_from_the_first_sight_of_the_bound_pod() -> None:
+    kubelet = Kubelet(start_delay_us=2 * SECOND)
+    feed(kubelet, NOW, pod())
+    feed(kubelet, after(1), pod())
+    assert kubelet.next_due() == after(2)
+
+
+def test_deletion_replaces_what_was_due() -> None:
+    kubelet = Kubelet(start_delay_us=SECOND)
+    feed(kubelet, NOW, pod(phase="Running", started=T0, run="3"))
+    feed(kubelet, after(2), pod(phase="Running", started=T0, run="3", deleted=T0 + timedelta(seconds=32), grace=30))
+    assert kubelet.next_due() == after(3)
+    assert kubelet.step(after(10), []) == [PodRemoval("u1", "shop", "u1")]
+
+
+@pytest.mark.parametrize("uid", [pytest.param("u1", id="by uid"), pytest.param("", id="by name")])
+def test_pod_that_is_gone_is_forgotten(uid: str) -> None:
+    kubelet = Kubelet(start_delay_us=SECOND)
+    feed(kubelet, NOW, pod())
+    assert kubelet.step(after(5), [ObjectDeleted("Pod", "shop", "u1", uid)]) == []
+    assert kubelet.next_due() is None
+
+
+def test_several_pods_come_in_the_order_of_their_deadlines() -> None:
+    kubelet = Kubelet(start_delay_us=SECOND)
+    feed(kubelet, NOW, pod(uid="b"), pod(uid="a"), pod(uid="c", start="0.5"))
+    effects: list[Any] = kubelet.step(after(9), [])
+    assert [effect.name for effect in effects] == ["c", "b", "a"]
+
+
+def test_new_kubelet_goes_on_where_another_stopped() -> None:
+    given = [pod(phase="Running", started=T0, run="30"), pod(uid="u2", deleted=T0 + timedelta(seconds=9), grace=9)]
+    first, second = Kubelet(start_delay_us=SECOND), Kubelet(start_delay_us=SECOND)
+    early = feed(first, NOW, *given) + first.step(after(5), []) + first.step(after(40), [])
+    late = feed(second, after(5), *given) + second.step(after(40), [])
+    assert early == late
+    assert phases(late) == ["PodRemoval", "Succeeded"]
