@@ -75,6 +75,12 @@ def label_selector_problems(path: str, selector: LabelSelector | None) -> Iterat
         yield Problem(path, str(error))
 
 
+def selector_problem(path: str, error: str) -> Problem:
+    """The error of a node selector term, which names the place below `path` itself."""
+    place, _, detail = error.partition(": ")
+    return Problem(f"{path}.{place}", detail)
+
+
 def quantities_problems(path: str, quantities: ResourceList | None) -> Iterator[Problem]:
     """Names that are none, and numbers below zero."""
     for name, quantity in (quantities or {}).items():
@@ -206,7 +212,7 @@ def _affinity(path: str, spec: PodSpec) -> Iterator[Problem]:
         ):
             yield from _weight(f"{at}.{_PREFERRED}[{index}].weight", preferred.weight)
             for error in parse_node_term(preferred.preference).errors:
-                yield Problem(f"{at}.{_PREFERRED}[{index}].preference", error)
+                yield selector_problem(f"{at}.{_PREFERRED}[{index}].preference", error)
     for part, stanza in (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)):
         if stanza is None:
             continue
@@ -222,7 +228,7 @@ def _node_selector(path: str, selector: NodeSelector) -> Iterator[Problem]:
     if not selector.node_selector_terms:
         yield required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")
     for error in parse_node_selector(selector).errors:
-        yield Problem(path, error)
+        yield selector_problem(path, error)
 
 
 def _weight(path: str, weight: int) -> Iterator[Problem]:

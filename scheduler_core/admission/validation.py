@@ -16,6 +16,7 @@ from scheduler_core.admission.pod_validation import (
     pod_problems,
     pod_spec_problems,
     quantities_problems,
+    selector_problem,
 )
 from scheduler_core.admission.priority import HIGHEST_USER_PRIORITY, SYSTEM_CLASSES, SYSTEM_PREFIX
 from scheduler_core.api.manifests import KINDS, convert
@@ -167,7 +168,7 @@ def _persistent_volume(volume: PersistentVolume) -> Iterator[Problem]:
     required_affinity = spec.node_affinity.required if spec.node_affinity is not None else None
     if required_affinity is not None:
         for error in parse_node_selector(required_affinity).errors:
-            yield Problem("spec.nodeAffinity.required", error)
+            yield selector_problem("spec.nodeAffinity.required", error)
 
 
 def _persistent_volume_claim(claim: PersistentVolumeClaim) -> Iterator[Problem]:

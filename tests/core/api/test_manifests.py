@@ -1,0 +1,237 @@
+"""Manifests to objects and back: nulls, paths of errors, round trips, real input, speed."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+
+from scheduler_core.api import manifests
+from scheduler_core.api.manifests import KINDS, decode, encode
+from scheduler_core.api.pod import Pod
+from scheduler_core.api.quantity import parse
+from scheduler_core.errors import ManifestError
+from tests.builders import make_manifest, make_pod
+from tests.strategies import node_manifests, pod_manifests
+
+GOLDEN = Path(__file__).parents[4] / "shared" / "golden"
+
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "a", "creationTimestamp": None, "labels": {"app": "x", "example.com/none": None}},
+    "spec": {
+        "nodeName": None,
+        "containers": [{"name": "c", "resources": {"requests": {"cpu": "1", "memory": None}}}],
+        "tolerations": None,
+        "priority": None,
+        "hostNetwork": None,
+    },
+    "status": {},
+}
+
+
+def test_null_counts_as_absent() -> None:
+    pod = decode(POD)
+    assert isinstance(pod, Pod)
+    assert (pod.spec.node_name, pod.spec.tolerations, pod.spec.priority, pod.spec.host_network) == (
+        "",
+        None,
+        None,
+        False,
+    )
+    assert pod.metadata.creation_timestamp is None
+
+
+def test_null_in_a_map_is_the_empty_value() -> None:
+    pod = decode(POD)
+    assert isinstance(pod, Pod)
+    assert pod.labels == {"app": "x", "example.com/none": ""}
+    assert pod.spec.containers[0].resources.requests == {"cpu": parse("1"), "memory": parse("0")}
+
+
+def container(pod: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = pod["spec"]["containers"][0]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param(
+            lambda p: container(p).update(name=5),
+            "spec.containers[0].name: expected text, got an integer (5)",
+            id="int for text",
+        ),
+        pytest.param(
+            lambda p: container(p)["resources"]["requests"].update(cpu="1K"),
+            "spec.containers[0].resources.requests.cpu: unable to parse quantity's suffix ('1K')",
+            id="bad quantity",
+        ),
+        pytest.param(
+            lambda p: container(p)["resources"]["requests"].update({"example.com/gpu": [1]}),
+            "spec.containers[0].resources.requests[example.com/gpu]: expected a quantity, got a list",
+            id="a list for a quantity, key with a slash",
+        ),
+        pytest.param(
+            lambda p: container(p)["resources"]["requests"].update(cpu=True),
+            "spec.containers[0].resources.requests.cpu: expected a quantity, got true or false (True)",
+            id="a boolean for a quantity",
+        ),
+        pytest.param(
+            lambda p: p["spec"].update(containers={}),
+            "spec.containers: expected a list, got an object",
+            id="object for list",
+        ),
+        pytest.param(
+            lambda p: p["spec"].update(containers=[None]),
+            "spec.containers[0]: expected an object, got null (None)",
+            id="null in a list",
+        ),
+        pytest.param(
+            lambda p: p["metadata"]["labels"].update({"b": 5}),
+            "metadata.labels.b: expected text, got an integer (5)",
+            id="the key of a bad label is named",
+        ),
+        pytest.param(
+            lambda p: p["metadata"]["labels"].update({1: "a"}),
+            "metadata.labels: keys: expected text, got an integer",
+            id="a key that is no text",
+        ),
+        pytest.param(
+            lambda p: p["spec"].update(schedulingGates=[{}]),
+            "spec.schedulingGates[0].name: is required",
+            id="a missing field",
+        ),
+        pytest.param(
+            lambda p: p["spec"].update(priority=2**31),
+            "spec.priority: must be at most 2147483647 (2147483648)",
+            id="does not fit 32 bits",
+        ),
+        pytest.param(
+            lambda p: p["spec"].update(priority="1"),
+            "spec.priority: expected an integer, got text ('1')",
+            id="text for int",
+        ),
+        pytest.param(
+            lambda p: p["metadata"].update(creationTimestamp="yesterday"),
+            "metadata.creationTimestamp: expected a time such as 2030-01-01T00:00:00Z ('yesterday')",
+            id="no time",
+        ),
+        pytest.param(
+            lambda p: p["metadata"].update(creationTimestamp="2030-01-01T00:00:00"),
+            "metadata.creationTimestamp: expected a time with a time zone ('2030-01-01T00:00:00')",
+            id="a time without zone",
+        ),
+        pytest.param(lambda p: p.update(spec=[]), "spec: expected an object, got a list", id="list for object"),
+        pytest.param(lambda p: p.update(kind=5), "kind: expected text, got an integer", id="kind is no text"),
+        pytest.param(lambda p: p.pop("kind"), "kind: is required", id="no kind"),
+        pytest.param(
+            lambda p: p.update(apiVersion="v2"), "apiVersion: expected v1 for kind Pod, got 'v2'", id="other version"
+        ),
+        pytest.param(
+            lambda p: p.pop("apiVersion"), "apiVersion: expected v1 for kind Pod, got nothing", id="no version"
+        ),
+    ],
+)
+def test_decode_names_the_field_when_refused(change: Callable[[dict[str, Any]], object], message: str) -> None:
+    manifest = copy.deepcopy(POD)
+    change(manifest)
+    with pytest.raises(ManifestError) as caught:
+        decode(manifest)
+    assert str(caught.value) == message
+
+
+def test_decode_says_which_kinds_it_knows() -> None:
+    with pytest.raises(
+        ManifestError, match="ConfigMap is not understood; expected one of CSIDriver, .*VolumeAttachment"
+    ):
+        decode({"apiVersion": "v1", "kind": "ConfigMap"})
+
+
+def test_items_of_a_typed_list_need_no_kind() -> None:
+    assert decode({"metadata": {"name": "a"}}, kind="Pod").name == "a"
+    with pytest.raises(ManifestError, match="kind: expected Node, got Pod"):
+        decode(POD, kind="Node")
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_kind_is_read_and_written(kind: str) -> None:
+    manifest = make_manifest(kind, "x", metadata={"labels": {"a": "b"}})
+    obj = decode(manifest)
+    assert type(obj) is KINDS[kind]
+    assert encode(obj) == manifest
+    assert obj.key == ("default/x" if KINDS[kind].namespaced else "x")
+    assert KINDS[kind].plural == KINDS[kind].plural.lower() != ""
+
+
+@given(pod_manifests())
+def test_pod_survives_encoding(manifest: dict[str, Any]) -> None:
+    pod = decode(manifest)
+    assert decode(encode(pod)) == pod
+
+
+@given(node_manifests())
+def test_node_survives_encoding(manifest: dict[str, Any]) -> None:
+    node = decode(manifest)
+    assert decode(encode(node)) == node
+
+
+def test_encode_writes_canonical_quantities_and_utc_times() -> None:
+    manifest = make_pod("a").req(cpu="1000m", memory="1024Ki").created("2030-01-01T02:00:00+02:00").manifest()
+    written = encode(decode(manifest))
+    assert written["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "1", "memory": "1Mi"}
+    assert written["metadata"]["creationTimestamp"] == "2030-01-01T00:00:00Z"
+    assert (written["apiVersion"], written["kind"]) == ("v1", "Pod")
+
+
+def test_named_differently_in_manifests() -> None:
+    """Abbreviations that camelCase alone would get wrong."""
+    pod = decode(
+        {
+            **POD,
+            "spec": {
+                "containers": [{"name": "c", "ports": [{"hostIP": "10.0.0.1", "hostPort": 80}]}],
+                "volumes": [{"name": "v", "awsElasticBlockStore": {"volumeID": "vol-1"}}],
+            },
+        }
+    )
+    assert isinstance(pod, Pod)
+    assert pod.spec.containers[0].ports is not None and pod.spec.containers[0].ports[0].host_ip == "10.0.0.1"
+    assert pod.spec.volumes is not None and pod.spec.volumes[0].aws_elastic_block_store is not None
+    assert pod.spec.volumes[0].aws_elastic_block_store.volume_id == "vol-1"
+    csi = decode(
+        make_manifest("CSINode", "n", spec={"drivers": [{"name": "d", "nodeID": "i", "allocatable": {"count": 3}}]})
+    )
+    assert encode(csi)["spec"]["drivers"] == [{"name": "d", "nodeID": "i", "allocatable": {"count": 3}}]
+
+
+def test_recorded_objects_are_all_read_and_written() -> None:
+    if not GOLDEN.is_dir():
+        pytest.skip("../shared/golden is not there")
+    for family in ("mixed", "volumes", "preemption", "resources"):
+        with gzip.open(GOLDEN / f"{family}.jsonl.gz") as lines:
+            for line, _ in zip(lines, range(15), strict=False):
+                scenario = orjson.loads(line)["scenario"]
+                for manifest in scenario["objects"] + scenario["pending"]:
+                    obj = decode(manifest)
+                    assert decode(encode(obj)) == obj
+
+
+def test_thirty_thousand_pods_are_read_fast(capsys: pytest.CaptureFixture[str]) -> None:
+    builder = (
+        make_pod("p").label(app="x", tier="web").req(cpu="100m", memory="256Mi").toleration("a", operator="Exists")
+    )
+    manifest = builder.spread("zone", {"app": "x"}).manifest()
+    start = time.perf_counter()
+    pods = [manifests.decode(manifest) for _ in range(30_000)]
+    with capsys.disabled():
+        print(f" decode of {len(pods)} pods: {time.perf_counter() - start:.2f} s", end="")
+    assert pods[0] == pods[-1]
