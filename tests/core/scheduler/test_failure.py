@@ -1,0 +1,96 @@
+"""What a user is told about a failed attempt, and when nothing needs to be told."""
+
+from __future__ import annotations
+
+import pytest
+
+from scheduler_core.api.pod import Pod
+from scheduler_core.framework.interface import CLEAR_NOMINATION, NominatingInfo, NominatingMode
+from scheduler_core.model.effects import PodStatusPatch
+from scheduler_core.model.status import Status
+from scheduler_core.scheduler.failure import cut_note, status_patch
+from tests.builders import make_node, make_pod
+from tests.core.scheduler.harness import FilteringPlugin, ToldPlugins, profile, start
+
+
+@pytest.mark.parametrize(
+    ("message", "want"),
+    [
+        pytest.param("x" * 1024, "x" * 1024, id="1024 bytes stay"),
+        pytest.param("x" * 1025, "x" * 1020 + " ...", id="1025 bytes are cut"),
+        pytest.param("é" * 600, "é" * 510 + " ...", id="bytes count, not letters"),
+    ],
+)
+def test_note_is_cut_to_1024_bytes(message: str, want: str) -> None:
+    assert cut_note(message) == want
+
+
+def test_condition_keeps_the_whole_message() -> None:
+    long = "y" * 2000
+    plugins = ToldPlugins().add("F", FilteringPlugin, filter=lambda pod, node: Status.unschedulable(long))
+    cluster = start(profile("F"), plugins=plugins)
+    effects = cluster.step(make_node("n").build(), make_pod().build())
+    want = f"0/1 nodes are available: 1 {long}."
+    assert [patch.message for patch in effects.status_patches] == [want]
+    assert [event.note for event in effects.events] == [cut_note(want)]
+
+
+_TOLD = make_pod().condition("PodScheduled", "False", reason="Unschedulable", message="full")
+_KEEP = NominatingInfo()
+
+
+def _patch(nominated: str | None) -> PodStatusPatch:
+    return PodStatusPatch("pod-default/pod", "default", "pod", "False", "Unschedulable", "full", nominated)
+
+
+@pytest.mark.parametrize(
+    ("pod", "nominating", "want"),
+    [
+        pytest.param(make_pod().build(), _KEEP, _patch(None), id="no condition yet"),
+        pytest.param(_TOLD.build(), _KEEP, None, id="told already"),
+        pytest.param(_TOLD.build(), CLEAR_NOMINATION, None, id="told already, nothing to clear"),
+        pytest.param(
+            make_pod().condition("PodScheduled", "False", reason="Unschedulable", message="taken").build(),
+            _KEEP,
+            _patch(None),
+            id="another message",
+        ),
+        pytest.param(
+            make_pod().condition("PodScheduled", "True", reason="Unschedulable", message="full").build(),
+            _KEEP,
+            _patch(None),
+            id="another status",
+        ),
+        pytest.param(
+            make_pod().condition("PodScheduled", "False", reason="SchedulerError", message="full").build(),
+            _KEEP,
+            _patch(None),
+            id="another reason",
+        ),
+        pytest.param(
+            make_pod()
+            .nominated("n")
+            .condition("PodScheduled", "False", reason="Unschedulable", message="full")
+            .build(),
+            CLEAR_NOMINATION,
+            _patch(""),
+            id="a nomination to clear",
+        ),
+        pytest.param(
+            _TOLD.build(), NominatingInfo(NominatingMode.OVERRIDE, "n"), _patch("n"), id="a nomination to write"
+        ),
+    ],
+)
+def test_status_patch(pod: Pod, nominating: NominatingInfo, want: PodStatusPatch | None) -> None:
+    assert status_patch(pod, "Unschedulable", "full", nominating) == want
+
+
+def test_failed_pod_comes_back_as_it_is_stored_now() -> None:
+    """A pod changed while it waited in Permit is requeued in its new form."""
+    plugins = ToldPlugins().add("F", FilteringPlugin, filter=lambda pod, node: Status.unschedulable("full"))
+    cluster = start(profile("F"), plugins=plugins)
+    cluster.step(make_node("n").build(), make_pod().build())
+    entry = cluster.scheduler.engine.queue.get("default/pod")
+    assert entry is not None
+    assert entry.pod is cluster.scheduler.engine.store.pod("default/pod")
+    assert (entry.attempts, entry.unschedulable_plugins) == (1, {"F"})
