@@ -84,6 +84,7 @@ class QueueView:
     backoff_until_ms: int | None
     plugins: Sequence[str]
     node: str = ""  # where it is assumed or waits to be
+    hint: str = ""  # the plugin whose hint moved it here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +178,7 @@ class CacheMoved:
     key: str
     node: str
     kind: CacheMove
+    at_ms: int = 0
     type: Literal["cache_move"] = "cache_move"
 
 

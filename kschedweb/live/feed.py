@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 
 import psycopg
 from django.db import Error as DatabaseError
-from django.db import close_old_connections, connections
+from django.db import close_old_connections, connection, connections
 
 from kschedweb.live.events import Cursor, Frame, LiveEvent, encode
 
@@ -100,9 +100,9 @@ class Subscription:
 class Feed:
     """The hubs of this process, and the one connection that listens for all of them."""
 
-    def __init__(self, source: Source, listen: Callable[[], Mapping[str, Any]]) -> None:
+    def __init__(self, source: Source, listen: Callable[[], Mapping[str, Any]] | None = None) -> None:
         self._source = source
-        self._listen = listen
+        self._listen = listen or database_parameters
         self._hubs: dict[int, _Hub] = {}
         self._listener: asyncio.Task[None] | None = None
         self._thread: ThreadPoolExecutor | None = None
@@ -276,6 +276,15 @@ class _Hub:
             if not subscription.offer(frame):
                 self.subscriptions.discard(subscription)
         return True
+
+
+def database_parameters() -> dict[str, Any]:
+    """How psycopg reaches the database of the settings, for the connection that listens."""
+    own = connection.settings_dict
+    options = {name: value for name, value in own["OPTIONS"].items() if name != "pool"}
+    place = {"dbname": own["NAME"], "user": own["USER"], "password": own["PASSWORD"]}
+    place |= {"host": own["HOST"], "port": own["PORT"]}
+    return options | {name: value for name, value in place.items() if value}
 
 
 def _frame(after: Cursor, found: LogRange) -> bytes:

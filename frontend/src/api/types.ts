@@ -4,7 +4,7 @@ import type { ClusterView, LifecycleMode, Pace } from "../contract/events.gen";
 export type ClusterSummary = ClusterView;
 
 export interface PaceRequest {
-  readonly pace?: Pace;
+  readonly pace: Pace;
   readonly rate?: number;
   readonly steps?: number;
 }

@@ -274,7 +274,7 @@ function placeZones(zones: readonly Zone[], columns: number, columnWidth: number
     let tallest = 0;
     zones.slice(start, start + columns).forEach((zone, column) => {
       const left = column * (columnWidth + ZONE_GAP);
-      labels.push({ text: `${zone.label} · ${zone.cells.length}`, x: left + 2, y: top, width: columnWidth - 4 });
+      labels.push({ text: zone.label, x: left + 2, y: top, width: columnWidth - 4 });
       zone.cells.forEach((cell, index) => {
         const x = left + 2 + (index % perRow) * (size + gap);
         const y = top + LABEL_HEIGHT + Math.floor(index / perRow) * (size + gap);

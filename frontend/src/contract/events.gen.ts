@@ -79,6 +79,7 @@ export interface QueueView {
   readonly backoff_until_ms: number | null;
   readonly plugins: readonly string[];
   readonly node: string;
+  readonly hint: string;
 }
 
 export interface AttemptView {
@@ -162,6 +163,7 @@ export interface CacheMoved {
   readonly key: string;
   readonly node: string;
   readonly kind: CacheMove;
+  readonly at_ms: number;
 }
 
 export interface AttemptMade {

@@ -1,9 +1,11 @@
 /** Quantities as people read them. CPU is in millicores, memory and storage in bytes, times in ms or µs as named. */
 
+const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const BINARY = ["B", "Ki", "Mi", "Gi", "Ti", "Pi"];
 
 export function cpu(milli: number): string {
-  return milli % 1000 === 0 ? `${milli / 1000}` : milli < 1000 ? `${milli}m` : `${trim(milli / 1000)}`;
+  if (milli < 1000 && milli % 1000 !== 0) return `${milli}m`;
+  return milli % 1000 === 0 || milli >= 100_000 ? WHOLE.format(milli / 1000) : trim(milli / 1000);
 }
 
 export function bytes(value: number): string {

@@ -17,6 +17,7 @@ describe("format", () => {
     [cpu(250), "250m"],
     [cpu(4000), "4"],
     [cpu(10_750), "10.8"],
+    [cpu(26_928_000), "26,928"],
     [bytes(0), "0 B"],
     [bytes(1 << 20), "1 Mi"],
     [bytes(1.5 * 2 ** 40), "1.5 Ti"],
@@ -59,6 +60,7 @@ describe("queues", () => {
       backoff_until_ms: null,
       plugins: [],
       node: "",
+      hint: "",
     });
     const pod = (uid: string, priority: number) => ({
       uid,

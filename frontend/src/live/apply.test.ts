@@ -56,6 +56,7 @@ function queued(name: string, more: Partial<QueueView> = {}): QueueView {
     backoff_until_ms: null,
     plugins: [],
     node: "",
+    hint: "",
     ...more,
   };
 }
@@ -89,6 +90,12 @@ describe("applyFrame", () => {
     ["engine log", frame([10, 21], [10, 22])],
   ])("says that there is a gap in the %s", (_log, after) => {
     expect(applyFrame(start(), after).kind).toBe("gap");
+  });
+
+  it("asks for a new snapshot when the engine was rebuilt, but only once", () => {
+    const rebuilt = frame([10, 20], [10, 22], [{ type: "step", seq: 22, step: 0, cycles: 0, kind: "rebuild" }]);
+    expect(applyFrame(start(), rebuilt).kind).toBe("gap");
+    expect(applyFrame(start({ cursor: [9, 22] }), { ...rebuilt, from: [9, 20] }).kind).toBe("applied");
   });
 
   it("applies only what lies beyond the cursor when a frame overlaps", () => {
@@ -157,6 +164,7 @@ describe("applyEvent", () => {
       key: "default/a",
       node: "n1",
       kind,
+      at_ms: 7,
     });
     state = applyEvent(state, cache(21, "assumed"));
     expect(used()).toBe(500);
@@ -167,11 +175,53 @@ describe("applyEvent", () => {
     state = applyEvent(state, cache(23, "confirmed"));
     expect(used()).toBe(500);
     expect(state.assumed.size).toBe(0);
+    expect(state.queue.size).toBe(0);
+  });
+
+  it("shows an assumed pod as being bound, with the number of its last attempt", () => {
+    const attempt = {
+      seq: 21,
+      uid: "uid-a",
+      key: "default/a",
+      attempt: 3,
+      result: "scheduled",
+      node: "n1",
+      message: "",
+      evaluated: 1,
+      feasible: 1,
+      duration_us: 1,
+      at_ms: 1,
+    };
+    let state = applyEvent(start({ pods: [pod("a")], queue: [queued("a")] }), { type: "attempt", seq: 21, attempt });
+    state = applyEvent(state, {
+      type: "cache_move",
+      seq: 22,
+      uid: "uid-a",
+      key: "default/a",
+      node: "n1",
+      kind: "assumed",
+      at_ms: 7,
+    });
+    expect(state.queue.get("uid-a")).toMatchObject({ queue: "assumed", node: "n1", attempts: 3, since_ms: 7 });
+  });
+
+  it("keeps a forgotten pod in the queue it was put back to", () => {
+    let state = start({ pods: [pod("a")], queue: [queued("a", { queue: "backoff" })] });
+    state = applyEvent(state, {
+      type: "cache_move",
+      seq: 22,
+      uid: "uid-a",
+      key: "default/a",
+      node: "n1",
+      kind: "forgotten",
+      at_ms: 7,
+    });
+    expect(state.queue.get("uid-a")?.queue).toBe("backoff");
   });
 
   it("gives room back when a pod is forgotten, and when it goes back to a queue", () => {
     for (const last of [
-      { type: "cache_move", seq: 22, uid: "uid-a", key: "default/a", node: "n1", kind: "forgotten" },
+      { type: "cache_move", seq: 22, uid: "uid-a", key: "default/a", node: "n1", kind: "forgotten", at_ms: 8 },
       { type: "queue_move", seq: 22, move: queued("a", { queue: "backoff" }) },
     ] as const) {
       let state = start({ pods: [pod("a")] });
@@ -182,6 +232,7 @@ describe("applyEvent", () => {
         key: "default/a",
         node: "n1",
         kind: "assumed",
+        at_ms: 7,
       });
       state = applyEvent(state, last);
       expect(state.usage.has("n1")).toBe(false);

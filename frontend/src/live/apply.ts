@@ -2,9 +2,9 @@
  * How a frame changes the state: pure functions, the only writers of it.
  *
  * An event at or before the cursor has been seen and is skipped; a frame which begins past the cursor leaves a gap, and
- * only a new snapshot helps. Maps are copied at most once a frame, and only those that change.
+ * only a new snapshot helps, as it does when the engine was rebuilt. Maps are copied at most once a frame, and only those that change.
  */
-import type { Frame, LiveEvent, NodeView, PodView, QueueView } from "../contract/events.gen";
+import type { CacheMoved, Frame, LiveEvent, NodeView, PodView, QueueView } from "../contract/events.gen";
 import {
   addRequests,
   type Bucket,
@@ -24,6 +24,9 @@ export function applyFrame(state: State, frame: Frame): Applied {
   const [rv, seq] = state.cursor;
   if (frame.to[0] <= rv && frame.to[1] <= seq) return { kind: "seen", state };
   if (frame.from[0] > rv || frame.from[1] > seq) return { kind: "gap" };
+  // A rebuilt engine tells anew where every pod stands, and drops what the one before it said.
+  if (frame.events.some((event) => event.type === "step" && event.kind === "rebuild" && event.seq > seq))
+    return { kind: "gap" };
   const draft = new Draft(state, frame.at);
   for (const event of frame.events) {
     if ("rv" in event ? event.rv > rv : event.seq > seq) draft.apply(event);
@@ -78,8 +81,7 @@ class Draft {
         this.queueMove(event.move);
         return;
       case "cache_move":
-        if (event.kind === "assumed" || event.kind === "waiting") this.assume(event.uid, event.node);
-        else this.assume(event.uid, "");
+        this.cacheMove(event);
         return;
       case "attempt":
         this.attempts += 1;
@@ -137,6 +139,31 @@ class Draft {
     const held = view.queue === "assumed" || view.queue === "waiting";
     if (held && view.node) this.assume(view.uid, view.node);
     else if (!held && view.queue !== "") this.assume(view.uid, "");
+  }
+
+  /** A pod that is assumed or waits for Permit is shown beside the queues until it is bound or forgotten. */
+  private cacheMove({ uid, key, node, kind, at_ms }: CacheMoved): void {
+    if (kind === "assumed" || kind === "waiting") {
+      this.assume(uid, node);
+      const attempts = this.state.attempts.findLast((attempt) => attempt.uid === uid)?.attempt ?? 0;
+      const view = {
+        uid,
+        key,
+        queue: kind,
+        event: kind,
+        since_ms: at_ms,
+        attempts,
+        backoff_until_ms: null,
+        plugins: [],
+        node,
+        hint: "",
+      };
+      this.map<QueueView>("queue").set(uid, view);
+      return;
+    }
+    this.assume(uid, "");
+    const queue = this.state.queue.get(uid)?.queue;
+    if (queue === "assumed" || queue === "waiting") this.map<QueueView>("queue").delete(uid);
   }
 
   private assume(uid: string, node: string): void {

@@ -1,0 +1,132 @@
+"""The WebSocket application over the real change log, and a browser's end of it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import orjson
+import pytest
+import pytest_asyncio
+from asgiref.sync import sync_to_async
+from channels.testing import WebsocketCommunicator
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import connections, transaction
+from django.test import Client
+
+from kschedweb.cluster.changes import ChangeEntry, changes_commit
+from kschedweb.cluster.models import Cluster
+from kschedweb.cluster.selectors import change_event, change_rows
+from kschedweb.live.events import Cursor
+from kschedweb.live.feed import Feed, LogRange
+from kschedweb.live.routing import websocket_application
+
+ORIGIN = "http://localhost"
+
+
+class ChangeLogSource:
+    """The change log alone; counts its reads, and can be told to fail like a database that is away."""
+
+    def __init__(self) -> None:
+        self.reads = 0
+        self.failures: list[Exception] = []
+
+    def head(self, cluster_id: int) -> Cursor | None:
+        row = Cluster.objects.filter(pk=cluster_id).values_list("rv", "seq").first()
+        return None if row is None else Cursor(*row)
+
+    def read(self, cluster_id: int, after: Cursor, limit: int) -> LogRange:
+        self.reads += 1
+        if self.failures:
+            raise self.failures.pop()
+        rows = change_rows(cluster_id, after.rv, after.rv + limit)
+        events = [event for row in rows if (event := change_event(row)) is not None]
+        return LogRange(Cursor(rows[-1].rv if rows else after.rv, after.seq), events)
+
+
+class Browser:
+    """A WebsocketCommunicator that speaks in messages."""
+
+    def __init__(self, application: Any, path: str, headers: list[tuple[bytes, bytes]]) -> None:
+        self.socket = WebsocketCommunicator(application, path, headers=headers)
+
+    async def connect(self) -> bool:
+        connected, _ = await self.socket.connect(timeout=5)
+        return bool(connected)
+
+    async def message(self, timeout: float = 5) -> dict[str, Any]:
+        said: dict[str, Any] = orjson.loads(await self.socket.receive_from(timeout=timeout))
+        return said
+
+    async def frames_up_to(self, rv: int, timeout: float = 10) -> list[dict[str, Any]]:
+        """All frames until one that reaches `rv`."""
+        frames: list[dict[str, Any]] = []
+        async with asyncio.timeout(timeout):
+            while not frames or frames[-1]["to"][0] < rv:
+                frames.append(await self.message(timeout))
+        return frames
+
+    async def close_code(self) -> int:
+        output = await self.socket.receive_output(timeout=5)
+        assert output["type"] == "websocket.close", output
+        code: int = output["code"]
+        return code
+
+    async def leave(self) -> None:
+        await self.socket.disconnect()
+
+
+@pytest.fixture
+def source() -> ChangeLogSource:
+    return ChangeLogSource()
+
+
+@pytest.fixture
+def feed(source: ChangeLogSource) -> Feed:
+    return Feed(source)
+
+
+@pytest.fixture
+def cluster(transactional_db: None) -> Cluster:
+    return Cluster.objects.create(name="watched")
+
+
+@pytest.fixture
+def session_cookie(transactional_db: None) -> bytes:
+    user = get_user_model().objects.create_user("ann", password="only-for-this-test")
+    client = Client()
+    client.force_login(user)
+    return f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}".encode()
+
+
+@pytest_asyncio.fixture
+async def browse(feed: Feed, cluster: Cluster, session_cookie: bytes) -> AsyncIterator[Callable[..., Browser]]:
+    """`browse()` is a browser that has logged in; `query`, `origin`, `cookie` and `cluster_id` make it another."""
+    application = websocket_application(feed, lambda _user, pk: Cluster.objects.filter(pk=pk).exists())
+    opened: list[Browser] = []
+
+    def make(
+        query: str = "", *, origin: str = ORIGIN, cookie: bytes | None = session_cookie, cluster_id: int = cluster.pk
+    ) -> Browser:
+        headers = [(b"host", b"localhost")]
+        headers += [(b"origin", origin.encode())] if origin else []
+        headers += [(b"cookie", cookie)] if cookie else []
+        opened.append(Browser(application, f"/ws/clusters/{cluster_id}/{query}", headers))
+        return opened[-1]
+
+    yield make
+    for browser in opened:
+        await browser.leave()
+    await sync_to_async(connections.close_all)()
+
+
+@pytest.fixture
+def change(cluster: Cluster) -> Callable[..., Any]:
+    """`await change("a", "b")`: one transaction of changes, which gives the log's new end."""
+
+    def commit(*names: str, operation: str = "updated") -> int:
+        entries = [ChangeEntry("Service", "default", name, f"uid-{name}", operation, {}, "test") for name in names]
+        with transaction.atomic():
+            return changes_commit(cluster_id=cluster.pk, entries=entries)
+
+    return sync_to_async(commit)

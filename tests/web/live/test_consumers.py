@@ -1,0 +1,53 @@
+"""Who may watch: a login session from an allowed origin, and only clusters that exist."""
+
+from collections.abc import Callable
+
+import pytest
+from django.conf import settings
+
+from kschedweb.live.feed import Feed
+from tests.web.live.conftest import Browser
+
+Browse = Callable[..., Browser]
+
+
+async def test_connection_is_accepted_when_logged_in(browse: Browse) -> None:
+    assert await browse().connect()
+
+
+async def test_connection_is_refused_when_anonymous(browse: Browse, feed: Feed) -> None:
+    assert not await browse(cookie=None).connect()
+    assert not feed._hubs
+
+
+async def test_connection_is_refused_when_the_session_is_made_up(browse: Browse) -> None:
+    assert not await browse(
+        cookie=f"{settings.SESSION_COOKIE_NAME}=abcdefghijklmnopqrstuvwxyz012345".encode()
+    ).connect()
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        pytest.param("http://evil.example", id="another site"),
+        pytest.param("http://localhost.evil.example", id="a name that begins like ours"),
+        pytest.param("null", id="a sandboxed page"),
+        pytest.param("", id="no origin"),
+    ],
+)
+async def test_connection_is_refused_when_the_origin_is_foreign(browse: Browse, origin: str) -> None:
+    assert not await browse(origin=origin).connect()
+
+
+async def test_connection_is_refused_when_the_cluster_is_unknown(browse: Browse, feed: Feed) -> None:
+    assert not await browse(cluster_id=424242).connect()
+    assert not feed._hubs
+
+
+async def test_what_a_browser_says_is_ignored(browse: Browse) -> None:
+    browser = browse()
+    assert await browser.connect()
+    assert (await browser.message())["type"] == "hello"
+    await browser.socket.send_to(text_data="{not json")
+    await browser.socket.send_to(bytes_data=b"\xff")
+    assert await browser.socket.receive_nothing(timeout=0.2)

@@ -1,0 +1,202 @@
+"""Frames: dense, in order, few, complete after every kind of trouble, and made once for all who watch."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import OperationalError
+
+from kschedweb.cluster.models import Cluster
+from kschedweb.live import consumers, feed
+from kschedweb.live.events import Cursor
+from kschedweb.live.feed import Feed, Subscription, TooSlow
+from tests.web.live.conftest import Browser, ChangeLogSource
+
+Browse = Callable[..., Browser]
+
+
+def assert_dense(frames: list[dict[str, Any]], start: list[int]) -> None:
+    """Every frame begins where the one before ended, and its entries lie inside, in order."""
+    for frame in frames:
+        assert frame["type"] == "frame"
+        assert frame["from"] == start
+        positions = [event["rv"] for event in frame["events"]]
+        assert positions == list(range(frame["from"][0] + 1, frame["to"][0] + 1))
+        start = frame["to"]
+
+
+async def test_frames_are_dense_and_in_order_when_many_transactions_commit(browse: Browse, change: Any) -> None:
+    browser = browse()
+    assert await browser.connect()
+    assert await browser.message() == {"type": "hello", "cursor": [0, 0]}
+    for index in range(20):
+        last = await change(f"a{index}", f"b{index}")
+    frames = await browser.frames_up_to(last)
+    assert_dense(frames, [0, 0])
+    names = [event["key"] for frame in frames for event in frame["events"]]
+    assert names == [f"default/{letter}{index}" for index in range(20) for letter in "ab"]
+
+
+async def test_frames_are_at_most_ten_a_second_when_changes_are_many(browse: Browse, change: Any) -> None:
+    browser = browse()
+    assert await browser.connect()
+    await browser.message()
+    started = time.monotonic()
+    last = 0
+    while time.monotonic() - started < 1:
+        last = await change("a")
+    frames = await browser.frames_up_to(last)
+    assert last > len(frames)
+    assert len(frames) <= (time.monotonic() - started) / feed.FRAME_SECONDS + 2
+
+
+async def test_frame_follows_at_once_when_a_transaction_notifies(browse: Browse, change: Any) -> None:
+    browser = browse()
+    assert await browser.connect()
+    await browser.message()
+    await asyncio.sleep(0.3)  # the listener listens, the hub sleeps
+    started = time.monotonic()
+    await browser.frames_up_to(await change("a"))
+    assert time.monotonic() - started < feed.LOOK_SECONDS / 2
+
+
+async def test_frames_arrive_when_notifications_are_lost(
+    browse: Browse, change: Any, feed: Feed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "_listen", lambda: {"host": "/nowhere", "dbname": "none"})
+    browser = browse()
+    assert await browser.connect()
+    await browser.message()
+    assert_dense(await browser.frames_up_to(await change("a")), [0, 0])
+
+
+async def test_frames_go_on_without_a_hole_when_the_database_was_away(
+    browse: Browse, change: Any, source: ChangeLogSource
+) -> None:
+    browser = browse()
+    assert await browser.connect()
+    await browser.message()
+    source.failures = [OperationalError("the server closed the connection"), OperationalError("away")]
+    await change("a")
+    last = await change("b", "c")
+    assert_dense(await browser.frames_up_to(last), [0, 0])
+    assert not source.failures
+
+
+async def test_listener_comes_back_when_its_connection_is_killed(browse: Browse, change: Any) -> None:
+    browser = browse()
+    assert await browser.connect()
+    await browser.message()
+    await asyncio.sleep(0.3)
+
+    def kill() -> int:
+        with psycopg.connect(**feed.database_parameters(), autocommit=True) as connection:
+            found = connection.execute(
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query = 'LISTEN ksched'"
+            ).fetchone()
+        return int(found[0]) if found else 0
+
+    assert await sync_to_async(kill)() == 1
+    await asyncio.sleep(1)
+    started = time.monotonic()
+    await browser.frames_up_to(await change("a"))
+    assert time.monotonic() - started < feed.LOOK_SECONDS / 2
+
+
+async def test_one_reader_serves_all_when_several_watch(browse: Browse, change: Any, source: ChangeLogSource) -> None:
+    browsers = [browse(), browse(), browse()]
+    for browser in browsers:
+        assert await browser.connect()
+        await browser.message()
+    reads = source.reads
+    last = await change("a")
+    told = [await browser.frames_up_to(last) for browser in browsers]
+    assert told[0] == told[1] == told[2]
+    assert source.reads - reads <= 3
+
+
+async def test_nothing_is_kept_when_the_last_watcher_leaves(browse: Browse, feed: Feed) -> None:
+    browser = browse()
+    assert await browser.connect()
+    await browser.message()
+    await browser.leave()
+    assert (feed._hubs, feed._listener, feed._thread) == ({}, None, None)
+
+
+async def test_resume_sends_only_what_was_missed_when_the_cursor_is_near(browse: Browse, change: Any) -> None:
+    await change("a", "b")
+    browser = browse("?rv=1&seq=0")
+    assert await browser.connect()
+    assert await browser.message() == {"type": "hello", "cursor": [1, 0]}
+    last = await change("c")
+    frames = await browser.frames_up_to(last)
+    assert_dense(frames, [1, 0])
+    assert [event["key"] for frame in frames for event in frame["events"]] == ["default/b", "default/c"]
+
+
+async def test_resume_joins_the_running_reader_without_a_hole_when_changes_go_on(browse: Browse, change: Any) -> None:
+    watching = browse()
+    assert await watching.connect()
+    await watching.message()
+
+    async def write() -> int:
+        last = 0
+        for index in range(40):
+            last = await change(f"w{index}")
+        return last
+
+    writing = asyncio.create_task(write())
+    await asyncio.sleep(0.05)
+    resumed = browse("?rv=1&seq=0")
+    assert await resumed.connect()
+    assert (await resumed.message())["cursor"] == [1, 0]
+    frames = await resumed.frames_up_to(await writing)
+    # What it missed and what the reader sends may overlap; a hole they must not leave.
+    reached = 1
+    for frame in frames:
+        assert frame["from"][0] <= reached
+        reached = max(reached, frame["to"][0])
+    assert {event["rv"] for frame in frames for event in frame["events"]} == set(range(2, reached + 1))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param("?rv=0&seq=0", id="further behind than is sent again"),
+        pytest.param("?rv=99&seq=0", id="ahead of the log"),
+        pytest.param("?rv=-1&seq=0", id="negative"),
+        pytest.param("?rv=1", id="half a cursor"),
+        pytest.param("?rv=1e3&seq=x", id="no numbers"),
+    ],
+)
+async def test_hello_names_the_end_of_the_log_when_the_cursor_is_of_no_use(
+    browse: Browse, change: Any, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    monkeypatch.setattr(feed, "RESUME_ENTRIES", 2)
+    await change("a", "b", "c")
+    browser = browse(query)
+    assert await browser.connect()
+    assert await browser.message() == {"type": "hello", "cursor": [3, 0]}
+    assert_dense(await browser.frames_up_to(await change("d")), [3, 0])
+
+
+async def test_subscription_ends_with_too_slow_when_frames_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed, "QUEUE_FRAMES", 3)
+    subscription = Subscription(Cursor(0, 0))
+    assert all(subscription.offer(b"frame") for _ in range(3))
+    assert not subscription.offer(b"one too many")
+    with pytest.raises(TooSlow):
+        async for _ in subscription.frames():
+            pytest.fail("what a slow watcher missed must not be sent as if it were all")
+
+
+async def test_socket_closes_when_the_cluster_is_deleted(browse: Browse, cluster: Cluster) -> None:
+    browser = browse()
+    assert await browser.connect()
+    await browser.message()
+    await sync_to_async(Cluster.objects.filter(pk=cluster.pk).delete)()
+    assert await browser.close_code() == consumers.UNKNOWN_CLUSTER
