@@ -1,0 +1,102 @@
+"""What the tests of plugins share: a plugin made ready, asked in both forms, and its hints asked by event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.pod import Pod
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import PreFilterPlugin, PreScorePlugin, QueueingHint, ScoreExtensions
+from scheduler_core.model.events import ClusterEvent
+from scheduler_core.model.node_info import ImageStateSummary, NodeInfo
+from scheduler_core.model.status import SUCCESS, Status
+from scheduler_core.model.types import PodInfo
+from scheduler_core.plugins.registry import IN_TREE
+from scheduler_core.table.node_table import NodeTable
+from tests.builders import NodeBuilder, PodBuilder
+
+
+@dataclass
+class FakeSnapshot:
+    infos: Sequence[NodeInfo] = ()
+
+    def num_nodes(self) -> int:
+        return len(self.infos)
+
+
+@dataclass
+class FakeHandle:
+    snapshot: FakeSnapshot = field(default_factory=FakeSnapshot)
+    lister: object = None
+
+
+def make_plugin(name: str, args: object = None, infos: Sequence[NodeInfo] = ()) -> Any:
+    return IN_TREE[name](args, FakeHandle(FakeSnapshot(infos)))  # type: ignore[arg-type]
+
+
+def make_info(node: NodeBuilder, *pods: PodBuilder, images: dict[str, tuple[int, int]] | None = None) -> NodeInfo:
+    """The node with its pods; `images` are name -> (size, number of nodes having it)."""
+    info = NodeInfo(next_generation=lambda: 0)
+    info.set_node(node.build())
+    for pod in pods:
+        info.add_pod(PodInfo.of(pod.build()))
+    info.image_states = {name: ImageStateSummary(*state) for name, state in (images or {}).items()}
+    return info
+
+
+def make_table(infos: Sequence[NodeInfo]) -> NodeTable:
+    table = NodeTable()
+    for info in infos:
+        table.upsert(info)
+    return table
+
+
+def run_filter(plugin: Any, pod: Pod, *infos: NodeInfo) -> list[Status]:
+    """The status of each node, after PreFilter, the same by node and by row."""
+    state = CycleState()
+    if isinstance(plugin, PreFilterPlugin):
+        _, status = plugin.pre_filter(state, pod, infos)
+        assert status.is_success, status
+    by_nodes = [plugin.filter(state, pod, info) for info in infos]
+    verdicts = plugin.filter_nodes(state, pod, make_table(infos))
+    codes = [0] * len(infos) if verdicts is None else verdicts.codes.tolist()
+    assert by_nodes == [verdicts.statuses[code - 1] if code else SUCCESS for code in codes]
+    return by_nodes
+
+
+def run_score(plugin: Any, pod: Pod, *infos: NodeInfo, normalize: bool = False) -> list[int]:
+    """The score of each node, after PreScore, the same by node and by row."""
+    state = CycleState()
+    if isinstance(plugin, PreScorePlugin):
+        assert plugin.pre_score(state, pod, infos).is_success
+    by_nodes = []
+    for info in infos:
+        score, status = plugin.score(state, pod, info)
+        assert status.is_success
+        by_nodes.append(score)
+    by_rows = plugin.score_nodes(state, pod, make_table(infos), np.arange(len(infos), dtype=np.int32))
+    assert by_rows.tolist() == by_nodes
+    if not normalize:
+        return by_nodes
+    assert isinstance(plugin, ScoreExtensions)
+    assert plugin.normalize_scores(state, pod, by_rows).is_success
+    scores: list[int] = by_rows.tolist()
+    return scores
+
+
+def ask_hint(
+    plugin: Any, event: ClusterEvent, pod: Pod, old: KubeObject | None, new: KubeObject | None
+) -> QueueingHint | None:
+    """What the plugin says to the event; None when it did not register for it."""
+    for registration in plugin.events_to_register():
+        if registration.event.matches(event):
+            if registration.hint is None:
+                return QueueingHint.QUEUE
+            hint: QueueingHint = registration.hint(pod, old, new)
+            return hint
+    return None

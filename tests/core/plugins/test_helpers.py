@@ -1,0 +1,45 @@
+"""Shared arithmetic: Go's division, default normalising, broken lines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scheduler_core.plugins.helpers import broken_linear, default_normalize, int_div
+
+
+@pytest.mark.parametrize(
+    ("dividend", "divisor", "want"),
+    [(7, 2, 3), (-7, 2, -3), (7, -2, -3), (-7, -2, 3), (0, 5, 0), (-1650, 40, -41), (2**62 + 1, 3, (2**62 + 1) // 3)],
+)
+def test_int_div_truncates_toward_zero(dividend: int, divisor: int, want: int) -> None:
+    assert int_div(dividend, divisor) == want
+
+
+@pytest.mark.parametrize(
+    ("raw", "reverse", "want"),
+    [
+        pytest.param([80, 30, 0], False, [100, 37, 0], id="the largest becomes 100, others are truncated"),
+        pytest.param([0, 1, 3], True, [100, 67, 0], id="reversed, the smallest is the best"),
+        pytest.param([0, 0], False, [0, 0], id="all zero stay zero"),
+        pytest.param([0, 0], True, [100, 100], id="all zero reversed are all best"),
+    ],
+)
+def test_default_normalize_scales_by_the_largest(raw: list[int], reverse: bool, want: list[int]) -> None:
+    scores = np.array(raw, dtype=np.int64)
+    default_normalize(scores, reverse=reverse)
+    assert scores.tolist() == want
+
+
+@pytest.mark.parametrize(
+    ("x", "want"),
+    [
+        pytest.param(-5, 100, id="flat before the first point"),
+        pytest.param(0, 100, id="at the first point"),
+        pytest.param(33, 59, id="a falling line truncates toward zero, not down"),
+        pytest.param(40, 50, id="at the second point"),
+        pytest.param(90, 50, id="flat after the last point"),
+    ],
+)
+def test_broken_linear_follows_the_points(x: int, want: int) -> None:
+    assert broken_linear([(0, 100), (40, 50)], x) == want
