@@ -1,0 +1,120 @@
+"""The entry ./ksched: what it says when Python is too old or cannot make environments, and when it installs again."""
+
+import hashlib
+import importlib.machinery
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from kschedweb.environment import ROOT
+
+
+@pytest.fixture
+def entry() -> Iterator[ModuleType]:
+    loader = importlib.machinery.SourceFileLoader("ksched_entry", str(ROOT / "ksched"))
+    spec = importlib.util.spec_from_loader("ksched_entry", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    yield module
+
+
+def test_entry_says_which_python_it_needs_when_this_one_is_older(
+    entry: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 9, 2))
+    monkeypatch.setattr(entry, "newer_python", lambda: None)
+    with pytest.raises(SystemExit) as ended:
+        entry.check_python()
+    assert ended.value.code == 1
+    assert "needs Python 3.11 or newer, this is 3.9.2" in capsys.readouterr().err
+
+
+def test_entry_names_a_newer_python_that_is_there(
+    entry: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 9, 2))
+    monkeypatch.setattr(entry, "newer_python", lambda: "python3.12")
+    with pytest.raises(SystemExit):
+        entry.check_python()
+    assert "python3.12 ./ksched" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("module", ["venv", "ensurepip"])
+def test_entry_says_what_to_install_when_environments_cannot_be_made(
+    entry: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], module: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(SystemExit):
+        entry.check_venv()
+    said = capsys.readouterr().err
+    assert f"no module '{module}'" in said
+    assert f"apt-get install python3.{sys.version_info[1]}-venv" in said
+
+
+def test_entry_can_be_read_by_old_pythons() -> None:
+    compile((ROOT / "ksched").read_text(), "ksched", "exec", dont_inherit=True)
+    source = (ROOT / "ksched").read_text()
+    assert source.isascii()
+    assert "\n    match " not in source and ":=" not in source and ' f"' not in source and '(f"' not in source
+
+
+def test_environment_is_made_once_and_again_when_the_lock_changes(
+    entry: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made: list[str] = []
+    for name in entry.LOCKS:
+        (tmp_path / name).write_text(f"{name} 1")
+
+    def make(folder: str, python: str, lock_name: str) -> None:
+        made.append(lock_name)
+        Path(python).parent.mkdir(parents=True, exist_ok=True)
+        if not Path(python).exists():
+            Path(python).symlink_to(sys.executable)
+
+    monkeypatch.setattr(entry, "ROOT", str(tmp_path))
+    monkeypatch.setattr(entry, "make", make)
+    monkeypatch.setenv("KSCHED_VENV", str(tmp_path / "venv"))
+    entry.environment("requirements.lock")
+    entry.environment("requirements.lock")
+    assert made == ["requirements.lock"]
+    entry.environment("requirements-dev.lock")
+    assert made == ["requirements.lock", "requirements-dev.lock"]
+    (tmp_path / "requirements.lock").write_text("requirements.lock 2")
+    entry.environment("requirements.lock")
+    assert made[2:] == ["requirements.lock"]
+    stamp = (tmp_path / "venv" / "requirements.lock.installed").read_text()
+    assert stamp == hashlib.sha256(b"requirements.lock 2").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("words", "want"),
+    [
+        pytest.param(["--help"], "conformance", id="help lists the commands"),
+        pytest.param(["up", "--help"], "--no-sample", id="help of up"),
+        pytest.param(["up", "--port", "99999"], "is no port", id="port out of range"),
+        pytest.param(["nonsense"], "invalid choice", id="unknown command"),
+        pytest.param(["status", "--data-dir", "/nowhere/at/all"], "nothing runs on", id="status of nothing"),
+        pytest.param(["down", "--data-dir", "/nowhere/at/all"], "nothing runs on", id="down of nothing"),
+        pytest.param(
+            ["import", "--data-dir", "/nowhere", __file__], "start it with ./ksched up", id="import without a service"
+        ),
+        pytest.param(["import", "--digest", __file__], "it needs --wait", id="digest without wait"),
+        pytest.param(["import", "/nowhere/x.json"], "cannot read /nowhere/x.json", id="import of no file"),
+    ],
+)
+def test_command_line_answers_clearly(words: list[str], want: str) -> None:
+    result = subprocess.run(
+        [sys.executable, "-P", "-m", "kschedweb.ops.cli", *words],
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+    )
+    assert want in result.stdout + result.stderr
+    assert "Traceback" not in result.stderr
