@@ -8,7 +8,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/interface.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Protocol, runtime_checkable
@@ -19,11 +19,14 @@ import numpy.typing as npt
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.waiting_pods import WaitingPods
 from scheduler_core.model.changes import EvictionVerdict
+from scheduler_core.model.effects import Effects
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Status
 from scheduler_core.model.types import NodeToStatus, PodInfo, QueuedPodInfo
+from scheduler_core.ports import Draws
 from scheduler_core.table.node_table import NodeTable
 
 MAX_NODE_SCORE = 100
@@ -114,13 +117,55 @@ class Lister(Protocol):
         ...
 
 
+class NominatedPods(Protocol):
+    """Pods that intend to run on a node and are not bound yet."""
+
+    def nominated_pods_for_node(self, node_name: str) -> Sequence[PodInfo]: ...
+    def nominated_node_names(self) -> Iterable[str]:
+        """Nodes with at least one nominated pod."""
+        ...
+
+
+class PluginRunner(Protocol):
+    """The plugins of the profile, for asking "what if" about one node."""
+
+    name: str
+
+    def run_add_pod(self, state: CycleState, pod: Pod, pod_to_add: PodInfo, node_info: NodeInfo) -> Status: ...
+    def run_remove_pod(self, state: CycleState, pod: Pod, pod_to_remove: PodInfo, node_info: NodeInfo) -> Status: ...
+    def run_filters_with_nominated_pods(
+        self, state: CycleState, pod: Pod, node_info: NodeInfo, nominated: NominatedPods
+    ) -> Status: ...
+
+
 class Handle(Protocol):
-    """What a plugin may use of the scheduler it runs in."""
+    """What a plugin may use of the scheduler it runs in; the snapshot only inside a scheduling cycle."""
 
     @property
     def snapshot(self) -> Snapshot: ...
     @property
     def lister(self) -> Lister: ...
+    @property
+    def runner(self) -> PluginRunner: ...
+    @property
+    def nominated_pods(self) -> NominatedPods: ...
+    @property
+    def waiting_pods(self) -> WaitingPods: ...
+    @property
+    def draws(self) -> Draws: ...
+    @property
+    def now(self) -> int:
+        """The time of the step, in microseconds."""
+        ...
+
+    @property
+    def effects(self) -> Effects:
+        """What the step asks for so far; its last attempt is the one under way."""
+        ...
+
+    def activate(self, pod_keys: Iterable[str]) -> None:
+        """Bring pods to the active queue whatever their backoff; gates still hold."""
+        ...
 
 
 PluginFactory = Callable[[Any, Handle], Any]

@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.runtime import Framework, NominatedPods, counts_against, refusal
+from scheduler_core.framework.interface import NominatedPods
+from scheduler_core.framework.runtime import Framework, counts_against, refusal
 from scheduler_core.model.effects import FilterRows, NodeOrder
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Code, Status

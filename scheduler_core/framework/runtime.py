@@ -8,9 +8,9 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/runtime/framework.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -27,6 +27,7 @@ from scheduler_core.framework.interface import (
     BindPlugin,
     FilterPlugin,
     Handle,
+    NominatedPods,
     NominatingInfo,
     NominatingMode,
     PermitPlugin,
@@ -52,17 +53,6 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Code, Status
 from scheduler_core.model.types import NodeToStatus, PodInfo
 from scheduler_core.table.node_table import NodeTable
-
-P = TypeVar("P")
-
-
-class NominatedPods(Protocol):
-    """Pods that intend to run on a node and are not bound yet."""
-
-    def nominated_pods_for_node(self, node_name: str) -> Sequence[PodInfo]: ...
-    def nominated_node_names(self) -> Iterable[str]:
-        """Nodes with at least one nominated pod."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +274,7 @@ class Framework:
                 raw=raw,
                 normalized=normalized,
                 totals=weights @ normalized,
-                skipped=tuple(plugin.name for plugin in self.score if plugin.name in state.skip_score_plugins),
+                skipped=tuple(sorted(state.skip_score_plugins)),
             ),
             SUCCESS,
         )

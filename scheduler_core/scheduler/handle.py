@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scheduler_core.cache.snapshot import Snapshot
-from scheduler_core.framework.runtime import Framework, NominatedPods
+from scheduler_core.framework.interface import NominatedPods
+from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import WaitingPods
 from scheduler_core.model.effects import Effects
 from scheduler_core.ports import Draws
@@ -22,7 +23,7 @@ class EngineHandle:
 
     def attach(self, engine: Engine, framework: Framework) -> None:
         self._engine = engine
-        self.framework = framework
+        self.runner = framework
 
     @property
     def snapshot(self) -> Snapshot:
