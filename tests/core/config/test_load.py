@@ -1,0 +1,312 @@
+"""Loading a configuration: strict reading, defaults, real configurations, documents and back."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from scheduler_core import config
+from scheduler_core.config import names
+from scheduler_core.config.decode import encode
+from scheduler_core.config.duration import Duration
+from scheduler_core.config.types import (
+    InterPodAffinityArgs,
+    KubeSchedulerConfiguration,
+    NodeResourcesBalancedAllocationArgs,
+    NodeResourcesFitArgs,
+    PluginEntry,
+    ResourceSpec,
+)
+from scheduler_core.errors import ConfigError
+
+GOLDEN = Path(__file__).parents[4] / "shared" / "golden"
+HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+HEAD_TEXT = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+
+def load(**fields: Any) -> KubeSchedulerConfiguration:
+    return config.load({**HEAD, **fields})
+
+
+def args(loaded: KubeSchedulerConfiguration, name: str) -> Any:
+    return next(entry.args for entry in loaded.profiles[0].plugin_config if entry.name == name)
+
+
+def enabled(loaded: KubeSchedulerConfiguration, point: str) -> list[str]:
+    return [entry.name for entry in getattr(loaded.profiles[0].plugins, point).enabled]
+
+
+def test_nothing_gives_all_defaults() -> None:
+    loaded = config.load(None)
+    assert loaded == config.load(HEAD_TEXT) == load(profiles=None) == load(profiles=[{}])
+    assert (loaded.parallelism, loaded.percentage_of_nodes_to_score) == (16, 0)
+    assert (loaded.pod_initial_backoff_seconds, loaded.pod_max_backoff_seconds) == (1, 10)
+    assert loaded.enable_profiling and loaded.enable_contention_profiling and not loaded.delay_cache_until_active
+    election = loaded.leader_election
+    assert election.leader_elect
+    assert (election.lease_duration.us, election.renew_deadline.us, election.retry_period.us) == (
+        15_000_000,
+        10_000_000,
+        2_000_000,
+    )
+    assert (election.resource_lock, election.resource_name, election.resource_namespace) == (
+        "leases", "kube-scheduler", "kube-system",
+    )  # fmt: skip
+    assert (loaded.client_connection.qps, loaded.client_connection.burst) == (None, None)
+    assert [profile.scheduler_name for profile in loaded.profiles] == ["default-scheduler"]
+    assert loaded.profile("default-scheduler") is loaded.profiles[0] and loaded.profile("x") is None
+
+
+def test_default_plugins_stand_in_upstream_order_with_weights() -> None:
+    entries = config.load().profiles[0].plugins.multi_point.enabled
+    assert [(entry.name, entry.weight) for entry in entries] == [
+        ("SchedulingGates", 0), ("PrioritySort", 0), ("NodeUnschedulable", 0), ("NodeName", 0),
+        ("TaintToleration", 3), ("NodeAffinity", 2), ("NodePorts", 0), ("NodeResourcesFit", 1), ("VolumeRestrictions", 0),
+        ("NodeVolumeLimits", 0),
+        ("VolumeBinding", 0), ("VolumeZone", 0), ("PodTopologySpread", 2), ("InterPodAffinity", 2), ("DynamicResources", 0),
+        ("DefaultPreemption", 0), ("NodeResourcesBalancedAllocation", 1), ("ImageLocality", 1), ("DefaultBinder", 0),
+    ]  # fmt: skip
+
+
+def test_every_plugin_with_args_gets_them() -> None:
+    loaded = config.load()
+    assert [entry.name for entry in loaded.profiles[0].plugin_config] == [
+        "DefaultPreemption", "DynamicResources", "InterPodAffinity", "NodeAffinity", "NodeResourcesBalancedAllocation",
+        "NodeResourcesFit", "PodTopologySpread", "VolumeBinding",
+    ]  # fmt: skip
+    fit = args(loaded, names.NODE_RESOURCES_FIT)
+    assert fit.scoring_strategy.type == "LeastAllocated"
+    assert fit.scoring_strategy.resources == (ResourceSpec("cpu", 1), ResourceSpec("memory", 1))
+    assert args(loaded, names.DYNAMIC_RESOURCES).filter_timeout == Duration(10_000_000)
+    assert args(loaded, names.VOLUME_BINDING).bind_timeout_seconds == 600
+    assert args(loaded, names.POD_TOPOLOGY_SPREAD).defaulting_type == "System"
+
+
+def test_no_args_when_the_plugin_is_disabled() -> None:
+    loaded = load(profiles=[{"plugins": {"multiPoint": {"disabled": [{"name": "VolumeBinding"}]}}}])
+    assert "VolumeBinding" not in [entry.name for entry in loaded.profiles[0].plugin_config]
+
+
+def test_resources_left_out_or_without_weight_get_defaults() -> None:
+    strategy = {"type": "MostAllocated", "resources": [{"name": "example.com/gpu"}, {"name": "cpu", "weight": 5}]}
+    plugin_config = [
+        {"name": "NodeResourcesFit", "args": {"scoringStrategy": strategy}},
+        {"name": "NodeResourcesBalancedAllocation", "args": {"resources": []}},
+        {"name": "InterPodAffinity"},
+    ]
+    loaded = load(profiles=[{"pluginConfig": plugin_config}])
+    fit = args(loaded, names.NODE_RESOURCES_FIT)
+    assert isinstance(fit, NodeResourcesFitArgs)
+    assert fit.scoring_strategy.resources == (ResourceSpec("example.com/gpu", 1), ResourceSpec("cpu", 5))
+    balanced = args(loaded, names.NODE_RESOURCES_BALANCED_ALLOCATION)
+    assert balanced == NodeResourcesBalancedAllocationArgs((ResourceSpec("cpu", 1), ResourceSpec("memory", 1)))
+    assert args(loaded, names.INTER_POD_AFFINITY) == InterPodAffinityArgs(1, False)
+    only_type = load(
+        profiles=[
+            {"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}]}
+        ]
+    )
+    assert len(args(only_type, names.NODE_RESOURCES_FIT).scoring_strategy.resources) == 2
+
+
+def test_args_of_own_plugins_stay_as_written() -> None:
+    loaded = load(profiles=[{"pluginConfig": [{"name": "Mine", "args": {"any": ["thing", 1]}}]}])
+    assert args(loaded, "Mine") == {"any": ["thing", 1]}
+
+
+def plugins(**points: Any) -> KubeSchedulerConfiguration:
+    return load(profiles=[{"plugins": points}])
+
+
+def test_merge_keeps_filters_when_score_is_disabled() -> None:
+    loaded = plugins(score={"disabled": [{"name": "*"}]})
+    assert enabled(loaded, "multi_point") == enabled(config.load(), "multi_point")
+    assert loaded.profiles[0].plugins.score.disabled == (PluginEntry("*"),)
+
+
+def test_merge_gives_exactly_the_list_when_all_are_disabled() -> None:
+    listed = [{"name": "PrioritySort"}, {"name": "DefaultBinder"}, {"name": "NodeName", "weight": 4}]
+    loaded = plugins(multiPoint={"disabled": [{"name": "*"}], "enabled": listed})
+    assert enabled(loaded, "multi_point") == ["PrioritySort", "DefaultBinder", "NodeName"]
+
+
+def test_merge_replaces_in_place_when_a_default_is_named_again() -> None:
+    loaded = plugins(multiPoint={"enabled": [{"name": "Mine"}, {"name": "TaintToleration", "weight": 9}]})
+    entries = loaded.profiles[0].plugins.multi_point.enabled
+    assert entries[4] == PluginEntry("TaintToleration", 9)
+    assert entries[-1] == PluginEntry("Mine")
+    assert len(entries) == 20
+
+
+def test_merge_moves_a_plugin_to_the_end_when_disabled_and_enabled() -> None:
+    loaded = plugins(multiPoint={"disabled": [{"name": "NodeName"}], "enabled": [{"name": "NodeName"}]})
+    assert enabled(loaded, "multi_point")[-1] == "NodeName"
+    assert enabled(loaded, "multi_point").count("NodeName") == 1
+
+
+def test_merge_keeps_an_explicit_score_entry_with_its_weight() -> None:
+    loaded = plugins(score={"enabled": [{"name": "NodeAffinity", "weight": 7}, {"name": "NodeAffinity"}]})
+    assert loaded.profiles[0].plugins.score.enabled == (PluginEntry("NodeAffinity", 7), PluginEntry("NodeAffinity"))
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        pytest.param("", "expected an object with apiVersion and kind at the top", id="empty text"),
+        pytest.param("- a", "expected an object with apiVersion and kind at the top", id="a list"),
+        pytest.param("a: [", "cannot be read as YAML or JSON: ", id="broken YAML"),
+        pytest.param("{", "cannot be read as YAML or JSON: ", id="broken JSON"),
+        pytest.param("[" * 100_000, "cannot be read as YAML or JSON: ", id="nested too deeply"),
+        pytest.param(b"\xff\xfe", "the configuration is not UTF-8 text", id="not UTF-8"),
+        pytest.param("#" * 1_000_001, "the configuration is larger than", id="too large"),
+        pytest.param({}, "[apiVersion: Required value, kind: Required value]", id="neither version nor kind"),
+        pytest.param(
+            {"apiVersion": "v1", "kind": "Pod"},
+            "couldn't decode as KubeSchedulerConfiguration, got v1, Kind=Pod: ",
+            id="other kind",
+        ),
+        pytest.param(
+            {**HEAD, "apiVersion": "kubescheduler.config.k8s.io/v1beta2"},
+            'apiVersion: Invalid value: "kubescheduler.config.k8s.io/v1beta2": version v1beta2 is not understood, '
+            "write kubescheduler.config.k8s.io/v1",
+            id="older version",
+        ),
+        pytest.param(
+            {**HEAD, "foo": 1, "profiles": [{"plugins": {"score": {"enabled": [{"nam": "x"}]}}}]},
+            '[strict decoding error: unknown field "foo", '
+            'strict decoding error: unknown field "profiles[0].plugins.score.enabled[0].nam"]',
+            id="unknown fields, all named",
+        ),
+        pytest.param(
+            HEAD_TEXT + "parallelism: 1\nparallelism: 2\n",
+            'strict decoding error: line 4: key "parallelism" already set in map',
+            id="duplicate key in YAML",
+        ),
+        pytest.param('{"a": 1, "a": 2}', 'strict decoding error: duplicate field "a"', id="duplicate key in JSON"),
+        pytest.param(HEAD_TEXT + "1: a", "line 3: keys must be text, got 1", id="a key that is no text"),
+        pytest.param(HEAD_TEXT + "a: &x 1\nb: *x", "line 4: anchors and aliases are not understood", id="alias"),
+        pytest.param({**HEAD, "parallelism": "1"}, "parallelism: expected an integer, got text ('1')", id="wrong type"),
+        pytest.param(
+            {**HEAD, "leaderElection": {"leaseDuration": "15 seconds"}},
+            "leaderElection.leaseDuration: time: invalid duration \"15 seconds\" ('15 seconds')",
+            id="no duration",
+        ),
+        pytest.param(
+            {**HEAD, "leaderElection": {"leaseDuration": 15}},
+            "leaderElection.leaseDuration: expected a duration such as 15s (15)",
+            id="a number for a duration",
+        ),
+        pytest.param(
+            {**HEAD, "profiles": [{"pluginConfig": [{"name": "InterPodAffinity", "args": {"kind": "FooArgs"}}]}]},
+            "decoding .profiles[0].pluginConfig[0]: args for plugin InterPodAffinity were not of type "
+            "InterPodAffinityArgs.kubescheduler.config.k8s.io, got FooArgs.kubescheduler.config.k8s.io",
+            id="args of another kind",
+        ),
+        pytest.param(
+            {**HEAD, "profiles": [{"pluginConfig": [{"name": "InterPodAffinity", "args": {"foo": 1}}]}]},
+            "decoding .profiles[0].pluginConfig[0]: decoding args for plugin InterPodAffinity: strict decoding error: "
+            'unknown field "foo"',
+            id="unknown field in args",
+        ),
+        pytest.param(
+            {**HEAD, "profiles": [{"pluginConfig": [{"name": "VolumeBinding", "args": {"bindTimeoutSeconds": "x"}}]}]},
+            "decoding .profiles[0].pluginConfig[0]: decoding args for plugin VolumeBinding: "
+            "bindTimeoutSeconds: expected an integer, got text ('x')",
+            id="wrong type in args",
+        ),
+        pytest.param(
+            {**HEAD, "profiles": [{"pluginConfig": [{"name": "VolumeBinding", "args": [1]}]}]},
+            "decoding .profiles[0].pluginConfig[0]: decoding args for plugin VolumeBinding: expected an object",
+            id="args that are no object",
+        ),
+    ],
+)
+def test_load_refuses(source: Any, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        config.load(source)
+    assert str(caught.value).startswith(message)
+
+
+def test_v1beta3_is_another_name_for_v1() -> None:
+    assert config.load({**HEAD, "apiVersion": "kubescheduler.config.k8s.io/v1beta3"}) == config.load()
+
+
+def test_json_and_yaml_texts_mean_the_same() -> None:
+    document = {**HEAD, "parallelism": 3, "leaderElection": {"leaseDuration": "1m"}}
+    yaml_text = HEAD_TEXT + "parallelism: 3\nleaderElection:\n  leaseDuration: 1m\n"
+    assert (
+        config.load(json.dumps(document))
+        == config.load(document)
+        == config.load(yaml_text)
+        == config.load(yaml_text.encode())
+    )
+
+
+def test_zero_and_empty_count_as_unset() -> None:
+    loaded = load(
+        leaderElection={"leaseDuration": "0s", "resourceName": ""},
+        clientConnection={"qps": 0, "burst": 0, "contentType": ""},
+        extenders=[{"urlPrefix": "http://x", "httpTimeout": "0s"}],
+    )
+    assert loaded.leader_election == config.load().leader_election
+    assert loaded.client_connection == config.load().client_connection
+    assert loaded.extenders[0].http_timeout == Duration(5_000_000)
+
+
+def test_contention_profiling_follows_profiling() -> None:
+    assert not load(enableProfiling=False).enable_contention_profiling
+    assert not load(enableContentionProfiling=False).enable_contention_profiling
+    assert load(enableProfiling=False, enableContentionProfiling=True).enable_contention_profiling
+
+
+def test_named_rates_are_kept() -> None:
+    loaded = load(clientConnection={"qps": 5.5, "burst": 7})
+    assert (loaded.client_connection.qps, loaded.client_connection.burst) == (5.5, 7)
+
+
+def test_extender_is_read_with_its_odd_names() -> None:
+    extender = load(
+        extenders=[
+            {
+                "urlPrefix": "https://e", "filterVerb": "filter", "enableHTTPS": True, "httpTimeout": "300ms",
+                "tlsConfig": {"insecure": True, "caFile": "f", "certData": "Yg=="}, "nodeCacheCapable": True,
+                "managedResources": [{"name": "example.com/x", "ignoredByScheduler": True}], "ignorable": True,
+            }
+        ]
+    ).extenders[0]  # fmt: skip
+    assert extender.enable_https and extender.http_timeout == Duration(300_000) and extender.ignorable
+    assert extender.tls_config is not None and extender.tls_config.ca_file == "f"
+    assert extender.managed_resources[0].ignored_by_scheduler
+
+
+def test_documents_are_written_and_read_back() -> None:
+    assert config.load(encode(config.load())) == config.load()
+    custom = load(
+        profiles=[
+            {"schedulerName": "a", "percentageOfNodesToScore": 0},
+            {"schedulerName": "b", "pluginConfig": [{"name": "Mine", "args": {"x": 1}}]},
+        ],
+        clientConnection={"qps": 5},
+        extenders=[{"urlPrefix": "http://x", "tlsConfig": {"insecure": True}}],
+    )
+    assert config.load(json.dumps(encode(custom))) == custom
+
+
+def test_recorded_configurations_all_load() -> None:
+    if not GOLDEN.is_dir():
+        pytest.skip("../shared/golden is not there")
+    loaded = 0
+    for family in ("scoring", "preemption", "mixed"):
+        with gzip.open(GOLDEN / f"{family}.jsonl.gz") as lines:
+            for line in lines:
+                document = orjson.loads(line)["scenario"]["config"]
+                if document is not None:
+                    one = config.load(document)
+                    assert config.load(encode(one)) == one
+                    loaded += 1
+    assert loaded > 250
