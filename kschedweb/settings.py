@@ -106,7 +106,7 @@ CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = ENVIRONMENT.secure
-SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # probes come from beside the process, without TLS
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|livez|readyz)$"]  # probes come from beside the process, without TLS
 if ENVIRONMENT.secure:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 31_536_000

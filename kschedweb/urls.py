@@ -1,8 +1,44 @@
 """Every route of the web process, apart from WebSockets (asgi.py)."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import URLPattern, URLResolver, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
-urlpatterns = [
+from kschedweb.accounts import api as accounts
+from kschedweb.accounts import pages as account_pages
+from kschedweb.cluster import api as cluster
+from kschedweb.common import pages
+from kschedweb.traces import api as traces
+
+CLUSTER = "api/clusters/<int:cluster_id>"
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", pages.index),
+    path("login", account_pages.login_page, name="login"),
+    path("login/once/<str:token>", account_pages.login_once),
+    path("logout", account_pages.logout_now),
+    path("livez", pages.livez),
+    path("healthz", pages.livez),
+    path("readyz", pages.readyz),
     path("admin/", admin.site.urls),
+    path("api/me", accounts.MeView.as_view()),
+    path("api/csrf", accounts.CsrfView.as_view()),
+    path("api/schema", SpectacularAPIView.as_view(), name="schema"),
+    path("api/docs", SpectacularSwaggerView.as_view(url_name="schema")),
+    path("api/clusters", cluster.ClusterListView.as_view()),
+    path(CLUSTER, cluster.ClusterDetailView.as_view()),
+    path(f"{CLUSTER}/pace", cluster.PaceView.as_view()),
+    path(f"{CLUSTER}/import", cluster.ImportListView.as_view()),
+    path(f"{CLUSTER}/imports/<uuid:import_id>", cluster.ImportDetailView.as_view(), name="import"),
+    path(f"{CLUSTER}/objects", cluster.ObjectListView.as_view()),
+    path(f"{CLUSTER}/objects/<str:kind>/<str:name>", cluster.ObjectDetailView.as_view()),
+    path(f"{CLUSTER}/objects/<str:kind>/<str:namespace>/<str:name>", cluster.NamespacedObjectView.as_view()),
+    path(f"{CLUSTER}/nodes/<str:name>", cluster.NodeView.as_view()),
+    path(f"{CLUSTER}/snapshot", traces.SnapshotView.as_view()),
+    path(f"{CLUSTER}/frames", traces.FrameListView.as_view()),
+    path(f"{CLUSTER}/summary", traces.SummaryView.as_view()),
+    path(f"{CLUSTER}/digest", traces.DigestView.as_view()),
+    path(f"{CLUSTER}/pods/<str:namespace>/<str:name>", traces.PodView.as_view()),
+    path(f"{CLUSTER}/pods/<str:namespace>/<str:name>/attempts", traces.PodAttemptListView.as_view()),
+    path(f"{CLUSTER}/attempts/<int:seq>", traces.AttemptView.as_view()),
 ]

@@ -1,4 +1,4 @@
-"""Secrets that stand for a user: one-time login links and service tokens, stored as hashes only."""
+"""Secrets that stand for a user, stored as hashes only."""
 
 from django.conf import settings
 from django.db import models
@@ -22,22 +22,3 @@ class LoginLink(models.Model):
 
     def __str__(self) -> str:
         return f"login link of {self.user_id}"
-
-
-class ServiceToken(models.Model):
-    """A credential for programs, such as the command line; sent as `Authorization: Bearer …`."""
-
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
-    name = models.CharField(max_length=100)
-    token_hash = models.CharField(max_length=64)
-    created_at = models.DateTimeField(auto_now_add=True)
-    last_used_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["name"], name="service_token_name_unique"),
-            models.UniqueConstraint(fields=["token_hash"], name="service_token_hash_unique"),
-        ]
-
-    def __str__(self) -> str:
-        return self.name

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from kschedweb.cluster.choices import PodPhase
-from scheduler_core.admission import AdmissionContext, accept_existing, admit_create
+from scheduler_core.admission import AdmissionContext, accept_existing, admit_create, admit_update
 from scheduler_core.api import manifests, resources
 from scheduler_core.api.meta import KubeObject, ResourceList
 from scheduler_core.api.node import Node
@@ -154,6 +154,12 @@ def pod_of(manifest: Mapping[str, Any]) -> Pod:
 def node_of(manifest: Mapping[str, Any]) -> Node:
     """The node of a stored manifest."""
     return manifests.convert(manifest, Node)
+
+
+def check_update(old: Manifest, new: Manifest) -> Node:
+    """The changed node, checked as the API server checks a change; raises one of REFUSALS."""
+    context = AdmissionContext(new_uid=lambda: "")
+    return node_of(admit_update(old, new, "Node", context))
 
 
 def node_columns(node: Node) -> NodeColumns:

@@ -51,11 +51,6 @@ class InvalidError(ApplicationError):
     status_code = status.HTTP_422_UNPROCESSABLE_ENTITY
 
 
-class TooLargeError(ApplicationError):
-    code = "too_large"
-    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
-
-
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     """REST framework's handler with the service's one shape of errors; None lets an unexpected error through."""
     if isinstance(error, ApplicationError):

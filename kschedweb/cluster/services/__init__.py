@@ -2,14 +2,14 @@
 
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.services.clusters import (
+    cluster_change,
     cluster_create,
     cluster_delete,
-    cluster_rename,
     lifecycle_mode_set,
     pace_set,
 )
-from kschedweb.cluster.services.imports import ImportOptions, import_apply, import_take, imports_requeue
-from kschedweb.cluster.services.nodes import node_cordon
+from kschedweb.cluster.services.imports import ImportOptions, import_apply, import_take
+from kschedweb.cluster.services.nodes import node_update
 from kschedweb.cluster.services.objects import PutOptions, object_delete, objects_put
 from kschedweb.cluster.services.pods import (
     BindOutcomes,
@@ -29,14 +29,13 @@ __all__ = [
     "PutOptions",
     "StatusUpdate",
     "changes_commit",
+    "cluster_change",
     "cluster_create",
     "cluster_delete",
-    "cluster_rename",
     "import_apply",
     "import_take",
-    "imports_requeue",
     "lifecycle_mode_set",
-    "node_cordon",
+    "node_update",
     "object_delete",
     "objects_put",
     "pace_set",

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
-from django.db.models import F, ForeignObjectRel
+from django.db.models import ForeignObjectRel
 
 from kschedweb.cluster import selectors
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
@@ -37,13 +37,22 @@ def cluster_create(
     return cluster
 
 
-def cluster_rename(*, cluster_id: int, name: str, actor: str) -> Cluster:
-    """Give the cluster another name; ConflictError when it is taken."""
-    _check_name(name)
+def cluster_change(
+    *, cluster_id: int, name: str | None = None, lifecycle_mode: str | None = None, actor: str
+) -> Cluster:
+    """Give the cluster another name, or choose whether controllers act on it; what is None stays."""
+    values: dict[str, Any] = {}
+    if name is not None:
+        _check_name(name)
+        values["name"] = name
+    if lifecycle_mode is not None:
+        values["lifecycle_mode"] = lifecycle_mode
     try:
-        return _set(cluster_id, actor, name=name)
+        cluster = _set(cluster_id, actor, **values)
     except IntegrityError as error:
         raise ConflictError(f"there is a cluster named {name!r} already", name=name) from error
+    wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
+    return cluster
 
 
 def cluster_delete(*, cluster_id: int) -> None:
@@ -60,37 +69,46 @@ def cluster_delete(*, cluster_id: int) -> None:
         clusters._raw_delete(clusters.db)
 
 
-def pace_set(*, cluster_id: int, pace: str, rate: float | None = None, steps: int | None = None, actor: str) -> Cluster:
-    """Run, slow down to `rate` cycles a second, or pause; while paused `steps` more cycles are asked for."""
-    if pace == Pace.SLOW and rate is None:
-        raise InvalidError("rate: is required when the pace is slow", field="rate")
-    if rate is not None and not 0 < rate <= MAX_RATE:
-        raise InvalidError(f"rate: must be above 0 and at most {MAX_RATE:.0f}", field="rate")
-    if steps is not None and pace != Pace.PAUSE:
-        raise InvalidError("steps: can only be asked for while the pace is pause", field="steps")
-    if steps is not None and not 0 < steps <= MAX_STEPS:
-        raise InvalidError(f"steps: must be from 1 to {MAX_STEPS}", field="steps")
-    values: dict[str, Any] = {"pace": pace, "pace_rate": rate if pace == Pace.SLOW else None}
-    if steps is not None:
-        values["pace_steps_requested"] = F("pace_steps_requested") + steps
-    else:
-        # Steps asked for and not yet made end with the pause they belong to.
-        values["pace_steps_requested"] = F("pace_steps_done")
-    cluster = _set(cluster_id, actor, **values)
-    wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
-    return cluster
-
-
 def lifecycle_mode_set(*, cluster_id: int, lifecycle_mode: str, actor: str) -> Cluster:
     """Choose whether controllers act on the cluster."""
-    cluster = _set(cluster_id, actor, lifecycle_mode=lifecycle_mode)
-    wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
+    return cluster_change(cluster_id=cluster_id, lifecycle_mode=lifecycle_mode, actor=actor)
+
+
+def pace_set(
+    *, cluster_id: int, pace: str | None = None, rate: float | None = None, steps: int | None = None, actor: str
+) -> Cluster:
+    """Run, slow down to `rate` cycles a second, or pause; while paused `steps` more cycles are asked for."""
+    with transaction.atomic():
+        cluster = Cluster.objects.select_for_update().filter(pk=cluster_id).first()
+        if cluster is None:
+            raise NotFoundError("the cluster does not exist", cluster=cluster_id)
+        pace = pace or cluster.pace
+        rate = rate if rate is not None or pace != cluster.pace else cluster.pace_rate
+        if pace == Pace.SLOW and rate is None:
+            raise InvalidError("rate: is required when the pace is slow", field="rate")
+        if rate is not None and not 0 < rate <= MAX_RATE:
+            raise InvalidError(f"rate: must be above 0 and at most {MAX_RATE:.0f}", field="rate")
+        if steps is not None and pace != Pace.PAUSE:
+            raise InvalidError("steps: can only be asked for while the pace is pause", field="steps")
+        if steps is not None and not 0 < steps <= MAX_STEPS:
+            raise InvalidError(f"steps: must be from 1 to {MAX_STEPS}", field="steps")
+        # Steps asked for and not yet made end with the pause they belong to.
+        asked = cluster.pace_steps_requested if cluster.pace == pace else cluster.pace_steps_done
+        cluster = _set(
+            cluster_id,
+            actor,
+            pace=pace,
+            pace_rate=rate if pace == Pace.SLOW else None,
+            pace_steps_requested=asked + (steps or 0),
+        )
+        wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
     return cluster
 
 
 def _set(cluster_id: int, actor: str, **values: Any) -> Cluster:
     with transaction.atomic():
-        if not Cluster.objects.filter(pk=cluster_id).update(**values):
+        clusters = Cluster.objects.filter(pk=cluster_id)
+        if not (clusters.update(**values) if values else clusters.exists()):
             raise NotFoundError("the cluster does not exist", cluster=cluster_id)
         cluster = Cluster.objects.get(pk=cluster_id)
         _record(cluster, actor)

@@ -1,19 +1,19 @@
 """Imports: an upload becomes objects at once, or a row of work when it is too large for a request.
 
-A worker claims a row by a conditional update and writes a heartbeat while it works. The objects and the row's outcome
-are one transaction, which ends only if the claim still stands: an import is done once, whatever messages say.
+A worker claims a row by a conditional update and writes a heartbeat while it works; the sweep sends anew for rows that
+nobody took or whose heart stopped. The objects and the row's outcome are one transaction, which ends only if the claim
+still stands: an import is done once, whatever messages say.
 """
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import msgspec
 from django.db import transaction
 from django.db.models import F, Q
-from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from kschedweb.cluster import selectors
@@ -28,9 +28,8 @@ from kschedweb.common import wake
 from kschedweb.common.errors import ApplicationError
 
 TASK = "cluster.import_execute"
-WAKE_AFTER = timedelta(seconds=2)
-WAKE_AGAIN_AFTER = timedelta(seconds=30)
-LOST_AFTER = timedelta(seconds=60)
+# Six heartbeats missed.
+LOST_AFTER = timedelta(seconds=30)
 MAX_ATTEMPTS = 3
 
 
@@ -60,25 +59,28 @@ class ClaimLostError(Exception):
     """Another worker has taken the import over."""
 
 
-def import_take(
-    *, cluster_id: int, uploads: Sequence[Upload], options: ImportOptions, actor: str
-) -> dict[str, Any] | Import:
-    """The report when the upload was small enough to be carried out at once, else the queued import."""
+def import_take(*, cluster_id: int, uploads: Sequence[Upload], options: ImportOptions, actor: str) -> Import:
+    """Carry a small upload out at once, queue a large one; its row. An ApplicationError leaves nothing behind."""
     selectors.cluster_get(cluster_id)
     bounds = limits.load()
     sizes = [files.measure(upload, bounds) for upload in uploads]
     yaml_bytes = sum(size for format_, size in sizes if format_ is Format.YAML)
-    if yaml_bytes <= bounds.sync_yaml_bytes and sum(size for _, size in sizes) <= bounds.sync_bytes:
-        return import_apply(cluster_id=cluster_id, uploads=uploads, options=options, actor=actor)
+    at_once = yaml_bytes <= bounds.sync_yaml_bytes and sum(size for _, size in sizes) <= bounds.sync_bytes
+    row = Import(
+        cluster_id=cluster_id,
+        options=asdict(options),
+        filename=", ".join(upload.name for upload in uploads)[:255],
+        actor=actor,
+        started_at=timezone.now() if at_once else None,
+    )
     with transaction.atomic():
-        row = Import.objects.create(
-            cluster_id=cluster_id,
-            options=asdict(options),
-            payload=msgspec.msgpack.encode([(upload.name, upload.content) for upload in uploads]),
-            filename=", ".join(upload.name for upload in uploads)[:255],
-            actor=actor,
-        )
-        wake.after_commit(TASK, import_id=str(row.pk))
+        if at_once:
+            row.report = import_apply(cluster_id=cluster_id, uploads=uploads, options=options, actor=actor)
+            row.status, row.finished_at = ImportStatus.DONE, timezone.now()
+        else:
+            row.payload = msgspec.msgpack.encode([(upload.name, upload.content) for upload in uploads])
+            wake.after_commit(TASK, import_id=str(row.pk))
+        row.save(force_insert=True)
     return row
 
 
@@ -113,14 +115,15 @@ def import_apply(
 
 
 def import_claim(*, import_id: Any) -> Claim | None:
-    """Take a queued import; None when it is not there to be taken."""
+    """Take an import that is queued, or whose worker has been silent for too long; None when there is none to take."""
     now = timezone.now()
-    queued = Import.objects.filter(pk=import_id, status=ImportStatus.QUEUED)
-    if not queued.update(status=ImportStatus.RUNNING, started_at=now, heartbeat_at=now, attempts=F("attempts") + 1):
+    free = Q(status=ImportStatus.QUEUED) | Q(status=ImportStatus.RUNNING, heartbeat_at__lt=now - LOST_AFTER)
+    rows = Import.objects.filter(free, pk=import_id)
+    if not rows.update(status=ImportStatus.RUNNING, started_at=now, heartbeat_at=now, attempts=F("attempts") + 1):
         return None
     row = Import.objects.get(pk=import_id)
     content = msgspec.msgpack.decode(bytes(row.payload or b""), type=list[tuple[str, bytes]])
-    return Claim(
+    claim = Claim(
         import_id=row.pk,
         attempt=row.attempts,
         cluster_id=row.cluster_id,
@@ -128,6 +131,11 @@ def import_claim(*, import_id: Any) -> Claim | None:
         options=ImportOptions(**row.options),
         uploads=[Upload(name, data) for name, data in content],
     )
+    if claim.attempt > MAX_ATTEMPTS:
+        message = f"the worker died {MAX_ATTEMPTS} times while carrying out this import"
+        import_fail(claim=claim, error={"code": "import_lost", "message": message, "extra": {}})
+        return None
+    return claim
 
 
 def import_heartbeat(*, claim: Claim) -> None:
@@ -137,31 +145,6 @@ def import_heartbeat(*, claim: Claim) -> None:
 def import_fail(*, claim: Claim, error: Mapping[str, Any]) -> None:
     """Close a claimed import with the error the request would have answered."""
     _finish(claim, ImportStatus.FAILED, error=dict(error))
-
-
-def imports_requeue(*, now: datetime) -> int:
-    """Wake imports nobody has taken, give back those whose worker died, fail those that killed several; how many."""
-    waiting_since = Coalesce("heartbeat_at", "created_at")
-    lost = Import.objects.filter(status=ImportStatus.RUNNING, heartbeat_at__lt=now - LOST_AFTER)
-    failed = lost.filter(attempts__gte=MAX_ATTEMPTS).update(
-        status=ImportStatus.FAILED,
-        finished_at=now,
-        payload=None,
-        error={
-            "code": "import_lost",
-            "message": f"the worker died {MAX_ATTEMPTS} times while carrying out this import",
-            "extra": {},
-        },
-    )
-    lost.update(status=ImportStatus.QUEUED, heartbeat_at=None, created_at=now - WAKE_AFTER)
-    # The first message may be lost, later ones may wait behind long work: not one for each look of the sweep.
-    due = Q(heartbeat_at=None, created_at__lte=now - WAKE_AFTER) | Q(heartbeat_at__lte=now - WAKE_AGAIN_AFTER)
-    idle = Import.objects.annotate(waiting_since=waiting_since).filter(due, status=ImportStatus.QUEUED)
-    ids = list(idle.order_by("waiting_since", "pk").values_list("pk", flat=True)[:20])
-    Import.objects.filter(pk__in=ids, status=ImportStatus.QUEUED).update(heartbeat_at=now)
-    for import_id in ids:
-        wake.after_commit(TASK, import_id=str(import_id))
-    return failed + len(ids)
 
 
 def error_of(error: Exception) -> dict[str, Any]:

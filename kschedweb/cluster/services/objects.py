@@ -127,6 +127,7 @@ def object_delete(*, cluster_id: int, kind: str, namespace: str, name: str, acto
             raise NotFoundError(f'{kind} "{name}" not found', kind=kind, namespace=namespace, name=name)
         state.delete(rows)
         changes_commit(cluster_id=cluster_id, entries=[_entry(rows[0], Operation.DELETED, actor)])
+        wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
 
 
 def _understood(items: Sequence[Item], report: PutReport) -> list[Item]:

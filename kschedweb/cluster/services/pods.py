@@ -18,6 +18,7 @@ from kschedweb.cluster import adapters
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.choices import TERMINAL_PHASES, Operation
 from kschedweb.cluster.models import Pod
+from kschedweb.common import wake
 from kschedweb.common.errors import ConflictError, NotFoundError
 
 DEFAULT_GRACE_SECONDS = 30
@@ -173,6 +174,7 @@ def pod_delete(
             raise ConflictError(f"the UID in the precondition ({uid}) does not match the UID in record ({pod.uid})")
         entry = _delete(pod, now=timezone.now(), grace_seconds=grace_seconds, actor=actor)
         changes_commit(cluster_id=cluster_id, entries=[entry])
+        wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
     return entry.operation == Operation.DELETED
 
 

@@ -1,0 +1,204 @@
+"""REST over what the engine did: snapshot and frames, attempts, the digest, what pods wait for."""
+
+from dataclasses import asdict
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.cluster import selectors as cluster_selectors
+from kschedweb.cluster import services as cluster_services
+from kschedweb.common.pagination import KeysetPagination
+from kschedweb.common.rendering import OrjsonRenderer
+from kschedweb.live.events import Cursor
+from kschedweb.traces import selectors
+from kschedweb.traces.choices import Result
+
+
+class AttemptOutput(serializers.Serializer[Any]):
+    seq = serializers.IntegerField()
+    step = serializers.IntegerField()
+    pod_uid = serializers.CharField()
+    namespace = serializers.CharField()
+    name = serializers.CharField()
+    attempt = serializers.IntegerField()
+    profile = serializers.CharField()
+    result = serializers.ChoiceField(Result.choices)
+    node_name = serializers.CharField()
+    nominated_node_name = serializers.CharField(allow_null=True)
+    message = serializers.CharField()
+    started_at = serializers.DateTimeField()
+    duration_us = serializers.IntegerField()
+    durations = serializers.DictField(child=serializers.IntegerField())
+    evaluated = serializers.IntegerField()
+    feasible = serializers.IntegerField()
+    unschedulable_plugins = serializers.ListField(child=serializers.CharField())
+    rejections = serializers.JSONField()
+    best = serializers.JSONField()
+    repeat_count = serializers.IntegerField()
+    last_seen_at = serializers.DateTimeField()
+
+    class Meta:
+        ref_name = "Attempt"
+
+
+class SnapshotView(APIView):
+    renderer_classes = [OrjsonRenderer]
+
+    @extend_schema(responses=OpenApiTypes.OBJECT)
+    def get(self, request: Request, cluster_id: int) -> Response:
+        """Everything the dashboard shows, as of one cursor: Snapshot of live/events.py."""
+        found = selectors.snapshot(cluster_id)
+        return Response(
+            {name: getattr(found, name) for name in found.__dataclass_fields__} | {"cursor": [*found.cursor]}
+        )
+
+
+class FrameListView(APIView):
+    renderer_classes = [OrjsonRenderer]
+
+    class InputSerializer(serializers.Serializer[Any]):
+        rv = serializers.IntegerField(min_value=0)
+        seq = serializers.IntegerField(min_value=0)
+
+        class Meta:
+            ref_name = "Cursor"
+
+    @extend_schema(parameters=[InputSerializer], responses=OpenApiTypes.OBJECT)
+    def get(self, request: Request, cluster_id: int) -> Response:
+        """The frames after a cursor, as the WebSocket would have sent them; 410 when they are too many."""
+        given = self.InputSerializer(data=request.query_params)
+        given.is_valid(raise_exception=True)
+        frames = selectors.frames_after(cluster_id, Cursor(**given.validated_data))
+        return Response(
+            {
+                "frames": [
+                    {
+                        "type": frame.type,
+                        "from": [*frame.from_],
+                        "to": [*frame.to],
+                        "at": frame.at,
+                        "events": frame.events,
+                    }
+                    for frame in frames
+                ]
+            }
+        )
+
+
+class PodView(APIView):
+    renderer_classes = [OrjsonRenderer]
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        rv = serializers.IntegerField()
+        manifest = serializers.JSONField()
+        requests = serializers.DictField(child=serializers.IntegerField())
+
+        class Meta:
+            ref_name = "Pod"
+
+    class DeleteSerializer(serializers.Serializer[Any]):
+        grace_seconds = serializers.IntegerField(required=False, min_value=0, max_value=10**9)
+        uid = serializers.CharField(required=False, max_length=128)
+
+        class Meta:
+            ref_name = "PodDelete"
+
+    @extend_schema(responses=OutputSerializer)
+    def get(self, request: Request, cluster_id: int, namespace: str, name: str) -> Response:
+        """The manifest, and `queue`: where the scheduler keeps the pod, null when it does not."""
+        pod = cluster_selectors.pod_get(cluster_id=cluster_id, namespace=namespace, name=name)
+        return Response({**self.OutputSerializer(pod).data, "queue": selectors.pod_queue(cluster_id, pod)})
+
+    @extend_schema(
+        parameters=[DeleteSerializer],
+        responses={200: inline_serializer("PodDeleted", {"gone": serializers.BooleanField()})},
+    )
+    def delete(self, request: Request, cluster_id: int, namespace: str, name: str) -> Response:
+        """Delete gracefully; `gone` says whether it was removed at once."""
+        given = self.DeleteSerializer(data=request.query_params)
+        given.is_valid(raise_exception=True)
+        gone = cluster_services.pod_delete(
+            cluster_id=cluster_id,
+            namespace=namespace,
+            name=name,
+            actor=str(request.user)[:150],
+            **given.validated_data,
+        )
+        return Response({"gone": gone}, status=status.HTTP_200_OK)
+
+
+class AttemptPagination(KeysetPagination):
+    ordering = "-seq"
+
+
+class PodAttemptListView(APIView):
+    renderer_classes = [OrjsonRenderer]
+
+    @extend_schema(
+        parameters=[OpenApiParameter("cursor", str), OpenApiParameter("limit", int)],
+        responses=inline_serializer(
+            "AttemptPage",
+            {
+                "results": AttemptOutput(many=True),
+                "next": serializers.CharField(allow_null=True),
+                "previous": serializers.CharField(allow_null=True),
+            },
+        ),
+    )
+    def get(self, request: Request, cluster_id: int, namespace: str, name: str) -> Response:
+        """The pod's attempts, the newest first."""
+        pages = AttemptPagination()
+        page = pages.paginate_queryset(selectors.pod_attempts(cluster_id, namespace, name), request, view=self)
+        return pages.get_paginated_response(AttemptOutput(page or (), many=True).data)
+
+
+class AttemptView(APIView):
+    renderer_classes = [OrjsonRenderer]
+
+    class OutputSerializer(AttemptOutput):
+        matrix = serializers.JSONField(allow_null=True)
+
+        class Meta:
+            ref_name = "AttemptDetail"
+
+    @extend_schema(responses=OutputSerializer)
+    def get(self, request: Request, cluster_id: int, seq: int) -> Response:
+        """One attempt with its whole matrix: what each node was told and scored."""
+        attempt = selectors.attempt_get(cluster_id, seq)
+        return Response({**AttemptOutput(attempt).data, "matrix": selectors.attempt_matrix(attempt)})
+
+
+class DigestView(APIView):
+    class OutputSerializer(serializers.Serializer[Any]):
+        digest = serializers.CharField()
+        attempts = serializers.IntegerField()
+        scheduled = serializers.IntegerField()
+
+        class Meta:
+            ref_name = "Digest"
+
+    @extend_schema(responses=OutputSerializer)
+    def get(self, request: Request, cluster_id: int) -> Response:
+        """A digest over each pod's first attempt: equal decisions have equal digests."""
+        cluster_selectors.cluster_get(cluster_id)
+        return Response(self.OutputSerializer(selectors.first_attempts(cluster_id)).data)
+
+
+class SummaryView(APIView):
+    @extend_schema(responses=OpenApiTypes.OBJECT)
+    def get(self, request: Request, cluster_id: int) -> Response:
+        """How far scheduling has come: what is pending and why, and nodes over their allocatable (there are none)."""
+        cluster_selectors.cluster_get(cluster_id)
+        over = cluster_selectors.node_overcommit(cluster_id)
+        return Response(
+            {
+                "objects": cluster_selectors.object_counts(cluster_id),
+                "pending": asdict(selectors.pending_summary(cluster_id)),
+                "overcommitted": [asdict(one) for one in over],
+            }
+        )
