@@ -1,0 +1,116 @@
+import { flushSync, mount, unmount } from "svelte";
+import { afterEach, describe, expect, it } from "vitest";
+import type { AttemptSummary } from "../api/types";
+import type { QueueView } from "../contract/events.gen";
+import { attemptText } from "../lib/words";
+import Lane from "./dashboard/Lane.svelte";
+import Attempt from "./pod/Attempt.svelte";
+
+const ATTEMPT: AttemptSummary = {
+  seq: 9,
+  attempt: 2,
+  result: "unschedulable",
+  node_name: "",
+  nominated_node_name: null,
+  message: "0/60 nodes are available: 53 Insufficient cpu, 7 node(s) were unschedulable.",
+  started_at: "2026-11-21T08:00:00Z",
+  duration_us: 1834,
+  evaluated: 60,
+  feasible: 0,
+  rejections: [
+    {
+      plugin: "NodeUnschedulable",
+      reason: "node(s) were unschedulable",
+      code: "UnschedulableAndUnresolvable",
+      count: 7,
+    },
+    { plugin: "NodeResourcesFit", reason: "Insufficient cpu", code: "Unschedulable", count: 53 },
+  ],
+  best: [],
+  repeat_count: 0,
+  last_seen_at: "2026-11-21T08:00:00Z",
+};
+const PLACED: AttemptSummary = {
+  ...ATTEMPT,
+  result: "scheduled",
+  node_name: "n1",
+  message: "",
+  feasible: 2,
+  rejections: [],
+  best: [
+    { node: "n1", total: 180, scores: { NodeResourcesFit: 90, TaintToleration: 90 } },
+    { node: "n2", total: 90, scores: { NodeResourcesFit: 0, TaintToleration: 90 } },
+  ],
+};
+
+let made: ReturnType<typeof mount> | null = null;
+
+afterEach(() => {
+  if (made) void unmount(made);
+  made = null;
+  document.body.replaceChildren();
+});
+
+describe("Attempt", () => {
+  it("says why not in plain words, the most frequent reason first", () => {
+    made = mount(Attempt, { target: document.body, props: { attempt: ATTEMPT, clusterId: 1, last: true } });
+    flushSync();
+    const text = document.body.textContent ?? "";
+    expect(text).toContain(
+      "None of 60 nodes could take it. Most often: Insufficient cpu (NodeResourcesFit), on 53 nodes.",
+    );
+    const rejections = [...document.querySelectorAll("li .reason")].map((element) => element.textContent);
+    expect(rejections).toEqual(["Insufficient cpu", "node(s) were unschedulable"]);
+  });
+
+  it("stacks the scores of the best nodes and marks the chosen one", () => {
+    made = mount(Attempt, { target: document.body, props: { attempt: PLACED, clusterId: 1, last: true } });
+    flushSync();
+    const rows = [...document.querySelectorAll("ol > li")];
+    expect(rows.map((row) => row.querySelectorAll(".part").length)).toEqual([2, 1]);
+    expect(rows[0]?.textContent).toContain("chosen");
+    expect(rows[1]?.textContent).not.toContain("chosen");
+  });
+});
+
+describe("attemptText", () => {
+  it.each<[string, Partial<AttemptSummary>, string]>([
+    ["several nodes could take it", PLACED, "n1 had the highest total score, 180."],
+    ["one node could take it", { ...PLACED, feasible: 1, best: [] }, "n1 was the only one"],
+    ["room is made for it", { nominated_node_name: "n7" }, "Room is being made for it on n7."],
+    ["it failed", { result: "error" }, "ended with an error"],
+    ["it was skipped", { result: "skipped" }, "nothing was decided"],
+    ["nobody is responsible", { result: "noProfile" }, "No profile"],
+  ])("tells when %s", (_when, more, want) => expect(attemptText({ ...ATTEMPT, ...more })).toContain(want));
+});
+
+describe("Lane", () => {
+  it("draws a few of 8,000 pods and counts all of them", () => {
+    const view = (index: number): QueueView => ({
+      uid: `u${index}`,
+      key: `default/pod-${index}`,
+      queue: "active",
+      event: "PodAdd",
+      since_ms: 0,
+      attempts: 0,
+      backoff_until_ms: null,
+      plugins: [],
+      node: "",
+      hint: "",
+    });
+    const pods = Array.from({ length: 8_000 }, (_, index) => ({ view: view(index), pod: undefined }));
+    made = mount(Lane, { target: document.body, props: { lane: "active", pods, clusterId: 1 } });
+    flushSync();
+    const chips = document.querySelectorAll("li");
+    expect(chips.length).toBeGreaterThan(0);
+    expect(chips.length).toBeLessThan(40);
+    expect(chips[0]?.getAttribute("aria-setsize")).toBe("8000");
+    expect(document.querySelector("[data-testid=count]")?.textContent).toBe("8,000");
+  });
+
+  it("says so when nobody waits", () => {
+    made = mount(Lane, { target: document.body, props: { lane: "gated", pods: [], clusterId: 1 } });
+    flushSync();
+    expect(document.body.textContent).toContain("No pod has a scheduling gate.");
+  });
+});

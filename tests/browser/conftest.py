@@ -1,0 +1,158 @@
+"""A service that really runs (`./ksched up` in a directory of its own) and a browser that used its login link."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
+
+from kschedweb.environment import ROOT
+
+START_SECONDS = 120
+STOP_SECONDS = 30
+WAIT_MS = 20_000
+LOGIN_LINK = re.compile(r"open (http\S+)\s+\(logs you in")
+
+
+@dataclass
+class Service:
+    url: str
+    login_link: str
+    lines: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Cluster:
+    """The sample cluster through REST, as the logged-in user."""
+
+    page: Page
+    url: str
+    id: int
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        cookies = {cookie["name"]: cookie["value"] for cookie in self.page.context.cookies()}
+        response = self.page.request.fetch(
+            f"{self.url}/api/clusters/{self.id}/{path}",
+            method=method,
+            headers={"X-CSRFToken": cookies["ksched_csrf"], "Content-Type": "application/json"},
+            data=body,
+        )
+        assert response.ok, response.text()
+        return response.json() if response.text() else None
+
+    def pod_create(self, name: str, *, cpu: str = "10m", priority: int = 0) -> None:
+        container = {"name": "main", "image": "main:1", "resources": {"requests": {"cpu": cpu}}}
+        spec: dict[str, Any] = {"containers": [container]}
+        if priority:
+            spec["priorityClassName"] = f"browser-{priority}"
+            klass = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": priority}
+            self.call("POST", "objects", {**klass, "metadata": {"name": f"browser-{priority}"}})
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+        self.call("POST", "objects", pod)
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The service with its sample cluster; its log is shown when it does not come up."""
+    ours = ("KSCHED_", "DJANGO_", "DATABASE_URL", "REDIS_URL")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    data = tmp_path_factory.mktemp("service")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "kschedweb.ops.cli", "up", "--data-dir", str(data), "--port", str(port)],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    lines: list[str] = []
+    found = threading.Event()
+
+    def read() -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.append(line)
+            if LOGIN_LINK.search(line):
+                found.set()
+        found.set()
+
+    threading.Thread(target=read, daemon=True).start()
+    try:
+        found.wait(START_SECONDS)
+        links = [match[1] for line in lines if (match := LOGIN_LINK.search(line))]
+        if not links:
+            pytest.fail("the service did not come up:\n" + "".join(lines) + _logs(data))
+        yield Service(f"http://127.0.0.1:{port}", links[0], lines)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    chromium = os.environ.get("KSCHED_CHROMIUM", "/usr/bin/chromium")
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(
+            executable_path=chromium,
+            args=["--no-sandbox", "--disable-quic", "--disable-background-networking"],
+        )
+
+
+@pytest.fixture(scope="session")
+def session(browser: Browser, service: Service) -> StorageState:
+    """The cookies of a browser that used the one-time link of the terminal."""
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(service.login_link)
+        page.get_by_role("heading", name="Scheduling queue").wait_for(timeout=WAIT_MS)
+        return context.storage_state()
+
+
+@pytest.fixture
+def context(browser: Browser, session: StorageState) -> Iterator[BrowserContext]:
+    with browser.new_context(storage_state=session, viewport={"width": 1440, "height": 1000}) as context:
+        context.set_default_timeout(WAIT_MS)
+        yield context
+
+
+@pytest.fixture
+def page(context: BrowserContext, service: Service) -> Iterator[Page]:
+    """The dashboard of the sample cluster; a script error or a request to another host fails the test."""
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda said: problems.append(said.text) if "Content Security Policy" in said.text else None)
+    page.on("request", lambda request: None if request.url.startswith(service.url) else problems.append(request.url))
+    page.goto(service.url)
+    page.get_by_role("heading", name="Scheduling queue").wait_for()
+    yield page
+    assert not problems
+
+
+@pytest.fixture
+def cluster(page: Page, service: Service) -> Iterator[Cluster]:
+    """The cluster the page shows; it runs again after the test."""
+    page.wait_for_url(re.compile(r"#/clusters/\d+"))
+    cluster = Cluster(page, service.url, int(page.url.rpartition("/")[2]))
+    yield cluster
+    cluster.call("POST", "pace", {"pace": "run"})
+
+
+def _logs(data: Path) -> str:
+    return "".join(f"--- {log.name}\n{log.read_text(errors='replace')[-3000:]}\n" for log in data.rglob("*.log"))

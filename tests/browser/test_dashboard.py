@@ -1,0 +1,167 @@
+"""The dashboard on a running service: pods move by themselves, the pace is obeyed, decisions are explained."""
+
+import re
+
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from tests.browser.conftest import WAIT_MS, Cluster, Service
+
+expect.set_options(timeout=WAIT_MS)
+
+
+def lane(page: Page, name: str) -> Locator:
+    return page.get_by_role("region", name=name, exact=True)
+
+
+def chip(page: Page, queue: str, pod: str) -> Locator:
+    return lane(page, queue).get_by_role("link", name=re.compile(rf"^{re.escape(pod)}\b"))
+
+
+def pace(page: Page, name: str) -> None:
+    button = page.get_by_role("group", name="Pace of the scheduler").get_by_role("button", name=name, exact=True)
+    button.click()
+
+
+def figure(page: Page, name: str) -> int:
+    region = page.get_by_role("region", name="Cluster in figures")
+    text = region.get_by_role("term").filter(has_text=name).locator("xpath=following-sibling::dd[1]").inner_text()
+    return int(re.sub(r"\D", "", text))
+
+
+def test_pods_move_from_queue_to_node_when_the_cluster_runs(page: Page, cluster: Cluster) -> None:
+    page.evaluate("window.notReloaded = true")
+    pace(page, "Pause")
+    expect(page.get_by_role("button", name="Pause", exact=True)).to_have_attribute("aria-pressed", "true")
+    cluster.pod_create("traveller", priority=900_000)
+    expect(chip(page, "Active", "traveller")).to_be_visible()
+    page.get_by_role("status").filter(has_text="Live").wait_for()
+    before = figure(page, "Pods on nodes")
+    pace(page, "Run")
+    expect(chip(page, "Active", "traveller")).to_have_count(0)
+    page.goto(f"{page.url}/pods/default/traveller")
+    panel = page.get_by_role("complementary", name="Pod default/traveller")
+    expect(panel.get_by_role("status").first).to_have_text(re.compile(r"^Running on \S+"))
+    expect(panel.get_by_role("region", name="Last attempt")).to_contain_text(re.compile(r"Placed on \S+"))
+    assert figure(page, "Pods on nodes") != before
+    assert page.evaluate("window.notReloaded")
+
+
+def test_sample_cluster_is_scheduled_while_one_looks(page: Page) -> None:
+    events = page.get_by_role("region", name="Events")
+    expect(events.get_by_text("Scheduled", exact=True).first).to_be_visible()
+    first = events.get_by_role("listitem").first.inner_text()
+    expect(events.get_by_role("listitem").first).not_to_have_text(first)
+    assert figure(page, "Pods on nodes") > 50
+
+
+def test_one_pod_changes_its_lane_when_one_cycle_is_stepped(page: Page, cluster: Cluster) -> None:
+    pace(page, "Pause")
+    expect(page.get_by_role("button", name="Step one cycle")).to_be_enabled()
+    cluster.pod_create("first-in-line", priority=800_002)
+    cluster.pod_create("second-in-line", priority=800_001)
+    expect(lane(page, "Active").get_by_role("listitem").first).to_contain_text("first-in-line")
+    expect(chip(page, "Active", "second-in-line")).to_be_visible()
+    page.get_by_role("button", name="Step one cycle").click()
+    expect(chip(page, "Active", "first-in-line")).to_have_count(0)
+    expect(lane(page, "Active").get_by_role("listitem").first).to_contain_text("second-in-line")
+    page.get_by_role("button", name="Step one cycle").click()
+    expect(chip(page, "Active", "second-in-line")).to_have_count(0)
+
+
+def test_panel_says_why_not_when_no_node_fits(page: Page, cluster: Cluster) -> None:
+    cluster.pod_create("too-large", cpu="900")
+    chip(page, "Unschedulable", "too-large").click()
+    panel = page.get_by_role("complementary", name="Pod default/too-large")
+    expect(panel.get_by_role("status").first).to_contain_text("Unschedulable")
+    attempt = panel.get_by_role("region", name="Last attempt")
+    expect(attempt).to_contain_text("No node fits")
+    expect(attempt).to_contain_text(re.compile(r"None of \d+ nodes could take it"))
+    rejection = attempt.get_by_role("listitem").filter(has_text="Insufficient cpu")
+    expect(rejection).to_contain_text(re.compile(r"\d+ nodes"))
+    expect(rejection).to_contain_text("NodeResourcesFit")
+    panel.get_by_text("Manifest").click()
+    expect(panel.get_by_text("name: too-large")).to_be_visible()
+    panel.get_by_role("button", name="Close").click()
+    expect(panel).to_have_count(0)
+
+
+def test_panel_shows_the_best_nodes_when_a_pod_was_placed(page: Page, cluster: Cluster) -> None:
+    cluster.pod_create("well-placed")
+    page.goto(f"{page.url}/pods/default/well-placed")
+    panel = page.get_by_role("complementary", name="Pod default/well-placed")
+    attempt = panel.get_by_role("region", name="Last attempt")
+    expect(attempt).to_contain_text("highest total score")
+    best = attempt.get_by_role("listitem").filter(has_text="chosen")
+    expect(best).to_have_count(1)
+    expect(best).to_contain_text("NodeResourcesFit")
+    best.get_by_role("link").click()
+    expect(page.get_by_role("complementary", name=re.compile("^Node "))).to_contain_text("default/well-placed")
+
+
+def test_nodes_are_a_table_when_the_list_is_chosen(page: Page) -> None:
+    nodes = page.get_by_role("region", name="Nodes", exact=True)
+    nodes.get_by_role("button", name="List").click()
+    rows = nodes.get_by_role("row")
+    expect(rows.nth(3)).to_be_visible()
+    nodes.get_by_role("link").first.click()
+    expect(page.get_by_role("complementary", name=re.compile("^Node "))).to_contain_text("memory")
+    nodes.get_by_role("button", name="Grid").click()
+
+
+def test_node_takes_no_pods_when_it_is_cordoned(page: Page) -> None:
+    nodes = page.get_by_role("region", name="Nodes", exact=True)
+    nodes.get_by_role("button", name="List").click()
+    nodes.get_by_role("link").last.click()
+    panel = page.get_by_role("complementary", name=re.compile("^Node "))
+    panel.get_by_role("button", name="Cordon", exact=True).click()
+    expect(panel.get_by_text("Cordoned")).to_be_visible()
+    panel.get_by_role("button", name="Uncordon").click()
+    expect(panel.get_by_text("Cordoned")).to_have_count(0)
+
+
+def test_import_says_what_is_wrong_when_the_file_is_bad(page: Page) -> None:
+    page.get_by_role("button", name="Import").click()
+    dialog = page.get_by_role("dialog")
+    bad = {"name": "broken.json", "mimeType": "application/json", "buffer": b'{"kind": "List", "items": ['}
+    dialog.get_by_label("Choose a file").set_input_files(bad)
+    dialog.get_by_role("button", name="Import", exact=True).click()
+    expect(dialog.get_by_role("alert")).to_contain_text("refused")
+    expect(dialog.get_by_role("alert")).to_contain_text("JSON")
+
+
+def test_theme_is_dark_and_stays_so_when_chosen(page: Page) -> None:
+    def background() -> str:
+        return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+
+    light = background()
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_role("button", name="Dark").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    assert background() != light
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_texts_are_chinese_when_that_is_chosen(page: Page) -> None:
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_label("Language").select_option("zh-Hans")
+    expect(page.get_by_role("heading", name="调度队列")).to_be_visible()
+
+
+def test_page_is_no_wider_than_the_screen_when_that_is_narrow(page: Page) -> None:
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_login_link_is_over_when_it_was_used(browser: Browser, context: BrowserContext, service: Service) -> None:
+    with browser.new_context() as stranger:
+        answer = stranger.new_page().goto(service.login_link)
+        assert answer is not None and answer.status == 410
+
+
+def test_stranger_is_sent_to_the_login_page(browser: Browser, service: Service) -> None:
+    with browser.new_context() as stranger:
+        page = stranger.new_page()
+        page.goto(service.url)
+        expect(page.get_by_label("Password")).to_be_visible()
+        assert page.request.get(f"{service.url}/api/clusters").status in (401, 403)
