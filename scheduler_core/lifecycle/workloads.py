@@ -1,9 +1,9 @@
 """A script that keeps a sample cluster alive: services at their size, jobs arriving, rollouts, drains, bursts.
 
 Everything follows from (seed, tick number, state): a tick is half a second since the Unix epoch, chance is a hash of
-seed, tick and purpose. The script keeps nothing; what it did shows in the state (revisions, cordons, names). Names of
-new pods are made from the tick, so a tick that runs twice creates nothing twice. The times of a round are counted from
-the cluster's start: in each round one rollout, one drain, one burst.
+seed, tick and purpose. What the script did shows in the state (revisions, cordons, names). Names of new pods are made
+from the tick, so a tick that runs twice creates nothing twice. The times of a round are counted from the cluster's
+start: in each round one rollout, one drain, one burst.
 """
 
 from __future__ import annotations
@@ -11,13 +11,18 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.node import Node
+from scheduler_core.api.pod import Pod
 from scheduler_core.lifecycle.annotations import RUN_SECONDS
 from scheduler_core.lifecycle.effects import LifecycleEffect, NodeCordon, PodCreation, PodDeletion
+from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 TICK_US: Final = 500_000
+ROUNDS_REMEMBERED: Final = 5  # back to these, a closed target of a drain is opened by a script that starts anew
 MAX_CATCH_UP_TICKS: Final = 6  # three seconds: after a longer pause the script goes on from now
 
 APP_LABEL: Final = "app"
@@ -55,7 +60,7 @@ class Script:
     services: tuple[Service, ...]
     jobs: tuple[Job, ...]
     burst: Job
-    max_pods: int  # no job arrives while so many pods are alive
+    max_pods: int  # no job arrives while so many pods are alive; a burst may add its own on top, once
     round_seconds: int = 240
     rollout_at: int = 60
     drain_at: int = 120
@@ -84,7 +89,7 @@ class NodeSummary:
 
     name: str
     unschedulable: bool
-    cordoned_by_script: bool
+    cordoned_by_script: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,61 @@ class StateSummary:
 def tick_of(now: int) -> int:
     """The number of the tick `now` (microseconds) lies in."""
     return now // TICK_US
+
+
+class ScriptedWorkload:
+    """The script as a controller: keeps the summary up to date and ticks when it is time."""
+
+    def __init__(self, script: Script, *, seed: int, started_at: int) -> None:
+        self._script, self._seed, self._started_at = script, seed, started_at
+        self._pods: dict[str, PodSummary] = {}  # by key
+        self._nodes: dict[str, NodeSummary] = {}
+        self._closed: set[str] = set()  # nodes the script has closed
+        self._last_tick: int | None = None
+
+    def step(self, now: int, changes: Sequence[Change]) -> list[LifecycleEffect]:
+        """Take over the changes; what the ticks up to `now` bring."""
+        for change in changes:
+            if isinstance(change, ObjectDeleted):
+                if change.kind == Pod.kind:
+                    self._pods.pop(f"{change.namespace}/{change.name}", None)
+                elif change.kind == Node.kind:
+                    self._nodes.pop(change.name, None)
+            elif isinstance(change, ObjectPut):
+                self._put(change.obj)
+        if self._last_tick is None:
+            self._closed = self._closed_before(now)
+        nodes = [replace(node, cordoned_by_script=node.name in self._closed) for node in self._nodes.values()]
+        state = StateSummary(list(self._pods.values()), nodes, self._started_at, self._last_tick)
+        self._last_tick = max(tick_of(now), self._last_tick or 0)
+        effects = script_tick(self._script, self._seed, state, now)
+        for effect in effects:
+            if isinstance(effect, NodeCordon):
+                (self._closed.add if effect.unschedulable else self._closed.discard)(effect.node_name)
+        return effects
+
+    def next_due(self) -> int | None:
+        """When the next tick begins; before the first one this is at once."""
+        return 0 if self._last_tick is None else (self._last_tick + 1) * TICK_US
+
+    def _put(self, obj: KubeObject) -> None:
+        if isinstance(obj, Pod):
+            if obj.is_terminal:
+                self._pods.pop(obj.key, None)
+                return
+            app, revision = obj.labels.get(APP_LABEL, ""), obj.labels.get(REVISION_LABEL, "")
+            self._pods[obj.key] = PodSummary(
+                obj.namespace, obj.name, obj.uid, app, revision, obj.spec.node_name, obj.is_terminating
+            )
+        elif isinstance(obj, Node):
+            self._nodes[obj.name] = NodeSummary(obj.name, obj.spec.unschedulable)
+
+    def _closed_before(self, now: int) -> set[str]:
+        """Nodes that a script before this one has most likely left closed: targets of the last drains."""
+        this_round = _clock(self._script, self._started_at, tick_of(now))[0]
+        rounds = range(max(0, this_round - ROUNDS_REMEMBERED), this_round + 1)
+        targets = {_drain_target(self._seed, list(self._nodes), drain) for drain in rounds}
+        return {node.name for node in self._nodes.values() if node.unschedulable and node.name in targets}
 
 
 def script_tick(script: Script, seed: int, state: StateSummary, now: int) -> list[LifecycleEffect]:
@@ -140,8 +200,7 @@ class _Ticks:
     def __init__(self, script: Script, seed: int, state: StateSummary, ticks: range) -> None:
         self._script, self._seed, self._state, self._ticks = script, seed, state, ticks
         self._tick = ticks[-1]
-        elapsed = max(0, self._tick - tick_of(state.started_at)) * TICK_US // 1_000_000
-        self._round, self._second = divmod(elapsed, script.round_seconds)
+        self._round, self._second = _clock(script, state.started_at, self._tick)
         self._leaving: set[str] = set()  # uids of pods this call deletes
         self._alive = len(state.pods)
         self._effects: list[LifecycleEffect] = []
@@ -161,12 +220,11 @@ class _Ticks:
         """Close this round's node, empty it pod by pod, and open it again; also one a longer pause left closed."""
         script, nodes = self._script, self._state.nodes
         draining = script.drain_at <= self._second < script.drain_at + script.drain_seconds
-        target = ""
-        if draining and nodes:
-            names = sorted(node.name for node in nodes if not node.unschedulable or node.cordoned_by_script)
-            target = names[_draw(self._seed, self._round, "drain") % len(names)] if names else ""
+        target = _drain_target(self._seed, [node.name for node in nodes], self._round) if draining else ""
         for node in nodes:
-            if node.name == target and not node.unschedulable:
+            if node.name == target and node.unschedulable and not node.cordoned_by_script:
+                target = ""  # somebody else closed it: left to them
+            elif node.name == target and not node.unschedulable:
                 self._effects.append(NodeCordon(node.name, True))
             elif node.name != target and node.unschedulable and node.cordoned_by_script:
                 self._effects.append(NodeCordon(node.name, False))
@@ -201,12 +259,13 @@ class _Ticks:
             self._create(pod_manifest(service.namespace, service.name, suffix, service.spec, revision))
 
     def _burst(self) -> None:
-        """High-priority pods all at once; they come even when the cluster is full."""
+        """High-priority pods all at once; they come even when jobs have to wait outside."""
         script = self._script
+        most = script.max_pods + script.burst_per_tick * script.burst_seconds * 1_000_000 // TICK_US
         for tick in self._ticks:
-            second = (tick - tick_of(self._state.started_at)) * TICK_US // 1_000_000 % script.round_seconds
+            _, second = _clock(script, self._state.started_at, tick)
             if script.burst_at <= second < script.burst_at + script.burst_seconds:
-                for place in range(script.burst_per_tick):
+                for place in range(min(script.burst_per_tick, max(0, most - self._alive))):
                     self._create_job(script.burst, f"b{place}", tick)
 
     def _arrivals(self) -> None:
@@ -231,6 +290,17 @@ class _Ticks:
 
     def _of(self, service: Service) -> list[PodSummary]:
         return [pod for pod in self._state.pods if pod.app == service.name and pod.namespace == service.namespace]
+
+
+def _clock(script: Script, started_at: int, tick: int) -> tuple[int, int]:
+    """Which round the tick is in, and how many seconds into it."""
+    elapsed = max(0, tick - tick_of(started_at)) * TICK_US // 1_000_000
+    return divmod(elapsed, script.round_seconds)
+
+
+def _drain_target(seed: int, node_names: list[str], drained_round: int) -> str:
+    """The node that is drained in that round; empty when there is none."""
+    return sorted(node_names)[_draw(seed, drained_round, "drain") % len(node_names)] if node_names else ""
 
 
 def _chosen_job(script: Script, seed: int, tick: int, place: int) -> Job:

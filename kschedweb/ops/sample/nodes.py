@@ -1,0 +1,88 @@
+"""The nodes of the sample: 60 in three zones, in seven pools of different shapes, some with taints.
+
+Images lie on some of the nodes only, chosen by the seed; names and shapes are the same for every seed.
+"""
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+from scheduler_core.lifecycle.sample import GPU, JOBS, POOL, REGISTRY, SERVICES, ZONE
+
+REGION = "riverlands"
+ZONES = ("river-a", "river-b", "river-c")
+MEBI = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """So many nodes of one shape in each zone. Memory in GiB."""
+
+    name: str
+    per_zone: int
+    cpu: int
+    memory: int
+    disk: str = "hdd"
+    gpus: int = 0
+    taints: tuple[dict[str, str], ...] = field(default=())
+
+
+POOLS = (
+    Pool("general", 8, 8, 32, "ssd"),
+    Pool("small", 4, 4, 16),
+    Pool("memory", 2, 8, 64, "ssd"),
+    Pool("gpu", 2, 16, 64, "ssd", gpus=4, taints=({"key": GPU, "value": "present", "effect": "NoSchedule"},)),
+    Pool("spot", 2, 8, 16, taints=({"key": "otterpost.example/spot", "value": "true", "effect": "PreferNoSchedule"},)),
+    Pool("edge", 1, 4, 8),
+    Pool("vault", 1, 4, 16, taints=({"key": "otterpost.example/vault", "value": "locked", "effect": "NoSchedule"},)),
+)
+
+
+def nodes(seed: int) -> list[dict[str, Any]]:
+    """The manifests, pool by pool and zone by zone."""
+    return [
+        _node(pool, zone, number, seed) for pool in POOLS for zone in ZONES for number in range(1, pool.per_zone + 1)
+    ]
+
+
+def _node(pool: Pool, zone: str, number: int, seed: int) -> dict[str, Any]:
+    name = f"{pool.name}-{zone.removeprefix('river-')}{number}"
+    labels = {
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/os": "linux",
+        "topology.kubernetes.io/region": REGION,
+        ZONE: zone,
+        POOL: pool.name,
+        "otterpost.example/disk": pool.disk,
+    }
+    amounts = {"cpu": str(pool.cpu), "memory": f"{pool.memory}Gi", "ephemeral-storage": "200Gi", "pods": "110"}
+    if pool.gpus:
+        amounts[GPU] = str(pool.gpus)
+    spec: dict[str, Any] = {"taints": [dict(taint) for taint in pool.taints]} if pool.taints else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "spec": spec,
+        "status": {
+            "capacity": amounts,
+            "allocatable": amounts,
+            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+            "images": _images(name, seed),
+        },
+    }
+
+
+def _images(node_name: str, seed: int) -> list[dict[str, Any]]:
+    """About a third of the company's images, each with a size of its own."""
+    apps = [service.name for service in SERVICES] + [job.name for job in JOBS]
+    return [
+        {"names": [f"{REGISTRY}/{app}:1"], "sizeBytes": (40 + _number(seed, app) % 1200) * MEBI}
+        for app in apps
+        if _number(seed, app, node_name) % 3 == 0
+    ]
+
+
+def _number(seed: int, *key: str) -> int:
+    return int.from_bytes(hashlib.blake2b(" ".join((str(seed), *key)).encode(), digest_size=8).digest(), "big")

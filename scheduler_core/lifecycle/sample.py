@@ -1,0 +1,138 @@
+"""Otter Post, the company of the sample cluster: what it runs, what arrives, and what never finds a place.
+
+The pods that cannot be placed each fail for another reason; those behind a gate wait for somebody to lift it. The nodes
+that all this is cut to are made by whoever loads the sample: pools general, small, memory, gpu, spot, edge and vault.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from scheduler_core.lifecycle.workloads import Job, Script, ScriptedWorkload, Service
+
+REGISTRY: Final = "registry.otterpost.example"
+FIRST_WAVE: Final = 150
+MAX_PODS: Final = 360
+
+PRIORITY_CLASSES: Final = (  # name, value, is the default
+    ("otter-critical", 1_000_000, False),
+    ("launch-day", 500_000, False),
+    ("standard", 1_000, True),
+    ("whenever", -100, False),
+)
+
+GPU: Final = "nvidia.com/gpu"
+POOL: Final = "otterpost.example/pool"
+ZONE: Final = "topology.kubernetes.io/zone"
+TOLERATES_GPU: Final = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
+TOLERATES_SPOT: Final = {"key": "otterpost.example/spot", "operator": "Exists"}
+
+
+def _spec(app: str, cpu: str, memory: str, *, port: int = 0, gpus: int = 0, **fields: Any) -> dict[str, Any]:
+    """A pod spec with one container; `fields` go into the spec as they are."""
+    resources: dict[str, Any] = {"requests": {"cpu": cpu, "memory": memory}}
+    if gpus:
+        resources = {"requests": {"cpu": cpu, "memory": memory, GPU: str(gpus)}, "limits": {GPU: str(gpus)}}
+        fields["tolerations"] = [TOLERATES_GPU]
+    container: dict[str, Any] = {"name": app, "image": f"{REGISTRY}/{app}:1", "resources": resources}
+    if port:
+        container["ports"] = [{"name": "serve", "containerPort": port, "hostPort": port}]
+    return {"containers": [container], **fields}
+
+
+def _required(key: str, *values: str) -> dict[str, Any]:
+    """Node affinity that must hold."""
+    term = {"matchExpressions": [{"key": key, "operator": "In", "values": list(values)}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+
+
+def _preferred(weight: int, key: str, *values: str) -> dict[str, Any]:
+    """Node affinity that is nice to have."""
+    term = {"matchExpressions": [{"key": key, "operator": "In", "values": list(values)}]}
+    return {
+        "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": weight, "preference": term}]}
+    }
+
+
+def _service(
+    namespace: str, name: str, replicas: int, cpu: str, memory: str, *, rolled_out: bool = False, **fields: Any
+) -> Service:
+    return Service(namespace, name, replicas, _spec(name, cpu, memory, **fields), rolled_out)
+
+
+def _job(
+    namespace: str, name: str, cpu: str, memory: str, run_seconds: tuple[int, int], *, share: int = 1, **fields: Any
+) -> Job:
+    return Job(namespace, name, _spec(name, cpu, memory, **fields), run_seconds, share)
+
+
+_CRITICAL: Final[dict[str, Any]] = {"priorityClassName": "otter-critical"}
+_WHENEVER: Final[dict[str, Any]] = {"priorityClassName": "whenever"}
+
+SERVICES: Final = (
+    _service("dispatch", "paddle-router", 8, "1500m", "2Gi", rolled_out=True),
+    _service("dispatch", "clam-cracker", 6, "750m", "1Gi", affinity=_preferred(60, ZONE, "river-a")),
+    _service("dispatch", "raft-builder", 6, "2", "3Gi", nodeSelector={"otterpost.example/disk": "ssd"}),
+    _service("tracking", "where-is-my-parcel", 10, "500m", "512Mi", rolled_out=True),
+    _service("tracking", "whisker-sense", 6, "1", "1Gi"),
+    _service("payments", "pebble-ledger", 6, "2", "4Gi", affinity=_required(ZONE, "river-a", "river-b"), **_CRITICAL),
+    _service("payments", "shell-game-detector", 4, "2", "12Gi", affinity=_preferred(90, POOL, "memory")),
+    _service("web", "storefront", 12, "750m", "1Gi", rolled_out=True),
+    _service("web", "teapot", 3, "250m", "128Mi"),
+    _service("platform", "coffee-gateway", 4, "500m", "512Mi"),
+    _service("platform", "it-was-dns", 3, "250m", "256Mi", **_CRITICAL),
+    _service("platform", "rubber-duck", 3, "100m", "64Mi"),
+    _service(
+        "platform",
+        "yak-shaver",
+        5,
+        "1",
+        "2Gi",
+        tolerations=[TOLERATES_SPOT],
+        affinity=_preferred(80, POOL, "spot"),
+        **_WHENEVER,
+    ),
+    _service("ml-lab", "fish-or-not-fish", 4, "4", "8Gi", gpus=1),
+    _service("ml-lab", "tide-forecast", 2, "4", "16Gi", gpus=2),
+    # Three edge nodes have the port, and four want it.
+    _service("edge", "lamp-lighter", 4, "250m", "256Mi", port=8443, nodeSelector={POOL: "edge"}),
+    # Larger than any node.
+    _service("attic", "legacy-monolith", 1, "96", "512Gi"),
+    # Nobody carries the label.
+    _service("attic", "quantum-index", 1, "1", "1Gi", nodeSelector={"otterpost.example/qubits": "many"}),
+    # The vault is locked, and they have no key.
+    _service("attic", "vault-reader", 2, "500m", "512Mi", nodeSelector={POOL: "vault"}),
+    # Nodes have four each.
+    _service("ml-lab", "fish-tycoon", 1, "8", "32Gi", gpus=8),
+    _service("web", "friday-deploy", 3, "500m", "512Mi", schedulingGates=[{"name": "otterpost.example/monday"}]),
+    _service("ml-lab", "bigger-model", 1, "8", "32Gi", gpus=4, schedulingGates=[{"name": "otterpost.example/budget"}]),
+)
+
+JOBS: Final = (
+    _job("tracking", "map-tile-bake", "1", "1Gi", (20, 60), share=3),
+    _job("payments", "invoice-run", "500m", "512Mi", (30, 90), share=3),
+    _job("platform", "nightly-build", "2", "4Gi", (40, 90), share=2),  # nobody asked which night
+    _job("web", "photo-resize", "500m", "256Mi", (15, 40), share=4),
+    _job(
+        "web",
+        "spam-sorter",
+        "1",
+        "512Mi",
+        (20, 60),
+        share=2,
+        tolerations=[TOLERATES_SPOT],
+        affinity=_preferred(100, POOL, "spot"),
+        **_WHENEVER,
+    ),
+    _job("platform", "heisenbug-hunt", "100m", "64Mi", (60, 120)),
+    _job("ml-lab", "label-otters", "2", "4Gi", (30, 60), gpus=1),
+)
+
+LAUNCH: Final = _job("web", "launch-day-queue", "1", "1Gi", (30, 60), priorityClassName="launch-day")
+
+SAMPLE: Final = Script(services=SERVICES, jobs=JOBS, burst=LAUNCH, max_pods=MAX_PODS)
+
+
+def sample_workload(*, seed: int, started_at: int) -> ScriptedWorkload:
+    """The controller that keeps Otter Post busy; `started_at` (microseconds) is when the cluster was made."""
+    return ScriptedWorkload(SAMPLE, seed=seed, started_at=started_at)
