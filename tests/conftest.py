@@ -22,13 +22,17 @@ _servers: list[tuple[subprocess.Popen[bytes], signal.Signals]] = []
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the tests marked slow as well")
+    parser.addoption("--golden-full", action="store_true", help="compare every recorded cycle, not a tenth of them")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--long"):
         return
     for item in items:
-        if item.get_closest_marker("slow"):
+        if item.get_closest_marker("golden_full"):
+            if not config.getoption("--golden-full"):
+                item.add_marker(pytest.mark.skip(reason="every recorded cycle: run with --golden-full or --long"))
+        elif item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason="slow: run with --long"))
 
 

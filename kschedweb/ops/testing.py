@@ -66,7 +66,7 @@ def run(*, groups: Sequence[str], without: Sequence[str], long: bool) -> int:
         print(f"\n== {group} ==", flush=True)
         started_at = time.monotonic()
         try:
-            count = run_front() if group == "front" else run_pytest(group, whole=not groups or long, long=long)
+            count = run_front() if group == "front" else run_pytest(group, whole=not groups, long=long)
         except (CannotRun, NodeMissing) as problem:
             print(f"{group} cannot run: {problem}")
             count = Count(failed=1)
@@ -112,8 +112,8 @@ def failed_checks() -> list[str]:
 def run_pytest(group: str, *, whole: bool, long: bool) -> Count:
     """One group of Python tests."""
     folders = [f"tests/{name}" for name in FOLDERS[group] if (ROOT / "tests" / name).is_dir()]
-    extra = ["--long"] if long else []
-    environment = {"KSCHED_TEST_WHOLE": "1"} if whole else {}
+    extra = ["--long"] if long else ["--golden-full"] if whole else []
+    environment = {}
     if group == "browser":
         environment["KSCHED_CHROMIUM"] = str(find_chromium())
     else:
