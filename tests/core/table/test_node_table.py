@@ -260,3 +260,14 @@ def _shown(table: NodeTable, name: str) -> dict[str, object]:
         held = column is not None and column.num_nodes[row] > 0
         shown[image] = (int(column.sizes[row]), int(column.num_nodes[row])) if column is not None and held else None
     return shown
+
+
+def test_numbers_of_labels_and_taints_stay_small_while_nodes_churn() -> None:
+    table = NodeTable()
+    column = table.label("host")
+    for number in range(50):
+        table.upsert(make_info(make_node("a").label(host=f"h{number}").taint(f"t{number}")))
+        table.upsert(make_info(make_node("b").label(host="same").taint("same")))
+    assert len(column.values) <= 3
+    assert len(table.taints.sets) <= 4
+    assert table.taints.sets.count(()) == 2, "the set of a node without taints, and the one freed last"
