@@ -35,13 +35,14 @@ class PodGC:
                     self._over[pod.key] = now, PodRemoval(pod.uid, pod.namespace, pod.name)
             elif isinstance(change, ObjectDeleted) and change.kind == Pod.kind:
                 self._over.pop(f"{change.namespace}/{change.name}", None)
-        too_many = len(self._over) - self._keep
-        due = [
-            key
-            for place, (key, (since, _)) in enumerate(self._over.items())
-            if place < too_many or since + self._keep_us <= now
-        ]
-        return [self._over.pop(key)[1] for key in due]
+        removals: list[LifecycleEffect] = []
+        while self._over:
+            key, (since, removal) = next(iter(self._over.items()))
+            if len(self._over) <= self._keep and since + self._keep_us > now:
+                break
+            del self._over[key]
+            removals.append(removal)
+        return removals
 
     def next_due(self) -> int | None:
         """When the oldest has been kept long enough."""

@@ -129,9 +129,11 @@ class ScriptedWorkload:
                 self._put(change.obj)
         if self._last_tick is None:
             self._closed = self._closed_before(now)
+        elif tick_of(now) <= self._last_tick:
+            return []
         nodes = [replace(node, cordoned_by_script=node.name in self._closed) for node in self._nodes.values()]
         state = StateSummary(list(self._pods.values()), nodes, self._started_at, self._last_tick)
-        self._last_tick = max(tick_of(now), self._last_tick or 0)
+        self._last_tick = tick_of(now)
         effects = script_tick(self._script, self._seed, state, now)
         for effect in effects:
             if isinstance(effect, NodeCordon):
@@ -203,6 +205,9 @@ class _Ticks:
         self._round, self._second = _clock(script, state.started_at, self._tick)
         self._leaving: set[str] = set()  # uids of pods this call deletes
         self._alive = len(state.pods)
+        self._by_app: dict[tuple[str, str], list[PodSummary]] = {}
+        for pod in state.pods:
+            self._by_app.setdefault((pod.namespace, pod.app), []).append(pod)
         self._effects: list[LifecycleEffect] = []
 
     def effects(self) -> list[LifecycleEffect]:
@@ -289,7 +294,7 @@ class _Ticks:
             self._effects.append(PodDeletion(pod.uid, pod.namespace, pod.name))
 
     def _of(self, service: Service) -> list[PodSummary]:
-        return [pod for pod in self._state.pods if pod.app == service.name and pod.namespace == service.namespace]
+        return self._by_app.get((service.namespace, service.name), [])
 
 
 def _clock(script: Script, started_at: int, tick: int) -> tuple[int, int]:

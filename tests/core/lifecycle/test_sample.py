@@ -1,4 +1,4 @@
-"""Otter Post for twelve minutes: engine and controllers together, in virtual time."""
+"""Otter Post for two rounds of its script: engine and controllers together, in virtual time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scheduler_core.lifecycle.workloads import first_wave
 from tests.core.lifecycle.little_cluster import SECOND, LittleCluster
 
 START = int(datetime(2030, 1, 1, tzinfo=UTC).timestamp()) * SECOND
-MINUTES = 9
+MINUTES = 8
 
 
 @cache
