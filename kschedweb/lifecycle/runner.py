@@ -20,7 +20,7 @@ from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.services import StatusUpdate
 from kschedweb.common import wake
-from kschedweb.lifecycle.services import KUBELET_ACTOR, Orders, orders_carry_out
+from kschedweb.lifecycle.services import KUBELET_ACTOR, SCRIPT_ACTOR, Orders, orders_carry_out
 from scheduler_core.lifecycle.effects import (
     LifecycleEffect,
     NodeCordon,
@@ -31,6 +31,8 @@ from scheduler_core.lifecycle.effects import (
 )
 from scheduler_core.lifecycle.kubelet import Kubelet
 from scheduler_core.lifecycle.pod_gc import PodGC
+from scheduler_core.lifecycle.sample import sample_workload
+from scheduler_core.lifecycle.workloads import ScriptedWorkload
 from scheduler_core.model.changes import Change
 
 log = structlog.get_logger(__name__)
@@ -46,11 +48,15 @@ LOCK_CLASS = 0x6B736C63
 
 @dataclass
 class ControllerHost:
-    """The controllers of one cluster; `unread` are stored objects they have not been told yet."""
+    """The controllers of one cluster; `unread` are stored objects they have not been told yet.
+
+    Only the sample cluster has a script.
+    """
 
     cluster_id: int
     kubelet: Kubelet
     pod_gc: PodGC
+    script: ScriptedWorkload | None
     rv: int
     unread: list[Change]
 
@@ -62,19 +68,28 @@ class ControllerHost:
             cluster = Cluster.objects.get(pk=cluster_id)
             changes = follow.stored_changes(cluster_id=cluster_id)
         kubelet = Kubelet(start_delay_us=cluster.start_delay_ms * 1000)
-        return ControllerHost(cluster_id, kubelet, PodGC(), cluster.rv, changes)
+        script = None
+        if cluster.is_sample:
+            script = sample_workload(seed=cluster.seed, started_at=follow.microseconds(cluster.created_at))
+        return ControllerHost(cluster_id, kubelet, PodGC(), script, cluster.rv, changes)
 
     def step(self, now: int) -> float | None:
         """Act on what changed and what is due; seconds until more is due, None when only a change brings more."""
         changes, self.rv = follow.changes_after(cluster_id=self.cluster_id, rv=self.rv)
         changes = self.unread + changes
         self.unread = []
-        effects = [*self.kubelet.step(now, changes), *self.pod_gc.step(now, changes)]
+        self._carry_out([*self.kubelet.step(now, changes), *self.pod_gc.step(now, changes)], KUBELET_ACTOR, now)
+        times = [self.kubelet.next_due(), self.pod_gc.next_due()]
+        if self.script is not None:
+            self._carry_out(self.script.step(now, changes), SCRIPT_ACTOR, now)
+            times.append(self.script.next_due())
+        dues = [due for due in times if due is not None]
+        return max(0.0, (min(dues) - now) / follow.MICROSECOND) if dues else None
+
+    def _carry_out(self, effects: list[LifecycleEffect], actor: str, now: int) -> None:
         orders = orders_of(effects)
         if orders:
-            orders_carry_out(cluster_id=self.cluster_id, orders=orders, actor=KUBELET_ACTOR, now=follow.moment_of(now))
-        dues = [due for due in (self.kubelet.next_due(), self.pod_gc.next_due()) if due is not None]
-        return max(0.0, (min(dues) - now) / follow.MICROSECOND) if dues else None
+            orders_carry_out(cluster_id=self.cluster_id, orders=orders, actor=actor, now=follow.moment_of(now))
 
 
 def orders_of(effects: Iterable[LifecycleEffect]) -> Orders:

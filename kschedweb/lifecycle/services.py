@@ -44,7 +44,7 @@ def orders_carry_out(*, cluster_id: int, orders: Orders, actor: str, now: dateti
             entries += cluster_services.pods_remove(cluster_id=cluster_id, uids=orders.removals, actor=actor)
             changes_commit(cluster_id=cluster_id, entries=entries)
     for name, unschedulable in orders.cordons:
-        _unless_gone(cluster_services.node_cordon, cluster_id, name=name, unschedulable=unschedulable, actor=actor)
+        _unless_gone(cluster_services.node_update, cluster_id, name=name, unschedulable=unschedulable, actor=actor)
     for namespace, name, uid in orders.deletions:
         _unless_gone(cluster_services.pod_delete, cluster_id, namespace=namespace, name=name, uid=uid, actor=actor)
     if orders.creations:
