@@ -45,7 +45,7 @@ def label_requirements(draw: st.DrawFn, *, node: bool = False) -> Manifest:
     if operator in ("In", "NotIn"):
         requirement["values"] = draw(st.lists(label_values, min_size=1, max_size=3))
     elif operator in ("Gt", "Lt"):
-        requirement["values"] = [str(draw(st.integers(-2, 12)))]
+        requirement["values"] = [str(draw(st.integers(0, 12)))]
     return requirement
 
 

@@ -1,0 +1,23 @@
+"""A context whose uids count up, and short ways to admit."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from scheduler_core.admission import AdmissionContext, admit_create, admit_update
+
+NOW = 1_893_456_000_000_000  # 2030-01-01T00:00:00Z
+
+
+def make_context(**lookups: Any) -> AdmissionContext:
+    numbers = itertools.count(1)
+    return AdmissionContext(new_uid=lambda: f"00000000-0000-0000-0000-{next(numbers):012x}", **lookups)
+
+
+def create(manifest: dict[str, Any], **lookups: Any) -> dict[str, Any]:
+    return admit_create(manifest, manifest["kind"], make_context(**lookups), now=NOW)
+
+
+def update(old: dict[str, Any], new: dict[str, Any], **lookups: Any) -> dict[str, Any]:
+    return admit_update(old, new, old["kind"], make_context(**lookups))

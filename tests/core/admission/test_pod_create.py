@@ -1,0 +1,411 @@
+"""What a pod looks like once it is created: defaults, classes, limits, gates."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from scheduler_core.admission.priority import SYSTEM_CLASSES
+from scheduler_core.api.manifests import decode
+from scheduler_core.errors import AdmissionError, ManifestError
+from tests.builders import PodBuilder, make, make_pod
+from tests.core.admission.context import create
+from tests.strategies import pod_manifests
+
+MIB = 1 << 20
+
+
+def fresh(name: str = "a") -> PodBuilder:
+    return make_pod(name, uid="")
+
+
+def created(pod: PodBuilder, **lookups: Any) -> dict[str, Any]:
+    return create(pod.manifest(), **lookups)
+
+
+def resources_of(manifest: dict[str, Any]) -> Any:
+    return manifest["spec"]["containers"][0]["resources"]
+
+
+def test_created_pod_is_stamped() -> None:
+    pod = created(fresh().container().status(phase="Running", nominatedNodeName="n"))
+    assert pod["metadata"] == {
+        "name": "a",
+        "namespace": "default",
+        "uid": "00000000-0000-0000-0000-000000000001",
+        "creationTimestamp": "2030-01-01T00:00:00Z",
+        "generation": 1,
+    }
+    assert pod["status"] == {"phase": "Pending", "qosClass": "BestEffort"}
+
+
+def test_created_pod_has_the_constants() -> None:
+    spec = created(
+        make_pod("a").container(ports=[{"containerPort": 80}]).spec(schedulerName="", volumes=[{"name": "v"}])
+    )["spec"]
+    assert spec["schedulerName"] == "default-scheduler"
+    assert spec["restartPolicy"] == "Always"
+    assert spec["dnsPolicy"] == "ClusterFirst"
+    assert spec["terminationGracePeriodSeconds"] == 30
+    assert spec["enableServiceLinks"] is True
+    assert spec["containers"][0]["ports"][0]["protocol"] == "TCP"
+    assert spec["volumes"] == [{"name": "v", "emptyDir": {}}]
+
+
+def test_values_given_are_kept_and_unknown_fields_too() -> None:
+    pod = fresh().container().spec(restartPolicy="Never", terminationGracePeriodSeconds=0, fieldOfTomorrow={"a": [1]})
+    spec = created(pod)["spec"]
+    assert (spec["restartPolicy"], spec["terminationGracePeriodSeconds"]) == ("Never", 0)
+    assert spec["fieldOfTomorrow"] == {"a": [1]}
+
+
+def test_the_given_manifest_is_not_changed() -> None:
+    manifest = fresh().req(cpu="100u").limit(memory="1Gi").manifest()
+    before = copy.deepcopy(manifest)
+    create(manifest)
+    assert manifest == before
+
+
+def test_generated_name_ends_with_the_uid() -> None:
+    manifest = fresh("").container().manifest()
+    manifest["metadata"]["generateName"] = "web-"
+    assert create(manifest)["metadata"]["name"] == "web-00001"
+
+
+@pytest.mark.parametrize(
+    ("requests", "limits", "want"),
+    [
+        pytest.param({"cpu": "100u"}, {}, {"cpu": "1m"}, id="rounded up to milli"),
+        pytest.param({"cpu": "1500m", "memory": "1024Ki"}, {}, {"cpu": "1500m", "memory": "1Mi"}, id="canonical"),
+        pytest.param({}, {"cpu": "1"}, {"cpu": "1"}, id="requests from limits"),
+        pytest.param(
+            {"cpu": "500m"}, {"cpu": "1", "memory": "1Gi"}, {"cpu": "500m", "memory": "1Gi"}, id="missing ones only"
+        ),
+    ],
+)
+def test_requests_are_defaulted(requests: dict[str, str], limits: dict[str, str], want: dict[str, str]) -> None:
+    assert resources_of(created(fresh().req(requests).limit(limits)))["requests"] == want
+
+
+def test_limits_are_never_made_from_requests() -> None:
+    assert "limits" not in resources_of(created(fresh().req(cpu="1")))
+
+
+@pytest.mark.parametrize(
+    ("given", "want"),
+    [
+        pytest.param({"requests": {"cpu": "3"}}, {"requests": {"cpu": "3"}}, id="requests alone take nothing over"),
+        pytest.param(
+            {"limits": {"memory": "4Gi"}},
+            {"requests": {"cpu": "1500m", "memory": "1Gi"}, "limits": {"memory": "4Gi"}},
+            id="with limits the aggregated requests of containers",
+        ),
+        pytest.param(
+            {"limits": {"cpu": "2", "hugepages-2Mi": "4Mi"}},
+            {
+                "requests": {"cpu": "1500m", "memory": "1Gi", "hugepages-2Mi": "4Mi"},
+                "limits": {"cpu": "2", "hugepages-2Mi": "4Mi"},
+            },
+            id="then the limits themselves",
+        ),
+        pytest.param({}, {}, id="empty stays empty"),
+    ],
+)
+def test_pod_level_resources_are_defaulted(given: dict[str, Any], want: dict[str, Any]) -> None:
+    pod = fresh().container({"cpu": "1", "memory": "1Gi"}).container({"cpu": "500m"}).spec(resources=given)
+    assert created(pod)["spec"]["resources"] == want
+
+
+def test_pod_level_hugepages_limit_comes_from_the_containers() -> None:
+    pages = {"hugepages-2Mi": "4Mi"}
+    pod = (
+        fresh().container(pages, limits=pages).container(pages, limits=pages).spec(resources={"requests": {"cpu": "1"}})
+    )
+    resources = created(pod)["spec"]["resources"]
+    assert resources["limits"] == {"hugepages-2Mi": "8Mi"}
+    assert resources["requests"]["hugepages-2Mi"] == "8Mi"
+
+
+def test_host_network_turns_container_ports_into_host_ports() -> None:
+    ports = [{"containerPort": 80}, {"containerPort": 81, "hostPort": 82}]
+    pod = fresh().container(ports=ports).init_container(ports=[{"containerPort": 90}]).spec(hostNetwork=True)
+    spec = created(pod)["spec"]
+    assert [port["hostPort"] for port in spec["containers"][0]["ports"]] == [80, 82]
+    assert spec["initContainers"][0]["ports"][0]["hostPort"] == 90
+
+
+CLASSES = {
+    "high": make("PriorityClass", "high", value=100, preemptionPolicy="Never"),
+    "normal": make("PriorityClass", "normal", value=10, globalDefault=True),
+    "other-default": make("PriorityClass", "other-default", value=20, globalDefault=True),
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "classes", "want"),
+    [
+        pytest.param({}, {}, ("", 0, "PreemptLowerPriority"), id="no class"),
+        pytest.param({}, CLASSES, ("normal", 10, "PreemptLowerPriority"), id="the lowest global default"),
+        pytest.param({"priorityClassName": "high"}, CLASSES, ("high", 100, "Never"), id="policy of the class"),
+        pytest.param(
+            {"priorityClassName": "high", "priority": 100}, CLASSES, ("high", 100, "Never"), id="same number given"
+        ),
+        pytest.param(
+            {"priorityClassName": "system-node-critical"},
+            {},
+            ("system-node-critical", 2_000_001_000, "PreemptLowerPriority"),
+            id="built-in class",
+        ),
+    ],
+)
+def test_priority_comes_from_the_class(fields: dict[str, Any], classes: Any, want: tuple[str, int, str]) -> None:
+    spec = created(fresh().container().spec(**fields), priority_classes=classes)["spec"]
+    assert (spec.get("priorityClassName", ""), spec["priority"], spec["preemptionPolicy"]) == want
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "detail"),
+    [
+        pytest.param(
+            {"priorityClassName": "x"},
+            "spec.priorityClassName",
+            "no PriorityClass with name x was found",
+            id="unknown class",
+        ),
+        pytest.param(
+            {"priority": 5},
+            "spec.priority",
+            "the integer value of priority (5) must not be provided in pod spec; priority "
+            "admission controller computed 10 from the given PriorityClass name",
+            id="other number",
+        ),
+        pytest.param(
+            {"preemptionPolicy": "Never"},
+            "spec.preemptionPolicy",
+            "the string value of PreemptionPolicy (Never) must not be provided",
+            id="other policy",
+        ),
+    ],
+)
+def test_priority_refuses(fields: dict[str, Any], path: str, detail: str) -> None:
+    with pytest.raises(AdmissionError) as caught:
+        created(fresh().container().spec(**fields), priority_classes=CLASSES)
+    assert caught.value.path == path and detail in caught.value.detail
+
+
+def test_system_classes_have_upstreams_values() -> None:
+    assert {name: one.value for name, one in SYSTEM_CLASSES.items()} == {
+        "system-cluster-critical": 2_000_000_000,
+        "system-node-critical": 2_000_001_000,
+    }
+
+
+NOT_READY = {
+    "key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300,
+}  # fmt: skip
+UNREACHABLE = {**NOT_READY, "key": "node.kubernetes.io/unreachable"}
+
+
+@pytest.mark.parametrize(
+    ("given", "added"),
+    [
+        pytest.param([], [NOT_READY, UNREACHABLE], id="both"),
+        pytest.param([{"operator": "Exists"}], [], id="all taints tolerated"),
+        pytest.param([{"operator": "Exists", "effect": "NoSchedule"}], [NOT_READY, UNREACHABLE], id="another effect"),
+        pytest.param([{"key": NOT_READY["key"], "operator": "Exists"}], [UNREACHABLE], id="one by key"),
+        pytest.param([{"key": "a", "operator": "Exists"}], [NOT_READY, UNREACHABLE], id="another key"),
+    ],
+)
+def test_tolerations_of_dead_nodes_are_added(given: list[dict[str, Any]], added: list[dict[str, Any]]) -> None:
+    spec = created(fresh().container().spec(tolerations=given))["spec"]
+    assert spec["tolerations"] == given + added
+
+
+SANDBOX = make(
+    "RuntimeClass",
+    "sandbox",
+    handler="h",
+    overhead={"podFixed": {"cpu": "250m", "memory": "120Mi"}},
+    scheduling={"nodeSelector": {"runtime": "sandbox"}, "tolerations": [{"key": "sandbox", "operator": "Exists"}]},
+)
+PLAIN = make("RuntimeClass", "plain", handler="h")
+RUNTIMES = {"sandbox": SANDBOX, "plain": PLAIN}
+
+
+def test_runtime_class_brings_overhead_and_scheduling() -> None:
+    pod = fresh().container().node_selector(disk="ssd").spec(runtimeClassName="sandbox")
+    spec = created(pod, runtime_classes=RUNTIMES)["spec"]
+    assert spec["overhead"] == {"cpu": "250m", "memory": "120Mi"}
+    assert spec["nodeSelector"] == {"disk": "ssd", "runtime": "sandbox"}
+    assert {"key": "sandbox", "operator": "Exists"} in spec["tolerations"]
+    same = fresh().container().overhead(cpu="0.25", memory="120Mi").spec(runtimeClassName="sandbox")
+    assert created(same, runtime_classes=RUNTIMES)["spec"]["overhead"] == {"cpu": "250m", "memory": "120Mi"}
+    assert (
+        "overhead" not in created(fresh().container().spec(runtimeClassName="plain"), runtime_classes=RUNTIMES)["spec"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("pod", "message"),
+    [
+        pytest.param(
+            fresh().container().spec(runtimeClassName="x"),
+            'spec.runtimeClassName: Forbidden: pod rejected: RuntimeClass "x" not found',
+            id="unknown",
+        ),
+        pytest.param(
+            fresh().container().overhead(cpu="1").spec(runtimeClassName="sandbox"),
+            "spec.overhead: Forbidden: pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
+            id="other overhead",
+        ),
+        pytest.param(
+            fresh().container().overhead(cpu="1"),
+            "spec.overhead: Forbidden: pod rejected: "
+            "Pod Overhead set without corresponding RuntimeClass defined Overhead",
+            id="overhead without class",
+        ),
+        pytest.param(
+            fresh().container().overhead(cpu="1").spec(runtimeClassName="plain"),
+            "spec.overhead: Forbidden: pod rejected: "
+            "Pod Overhead set without corresponding RuntimeClass defined Overhead",
+            id="class without overhead",
+        ),
+        pytest.param(
+            fresh().container().node_selector(runtime="bare").spec(runtimeClassName="sandbox"),
+            "spec.nodeSelector: Forbidden: conflict: runtimeClass.scheduling.nodeSelector[runtime] = sandbox; "
+            "pod.spec.nodeSelector[runtime] = bare",
+            id="selector conflict",
+        ),
+    ],
+)
+def test_runtime_class_refuses(pod: PodBuilder, message: str) -> None:
+    with pytest.raises(AdmissionError) as caught:
+        created(pod, runtime_classes=RUNTIMES)
+    assert str(caught.value) == message
+
+
+def limit_ranges(**item: Any) -> dict[str, Any]:
+    return {"default": [make("LimitRange", "r", spec={"limits": [{"type": "Container", **item}]})]}
+
+
+@pytest.mark.parametrize(
+    ("item", "want"),
+    [
+        pytest.param(
+            {"default": {"memory": "1Gi"}, "defaultRequest": {"cpu": "100m"}},
+            {"requests": {"cpu": "100m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}},
+            id="default and default request",
+        ),
+        pytest.param(
+            {"max": {"cpu": "2"}}, {"requests": {"cpu": "2"}, "limits": {"cpu": "2"}}, id="the maximum is the default"
+        ),
+        pytest.param({"min": {"cpu": "50m"}}, {"requests": {"cpu": "50m"}}, id="the minimum is the default request"),
+    ],
+)
+def test_limit_range_fills_what_is_missing(item: dict[str, Any], want: dict[str, Any]) -> None:
+    assert resources_of(created(fresh().container(), limit_ranges=limit_ranges(**item))) == want
+
+
+def test_limit_range_comes_after_requests_from_limits_and_leaves_given_values() -> None:
+    pod = created(
+        fresh().limit(cpu="1"), limit_ranges=limit_ranges(default={"cpu": "2"}, defaultRequest={"cpu": "100m"})
+    )
+    assert resources_of(pod) == {"requests": {"cpu": "1"}, "limits": {"cpu": "1"}}
+    elsewhere = create(make_pod("a", namespace="b").container().manifest(), limit_ranges=limit_ranges(max={"cpu": "1"}))
+    assert "resources" not in elsewhere["spec"]["containers"][0]
+
+
+@pytest.mark.parametrize(
+    ("pod", "want"),
+    [
+        pytest.param(fresh().container(), "BestEffort", id="nothing named"),
+        pytest.param(
+            fresh().req({"example.com/x": "1"}).limit({"example.com/x": "1"}), "BestEffort", id="only others named"
+        ),
+        pytest.param(fresh().limit(cpu="1", memory="1Gi"), "Guaranteed", id="limits become requests"),
+        pytest.param(fresh().limit(cpu="1"), "Burstable", id="memory missing"),
+        pytest.param(fresh().req(cpu="500m").limit(cpu="1", memory="1Gi"), "Burstable", id="less than the limit"),
+        pytest.param(fresh().limit(cpu="1", memory="1Gi").container(), "Burstable", id="every container must"),
+        pytest.param(
+            fresh().container().spec(resources={"limits": {"cpu": "1", "memory": "1Gi"}}), "Guaranteed", id="pod level"
+        ),
+    ],
+)
+def test_qos_class(pod: PodBuilder, want: str) -> None:
+    assert created(pod)["status"]["qosClass"] == want
+
+
+def test_gated_pod_is_born_with_the_condition() -> None:
+    assert created(fresh().container().gate("a.io/x"))["status"]["conditions"] == [
+        {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "SchedulingGated",
+            "message": "Scheduling is blocked due to non-empty scheduling gates",
+        }
+    ]
+
+
+def test_gated_pod_cannot_name_a_node() -> None:
+    with pytest.raises(AdmissionError) as caught:
+        created(fresh().container().gate("x").on("n1"))
+    assert str(caught.value) == "spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared"
+
+
+def test_label_keys_are_merged_into_selectors() -> None:
+    term = {
+        "topologyKey": "zone",
+        "labelSelector": {},
+        "matchLabelKeys": ["app", "gone"],
+        "mismatchLabelKeys": ["tier"],
+    }
+    without_selector = {"topologyKey": "zone", "matchLabelKeys": ["app"]}
+    pod = fresh().container().label(app="x", tier="web").spread("zone", {"a": "b"}, matchLabelKeys=["tier"])
+    pod.spec(
+        affinity={
+            "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term, without_selector]},
+            "podAntiAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": term}]
+            },
+        }
+    )
+    spec = created(pod)["spec"]
+    merged = [
+        {"key": "app", "operator": "In", "values": ["x"]},
+        {"key": "tier", "operator": "NotIn", "values": ["web"]},
+    ]
+    first, second = spec["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert first["labelSelector"] == {"matchExpressions": merged}
+    assert "labelSelector" not in second
+    preferred = spec["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"][0]
+    assert preferred["podAffinityTerm"]["labelSelector"] == {"matchExpressions": merged}
+    assert spec["topologySpreadConstraints"][0]["labelSelector"] == {
+        "matchLabels": {"a": "b"},
+        "matchExpressions": [{"key": "tier", "operator": "In", "values": ["web"]}],
+    }
+
+
+def test_unreadable_pod_is_a_manifest_error() -> None:
+    with pytest.raises(ManifestError, match=r"spec.containers\[0\].resources.requests.cpu: unable to parse"):
+        created(fresh().req(cpu="1K"))
+
+
+def test_null_fields_are_dropped() -> None:
+    manifest = fresh().container().spec(nodeName=None, tolerations=None).manifest()
+    manifest["metadata"]["creationTimestamp"] = None
+    spec = create(manifest)["spec"]
+    assert "nodeName" not in spec and len(spec["tolerations"]) == 2
+
+
+@settings(max_examples=40)
+@given(pod_manifests())
+def test_what_is_admitted_can_be_read_and_is_admitted_alike_again(manifest: dict[str, Any]) -> None:
+    del manifest["spec"]["priority"]
+    for container in manifest["spec"]["containers"] + manifest["spec"].get("initContainers", []):
+        container.get("resources", {}).get("requests", {}).pop("example.com/gpu", None)
+    first = create(manifest)
+    decode(first)
+    assert create(first) == first
