@@ -17,11 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kschedweb.ops import outcome, up
+from kschedweb.ops import up
 from kschedweb.ops.setup import CREDENTIAL_FILE
 
 POLL_SECONDS = 0.5
 TIMEOUT_SECONDS = 300.0
+STALLED_SECONDS = 60.0
+# Where a pod stands once it was tried, or is not to be tried.
+TRIED = ("unschedulable", "backoff", "errorBackoff", "gated")
 
 
 class Refused(Exception):
@@ -105,12 +108,17 @@ def import_files(*, data_dir: Path, options: argparse.Namespace) -> int:
     print(f"imported in {time.monotonic() - started_at:.1f} s")
     if not options.wait:
         return 0
-    outcome.use_service_of(data_dir)
-    result = outcome.wait_until_tried(cluster["id"])
-    print(f"{result} after {time.monotonic() - started_at:.1f} s")
-    if options.digest:
-        print(f"digest of first attempts: {outcome.first_attempts_digest(cluster['id'])}")
-    return 0 if not result.untried else 1
+    try:
+        summary, all_tried = wait_until_tried(client, cluster["id"])
+        print(f"{told(summary)} after {time.monotonic() - started_at:.1f} s")
+        if options.digest:
+            _, digest = client.call("GET", f"/api/clusters/{cluster['id']}/digest")
+            print(f"{digest['attempts']} pods tried, {digest['scheduled']} given a node by their first attempt")
+            print(f"digest of first attempts: {digest['digest']}")
+    except Refused as problem:
+        print(f"ksched: {problem}", file=sys.stderr)
+        return 1
+    return 0 if all_tried else 1
 
 
 def connect(data_dir: Path) -> Client:
@@ -163,6 +171,33 @@ def send(
         raise Refused(_message(0, answer.get("error")))
     report: dict[str, Any] = answer.get("report") or answer
     return report
+
+
+def wait_until_tried(client: Client, cluster_id: int) -> tuple[dict[str, Any], bool]:
+    """The summary of a cluster once every pod is bound or waits with a reason; or once nothing has changed for long."""
+    last, changed_at = None, time.monotonic()
+    while True:
+        _, summary = client.call("GET", f"/api/clusters/{cluster_id}/summary")
+        pending = summary["pending"]
+        if pending["pods"] == sum(pending["queues"].get(queue, 0) for queue in TRIED):
+            return summary, True
+        if summary != last:
+            last, changed_at = summary, time.monotonic()
+        elif time.monotonic() - changed_at > STALLED_SECONDS:
+            return summary, False
+        time.sleep(POLL_SECONDS)
+
+
+def told(summary: Mapping[str, Any]) -> str:
+    """A summary in words: what is pending and why."""
+    pending = summary["pending"]
+    lines = [f"{summary['objects'].get('Pod', 0)} pods, {pending['pods']} of them pending"]
+    if any(queue not in TRIED for queue in pending["queues"]):
+        lines[0] += f" (queues: {json.dumps(pending['queues'])})"
+    lines += [f"  {reason['pods']:>6}  {reason['plugin']}: {reason['reason']}" for reason in pending["reasons"][:10]]
+    if summary["overcommitted"]:
+        lines.append(f"  nodes over their allocatable: {len(summary['overcommitted'])}")
+    return "\n".join(lines)
 
 
 def multipart(uploads: list[tuple[str, bytes]]) -> tuple[bytes, str]:

@@ -42,9 +42,9 @@ def main(words: list[str]) -> None:
     write_credential(user)
     tell(login=login_link(user))
     if first and not options.no_sample:
-        from kschedweb.ops import sample
+        from kschedweb.ops.sample import load
 
-        sample.load()
+        load()
         tell(sample=True)
     marker.touch()
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from kschedweb import environment
-from kschedweb.ops import outcome, postgres, supervisor, valkey, worker
+from kschedweb.ops import postgres, supervisor, valkey, worker
 from kschedweb.ops.processes import Launch, private_directory, wait_until
 from kschedweb.ops.supervisor import Interrupted, Supervisor
 
@@ -93,9 +93,6 @@ def _start(watch: Supervisor, place: Place, leftovers: list[int], *, sample: boo
         environment.load()
     except environment.EnvironmentProblem as problem:
         raise UpProblem(f"the environment is not usable:\n{problem}") from None
-    names = ["DJANGO_SETTINGS_MODULE", *environment.variables()]
-    ours = {name: os.environ[name] for name in names if name in os.environ}
-    supervisor.write_private(place.data / outcome.ENVIRONMENT_FILE, json.dumps(ours))
 
     facts = _setup(watch, sample=sample)
     watch.start("web", partial(_python, "kschedweb.ops.web"), stage=SERVICE)

@@ -43,7 +43,7 @@ def main() -> None:
         factory=True,
         address=settings.host,
         port=settings.port,
-        interface=Interfaces.ASGI,
+        interface=Interfaces.ASGINL,  # nothing of ours has a lifespan
         workers=1,
         websockets=True,
         log_access=False,

@@ -153,3 +153,45 @@ def test_import_prints_the_reason_when_it_is_refused(
 )
 def test_default_name_is_a_label(name: str, want: str) -> None:
     assert client.default_name(Path(name)) == want
+
+
+def _summary(pods: int, **queues: int) -> dict[str, Any]:
+    reasons = [{"plugin": "NodeName", "reason": "no", "pods": pods}] if pods else []
+    return {
+        "objects": {"Pod": 9},
+        "pending": {"pods": pods, "queues": queues, "reasons": reasons},
+        "overcommitted": [],
+    }
+
+
+def _waiting(service: Service, tmp_path: Path, *summaries: dict[str, Any]) -> int:
+    file = tmp_path / "x.json"
+    file.write_text("{}")
+    service.answers = {
+        ("GET", "/api/clusters"): [(200, [{"id": 2, "name": "x"}])],
+        ("POST", "/api/clusters/2/import"): [(201, {"status": "done", "report": {}})],
+        ("GET", "/api/clusters/2/summary"): [(200, summary) for summary in summaries],
+        ("GET", "/api/clusters/2/digest"): [(200, {"digest": "d1g35t", "attempts": 9, "scheduled": 6})],
+    }
+    return client.import_files(data_dir=tmp_path, options=_options(file, wait=True, digest=True))
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(client, "STALLED_SECONDS", 0.1)
+
+
+def test_wait_ends_when_every_pod_is_bound_or_has_a_reason(
+    quick: None, service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    under_way = [_summary(9), _summary(9, active=9), _summary(5, assumed=2, unschedulable=3)]
+    assert _waiting(service, tmp_path, *under_way, _summary(4, unschedulable=2, backoff=1, gated=1)) == 0
+    said = capsys.readouterr().out
+    assert "9 pods, 4 of them pending" in said
+    assert "digest of first attempts: d1g35t" in said
+    assert sum(path == "/api/clusters/2/summary" for _, path, _, _ in service.asked) == 4
+
+
+def test_wait_gives_up_when_nothing_changes(quick: None, service: Service, tmp_path: Path) -> None:
+    assert _waiting(service, tmp_path, _summary(9, active=9)) == 1
