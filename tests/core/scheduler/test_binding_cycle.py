@@ -87,6 +87,7 @@ def test_pod_waits_until_every_permit_plugin_allows() -> None:
     effects = cluster.step(make_pod().build())
     assert effects.bindings == []
     assert _cache_moves(effects) == ["assumed", "waiting"]
+    assert UID in cluster.scheduler.engine.queue.active.in_flight
     assert cluster.step(PermitVerdict(UID, "A", allowed=True), after=SECOND).bindings == []
     assert len(cluster.step(PermitVerdict(UID, "B", allowed=True), after=SECOND).bindings) == 1
 
@@ -197,6 +198,8 @@ def test_pre_bind_work_is_awaited_before_the_binding() -> None:
     effects = cluster.step(make_pod().build())
     assert (effects.writes, effects.bindings) == ([claim], [])
     assert "pre_bind B" not in plugins.log
+    in_flight = cluster.scheduler.engine.queue.active.in_flight
+    assert UID not in in_flight  # events are kept for it until Permit only
     assert cluster.step(PreBindVerdict(UID, "B", done=True)).is_empty  # nobody waits for B
     assert len(cluster.step(PreBindVerdict(UID, "A", done=True)).bindings) == 1
     assert plugins.log[-2:] == ["pre_bind B", "bind A"]

@@ -6,11 +6,12 @@ import pytest
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.interface import CLEAR_NOMINATION, NominatingInfo, NominatingMode
+from scheduler_core.model.changes import PermitVerdict
 from scheduler_core.model.effects import PodStatusPatch
-from scheduler_core.model.status import Status
+from scheduler_core.model.status import WAIT, Status
 from scheduler_core.scheduler.failure import cut_note, status_patch
 from tests.builders import make_node, make_pod
-from tests.core.scheduler.harness import FilteringPlugin, ToldPlugins, profile, start
+from tests.core.scheduler.harness import SECOND, BindingPlugin, FilteringPlugin, ToldPlugins, profile, start
 
 
 @pytest.mark.parametrize(
@@ -86,11 +87,13 @@ def test_status_patch(pod: Pod, nominating: NominatingInfo, want: PodStatusPatch
 
 
 def test_failed_pod_comes_back_as_it_is_stored_now() -> None:
-    """A pod changed while it waited in Permit is requeued in its new form."""
-    plugins = ToldPlugins().add("F", FilteringPlugin, filter=lambda pod, node: Status.unschedulable("full"))
-    cluster = start(profile("F"), plugins=plugins)
+    plugins = ToldPlugins().add("H", BindingPlugin, permit=lambda pod, node: (WAIT, 9 * SECOND))
+    cluster = start(profile("H"), plugins=plugins)
     cluster.step(make_node("n").build(), make_pod().build())
+    changed = make_pod().label(a="b").build()
+    cluster.step(changed)
+    cluster.step(PermitVerdict("pod-default/pod", "H", allowed=False, message="no"))
     entry = cluster.scheduler.engine.queue.get("default/pod")
     assert entry is not None
-    assert entry.pod is cluster.scheduler.engine.store.pod("default/pod")
-    assert (entry.attempts, entry.unschedulable_plugins) == (1, {"F"})
+    assert entry.pod is changed
+    assert (entry.attempts, entry.unschedulable_plugins) == (1, {"H"})
