@@ -236,19 +236,23 @@ class Framework:
         """Scores of the feasible nodes; `rows` are their rows of the table, in the order of `node_infos`."""
         plugins = [plugin for plugin in self.score if plugin.name not in state.skip_score_plugins]
         raw = np.zeros((len(plugins), len(rows)), dtype=np.int64)
+        # Upstream goes node by node: of several failures that of the first node counts.
+        failure, unfailed = SUCCESS, len(rows)
         for index, plugin in enumerate(plugins):
             table_plugin = self.table_scorers.get(plugin.name) if self.use_table else None
             scores = None if table_plugin is None else table_plugin.score_nodes(state, pod, table, rows)
             if scores is not None:
                 raw[index] = scores
                 continue
-            for position, node_info in enumerate(node_infos):
+            for position, node_info in zip(range(unfailed), node_infos, strict=False):
                 score, status = plugin.score(state, pod, node_info)
                 if not status.is_success:
-                    return None, Status.failed(
-                        f'running Score plugins: plugin "{plugin.name}" failed with: {status.message}'
-                    )
+                    text = f'running Score plugins: plugin "{plugin.name}" failed with: {status.message}'
+                    failure, unfailed = Status.failed(text), position
+                    break
                 raw[index, position] = score
+        if not failure.is_success:
+            return None, failure
         normalized = raw.copy()
         for index, plugin in enumerate(plugins):
             normalizer = self.normalizers.get(plugin.name)

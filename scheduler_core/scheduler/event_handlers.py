@@ -147,6 +147,7 @@ def _add_pod(engine: Engine, pod: Pod) -> None:
 
 
 def _add_assigned_pod(engine: Engine, pod: Pod) -> None:
+    engine.restored_bindings.pop(pod.uid, None)
     with engine.log_cache_errors("Scheduler cache AddPod failed"):
         engine.cache.add_pod(pod)
     engine.note_cache_move("confirmed", pod, pod.spec.node_name)

@@ -107,7 +107,7 @@ def _run(steps: list[list[Change]], *, use_table: bool) -> list[Any]:
     return seen
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(_history())
 def test_default_profile_decides_alike_in_both_forms(steps: list[list[Change]]) -> None:
     assert _run(steps, use_table=True) == _run(steps, use_table=False)

@@ -204,7 +204,7 @@ def _run(case: tuple[list[NodeBuilder], list[str], list[tuple[int, str]]], *, us
     return cluster
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(_clusters())
 def test_both_forms_make_the_same_attempts(case: tuple[list[NodeBuilder], list[str], list[tuple[int, str]]]) -> None:
     table, rows = _run(case, use_table=True), _run(case, use_table=False)

@@ -80,7 +80,7 @@ def _seen(effects: Effects) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(before=_OPS, after=_OPS, cycles=st.integers(0, 3))
 def test_loaded_engine_goes_on_like_the_one_that_was_dumped(before: list[Op], after: list[Op], cycles: int) -> None:
     cluster = _start()

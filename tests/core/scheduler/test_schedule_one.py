@@ -276,6 +276,15 @@ def test_scoring_failures_are_errors(answers: dict[str, Any], text: str) -> None
     assert (attempt.result, attempt.message) == ("error", text)
 
 
+def test_scoring_failure_of_the_first_node_counts() -> None:
+    def fails_on(name: str) -> Any:
+        return lambda pod, node: (0, Status.failed("odd") if node.name == name else SUCCESS)
+
+    plugins = ToldPlugins().add("A", ScoringPlugin, score=fails_on("n2")).add("B", ScoringPlugin, score=fails_on("n1"))
+    cluster = _nodes(start(profile("A", "B"), plugins=plugins), 3)
+    assert cluster.attempt(make_pod().build()).message == 'running Score plugins: plugin "B" failed with: odd'
+
+
 # Reserve
 
 
