@@ -1,0 +1,412 @@
+"""Assume, confirm, forget, expire; nodes that come, change and go; every text upstream says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.api.derived import zone_key
+from scheduler_core.api.pod import Pod
+from scheduler_core.cache.cache import Cache, CacheError, PodState
+from scheduler_core.errors import CacheCorruptedError
+from tests.builders import make_node, make_pod
+
+UIDLESS = make_pod("p", uid="").on("n").build()
+NO_UID = "cannot get cache key for pod with empty UID"
+
+
+class Log(list[tuple[str, dict[str, object]]]):
+    def __call__(self, message: str, fields: dict[str, object]) -> None:
+        self.append((message, fields))
+
+    @property
+    def messages(self) -> list[str]:
+        return [message for message, _ in self]
+
+
+def pod(name: str = "p", node: str = "n", **requests: str) -> Pod:
+    return make_pod(name, uid="uid-" + name).req(**(requests or {"cpu": "1"})).on(node).build()
+
+
+def totals(cache: Cache, name: str = "n") -> tuple[Any, ...]:
+    info = cache.items[name].info
+    return (
+        info.requested,
+        info.non_zero_milli_cpu,
+        info.non_zero_memory,
+        [each.pod.name for each in info.pods],
+        info.used_ports,
+        info.pvc_ref_counts,
+        len(info.pods_with_affinity),
+    )
+
+
+class TestPods:
+    def test_an_assumed_pod_confirmed_counts_once(self) -> None:
+        cache = Cache()
+        cache.assume_pod(pod())
+        assert cache.is_assumed_pod(pod())
+        cache.add_pod(pod())
+
+        assert cache.items["n"].info.requested.milli_cpu == 1000
+        assert not cache.is_assumed_pod(pod())
+        assert cache.counts() == {"assumed_pods": 0, "pods": 1, "nodes": 1}
+
+    def test_forgetting_restores_all_totals_but_the_generation(self) -> None:
+        cache = Cache()
+        cache.add_node(make_node("n").build())
+        cache.add_pod(pod("other"))
+        before, generation = totals(cache), cache.items["n"].info.generation
+        full = (
+            make_pod("p").req({"example.com/gpu": "1"}, cpu="2").host_port(80).claim_volume("c")
+            .pod_affinity("zone", {"a": "b"}).on("n").build()
+        )  # fmt: skip
+        cache.assume_pod(full)
+        assert totals(cache) != before
+        cache.forget_pod(full)
+
+        after = totals(cache)
+        assert after[0].scalar == {"example.com/gpu": 0}  # an explicit zero stays, as upstream
+        after[0].scalar.clear()
+        assert after == before
+        assert cache.items["n"].info.generation > generation
+
+    def test_a_pod_may_come_before_its_node(self) -> None:
+        cache = Cache()
+        cache.add_pod(pod())
+        assert cache.items["n"].info.node is None
+        copy = cache.add_node(make_node("n").build())
+        assert [info.pod.name for info in copy.pods] == ["p"]
+
+    def test_a_confirmation_on_another_node_moves_the_pod(self) -> None:
+        log = Log()
+        cache = Cache(log=log)
+        cache.add_node(make_node("n").build())
+        cache.assume_pod(pod())
+        cache.add_pod(pod(node="m"))
+        assert (totals(cache, "n")[3], totals(cache, "m")[3]) == ([], ["p"])
+        assert log == [
+            (
+                "Pod was added to a different node than it was assumed",
+                {"podKey": "uid-p", "pod": "default/p", "assumedNode": "m", "currentNode": "n"},
+            )
+        ]
+
+    def test_removal_goes_by_what_is_here(self) -> None:
+        log = Log()
+        cache = Cache(log=log)
+        cache.assume_pod(pod())
+        cache.remove_pod(make_pod("p", uid="uid-p").build())  # the last state before a missed deletion
+        assert cache.counts() == {"assumed_pods": 0, "pods": 0, "nodes": 0}
+        assert log.messages == ["Pod was added to a different node than it was assumed"]
+
+    def test_removing_one_of_two_holders_frees_a_port(self) -> None:
+        """Upstream's: ports are a set."""
+        cache = Cache()
+        for name in ("a", "b"):
+            cache.add_pod(make_pod(name).host_port(80).on("n").build())
+        cache.remove_pod(make_pod("a").host_port(80).on("n").build())
+        assert cache.items["n"].info.used_ports == set()
+
+    def test_the_last_pod_fills_the_hole(self) -> None:
+        cache = Cache()
+        for name in "abcd":
+            cache.add_pod(pod(name))
+        cache.remove_pod(pod("b"))
+        assert totals(cache)[3] == ["a", "d", "c"]
+
+    def test_get_pod_gives_the_object_held(self) -> None:
+        cache = Cache()
+        held = pod()
+        cache.add_pod(held)
+        assert cache.get_pod(make_pod("p", uid="uid-p").build()) is held
+
+    def test_finish_binding_of_a_pod_not_assumed_is_no_matter(self) -> None:
+        cache = Cache(ttl_us=5)
+        cache.add_pod(pod())
+        cache.finish_binding(pod(), 0)
+        cache.finish_binding(pod("unknown"), 0)
+        assert cache.pod_states["uid-p"].deadline is None
+
+
+class TestTexts:
+    @pytest.mark.parametrize(
+        ("prepare", "act", "text"),
+        [
+            pytest.param(
+                "assume",
+                lambda c: c.assume_pod(pod()),
+                "pod uid-p(default/p) is in the cache, so can't be assumed",
+                id="assume twice",
+            ),
+            pytest.param(
+                "add",
+                lambda c: c.assume_pod(pod()),
+                "pod uid-p(default/p) is in the cache, so can't be assumed",
+                id="assume an added pod",
+            ),
+            pytest.param(
+                "assume",
+                lambda c: c.forget_pod(pod(node="m")),
+                "pod uid-p(default/p) was assumed on m but assigned to n",
+                id="forget on another node",
+            ),
+            pytest.param(
+                "add",
+                lambda c: c.forget_pod(pod()),
+                "pod uid-p(default/p) wasn't assumed so cannot be forgotten",
+                id="forget an added pod",
+            ),
+            pytest.param(
+                "",
+                lambda c: c.forget_pod(pod()),
+                "pod uid-p(default/p) wasn't assumed so cannot be forgotten",
+                id="forget an unknown pod",
+            ),
+            pytest.param(
+                "add", lambda c: c.add_pod(pod()), "pod uid-p(default/p) was already in added state", id="add twice"
+            ),
+            pytest.param(
+                "",
+                lambda c: c.update_pod(pod(), pod()),
+                "pod uid-p(default/p) is not added to scheduler cache, so cannot be updated",
+                id="update an unknown pod",
+            ),
+            pytest.param(
+                "assume",
+                lambda c: c.update_pod(pod(), pod()),
+                "assumed pod uid-p(default/p) should not be updated",
+                id="update an assumed pod",
+            ),
+            pytest.param(
+                "",
+                lambda c: c.remove_pod(pod()),
+                "pod uid-p(default/p) is not found in scheduler cache, so cannot be removed from it",
+                id="remove an unknown pod",
+            ),
+            pytest.param(
+                "",
+                lambda c: c.get_pod(pod()),
+                "pod uid-p(default/p) does not exist in scheduler cache",
+                id="get an unknown pod",
+            ),
+            pytest.param(
+                "node",
+                lambda c: _update_a_stray(c),
+                "no corresponding pod p in pods of node n",
+                id="pod not on the node",
+            ),
+            pytest.param(
+                "", lambda c: _update_a_stray(c), "no corresponding pod p in pods of node ", id="pod not on the ghost"
+            ),
+            pytest.param(
+                "", lambda c: c.remove_node(make_node("n").build()), "node n is not found", id="remove an unknown node"
+            ),
+            pytest.param(
+                "add",
+                lambda c: c.remove_node(make_node("n").build()),
+                'node "n" in group "" was not found',
+                id="remove a node the tree lacks",
+            ),
+            *(
+                pytest.param("", act, NO_UID, id=f"{name} without uid")
+                for name, act in {
+                    "assume": lambda c: c.assume_pod(UIDLESS),
+                    "finish_binding": lambda c: c.finish_binding(UIDLESS, 0),
+                    "forget": lambda c: c.forget_pod(UIDLESS),
+                    "add": lambda c: c.add_pod(UIDLESS),
+                    "update": lambda c: c.update_pod(UIDLESS, UIDLESS),
+                    "remove": lambda c: c.remove_pod(UIDLESS),
+                    "get": lambda c: c.get_pod(UIDLESS),
+                    "is_assumed": lambda c: c.is_assumed_pod(UIDLESS),
+                }.items()
+            ),
+        ],
+    )
+    def test_a_refused_operation_says_why(self, prepare: str, act: Any, text: str) -> None:
+        cache = Cache()
+        if prepare == "assume":
+            cache.assume_pod(pod())
+        elif prepare == "add":
+            cache.add_pod(pod())
+        elif prepare == "node":
+            cache.add_node(make_node("n").build())
+        with pytest.raises(CacheError) as caught:
+            act(cache)
+        assert str(caught.value) == text
+
+    def test_an_update_on_another_node_is_the_end(self) -> None:
+        log = Log()
+        cache = Cache(log=log)
+        cache.add_pod(pod())
+        with pytest.raises(CacheCorruptedError) as caught:
+            cache.update_pod(pod(), pod(node="m"))
+        assert str(caught.value) == (
+            "Pod updated on a different node than previously added to."
+            " Scheduler cache is corrupted and can badly affect scheduling decisions"
+        )
+        assert log.messages == ["Pod updated on a different node than previously added to"]
+
+    def test_a_removal_on_another_node_is_the_end(self) -> None:
+        log = Log()
+        cache = Cache(log=log)
+        cache.add_pod(pod())
+        with pytest.raises(CacheCorruptedError) as caught:
+            cache.remove_pod(pod(node="m"))
+        assert str(caught.value) == "Scheduler cache is corrupted and can badly affect scheduling decisions"
+        assert log[0][1]["err"] is None
+
+    def test_an_assumed_key_without_state_is_the_end(self) -> None:
+        cache = Cache()
+        cache.assumed_pods["lost"] = None
+        with pytest.raises(CacheCorruptedError) as caught:
+            cache.cleanup_assumed_pods(0)
+        assert str(caught.value) == "Key found in assumed set but not in podStates, potentially a logical error"
+
+    def test_errors_inside_a_confirmation_are_only_logged(self) -> None:
+        log = Log()
+        cache = Cache(log=log)
+        cache.assume_pod(pod())
+        cache.items["n"].info.remove_pod(pod())
+        cache.add_pod(pod())
+        assert log == [
+            (
+                "Error occurred while updating pod",
+                {"pod": "default/p", "err": "no corresponding pod p in pods of node "},
+            )
+        ]
+
+    def test_a_pod_of_a_lost_node_is_let_go(self) -> None:
+        log = Log()
+        cache = Cache(log=log)
+        cache.add_pod(pod())
+        del cache.items["n"]
+        cache.remove_pod(pod())
+        assert log.messages == ["Node not found when trying to remove pod"]
+        assert cache.counts()["pods"] == 0
+
+    def test_moving_an_unknown_node_to_the_head_does_nothing(self) -> None:
+        log = Log()
+        cache = Cache(log=log)
+        cache.move_to_head("n")
+        assert log.messages == ["No node info with given name found in the cache"]
+
+
+def _update_a_stray(cache: Cache) -> None:
+    """The state says the pod is on the node, the node does not have it."""
+    if "n" not in cache.items:
+        cache.add_pod(pod("other"))
+    cache.pod_states["uid-p"] = PodState(pod())
+    cache.update_pod(pod(), pod())
+
+
+class TestExpiry:
+    def test_without_ttl_nothing_expires(self) -> None:
+        log = Log()
+        cache = Cache(log=log)
+        cache.assume_pod(pod())
+        cache.finish_binding(pod(), 10)
+        cache.cleanup_assumed_pods(10**18)
+        assert cache.is_assumed_pod(pod())
+        assert log == []
+
+    def test_a_finished_pod_expires_after_its_ttl(self) -> None:
+        log = Log()
+        cache = Cache(ttl_us=100, log=log)
+        cache.assume_pod(pod())
+        cache.cleanup_assumed_pods(10**9)
+        cache.finish_binding(pod(), 10)
+        cache.cleanup_assumed_pods(110)
+        assert cache.is_assumed_pod(pod())
+        cache.cleanup_assumed_pods(111)
+        assert cache.counts() == {"assumed_pods": 0, "pods": 0, "nodes": 0}
+        assert log.messages == ["Could not expire cache for pod as binding is still in progress", "Pod expired"]
+        cache.add_pod(pod())
+        assert cache.pod_count() == 1
+
+    def test_a_pod_that_cannot_be_expired_is_logged(self) -> None:
+        log = Log()
+        cache = Cache(ttl_us=100, log=log)
+        cache.assume_pod(pod())
+        cache.finish_binding(pod(), 0)
+        cache.items["n"].info.remove_pod(pod())
+        cache.cleanup_assumed_pods(101)
+        assert log.messages == ["Pod expired", "ExpirePod failed"]
+
+
+class TestNodes:
+    def test_a_removed_node_stays_as_a_ghost_until_its_last_pod_is_gone(self) -> None:
+        cache = Cache()
+        cache.add_node(make_node("n").build())
+        cache.add_pod(pod())
+        cache.remove_node(make_node("n").build())
+
+        dump = cache.dump()
+        assert dump.nodes["n"].node is None
+        assert (cache.node_count(), cache.pod_count()) == (1, 1)
+        cache.remove_pod(pod())
+        assert cache.node_count() == 0
+
+    def test_the_dump_begins_with_what_changed_last(self) -> None:
+        cache = Cache()
+        for name in ("a", "b", "c"):
+            cache.add_node(make_node(name).build())
+        cache.assume_pod(pod(node="a"))
+        dump = cache.dump()
+        assert list(dump.nodes) == ["a", "c", "b"]
+        assert dump.assumed_pods == ("uid-p",)
+        generations = [info.generation for info in dump.nodes.values()]
+        assert generations == sorted(generations, reverse=True)
+
+    def test_generations_never_go_back(self) -> None:
+        cache = Cache()
+        cache.add_node(make_node("n").build())
+        last = cache.items["n"].info.generation
+        cache.remove_node(make_node("n").build())
+        cache.add_node(make_node("n").build())
+        assert cache.items["n"].info.generation > last
+
+    def test_adding_under_another_zone_leaves_the_node_in_both(self) -> None:
+        """Upstream's: only an update moves it."""
+        cache = Cache()
+        cache.add_node(make_node("n").zone("a").build())
+        cache.add_node(make_node("n").zone("b").build())
+        assert cache.tree.num_nodes == 2
+
+    def test_an_update_moves_the_node_to_its_zone(self) -> None:
+        cache = Cache()
+        old, new = make_node("n").zone("a").build(), make_node("n").zone("b").build()
+        cache.add_node(old)
+        cache.update_node(old, new)
+        assert cache.tree.dump() == {"zones": [[zone_key(new), ["n"]]], "num_nodes": 1}
+
+    def test_an_update_of_an_unknown_node_adds_it(self) -> None:
+        cache = Cache()
+        cache.update_node(None, make_node("n").build())
+        assert (cache.tree.num_nodes, cache.items["n"].info.name) == (1, "n")
+
+
+class TestImages:
+    def test_the_size_of_the_first_reporter_stays(self) -> None:
+        cache = Cache()
+        cache.add_node(make_node("a").images({"i:1": 10}).build())
+        copy = cache.add_node(make_node("b").images({"i:1": 99}).build())
+        (state,) = [state for name, state in copy.image_states.items() if name == "i:1"]
+        assert (state.size, state.num_nodes) == (10, 2)
+
+    def test_an_image_nobody_has_is_dropped_with_its_size(self) -> None:
+        cache = Cache()
+        old = make_node("a").images({"i:1": 10}).build()
+        cache.add_node(old)
+        cache.update_node(old, make_node("a").build())
+        copy = cache.add_node(make_node("b").images({"i:1": 99}).build())
+        assert copy.image_states["i:1"].size == 99
+
+    def test_a_removed_node_no_longer_counts(self) -> None:
+        cache = Cache()
+        node = make_node("a").images({"i:1": 10}).build()
+        cache.add_node(node)
+        cache.add_node(make_node("b").images({"i:1": 10}).build())
+        cache.remove_node(node)
+        assert cache.copy_of(cache.items["b"]).image_states["i:1"].num_nodes == 1
