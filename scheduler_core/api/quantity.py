@@ -102,9 +102,6 @@ class Quantity:
     def __sub__(self, other: Quantity) -> Quantity:
         return self._plus(other, -other._nano)
 
-    def __neg__(self) -> Quantity:
-        return Quantity(-self._nano, self._format, self._scale, self._compact)
-
     def __eq__(self, other: object) -> bool:
         return self._nano == other._nano if isinstance(other, Quantity) else NotImplemented
 

@@ -185,10 +185,6 @@ class RequiredNodeAffinity:
     node_selector: Mapping[str, str]
     affinity: NodeSelectorMatcher | None
 
-    @property
-    def is_unrestricted(self) -> bool:
-        return not self.node_selector and self.affinity is None
-
     def matches(self, labels: Labels, name: str) -> bool:
         if self.node_selector and not selects_map(self.node_selector, labels):
             return False

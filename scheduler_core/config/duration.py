@@ -38,10 +38,6 @@ class Duration:
         us = nanoseconds // 1_000
         return Duration(-us if match[1] == "-" else us)
 
-    @property
-    def seconds(self) -> float:
-        return self.us / 1_000_000
-
     def __eq__(self, other: object) -> bool:
         return self.us == other.us if isinstance(other, Duration) else NotImplemented
 

@@ -250,7 +250,7 @@ def test_required_node_affinity_is_selector_and_terms(
 
 def test_required_node_affinity_is_unrestricted_when_absent() -> None:
     affinity = required_node_affinity(make_pod().build())
-    assert affinity.is_unrestricted and affinity.matches({}, "n1")
+    assert affinity.matches({}, "n1")
     assert not required_node_affinity(make_pod().required_node_affinity().build()).matches({}, "n1")
 
 

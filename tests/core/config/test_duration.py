@@ -30,7 +30,6 @@ from scheduler_core.config.duration import Duration
 def test_parse_and_print(text: str, us: int, printed: str) -> None:
     duration = Duration.parse(text)
     assert (duration.us, str(duration)) == (us, printed)
-    assert duration.seconds == us / 1_000_000
 
 
 @pytest.mark.parametrize("text", ["", "s", "15", "1 s", "1d", "1s1", "--1s", "1e3s", "9" * 30 + "h"])
