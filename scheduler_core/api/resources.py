@@ -64,6 +64,11 @@ def is_pod_level(name: str) -> bool:
     return name in (CPU, MEMORY) or is_hugepages(name)
 
 
+def amount(name: str, quantity: Quantity) -> int:
+    """The integer the engine counts with."""
+    return quantity.milli_value() if name == CPU else quantity.value()
+
+
 def has_pod_level_requests(spec: PodSpec) -> bool:
     """Whether `spec.resources.requests` names a resource it may name."""
     requests = spec.resources.requests if spec.resources is not None else None
