@@ -110,7 +110,8 @@ def import_files(*, data_dir: Path, options: argparse.Namespace) -> int:
         return 0
     try:
         summary, all_tried = wait_until_tried(client, cluster["id"])
-        print(f"{told(summary)} after {time.monotonic() - started_at:.1f} s")
+        print(f"{'settled' if all_tried else 'given up'} after {time.monotonic() - started_at:.1f} s")
+        print(told(summary, all_tried=all_tried))
         if options.digest:
             _, digest = client.call("GET", f"/api/clusters/{cluster['id']}/digest")
             print(f"{digest['attempts']} pods tried, {digest['scheduled']} given a node by their first attempt")
@@ -188,11 +189,11 @@ def wait_until_tried(client: Client, cluster_id: int) -> tuple[dict[str, Any], b
         time.sleep(POLL_SECONDS)
 
 
-def told(summary: Mapping[str, Any]) -> str:
+def told(summary: Mapping[str, Any], *, all_tried: bool) -> str:
     """A summary in words: what is pending and why."""
     pending = summary["pending"]
     lines = [f"{summary['objects'].get('Pod', 0)} pods, {pending['pods']} of them pending"]
-    if any(queue not in TRIED for queue in pending["queues"]):
+    if not all_tried:
         lines[0] += f" (queues: {json.dumps(pending['queues'])})"
     lines += [f"  {reason['pods']:>6}  {reason['plugin']}: {reason['reason']}" for reason in pending["reasons"][:10]]
     if summary["overcommitted"]:
