@@ -43,6 +43,8 @@ _PUT_ORDER = {kind: place for place, kind in enumerate(ADMISSION_KINDS)} | {"Nod
 # An escaped character 0, not the text of such an escape.
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*+\\u0000")
 
+_PHASES = tuple(PodPhase.values)
+
 REFUSALS = (ManifestError, AdmissionError)
 
 
@@ -176,8 +178,8 @@ def node_columns(node: Node) -> NodeColumns:
 
 def pod_columns(pod: Pod) -> PodColumns:
     scheduled = next((item for item in pod.status.conditions or () if item.type == POD_SCHEDULED), None)
-    if pod.status.phase and pod.status.phase not in PodPhase.values:
-        raise ManifestError("status.phase", f"expected one of {', '.join(PodPhase.values)}, got {pod.status.phase!r}")
+    if pod.status.phase and pod.status.phase not in _PHASES:
+        raise ManifestError("status.phase", f"expected one of {', '.join(_PHASES)}, got {pod.status.phase!r}")
     if pod.spec.node_name and pod.spec.scheduling_gates:
         raise ManifestError("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
     return PodColumns(

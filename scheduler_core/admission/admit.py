@@ -7,7 +7,6 @@ Nothing given is changed: a new manifest is returned. Raises ManifestError and A
 
 from __future__ import annotations
 
-import copy
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -129,7 +128,7 @@ def _readable(manifest: Any, kind: str) -> Manifest:
     """A copy without nulls that can be decoded, with kind and apiVersion."""
     cls = kind_of(manifest, kind=kind)
     decode(manifest, kind=kind)
-    readable = cast(Manifest, copy.deepcopy(without_nulls(manifest)))
+    readable = cast(Manifest, without_nulls(manifest))  # new objects and lists all the way down
     readable["apiVersion"], readable["kind"] = cls.api_version, cls.kind
     readable.setdefault("metadata", {})
     return readable

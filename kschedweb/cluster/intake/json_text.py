@@ -21,12 +21,12 @@ def read(file: str, content: bytes, limits: Limits) -> Any:
     """The one document of a JSON file."""
     place = Place(file, document=1)
     bare = _STRINGS.sub(b"", content).translate(None, _NOT_STRUCTURE)
-    values = len(bare) - bare.count(b"]") - bare.count(b"}")
-    if values > limits.values:
-        raise UploadTooLargeError(place, f"has more than {limits.values:,} values", limit=limits.values)
     depth = _depth(bare.translate(None, b","))
     if depth > limits.depth:
         raise UploadTooLargeError(place, f"is nested more than {limits.depth} deep", limit=limits.depth)
+    values = len(bare) - bare.count(b"]") - bare.count(b"}")
+    if values > limits.values:
+        raise UploadTooLargeError(place, f"has more than {limits.values:,} values", limit=limits.values)
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError as error:

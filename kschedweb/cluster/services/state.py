@@ -4,7 +4,7 @@ Plain SQL because one import writes tens of thousands of rows. `rv` is left to `
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
@@ -58,12 +58,17 @@ def draft(kind: str, manifest: dict[str, Any], obj: adapters.KubeObject) -> Draf
     """The row of a manifest and the typed object that says the same."""
     columns: dict[str, Any] = {}
     if isinstance(obj, adapters.Node):
-        columns = asdict(adapters.node_columns(obj))
+        columns = _fields(adapters.node_columns(obj))
     elif isinstance(obj, adapters.Pod):
-        columns = asdict(adapters.pod_columns(obj))
+        columns = _fields(adapters.pod_columns(obj))
         columns["created_at"] = cast(datetime, obj.metadata.creation_timestamp)
     metadata = manifest["metadata"]
     return Draft(kind, metadata.get("namespace", ""), metadata["name"], metadata["uid"], manifest, columns)
+
+
+def _fields(columns: adapters.NodeColumns | adapters.PodColumns) -> dict[str, Any]:
+    """The columns by name; `asdict` would copy what is in them too."""
+    return {name: getattr(columns, name) for name in columns.__dataclass_fields__}
 
 
 def stored(cluster_id: int, *, names: Collection[str] | None = None, uids: Collection[str] = ()) -> list[Stored]:
