@@ -1,6 +1,5 @@
 """What tests of the web half share: Django's database on the run's PostgreSQL, Valkey, and real Celery workers."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -69,9 +68,3 @@ def start_worker(
         processes.stop(process, signal.SIGTERM, patience_seconds=5)
     for process in failed:
         sys.stderr.write(process.log_path.read_text(errors="replace"))  # type: ignore[attr-defined]
-
-
-@pytest.fixture(scope="session")
-def run_dir() -> Path:
-    """The short directory in which this run keeps sockets."""
-    return Path(os.environ["KSCHED_TEST_RUN_DIR"])

