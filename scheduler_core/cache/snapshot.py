@@ -9,7 +9,6 @@ Source: kubernetes v1.34.1, pkg/scheduler/backend/cache/cache.go (UpdateSnapshot
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +17,6 @@ from scheduler_core.cache.cache import Cache
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.ports import LogSink, discard_log
 from scheduler_core.table.node_table import NodeTable
-
-_NODE_INFO_FIELDS = tuple(each.name for each in fields(NodeInfo))
 
 
 class Snapshot:
@@ -74,8 +71,7 @@ class Snapshot:
                 self.node_info_map[info.node.name] = entry = copy
             else:
                 derived_changed |= _differ_in_lists(entry, copy)
-                for name in _NODE_INFO_FIELDS:
-                    setattr(entry, name, getattr(copy, name))
+                _overwrite(entry, copy)
             self.table.upsert(entry)
         if cache.items:
             self.generation = cache.items[next(reversed(cache.items))].info.generation
@@ -142,3 +138,19 @@ def _differ_in_lists(old: NodeInfo, new: NodeInfo) -> bool:
         or bool(old.pods_with_required_anti_affinity) != bool(new.pods_with_required_anti_affinity)
         or old.pvc_ref_counts.keys() != new.pvc_ref_counts.keys()
     )
+
+
+def _overwrite(entry: NodeInfo, copy: NodeInfo) -> None:
+    """Field by field: the lists refer to the entry."""
+    entry.node = copy.node
+    entry.pods = copy.pods
+    entry.pods_with_affinity = copy.pods_with_affinity
+    entry.pods_with_required_anti_affinity = copy.pods_with_required_anti_affinity
+    entry.used_ports = copy.used_ports
+    entry.requested = copy.requested
+    entry.non_zero_milli_cpu = copy.non_zero_milli_cpu
+    entry.non_zero_memory = copy.non_zero_memory
+    entry.allocatable = copy.allocatable
+    entry.image_states = copy.image_states
+    entry.pvc_ref_counts = copy.pvc_ref_counts
+    entry.generation = copy.generation

@@ -7,8 +7,11 @@ Source: kubernetes v1.34.1, pkg/scheduler/backend/queue/active_queue.go.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
@@ -36,61 +39,67 @@ InFlightEntry = PodMarker | InFlightEvent
 
 
 class InFlight:
-    """The shared list. Positions count from the first entry ever; removed markers leave a hole (None)."""
+    """The shared list, kept as two: markers and events, each with its place in the order of arrival."""
 
-    __slots__ = ("_entries", "_first", "_positions")
+    __slots__ = ("_event_places", "_events", "_marker_places", "_markers", "_next_place")
 
     def __init__(self) -> None:
-        self._entries: list[InFlightEntry | None] = []
-        self._first = 0  # position of _entries[0]
-        self._positions: dict[str, int] = {}  # pod uid → position of its marker
+        self._next_place = 0
+        self._markers: OrderedDict[int, PodMarker] = OrderedDict()  # by place
+        self._marker_places: dict[str, int] = {}  # by pod uid
+        self._events: list[InFlightEvent] = []
+        self._event_places: list[int] = []
 
     def __contains__(self, uid: str) -> bool:
-        return uid in self._positions
+        return uid in self._marker_places
 
     def __len__(self) -> int:
         """Number of pods in flight."""
-        return len(self._positions)
+        return len(self._markers)
 
     def __iter__(self) -> Iterator[InFlightEntry]:
-        return (entry for entry in self._entries if entry is not None)
+        entries: list[tuple[int, InFlightEntry]] = [
+            *self._markers.items(),
+            *zip(self._event_places, self._events, strict=True),
+        ]
+        return (entry for _, entry in sorted(entries, key=itemgetter(0)))
 
     def pods(self) -> list[Pod]:
-        return [entry.pod for entry in self if isinstance(entry, PodMarker)]
+        return [marker.pod for marker in self._markers.values()]
 
     def add_pod(self, pod: Pod) -> None:
-        self._positions[pod.uid] = self._first + len(self._entries)
-        self._entries.append(PodMarker(pod))
+        self._marker_places[pod.uid] = self._next_place
+        self._markers[self._next_place] = PodMarker(pod)
+        self._next_place += 1
 
     def add_event(self, event: ClusterEvent, old: KubeObject | None, new: KubeObject | None) -> None:
-        self._entries.append(InFlightEvent(event, old, new))
+        self._events.append(InFlightEvent(event, old, new))
+        self._event_places.append(self._next_place)
+        self._next_place += 1
 
     def events_since(self, uid: str) -> list[InFlightEvent] | None:
         """Events after the pod's marker; None when the pod is not in flight."""
-        position = self._positions.get(uid)
-        if position is None:
-            return None
-        return [entry for entry in self._entries[position - self._first :] if isinstance(entry, InFlightEvent)]
+        place = self._marker_places.get(uid)
+        return None if place is None else self._events[bisect_left(self._event_places, place) :]
 
     def done(self, uid: str) -> None:
         """Forget the pod and the events only it could want; harmless when it is not in flight."""
-        position = self._positions.pop(uid, None)
-        if position is None:
+        place = self._marker_places.pop(uid, None)
+        if place is None:
             return
-        self._entries[position - self._first] = None
-        keep = 0
-        while keep < len(self._entries) and not isinstance(self._entries[keep], PodMarker):
-            keep += 1
-        if keep:
-            del self._entries[:keep]
-            self._first += keep
+        del self._markers[place]
+        first = next(iter(self._markers)) if self._markers else self._next_place
+        unwanted = bisect_left(self._event_places, first)
+        del self._events[:unwanted]
+        del self._event_places[:unwanted]
 
     def restore(self, entries: list[InFlightEntry]) -> None:
-        self._entries = list(entries)
-        self._first = 0
-        self._positions = {
-            entry.pod.uid: position for position, entry in enumerate(entries) if isinstance(entry, PodMarker)
-        }
+        """Take over the entries of a checkpoint; there are none yet."""
+        for entry in entries:
+            if isinstance(entry, PodMarker):
+                self.add_pod(entry.pod)
+            else:
+                self.add_event(entry.event, entry.old, entry.new)
 
 
 class ActiveQueue:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -174,3 +175,16 @@ def test_an_exhausted_tree_is_logged() -> None:
         "Error occurred while retrieving the list of names of the nodes from node tree",
         {"err": "all zones exhausted before reaching count of nodes expected"},
     )
+
+
+def test_an_entry_takes_over_every_field_of_its_copy() -> None:
+    """Whatever NodeInfo consists of: a field forgotten in overwriting would stay as it was."""
+    cache, snapshot = cache_of(make_node("n").images({"i:1": 5}))
+    pod = make_pod("p").req({"example.com/gpu": "1"}, cpu="1").host_port(80).claim_volume("c")
+    cache.add_pod(pod.pod_affinity("zone", {"a": "b"}, anti=True).on("n").build())
+    changed = make_node("n").capacity(cpu="3").images({"j:1": 7}).build()
+    cache.update_node(make_node("n").images({"i:1": 5}).build(), changed)
+    snapshot.update_snapshot(cache)
+    entry, want = snapshot.get("n"), cache.copy_of(cache.items["n"])
+    for each in dataclasses.fields(NodeInfo):
+        assert getattr(entry, each.name) == getattr(want, each.name), each.name
