@@ -98,7 +98,12 @@ def log_event(entry: EngineLog) -> events.EngineLogEvent | None:
         return events.QueueMove(seq=entry.seq, move=view)
     if entry.kind == LogKind.CACHE:
         return events.CacheMoved(
-            seq=entry.seq, uid=payload["uid"], key=payload["key"], node=payload["node"], kind=payload["kind"]
+            seq=entry.seq,
+            uid=payload["uid"],
+            key=payload["key"],
+            node=payload["node"],
+            kind=payload["kind"],
+            at_ms=payload["at_ms"],
         )
     if entry.kind == LogKind.ATTEMPT:
         values = {key: value for key, value in payload.items() if key in _ATTEMPT_FIELDS}

@@ -65,6 +65,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The service with its sample cluster; its log is shown when it does not come up."""
     ours = ("KSCHED_", "DJANGO_", "DATABASE_URL", "REDIS_URL")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    environment["PYTHONPATH"] = str(ROOT)
     data = tmp_path_factory.mktemp("service")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -13,6 +13,7 @@ import type {
   PodDetail,
 } from "./types";
 
+const ATTEMPTS = 100;
 const CSRF_COOKIE = "ksched_csrf";
 
 export class ApiError extends Error {
@@ -38,7 +39,11 @@ export const api = {
   snapshot: (id: number) => request<Snapshot>("GET", `/api/clusters/${id}/snapshot`),
   pace: (id: number, wanted: PaceRequest) => request<unknown>("POST", `/api/clusters/${id}/pace`, wanted),
   pod: (id: number, key: string) => request<PodDetail>("GET", `/api/clusters/${id}/pods/${path(key)}`),
-  podAttempts: (id: number, key: string) => all<AttemptSummary>(`/api/clusters/${id}/pods/${path(key)}/attempts`),
+  /** The newest attempts, newest first. */
+  podAttempts: (id: number, key: string) =>
+    request<Page<AttemptSummary>>("GET", `/api/clusters/${id}/pods/${path(key)}/attempts?limit=${ATTEMPTS}`).then(
+      (page) => page.results,
+    ),
   attempt: (id: number, seq: number) => request<AttemptDetail>("GET", `/api/clusters/${id}/attempts/${seq}`),
   node: (id: number, name: string) => request<NodeDetail>("GET", `/api/clusters/${id}/nodes/${path(name)}`),
   nodeCordon: (id: number, name: string, unschedulable: boolean) =>
@@ -88,8 +93,7 @@ async function all<T>(url: string): Promise<readonly T[]> {
   const found: T[] = [];
   let next: string | null = url;
   while (next) {
-    const page: Page<T> | readonly T[] = await request(`GET`, next);
-    if (!("results" in page)) return page;
+    const page: Page<T> = await request("GET", next);
     found.push(...page.results);
     next = page.next ? new URL(page.next, location.href).pathname + new URL(page.next, location.href).search : null;
   }

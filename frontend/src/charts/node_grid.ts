@@ -52,6 +52,7 @@ const LARGEST = 72;
 const ROOM_FOR_PODS = 50; // cells from this size on also say how many pods they hold
 const SMALLEST = 8;
 const FLASH_MS = 900;
+const FADE_STEP_MS = 60;
 const STEPS = 8; // colours --util-0 … --util-7
 
 export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: GridEvents): NodeGrid {
@@ -63,6 +64,7 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
   let colours = readColours(host);
   let hovered: string | null = null;
   let frame = 0;
+  let fading = 0;
   const pods = new Map<string, number>();
   const flashes = new Map<string, number>();
 
@@ -91,7 +93,13 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
     context.textAlign = "center";
     for (const placed of layout.cells) drawCell(context, placed, now);
     for (const [name, start] of flashes) if (now - start > FLASH_MS) flashes.delete(name);
-    if (flashes.size) schedule();
+    // What fades needs no more than this; anything new is painted with the next frame.
+    if (flashes.size && !fading) {
+      fading = window.setTimeout(() => {
+        fading = 0;
+        schedule();
+      }, FADE_STEP_MS);
+    }
   }
 
   function drawCell(context: CanvasRenderingContext2D, { cell, x, y }: Placed, now: number): void {
@@ -238,6 +246,7 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
     },
     destroy() {
       cancelAnimationFrame(frame);
+      clearTimeout(fading);
       resize.disconnect();
       canvas.removeEventListener("mousemove", onMove);
       canvas.removeEventListener("mouseleave", onLeave);

@@ -6,6 +6,27 @@ export type TextKey = keyof typeof en;
 export const LANGUAGES = { en: "English", "zh-Hans": "简体中文" } as const;
 export type Language = keyof typeof LANGUAGES;
 
+interface Formats {
+  readonly whole: Intl.NumberFormat;
+  readonly fraction: Intl.NumberFormat; // one digit
+  readonly time: Intl.DateTimeFormat;
+}
+
+// To make one costs more than to use it a thousand times.
+const formats = new Map<Language, Formats>();
+
+function formatsOf(language: Language): Formats {
+  const known = formats.get(language);
+  if (known) return known;
+  const made = {
+    whole: new Intl.NumberFormat(language, { maximumFractionDigits: 0 }),
+    fraction: new Intl.NumberFormat(language, { maximumFractionDigits: 1 }),
+    time: new Intl.DateTimeFormat(language, { timeStyle: "medium" }),
+  };
+  formats.set(language, made);
+  return made;
+}
+
 class I18n {
   language = $state<Language>("en");
   private texts = $state.raw<Readonly<Record<TextKey, string>>>(en);
@@ -32,12 +53,13 @@ class I18n {
     });
   }
 
-  number(value: number, digits = 0): string {
-    return new Intl.NumberFormat(this.language, { maximumFractionDigits: digits }).format(value);
+  number(value: number, digits: 0 | 1 = 0): string {
+    const { fraction, whole } = formatsOf(this.language);
+    return (digits ? fraction : whole).format(value);
   }
 
   time(ms: number): string {
-    return new Intl.DateTimeFormat(this.language, { timeStyle: "medium" }).format(ms);
+    return formatsOf(this.language).time.format(ms);
   }
 }
 

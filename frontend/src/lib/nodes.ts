@@ -24,8 +24,7 @@ export function sharesOf(node: NodeView, usage: Usage): readonly Share[] {
 
 /** The resource that is closest to its end; the number of pods counts only when it is the tightest of all. */
 export function dominantOf(node: NodeView, usage: Usage): Share {
-  const shares = sharesOf(node, usage);
-  return shares.reduce((most, next) => (next.share > most.share ? next : most));
+  return sharesOf(node, usage).reduce((most, next) => (next.share > most.share ? next : most));
 }
 
 export function usageOf(state: State, node: string): Usage {

@@ -85,7 +85,8 @@ class Draft {
         return;
       case "attempt":
         this.attempts += 1;
-        this.state.attempts = this.append(this.state.attempts, event.attempt);
+        // One that repeats an earlier attempt names that one: it counts, and is not listed again.
+        if (event.attempt.seq === event.seq) this.state.attempts = this.append(this.state.attempts, event.attempt);
         return;
       case "event":
         this.state.events = this.append(this.state.events, event.event);
@@ -107,7 +108,7 @@ class Draft {
   private podPut(pod: PodView): void {
     const before = this.state.pods.get(pod.uid);
     this.map<PodView>("pods").set(pod.uid, pod);
-    this.map<string>("uids").set(pod.key, pod.uid);
+    if (this.state.uids.get(pod.key) !== pod.uid) this.map<string>("uids").set(pod.key, pod.uid);
     this.state.pending += Number(isPending(pod)) - Number(before !== undefined && isPending(before));
     this.state.ended += Number(hasEnded(pod)) - Number(before !== undefined && hasEnded(before));
     if (pod.node && !(before?.node ?? "")) this.bound += 1;
@@ -145,14 +146,13 @@ class Draft {
   private cacheMove({ uid, key, node, kind, at_ms }: CacheMoved): void {
     if (kind === "assumed" || kind === "waiting") {
       this.assume(uid, node);
-      const attempts = this.state.attempts.findLast((attempt) => attempt.uid === uid)?.attempt ?? 0;
       const view = {
         uid,
         key,
         queue: kind,
         event: kind,
         since_ms: at_ms,
-        attempts,
+        attempts: 0,
         backoff_until_ms: null,
         plugins: [],
         node,
