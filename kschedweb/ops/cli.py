@@ -73,13 +73,13 @@ def parser() -> argparse.ArgumentParser:
 
 def dispatch(options: argparse.Namespace) -> int:
     if options.command == "test":
-        from kschedweb.ops import testing
+        from kschedweb.ops.testing import run
 
-        return testing.run(groups=options.groups, without=options.without, long=options.long)
+        return run(groups=options.groups, without=options.without, long=options.long)
     if options.command == "check":
-        from kschedweb.ops import testing
+        from kschedweb.ops.testing import check
 
-        return testing.check()
+        return check()
     data = options.data_dir.resolve()
     if options.command == "up":
         return up.up(data_dir=data, host=options.host, port=options.port, sample=not options.no_sample)
@@ -87,9 +87,9 @@ def dispatch(options: argparse.Namespace) -> int:
         return up.down(data_dir=data)
     if options.command == "status":
         return up.status(data_dir=data)
-    from kschedweb.ops import client
+    from kschedweb.ops.client import import_files
 
-    return client.import_files(data_dir=data, options=options)
+    return import_files(data_dir=data, options=options)
 
 
 def _port(text: str) -> int:
