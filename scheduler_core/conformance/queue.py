@@ -212,7 +212,8 @@ class QueueReplay:
         others = actives if from_active else backoffs
         tie = self._tie(info, from_active)
         tied = [each.key for each in others if self._tie(each, from_active) == tie and each is not info]
-        step = {"popped": info.key, "from": "active" if from_active else "backoff", "info": self._info(info)}
+        entry = queue.entry(info, "inFlight", self.now)  # recorded so with hints off too
+        step = {"popped": info.key, "from": "active" if from_active else "backoff", "info": entry}
         if op.get("done"):
             queue.done(info.uid)
         return step | ({"tied": tied} if tied else {})

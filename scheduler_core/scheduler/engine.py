@@ -25,6 +25,7 @@ from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.ports import Draws, LogSink, Stopwatch
 from scheduler_core.queue.scheduling_queue import SchedulingQueue
+from scheduler_core.scheduler import hints_off
 from scheduler_core.scheduler.store import ObjectStore
 
 
@@ -93,7 +94,10 @@ class Engine:
         pre_check: Callable[[Pod], bool] | None = None,
     ) -> None:
         """Let the waiting pods this event may help try again."""
-        self.queue.move_all_to_active_or_backoff_queue(event, old, new, self.now, pre_check)
+        if self.queue.options.queueing_hints:
+            self.queue.move_all_to_active_or_backoff_queue(event, old, new, self.now, pre_check)
+        else:
+            hints_off.move_all(self.queue, self.cache, event, old, new, self.now, pre_check)
 
     def activate(self, pod_keys: Iterable[str]) -> None:
         """Bring the pods to the active queue, whatever their backoff."""

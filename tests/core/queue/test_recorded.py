@@ -17,7 +17,7 @@ from scheduler_core.conformance.queue import differing_steps
 from tests.core.queue.recorded_answers import AnsweredReplay
 from tests.golden.recordings import GOLDEN
 
-FAMILIES = ("order", "backoff", "gates", "hints", "inflight", "flush", "nominator", "mixed", "edge")
+FAMILIES = ("order", "backoff", "gates", "hints", "inflight", "flush", "nominator", "mixed", "edge", "hintsoff")
 
 pytestmark = pytest.mark.skipif(not (GOLDEN / "queue").is_dir(), reason="no recorded queue at ../shared/golden/queue")
 
