@@ -1,0 +1,153 @@
+"""Clusters, their pace and mode, nodes and objects through REST; checks over the state."""
+
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from kschedweb.cluster import selectors, services
+from kschedweb.cluster.models import ApiObject, Change, Cluster, Node, Pod
+from kschedweb.traces.models import EngineLog, QueueState
+from tests.web.rest import items, log, logged_in, node, pod, upload
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client() -> APIClient:
+    return logged_in()
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return services.cluster_create(name="c")
+
+
+def test_clusters_are_made_listed_changed_and_deleted(client: APIClient) -> None:
+    made = client.post("/api/clusters", {"name": "lab", "seed": 7})
+    assert made.status_code == 201
+    view = made.json()
+    assert (view["name"], view["seed"], view["lifecycle_mode"], view["pace"]) == ("lab", 7, "frozen", "run")
+    listed = client.get("/api/clusters").json()["results"]
+    assert listed == [view]
+    url = f"/api/clusters/{view['id']}"
+    changed = client.patch(url, {"name": "lab-2", "lifecycle_mode": "simulate"}).json()
+    assert (changed["name"], changed["lifecycle_mode"]) == ("lab-2", "simulate")
+    assert client.get(url).json()["objects"] == {"Node": 0, "Pod": 0}
+    assert list(Change.objects.order_by("rv").values_list("rv", "operation")) == [(1, "setting"), (2, "setting")]
+    assert client.delete(url).status_code == 204
+    assert client.get(url).status_code == 404
+    assert Change.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        pytest.param({"name": "c"}, 409, "conflict", id="the name is taken"),
+        pytest.param({"name": "Not a label"}, 422, "invalid", id="the name is no label"),
+        pytest.param({}, 400, "invalid", id="there is no name"),
+        pytest.param({"name": "x", "lifecycle_mode": "melt"}, 400, "invalid", id="the mode is unknown"),
+    ],
+)
+def test_cluster_is_refused_when(client: APIClient, cluster: Cluster, body: Any, status: int, code: str) -> None:
+    answer = client.post("/api/clusters", body)
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert set(answer.json()) == {"code", "message", "extra"}
+
+
+def test_cluster_list_takes_the_same_queries_for_many_clusters(
+    client: APIClient, django_assert_num_queries: Any
+) -> None:
+    for number in range(12):
+        services.cluster_create(name=f"c{number}")
+    with django_assert_num_queries(3):  # session, user, clusters
+        page = client.get("/api/clusters?limit=5").json()
+    assert len(page["results"]) == 5 and page["next"]
+
+
+def test_cluster_delete_takes_the_rows_of_every_app_along(client: APIClient, cluster: Cluster) -> None:
+    other = services.cluster_create(name="other")
+    for one in (cluster, other):
+        upload(client, one, items(node(), pod()))
+        at = Change.objects.filter(cluster=one).latest("rv").at
+        EngineLog.objects.create(cluster=one, seq=1, rv=1, step=1, kind="step", at=at)
+        QueueState.objects.create(cluster=one, pod_uid="u", pod_key="a/b", queue="active", since=at, seq=1)
+    services.cluster_delete(cluster_id=cluster.pk)
+    for model in (Node, Pod, Change, EngineLog, QueueState):
+        assert set(model.objects.values_list("cluster_id", flat=True)) == {other.pk}  # type: ignore[attr-defined]
+
+
+def test_pace_is_set_and_recorded(client: APIClient, cluster: Cluster) -> None:
+    url = f"/api/clusters/{cluster.pk}/pace"
+    assert client.post(url, {"pace": "slow", "rate": 2.5}).json()["pace_rate"] == 2.5
+    assert client.post(url, {"pace": "pause"}).json()["pace"] == "pause"
+    client.post(url, {"pace": "pause", "steps": 3})
+    client.post(url, {"steps": 1})
+    cluster.refresh_from_db()
+    assert (cluster.pace, cluster.pace_rate, cluster.pace_steps_requested) == ("pause", None, 4)
+    client.post(url, {"pace": "run"})
+    cluster.refresh_from_db()
+    assert cluster.pace_steps_requested == cluster.pace_steps_done == 0
+    assert Change.objects.filter(operation="setting").count() == 6
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        pytest.param({"pace": "slow"}, "rate: is required", id="slow without a rate"),
+        pytest.param({"pace": "slow", "rate": 0}, "rate: must be above 0", id="rate 0"),
+        pytest.param({"pace": "run", "steps": 1}, "steps: can only be asked for", id="steps while it runs"),
+        pytest.param({"pace": "pause", "steps": 0}, "steps: must be from 1", id="no steps"),
+    ],
+)
+def test_pace_is_refused_when(client: APIClient, cluster: Cluster, body: Any, message: str) -> None:
+    answer = client.post(f"/api/clusters/{cluster.pk}/pace", body)
+    assert answer.status_code == 422 and message in answer.json()["message"]
+    assert Change.objects.count() == 1
+
+
+def test_node_is_cordoned_and_tainted(client: APIClient, cluster: Cluster) -> None:
+    upload(client, cluster, node())
+    url = f"/api/clusters/{cluster.pk}/nodes/n1"
+    assert client.patch(url, {"unschedulable": True}).status_code == 200
+    assert Node.objects.get().unschedulable
+    assert client.patch(url, {"unschedulable": True}).status_code == 200
+    taints = [{"key": "a", "value": "b", "effect": "NoSchedule"}]
+    assert client.patch(url, {"unschedulable": False, "taints": taints}).status_code == 200
+    shown = client.get(url).json()
+    assert shown["manifest"]["spec"] == {"taints": taints}
+    assert [entry[1] for entry in log(cluster)] == ["created", "updated", "updated"]
+    assert selectors.node_views(cluster.pk)[0].taints == ["a=b:NoSchedule"]
+    assert client.patch(f"/api/clusters/{cluster.pk}/nodes/nobody", {"unschedulable": True}).status_code == 404
+
+
+def test_objects_are_created_once_and_deleted(client: APIClient, cluster: Cluster) -> None:
+    url = f"/api/clusters/{cluster.pk}/objects"
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"selector": {"a": "b"}}}
+    made = client.post(url, items(pod(), service), format="json")
+    assert made.status_code == 201, made.content
+    again = client.post(url, pod(), format="json")
+    assert (again.status_code, again.json()["code"]) == (409, "conflict")
+    assert client.delete(f"{url}/Service/default/s").status_code == 204
+    assert client.delete(f"{url}/Service/default/s").status_code == 404
+    assert not ApiObject.objects.exists()
+
+
+def test_objects_are_looked_up_by_name_when_few_are_put(
+    client: APIClient, cluster: Cluster, django_assert_max_num_queries: Any
+) -> None:
+    upload(client, cluster, items(*(pod(f"p{number}") for number in range(50))))
+    with django_assert_max_num_queries(20):
+        assert client.post(f"/api/clusters/{cluster.pk}/objects", pod("one-more"), format="json").status_code == 201
+
+
+def test_node_overcommit_names_what_is_over(cluster: Cluster) -> None:
+    placed = [pod("a", cpu="3"), pod("b", cpu="3"), pod("done", cpu="3")]
+    for one in placed:
+        one["spec"]["nodeName"] = "n1"
+    full = node()
+    full["status"]["allocatable"]["pods"] = "1"
+    upload(logged_in(), cluster, items(full, *placed, pod("waiting", cpu="3")))
+    Pod.objects.filter(name="done").update(phase="Succeeded")
+    found = [(one.node, one.resource, one.used, one.allocatable) for one in selectors.node_overcommit(cluster.pk)]
+    assert found == [("n1", "cpu", 6000, 4000), ("n1", "pods", 2, 1)]

@@ -1,0 +1,111 @@
+"""The dashboard's page, the probes, the schema, the bound on bodies."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from kschedweb.common import pages
+from kschedweb.common.body_limit import BodyLimit
+from kschedweb.common.reading import one_state
+from tests.web.rest import logged_in
+
+
+@pytest.mark.django_db
+def test_readyz_answers_when_everything_is_there() -> None:
+    answer = Client().get("/readyz")
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "status": "ok",
+        "checks": {"postgresql": "ok", "migrations": "ok", "valkey": "ok"},
+    }
+
+
+@pytest.mark.django_db
+def test_readyz_names_what_is_missing(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.REDIS_URL = "unix:///nowhere/valkey.sock"
+    answer = Client().get("/readyz")
+    assert answer.status_code == 503 and answer.json()["status"] == "unready"
+    assert answer.json()["checks"]["postgresql"] == "ok"
+    assert "nowhere" in answer.json()["checks"]["valkey"]
+
+
+@pytest.mark.django_db
+def test_readyz_names_migrations_that_are_not_applied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "_migrated", False)
+    monkeypatch.setattr(pages.MigrationExecutor, "migration_plan", lambda *_: [1, 2])
+    assert Client().get("/readyz").json()["checks"]["migrations"] == "2 migrations are not applied"
+
+
+def test_livez_answers_without_the_database() -> None:
+    assert Client().get("/livez").status_code == Client().get("/healthz").status_code == 200
+
+
+@pytest.mark.django_db
+def test_index_is_the_built_dashboard(settings: Any, tmp_path: Path) -> None:
+    client = Client()
+    client.force_login(User.objects.create_user("ada"))
+    settings.BASE_DIR = tmp_path
+    assert client.get("/").status_code == 503
+    (tmp_path / "frontend" / "dist").mkdir(parents=True)
+    (tmp_path / "frontend" / "dist" / "index.html").write_bytes(b"<title>kschedweb</title>")
+    answer = client.get("/")
+    assert answer.content == b"<title>kschedweb</title>"
+    assert "ksched_csrf" in answer.cookies
+    assert "default-src 'self'" in answer["Content-Security-Policy"]
+
+
+@pytest.mark.django_db
+def test_schema_names_every_route_of_the_api() -> None:
+    answer = logged_in().get("/api/schema?format=json")
+    assert answer.status_code == 200
+    paths = answer.json()["paths"]
+    assert {"/api/clusters", "/api/clusters/{cluster_id}/import", "/api/me"} <= set(paths)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_state_refuses_to_write() -> None:
+    with pytest.raises(Exception, match="read-only"), one_state():
+        User.objects.create_user("ada")
+    assert psycopg.__version__
+
+
+async def echo(scope: Any, receive: Any, send: Any) -> None:
+    """An application that answers with the length of the body."""
+    size = 0
+    while True:
+        message = await receive()
+        size += len(message["body"])
+        if not message.get("more_body"):
+            break
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": str(size).encode()})
+
+
+@pytest.mark.parametrize(
+    ("chunks", "declared", "status"),
+    [
+        pytest.param([b"x" * 5, b"x" * 5], None, 200, id="as much as is allowed"),
+        pytest.param([b"x" * 5, b"x" * 6], None, 413, id="more, undeclared"),
+        pytest.param([b"x"], b"11", 413, id="more, declared"),
+    ],
+)
+def test_body_limit_cuts_a_request_off(chunks: list[bytes], declared: bytes | None, status: int) -> None:
+    sent: list[Any] = []
+    waiting = list(chunks)
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": waiting.pop(0), "more_body": bool(waiting)}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"content-length", declared)] if declared else []
+    asyncio.run(BodyLimit(echo, 10)({"type": "http", "headers": headers}, receive, send))
+    assert sent[0]["status"] == status
+    if status == 413:
+        assert b'"too_large"' in sent[1]["body"]
