@@ -14,6 +14,8 @@ django_application = get_asgi_application()  # before models are imported: it se
 
 from channels.routing import ProtocolTypeRouter  # noqa: E402
 
+from kschedweb.cluster.intake import limits  # noqa: E402
+from kschedweb.common.body_limit import BodyLimit  # noqa: E402
 from kschedweb.live.events import Cursor  # noqa: E402
 from kschedweb.live.feed import Feed, LogRange  # noqa: E402
 from kschedweb.live.routing import websocket_application  # noqa: E402
@@ -35,9 +37,12 @@ def can_watch(user: Any, cluster_id: int) -> bool:
     return bool(user.is_authenticated) and selectors.head(cluster_id) is not None
 
 
+# An upload as large as is allowed, with what a form puts around it.
+BODY_LIMIT = limits.load().received_bytes + limits.MIB
+
 application = ProtocolTypeRouter(
     {
-        "http": django_application,
+        "http": BodyLimit(django_application, BODY_LIMIT),
         "websocket": websocket_application(Feed(Logs()), can_watch),
     }
 )

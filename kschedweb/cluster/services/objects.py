@@ -107,6 +107,10 @@ def objects_put_in_transaction(
             _place_one(item, there, admission, options, report, plan, actor, now)
         except adapters.REFUSALS as error:
             _refuse(item, error.path, error.detail, options, report)
+        except ConflictError as error:
+            if not options.partial:
+                raise
+            _refuse(item, "metadata.name", error.message, options, report)
     if options.replace:
         _delete_rest(there, report, plan, actor)
     state.delete(plan.deletes)

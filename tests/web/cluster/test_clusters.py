@@ -6,6 +6,8 @@ import pytest
 from rest_framework.test import APIClient
 
 from kschedweb.cluster import selectors, services
+from kschedweb.cluster.intake.objects import Item
+from kschedweb.cluster.intake.problems import Place
 from kschedweb.cluster.models import ApiObject, Change, Cluster, Node, Pod
 from kschedweb.traces.models import EngineLog, QueueState
 from tests.web.rest import items, log, logged_in, node, pod, upload
@@ -131,6 +133,16 @@ def test_objects_are_created_once_and_deleted(client: APIClient, cluster: Cluste
     assert client.delete(f"{url}/Service/default/s").status_code == 204
     assert client.delete(f"{url}/Service/default/s").status_code == 404
     assert not ApiObject.objects.exists()
+
+
+def test_objects_that_exist_are_passed_over_when_the_put_is_partial(cluster: Cluster) -> None:
+    options = services.PutOptions(create=True, partial=True)
+    for manifests in ([pod("a")], [pod("a"), pod("b")]):
+        given = [Item(Place("test"), manifest, "v1", "Pod") for manifest in manifests]
+        report = services.objects_put(cluster_id=cluster.pk, items=given, options=options, actor="test")
+    assert report.kinds == {"Pod": {"created": 1, "refused": 1}}
+    assert "already exists" in report.refused[0]["message"]
+    assert [entry[1:] for entry in log(cluster)] == [("created", "Pod", "a"), ("created", "Pod", "b")]
 
 
 def test_objects_are_looked_up_by_name_when_few_are_put(

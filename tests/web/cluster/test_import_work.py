@@ -1,5 +1,6 @@
 """Large imports as rows of work: claimed once, carried to their end, given back when a worker dies."""
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 import time_machine
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from kschedweb.cluster import runner, services
@@ -124,8 +125,6 @@ def test_import_beats_while_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(**kwargs)
 
     def import_wait() -> None:
-        from django.db import connection
-
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_sleep(0.05)")
 
@@ -144,3 +143,17 @@ def test_yaml_goes_to_a_worker_sooner_than_json(cluster: Cluster) -> None:
         actor="x",
     )
     assert row.status == "queued"
+
+
+def test_a_real_worker_carries_a_large_import_out(start_worker: Callable[..., Any]) -> None:
+    cluster = services.cluster_create(name="c")
+    answer = upload(logged_in(), cluster, LARGE)
+    assert answer.status_code == 202
+    start_worker("lifecycle")
+    deadline = time.monotonic() + 90
+    while Import.objects.get().status in ("queued", "running") and time.monotonic() < deadline:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(0.2)")
+    row = Import.objects.get()
+    assert (row.status, row.attempts) == ("done", 1)
+    assert Pod.objects.count() == 2
