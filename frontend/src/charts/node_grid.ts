@@ -39,10 +39,18 @@ interface Placed {
   readonly y: number;
 }
 
+interface Area {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
 interface Layout {
   readonly size: number;
   readonly height: number;
   readonly cells: readonly Placed[];
+  readonly areas: readonly Area[]; // where the cells of each zone lie
   readonly labels: readonly { readonly text: string; readonly x: number; readonly y: number; readonly width: number }[];
 }
 
@@ -59,12 +67,13 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
   const context = canvas.getContext("2d");
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   let data: GridData = { zones: [], selected: null, podsText: String };
-  let layout: Layout = { size: LARGEST, height: 0, cells: [], labels: [] };
+  let layout: Layout = { size: LARGEST, height: 0, cells: [], areas: [], labels: [] };
   let shape = "";
   let colours = readColours(host);
   let hovered: string | null = null;
   let frame = 0;
   let fading = 0;
+  let lettered = false;
   const pods = new Map<string, number>();
   const flashes = new Map<string, number>();
 
@@ -81,15 +90,22 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
   function paint(now: number): void {
     frame = 0;
     if (!context || !host.clientWidth) return;
-    place();
+    const fresh = place() || !lettered;
     const scale = devicePixelRatio || 1;
     context.setTransform(scale, 0, 0, scale, 0, 0);
-    context.clearRect(0, 0, canvas.width, canvas.height);
-    context.font = `600 12px ${colours.font}`;
     context.textBaseline = "middle";
-    context.textAlign = "left";
-    context.fillStyle = colours.muted;
-    for (const label of layout.labels) context.fillText(fitted(context, label.text, label.width), label.x, label.y + 8);
+    if (fresh) {
+      // Letters cost more than cells: they are painted again only when they moved.
+      context.clearRect(0, 0, canvas.width, canvas.height);
+      context.font = `600 12px ${colours.font}`;
+      context.textAlign = "left";
+      context.fillStyle = colours.muted;
+      for (const label of layout.labels)
+        context.fillText(fitted(context, label.text, label.width), label.x, label.y + 8);
+      lettered = true;
+    } else {
+      for (const area of layout.areas) context.clearRect(area.x - 4, area.y - 4, area.width + 8, area.height + 8);
+    }
     context.textAlign = "center";
     for (const placed of layout.cells) drawCell(context, placed, now);
     for (const [name, start] of flashes) if (now - start > FLASH_MS) flashes.delete(name);
@@ -172,22 +188,24 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
     context.restore();
   }
 
-  function place(): void {
+  /** Finds every cell its place; says whether places have changed. */
+  function place(): boolean {
     const width = host.clientWidth;
     const wanted = `${width}:${host.clientHeight}:${data.zones.map((zone) => `${zone.label}=${zone.cells.length}`).join()}`;
     const same = wanted === shape;
-    if (!same || layout.cells.length === 0 || stale(layout, data)) {
-      layout = layOut(data.zones, width, host.clientHeight, same ? layout.size : undefined);
-      shape = wanted;
-      const scale = devicePixelRatio || 1;
-      const height = Math.max(layout.height, 1);
-      if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
-        canvas.width = Math.round(width * scale);
-        canvas.height = Math.round(height * scale);
-        canvas.style.width = `${width}px`;
-        canvas.style.height = `${height}px`;
-      }
+    if (same && !stale(layout, data)) return false;
+    layout = layOut(data.zones, width, host.clientHeight, same ? layout.size : undefined);
+    if (same) return false; // the same places with other cells in them
+    shape = wanted;
+    const scale = devicePixelRatio || 1;
+    const height = Math.max(layout.height, 1);
+    if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
+      canvas.width = Math.round(width * scale);
+      canvas.height = Math.round(height * scale);
+      canvas.style.width = `${width}px`;
+      canvas.style.height = `${height}px`;
     }
+    return true;
   }
 
   function at(event: MouseEvent): Cell | null {
@@ -242,6 +260,7 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
     },
     repaint() {
       colours = readColours(host);
+      lettered = false;
       schedule();
     },
     destroy() {
@@ -277,6 +296,7 @@ function placeZones(zones: readonly Zone[], columns: number, columnWidth: number
   const gap = size >= 24 ? 5 : size >= 14 ? 3 : 2;
   const perRow = Math.max(1, Math.floor((columnWidth - 4 + gap) / (size + gap)));
   const cells: Placed[] = [];
+  const areas: Area[] = [];
   const labels: { text: string; x: number; y: number; width: number }[] = [];
   let top = 0;
   for (let start = 0; start < zones.length; start += columns) {
@@ -289,11 +309,13 @@ function placeZones(zones: readonly Zone[], columns: number, columnWidth: number
         const y = top + LABEL_HEIGHT + Math.floor(index / perRow) * (size + gap);
         cells.push({ cell, x, y });
       });
-      tallest = Math.max(tallest, LABEL_HEIGHT + Math.ceil(zone.cells.length / perRow) * (size + gap));
+      const rows = Math.ceil(zone.cells.length / perRow);
+      areas.push({ x: left + 2, y: top + LABEL_HEIGHT, width: columnWidth - 4, height: rows * (size + gap) - gap });
+      tallest = Math.max(tallest, LABEL_HEIGHT + rows * (size + gap));
     });
     top += tallest + (start + columns < zones.length ? ZONE_GAP / 2 : 0);
   }
-  return { height: top, cells, labels };
+  return { height: top, cells, areas, labels };
 }
 
 /** Whether the cells that were laid out are no longer those of the data: same shape, other values. */

@@ -98,6 +98,12 @@ describe("queues", () => {
       pods_left_out: 0,
     });
     expect(lanesOf(state).active.map((waiting) => waiting.view.uid)).toEqual(["early", "late", "low"]);
+    const before = lanesOf(state);
+    const moved = new Map(state.queue).set("late", view("late", 1)).set("new", view("new", 0));
+    moved.delete("early");
+    const after = lanesOf({ ...state, queue: moved }, before);
+    expect(after.active.map((waiting) => waiting.view.uid)).toEqual(["late", "new", "low"]);
+    expect(after).toEqual(lanesOf({ ...state, queue: moved }));
   });
 });
 

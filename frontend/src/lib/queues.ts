@@ -7,7 +7,7 @@ export const LANES: readonly Lane[] = ["active", "backoff", "unschedulable", "ga
 
 export interface Waiting {
   readonly view: QueueView;
-  readonly pod: PodView | undefined;
+  readonly pod: PodView | undefined; // as it was when it came here; its priority does not change
 }
 
 export function laneOf(queue: QueueView["queue"]): Lane | null {
@@ -30,10 +30,25 @@ export function laneOf(queue: QueueView["queue"]): Lane | null {
   }
 }
 
-export function lanesOf(state: State): Readonly<Record<Lane, readonly Waiting[]>> {
+export type Lanes = Readonly<Record<Lane, readonly Waiting[]>>;
+export const NO_LANES: Lanes = { active: [], backoff: [], unschedulable: [], gated: [], binding: [] };
+
+/**
+ * The lanes of now. Given the lanes of `before` it starts from their order, which is nearly the new one already:
+ * with thousands of pods and ten frames a second that is the difference between smooth and not.
+ */
+export function lanesOf(state: State, before: Lanes = NO_LANES): Lanes {
   const lanes: Record<Lane, Waiting[]> = { active: [], backoff: [], unschedulable: [], gated: [], binding: [] };
+  const kept = new Set<QueueView>();
+  for (const lane of LANES) {
+    for (const waiting of before[lane]) {
+      if (state.queue.get(waiting.view.uid) !== waiting.view || !waiting.pod) continue;
+      lanes[lane].push(waiting);
+      kept.add(waiting.view);
+    }
+  }
   for (const view of state.queue.values()) {
-    const lane = laneOf(view.queue);
+    const lane = kept.has(view) ? null : laneOf(view.queue);
     if (lane) lanes[lane].push({ view, pod: state.pods.get(view.uid) });
   }
   lanes.active.sort(byPriority);
