@@ -224,7 +224,7 @@ def pending_summary(cluster_id: int) -> PendingSummary:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT told.plugin, told.reason, count(*)
+            SELECT told.plugin, told.reason, count(DISTINCT pod.uid)
             FROM cluster_pod AS pod
             CROSS JOIN LATERAL (
                 SELECT rejections FROM traces_attempt AS attempt
@@ -233,7 +233,7 @@ def pending_summary(cluster_id: int) -> PendingSummary:
             ) AS last
             CROSS JOIN LATERAL jsonb_to_recordset(last.rejections) AS told (plugin text, reason text)
             WHERE pod.cluster_id = %s AND pod.node_name = '' AND NOT pod.phase = ANY (%s)
-            GROUP BY told.plugin, told.reason ORDER BY count(*) DESC, told.plugin, told.reason LIMIT 50
+            GROUP BY told.plugin, told.reason ORDER BY 3 DESC, told.plugin, told.reason LIMIT 50
             """,
             [cluster_id, [str(phase) for phase in TERMINAL_PHASES]],
         )

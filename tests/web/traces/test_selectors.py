@@ -195,7 +195,8 @@ def test_summary_counts_pending_pods_by_their_last_refusal(cluster: Cluster) -> 
     uid = Pod.objects.get().uid
     old = [{"plugin": "TaintToleration", "reason": "taint", "code": "Unschedulable", "count": 1}]
     make_attempt(cluster, 1, pod_uid=uid, rejections=old)
-    make_attempt(cluster, 2, pod_uid=uid, attempt=2)
+    # One reason with two codes is still one pod.
+    make_attempt(cluster, 2, pod_uid=uid, attempt=2, rejections=[REFUSED, REFUSED | {"code": "Unresolvable"}])
     QueueState.objects.create(
         cluster=cluster, pod_uid=uid, pod_key="default/p1", queue="unschedulable", since=AT, seq=1
     )
