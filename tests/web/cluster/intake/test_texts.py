@@ -1,0 +1,147 @@
+"""What YAML scalars mean, how deep and how large texts may be, and which formats are told apart."""
+
+import gzip
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedweb.cluster.intake import files, json_text, yaml_text
+from kschedweb.cluster.intake.files import Format, Upload
+from kschedweb.cluster.intake.limits import Limits
+from kschedweb.cluster.intake.problems import UnreadableError, UploadTooLargeError
+
+LIMITS = Limits()
+
+
+def read_yaml(text: str, limits: Limits = LIMITS) -> list[Any]:
+    return [value for _, value in yaml_text.read("f", text.encode(), limits)]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        pytest.param("true", True, id="true"),
+        pytest.param("yes", True, id="yes is true, as for kubectl"),
+        pytest.param("Off", False, id="off is false"),
+        pytest.param('"yes"', "yes", id="quoted yes is text"),
+        pytest.param("y", "y", id="y is text"),
+        pytest.param("~", None, id="tilde is null"),
+        pytest.param("", None, id="nothing is null"),
+        pytest.param("12", 12, id="decimal"),
+        pytest.param("-1_000", -1000, id="underscores"),
+        pytest.param("0x1F", 31, id="hexadecimal"),
+        pytest.param("0b101", 5, id="binary"),
+        pytest.param("0644", 420, id="octal of YAML 1.1"),
+        pytest.param("0o644", 420, id="octal of YAML 1.2"),
+        pytest.param("1.5", 1.5, id="fraction"),
+        pytest.param("1e3", 1000.0, id="exponent"),
+        pytest.param("100m", "100m", id="a quantity is text"),
+        pytest.param("1Gi", "1Gi", id="another quantity"),
+        pytest.param("12:30", "12:30", id="a time of day is text"),
+        pytest.param("2030-01-01", "2030-01-01", id="a date is text"),
+        pytest.param("2030-01-01T00:00:00Z", "2030-01-01T00:00:00Z", id="a timestamp is text"),
+        pytest.param("1.2.3", "1.2.3", id="a version is text"),
+        pytest.param("-", [None], id="a dash begins a list"),
+        pytest.param("!!str 12", "12", id="a tag makes text"),
+        pytest.param('!!int "12"', 12, id="a tag makes a number"),
+        pytest.param("99999999999999999999", 1e20, id="beyond 64 bits it is a float"),
+        pytest.param("<<", "<<", id="no merge keys"),
+    ],
+)
+def test_yaml_scalar_means_what_kubectl_takes_it_for(text: str, value: Any) -> None:
+    found = read_yaml(f"a: {text}\n" if text != "-" else "a:\n-\n")
+    assert found == [{"a": value}]
+    assert type(found[0]["a"]) is type(value)
+
+
+def test_yaml_keys_become_text() -> None:
+    assert read_yaml("{1: a, true: b, null: c, 1.5: d}") == [{"1": "a", "true": "b", "null": "c", "1.5": "d"}]
+
+
+def test_yaml_aliases_repeat_a_value_within_the_limit() -> None:
+    assert read_yaml("a: &x [1, 2]\nb: *x\n") == [{"a": [1, 2], "b": [1, 2]}]
+    with pytest.raises(UploadTooLargeError):
+        read_yaml("a: &x [1, 2]\nb: *x\n", Limits(alias_values=2))
+
+
+def test_yaml_anchors_end_with_their_document() -> None:
+    with pytest.raises(UnreadableError, match="document 2: line 3"):
+        read_yaml("a: &x 1\n---\nb: *x\n")
+
+
+def test_yaml_aliases_count_for_depth() -> None:
+    text = "a: &x [[[1]]]\nb: {c: {d: *x}}\n"
+    assert read_yaml(text, Limits(depth=6))
+    with pytest.raises(UploadTooLargeError, match="nested more than 5 deep"):
+        read_yaml(text, Limits(depth=5))
+
+
+def test_yaml_empty_documents_are_left_out_but_counted() -> None:
+    found = [(place.document, value) for place, value in yaml_text.read("f", b"---\n---\na: 1\n...\n", LIMITS)]
+    assert found == [(2, {"a": 1})]
+
+
+@pytest.mark.parametrize("name", ["values", "depth"])
+def test_text_is_refused_when_it_is_over_a_limit(name: str) -> None:
+    limits = Limits(**{name: 2})
+    with pytest.raises(UploadTooLargeError):
+        read_yaml("{a: {b: {c: 1}}}", limits)
+    with pytest.raises(UploadTooLargeError):
+        json_text.read("f", b'{"a": {"b": {"c": 1}}}', limits)
+
+
+@pytest.mark.parametrize(
+    ("text", "depth"),
+    [
+        pytest.param(b"1", 0, id="a scalar"),
+        pytest.param(b'{"a": [1, {"b": 2}], "c": {}}', 3, id="nested"),
+        pytest.param(b'"[[[["', 0, id="brackets in text"),
+        pytest.param(rb'{"a": "\"[[[["}', 1, id="brackets behind an escaped quote"),
+        pytest.param(rb'{"a": "\\"}', 1, id="an escaped backslash before the quote"),
+    ],
+)
+def test_json_depth_is_that_of_the_structure(text: bytes, depth: int) -> None:
+    json_text.read("f", text, Limits(depth=depth))
+    if depth:
+        with pytest.raises(UploadTooLargeError):
+            json_text.read("f", text, Limits(depth=depth - 1))
+
+
+def test_json_check_stays_linear_when_a_text_of_escaped_quotes_has_no_end() -> None:
+    with pytest.raises(UnreadableError):
+        json_text.read("f", b'"' + rb"\"" * 2_000_000, LIMITS)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(codec="utf-8"), max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text('abc[]{}"\\,: ', max_size=4), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+@given(json_values.filter(lambda value: value is not None))
+def test_yaml_and_json_say_the_same(value: Any) -> None:
+    assert json_text.read("f", orjson.dumps(value), LIMITS) == value
+    assert read_yaml(yaml.safe_dump(value, allow_unicode=False)) == [value]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "format_"),
+    [
+        pytest.param("x", b'  {"a": 1}', Format.JSON, id="JSON"),
+        pytest.param("x.yaml", b"[a]", Format.JSON, id="what begins as JSON is JSON"),
+        pytest.param("x", b"a: 1", Format.YAML, id="YAML"),
+        pytest.param("x", b"sn,cpu_milli,memory_mib,gpu,model\r\n", Format.CSV, id="CSV by its header"),
+        pytest.param("x.csv.gz", b"whatever", Format.CSV, id="CSV by its name"),
+    ],
+)
+def test_format_is_told_from_the_content(name: str, content: bytes, format_: Format) -> None:
+    for packed in (content, gzip.compress(content)):
+        assert files.measure(Upload(name, packed), LIMITS) == (format_, len(content))
+        assert files.open_text(Upload(name, packed), LIMITS).format is format_
