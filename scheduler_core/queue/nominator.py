@@ -43,8 +43,19 @@ class Nominator:
         self._stored_pod = stored_pod
         self._log = log
         self._pod_infos: dict[str, PodInfo] = {}  # by uid, as last asked for
-        self.pods_by_node: dict[str, list[PodRef]] = {}
+        # By node, then uid. Every pod that met an error is under the empty name: taking one out must be cheap.
+        self._refs: dict[str, dict[str, PodRef]] = {}
         self.node_by_uid: dict[str, str] = {}
+
+    @property
+    def pods_by_node(self) -> dict[str, list[PodRef]]:
+        """All nominations, nodes in order of their first one."""
+        return {node_name: list(refs.values()) for node_name, refs in self._refs.items()}
+
+    @property
+    def node_names(self) -> list[str]:
+        """Nodes with a nominated pod, in order of the first nomination."""
+        return list(self._refs)
 
     def add(self, pod: Pod, info: NominatingInfo | None = None) -> None:
         """Nominate by `info`, or by the pod's status when it says Noop; whatever was recorded before is dropped."""
@@ -66,7 +77,7 @@ class Nominator:
             )
             return
         self.node_by_uid[pod.uid] = node_name
-        self.pods_by_node.setdefault(node_name, []).append(PodRef(pod.uid, pod.namespace, pod.name))
+        self._refs.setdefault(node_name, {})[pod.uid] = PodRef(pod.uid, pod.namespace, pod.name)
 
     def update(self, old: Pod | None, new: Pod) -> None:
         """Follow an update; a node recorded here only survives one that knows of no nomination at all."""
@@ -83,14 +94,13 @@ class Nominator:
         if node_name is None:
             return
         self._pod_infos.pop(pod.uid, None)
-        left = [ref for ref in self.pods_by_node[node_name] if ref.uid != pod.uid]
-        if left:
-            self.pods_by_node[node_name] = left
-        else:
-            del self.pods_by_node[node_name]
+        refs = self._refs[node_name]
+        del refs[pod.uid]
+        if not refs:
+            del self._refs[node_name]
 
     def refs_for_node(self, node_name: str) -> list[PodRef]:
-        return self.pods_by_node.get(node_name, [])
+        return list(self._refs.get(node_name, {}).values())
 
     def pod_info(self, ref: PodRef, queued: QueuedPodInfo | None) -> PodInfo:
         """The nominated pod with its sums, as queued now."""
@@ -102,8 +112,10 @@ class Nominator:
         return known
 
     def dump(self) -> dict[str, Any]:
-        return {node: [[ref.uid, ref.namespace, ref.name] for ref in refs] for node, refs in self.pods_by_node.items()}
+        return {
+            node: [[ref.uid, ref.namespace, ref.name] for ref in refs.values()] for node, refs in self._refs.items()
+        }
 
     def load(self, dumped: dict[str, Any]) -> None:
-        self.pods_by_node = {node: [PodRef(*ref) for ref in refs] for node, refs in dumped.items()}
-        self.node_by_uid = {ref.uid: node for node, refs in self.pods_by_node.items() for ref in refs}
+        self._refs = {node: {ref[0]: PodRef(*ref) for ref in refs} for node, refs in dumped.items()}
+        self.node_by_uid = {uid: node for node, refs in self._refs.items() for uid in refs}

@@ -251,7 +251,7 @@ class SchedulingQueue:
 
     def nominated_node_names(self) -> list[str]:
         """Nodes with at least one nominated pod, in order of the first nomination."""
-        return list(self.nominator.pods_by_node)
+        return self.nominator.node_names
 
     def nominated_pods_for_node(self, node_name: str) -> list[PodInfo]:
         """The pods nominated to the node as the queue holds them; of one not queued only the name is known."""
