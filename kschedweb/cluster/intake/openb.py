@@ -45,7 +45,7 @@ CLASS_OF_QOS = {
 }
 NEVER = "Never"
 # Beyond any machine, and safely within the engine's integers whatever unit follows.
-_LARGEST = 10**12
+_MAX_DIGITS = 12
 
 Row = Mapping[str, str]
 
@@ -154,6 +154,6 @@ def _priority_class(name: str, value: int) -> dict[str, Any]:
 
 def _number(place: Place, row: Row, column: str) -> int:
     text = row[column].strip()
-    if not (text.isascii() and text.isdecimal() and len(text) <= 12 and int(text) <= _LARGEST):
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS):
         raise UnreadableError(place, f"{column}: expected a whole number from 0 on, got {row[column][:40]!r}")
     return int(text)

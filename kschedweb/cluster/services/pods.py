@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-import orjson
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -18,7 +17,7 @@ from kschedweb.cluster import adapters
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.choices import TERMINAL_PHASES, Operation
 from kschedweb.cluster.models import Pod
-from kschedweb.common import wake
+from kschedweb.common import bulk, wake
 from kschedweb.common.errors import ConflictError, NotFoundError
 
 DEFAULT_GRACE_SECONDS = 30
@@ -259,24 +258,28 @@ def _entry(pod: Pod, operation: Operation, actor: str) -> ChangeEntry:
 
 def _write(pods: Iterable[Pod]) -> None:
     """All columns that change after creation, in one statement; the rows are locked."""
-    rows = list(pods)
+    rows = [
+        {
+            "id": row.pk,
+            "n": row.node_name,
+            "p": str(row.phase),
+            "o": row.nominated_node_name,
+            "d": row.deletion_timestamp,
+            "s": row.start_time,
+            "r": row.condition_reason,
+            "t": row.condition_message,
+            "m": row.manifest,
+        }
+        for row in pods
+    ]
     if not rows:
         return
     with connection.cursor() as cursor:
+        # One document: quoting an array of manifests would cost more than all the rest.
         cursor.execute(
             "UPDATE cluster_pod AS row SET node_name = n, phase = p, nominated_node_name = o, deletion_timestamp = d,"
             " start_time = s, condition_reason = r, condition_message = t, manifest = m"
-            " FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::timestamptz[],"
-            " %s::text[], %s::text[], %s::jsonb[]) AS given (id, n, p, o, d, s, r, t, m) WHERE row.id = given.id",
-            [
-                [row.pk for row in rows],
-                [row.node_name for row in rows],
-                [str(row.phase) for row in rows],
-                [row.nominated_node_name for row in rows],
-                [row.deletion_timestamp for row in rows],
-                [row.start_time for row in rows],
-                [row.condition_reason for row in rows],
-                [row.condition_message for row in rows],
-                [orjson.dumps(row.manifest).decode() for row in rows],
-            ],
+            " FROM jsonb_to_recordset(%s::jsonb) AS given (id bigint, n text, p text, o text, d timestamptz,"
+            " s timestamptz, r text, t text, m jsonb) WHERE row.id = given.id",
+            [bulk.json_text(rows)],
         )

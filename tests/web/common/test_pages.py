@@ -4,7 +4,6 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -71,7 +70,6 @@ def test_schema_names_every_route_of_the_api() -> None:
 def test_one_state_refuses_to_write() -> None:
     with pytest.raises(Exception, match="read-only"), one_state():
         User.objects.create_user("ada")
-    assert psycopg.__version__
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
