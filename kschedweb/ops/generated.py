@@ -42,7 +42,7 @@ def _rest_types() -> str:
         _call([sys.executable, "manage.py", "spectacular", "--validate", "--file", str(schema)], ROOT, django)
         node = node_environment()
         if not (FRONTEND / "node_modules" / "openapi-typescript").is_dir():
-            _call(["npm", "ci", "--silent", "--no-audit", "--no-fund"], FRONTEND, node)
+            _call(["npm", "ci", "--loglevel=error", "--no-audit", "--no-fund"], FRONTEND, node)
         _call(["npx", "--no-install", "openapi-typescript", str(schema), "--output", str(types)], FRONTEND, node)
         return types.read_text()
 

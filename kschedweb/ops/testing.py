@@ -151,9 +151,11 @@ def install_front(environment: dict[str, str]) -> None:
     if done.exists() and done.read_bytes() == lock.read_bytes():
         return
     print("installing what frontend/package-lock.json lists", flush=True)
-    words = ["npm", "ci", "--silent", "--no-audit", "--no-fund"]
-    if subprocess.run(words, cwd=FRONTEND, env=environment).returncode != 0:
-        raise CannotRun("npm ci failed: it needs a registry of npm packages within reach")
+    words = ["npm", "ci", "--loglevel=error", "--no-audit", "--no-fund"]
+    result = subprocess.run(words, cwd=FRONTEND, env=environment, capture_output=True, text=True)
+    if result.returncode != 0:
+        reason = " / ".join(result.stderr.splitlines()[:6])
+        raise CannotRun(f"npm ci failed; does it reach a registry of npm packages? {reason}")
     done.write_bytes(lock.read_bytes())
 
 
