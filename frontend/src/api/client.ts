@@ -3,15 +3,7 @@
  * that does not answer is one with the code "unreachable".
  */
 import type { Snapshot } from "../contract/events.gen";
-import type {
-  AttemptDetail,
-  AttemptSummary,
-  ClusterSummary,
-  ImportJob,
-  NodeDetail,
-  PaceRequest,
-  PodDetail,
-} from "./types";
+import type { Attempt, ClusterSummary, ImportJob, NodeDetail, PaceRequest, PodDetail } from "./types";
 
 const ATTEMPTS = 100;
 const CSRF_COOKIE = "ksched_csrf";
@@ -35,16 +27,14 @@ export class ApiError extends Error {
 
 export const api = {
   clusters: () => all<ClusterSummary>("/api/clusters"),
-  clusterCreate: (name: string) => request<ClusterSummary>("POST", "/api/clusters", { name }),
   snapshot: (id: number) => request<Snapshot>("GET", `/api/clusters/${id}/snapshot`),
   pace: (id: number, wanted: PaceRequest) => request<unknown>("POST", `/api/clusters/${id}/pace`, wanted),
   pod: (id: number, key: string) => request<PodDetail>("GET", `/api/clusters/${id}/pods/${path(key)}`),
   /** The newest attempts, newest first. */
   podAttempts: (id: number, key: string) =>
-    request<Page<AttemptSummary>>("GET", `/api/clusters/${id}/pods/${path(key)}/attempts?limit=${ATTEMPTS}`).then(
+    request<Page<Attempt>>("GET", `/api/clusters/${id}/pods/${path(key)}/attempts?limit=${ATTEMPTS}`).then(
       (page) => page.results,
     ),
-  attempt: (id: number, seq: number) => request<AttemptDetail>("GET", `/api/clusters/${id}/attempts/${seq}`),
   node: (id: number, name: string) => request<NodeDetail>("GET", `/api/clusters/${id}/nodes/${path(name)}`),
   nodeCordon: (id: number, name: string, unschedulable: boolean) =>
     request<unknown>("PATCH", `/api/clusters/${id}/nodes/${path(name)}`, { unschedulable }),

@@ -1,20 +1,12 @@
-/** What the REST calls answer, in the words the views use. */
-import type { ClusterView, LifecycleMode, Pace } from "../contract/events.gen";
+/** What the REST calls answer: from the schema of the service, with the JSON inside said more exactly. */
+import type { components } from "../contract/rest.gen";
 
-export type ClusterSummary = ClusterView;
-
-export interface PaceRequest {
-  readonly pace: Pace;
-  readonly rate?: number;
-  readonly steps?: number;
-}
-
-export type Result = "scheduled" | "unschedulable" | "error" | "skipped" | "noProfile";
+type Schemas = components["schemas"];
 
 export interface Rejection {
   readonly plugin: string;
   readonly reason: string;
-  readonly code: string | number;
+  readonly code: string;
   readonly count: number;
 }
 
@@ -24,42 +16,21 @@ export interface BestNode {
   readonly scores: Readonly<Record<string, number>>;
 }
 
-export interface AttemptSummary {
-  readonly seq: number;
-  readonly attempt: number;
-  readonly result: Result;
-  readonly node_name: string;
-  readonly nominated_node_name: string | null;
-  readonly message: string;
-  readonly started_at: string;
-  readonly duration_us: number;
-  readonly evaluated: number;
-  readonly feasible: number;
-  readonly rejections: readonly Rejection[];
-  readonly best: readonly BestNode[];
-  readonly repeat_count: number;
-  readonly last_seen_at: string;
-}
+export type Attempt = Omit<Schemas["Attempt"], "rejections" | "best"> & {
+  readonly rejections: readonly Rejection[]; // the most frequent first
+  readonly best: readonly BestNode[]; // the best first
+};
 
-export type AttemptDetail = AttemptSummary;
-
-export interface PodDetail {
-  readonly manifest: Readonly<Record<string, unknown>>;
-}
-
-export interface NodeDetail {
-  readonly manifest: Readonly<Record<string, unknown>>;
-}
-
-export interface ImportJob {
-  readonly id: string;
-  readonly status: "queued" | "running" | "done" | "failed";
+export type ImportJob = Omit<Schemas["Import"], "report" | "error"> & {
   readonly report: Readonly<Record<string, unknown>> | null;
   readonly error: {
     readonly code: string;
     readonly message: string;
     readonly extra?: Readonly<Record<string, unknown>>;
   } | null;
-}
+};
 
-export type { LifecycleMode };
+export type ClusterSummary = Schemas["Cluster"];
+export type PaceRequest = Schemas["PaceChangeRequest"];
+export type PodDetail = Schemas["Pod"];
+export type NodeDetail = Schemas["Node"];

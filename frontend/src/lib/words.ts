@@ -1,5 +1,5 @@
 /** Where a pod stands and what an attempt found, in plain words. */
-import type { AttemptSummary } from "../api/types";
+import type { Attempt } from "../api/types";
 import type { PodView, QueueView } from "../contract/events.gen";
 import { t } from "../i18n/index.svelte";
 import type { State } from "../live/state";
@@ -39,7 +39,7 @@ export function stateText(state: State, pod: PodView, view: QueueView | undefine
 }
 
 /** Two or three sentences: what came out, how many nodes took part, the main reason. */
-export function attemptText(attempt: AttemptSummary): string {
+export function attemptText(attempt: Attempt): string {
   const said: string[] = [];
   const { evaluated, feasible } = attempt;
   switch (attempt.result) {

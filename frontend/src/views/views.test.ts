@@ -1,13 +1,20 @@
 import { flushSync, mount, unmount } from "svelte";
 import { afterEach, describe, expect, it } from "vitest";
-import type { AttemptSummary } from "../api/types";
+import type { Attempt } from "../api/types";
 import type { QueueView } from "../contract/events.gen";
 import { attemptText } from "../lib/words";
 import Lane from "./dashboard/Lane.svelte";
-import Attempt from "./pod/Attempt.svelte";
+import AttemptCard from "./pod/AttemptCard.svelte";
 
-const ATTEMPT: AttemptSummary = {
+const ATTEMPT: Attempt = {
   seq: 9,
+  step: 3,
+  pod_uid: "u1",
+  namespace: "default",
+  name: "web",
+  profile: "default-scheduler",
+  durations: {},
+  unschedulable_plugins: ["NodeResourcesFit", "NodeUnschedulable"],
   attempt: 2,
   result: "unschedulable",
   node_name: "",
@@ -30,7 +37,7 @@ const ATTEMPT: AttemptSummary = {
   repeat_count: 0,
   last_seen_at: "2026-11-21T08:00:00Z",
 };
-const PLACED: AttemptSummary = {
+const PLACED: Attempt = {
   ...ATTEMPT,
   result: "scheduled",
   node_name: "n1",
@@ -51,9 +58,9 @@ afterEach(() => {
   document.body.replaceChildren();
 });
 
-describe("Attempt", () => {
+describe("AttemptCard", () => {
   it("says why not in plain words, the most frequent reason first", () => {
-    made = mount(Attempt, { target: document.body, props: { attempt: ATTEMPT, clusterId: 1, last: true } });
+    made = mount(AttemptCard, { target: document.body, props: { attempt: ATTEMPT, clusterId: 1, last: true } });
     flushSync();
     const text = document.body.textContent ?? "";
     expect(text).toContain(
@@ -64,7 +71,7 @@ describe("Attempt", () => {
   });
 
   it("stacks the scores of the best nodes and marks the chosen one", () => {
-    made = mount(Attempt, { target: document.body, props: { attempt: PLACED, clusterId: 1, last: true } });
+    made = mount(AttemptCard, { target: document.body, props: { attempt: PLACED, clusterId: 1, last: true } });
     flushSync();
     const rows = [...document.querySelectorAll("ol > li")];
     expect(rows.map((row) => row.querySelectorAll(".part").length)).toEqual([2, 1]);
@@ -74,7 +81,7 @@ describe("Attempt", () => {
 });
 
 describe("attemptText", () => {
-  it.each<[string, Partial<AttemptSummary>, string]>([
+  it.each<[string, Partial<Attempt>, string]>([
     ["several nodes could take it", PLACED, "n1 had the highest total score, 180."],
     ["one node could take it", { ...PLACED, feasible: 1, best: [] }, "n1 was the only one"],
     ["room is made for it", { nominated_node_name: "n7" }, "Room is being made for it on n7."],
