@@ -83,9 +83,11 @@ class Service:
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
     made = Service()
-    made.up()
-    yield made
-    made.close()
+    try:
+        made.up()
+        yield made
+    finally:
+        made.close()
 
 
 def test_first_start_prints_a_password_and_a_link(service: Service) -> None:
