@@ -10,6 +10,7 @@ import http.client
 import json
 import os
 import secrets
+import shutil
 import signal
 import socket
 import sys
@@ -70,7 +71,9 @@ def up(*, data_dir: Path, host: str, port: int, sample: bool) -> int:
             watch.run()
         except Interrupted:
             pass
-        say("stopping")
+        finally:
+            say("stopping")
+    shutil.rmtree(place.run, ignore_errors=True)  # sockets that nobody serves any more
     say("stopped")
     return 0
 

@@ -1,6 +1,7 @@
 """`./ksched up` as a whole: first start, Ctrl-C, second start, killed children, a taken port, a second service."""
 
 import contextlib
+import hashlib
 import http.client
 import json
 import os
@@ -155,6 +156,8 @@ def test_down_stops_everything(service: Service) -> None:
     assert result.returncode == 0, result.stderr
     assert service.process.wait(10) == 0
     assert not any(map(_alive, everything))
+    digest = hashlib.sha256(os.fsencode(service.data)).hexdigest()[:8]
+    assert not list(Path(tempfile.gettempdir()).glob(f"ksched-*-{digest}"))
     with pytest.raises(OSError):
         http.client.HTTPConnection("127.0.0.1", service.port, timeout=2).request("GET", "/")
     assert service.run("status").returncode == 1
