@@ -113,7 +113,7 @@ class PostFilterRecord:
 
 @dataclass(frozen=True, slots=True)
 class QueueMove:
-    """A pod entered a sub-queue (active, backoff, errorBackoff, unschedulable, gated) or left the queue (empty `to`)."""
+    """A pod entered a sub-queue (active, backoff, errorBackoff, unschedulable, gated) or left the queue (no `to`)."""
 
     pod_key: str
     pod_uid: str
@@ -207,6 +207,11 @@ class Effects:
     @property
     def is_empty(self) -> bool:
         return not (
-            self.attempts or self.moves or self.bindings or self.status_patches or self.evictions or self.writes
+            self.attempts
+            or self.moves
+            or self.bindings
+            or self.status_patches
+            or self.evictions
+            or self.writes
             or self.events
         )

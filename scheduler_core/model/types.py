@@ -58,9 +58,7 @@ class Resource:
             self.scalar[name] = self.scalar.get(name, 0) - amount
 
     def copy(self) -> Resource:
-        return Resource(
-            self.milli_cpu, self.memory, self.ephemeral_storage, self.allowed_pod_number, dict(self.scalar)
-        )
+        return Resource(self.milli_cpu, self.memory, self.ephemeral_storage, self.allowed_pod_number, dict(self.scalar))
 
 
 @dataclass(frozen=True, slots=True)
