@@ -63,6 +63,8 @@ class HintMap:
             sorted(registrations, key=lambda each: (each.event.resource.value, int(each.event.action)))
         )
         self._matching: dict[ClusterEvent, tuple[Registration, ...]] = {}
+        # One event is asked about for every waiting pod in turn: its answer is at hand without hashing it again.
+        self._last: tuple[ClusterEvent | None, tuple[Registration, ...]] = (None, ())
 
     @staticmethod
     def of(plugins: Sequence[Plugin], *, with_extender: bool = False, queueing_hints: bool = True) -> HintMap:
@@ -78,11 +80,15 @@ class HintMap:
 
     def matching(self, incoming: ClusterEvent) -> tuple[Registration, ...]:
         """Registrations that want the event."""
-        found = self._matching.get(incoming)
-        if found is None:
-            found = tuple(each for each in self.registrations if each.event.matches(incoming))
-            self._matching[incoming] = found
-        return found
+        last, found = self._last
+        if last is incoming:
+            return found
+        known = self._matching.get(incoming)
+        if known is None:
+            known = tuple(each for each in self.registrations if each.event.matches(incoming))
+            self._matching[incoming] = known
+        self._last = (incoming, known)
+        return known
 
     def events_of(self, plugin: str) -> tuple[ClusterEvent, ...]:
         return tuple(each.event for each in self.registrations if each.plugin == plugin)

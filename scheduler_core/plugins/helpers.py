@@ -7,8 +7,9 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/helper, noderesource
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,9 @@ HARD_TAINT_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 Rows = npt.NDArray[np.int32]
 Places = npt.NDArray[np.intp]  # rows in the type numpy gathers by without converting each time
 BoolArray = npt.NDArray[np.bool_]
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 def int_div(dividend: int, divisor: int) -> int:
@@ -139,6 +143,27 @@ def refuse_all(table: NodeTable, status: Status) -> RowVerdicts:
 
 
 # Hints
+
+
+class IdentityMemo(Generic[K, V]):
+    """What was worked out of an immutable argument, by its identity; arguments are kept alive until it is full.
+
+    One event is a question to each of thousands of waiting pods, and the next event asks them all again.
+    """
+
+    _LIMIT = 16_384
+
+    def __init__(self, work_out: Callable[[K], V]) -> None:
+        self._work_out = work_out
+        self._known: dict[int, tuple[K, V]] = {}
+
+    def __call__(self, argument: K) -> V:
+        known = self._known.get(id(argument))
+        if known is None:
+            if len(self._known) >= self._LIMIT:
+                self._known.clear()
+            known = self._known[id(argument)] = (argument, self._work_out(argument))
+        return known[1]
 
 
 def queue_if(worth_it: bool) -> QueueingHint:

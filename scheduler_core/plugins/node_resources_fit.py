@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.resources import NON_ZERO_DEFAULTS, is_extended, pod_requests
 from scheduler_core.config import names
@@ -29,25 +28,21 @@ from scheduler_core.framework.interface import (
     Handle,
     Int64Array,
     PreFilterResult,
-    QueueingHint,
     RowVerdicts,
 )
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.model.types import Resource
+from scheduler_core.plugins.fit_hints import FitHints, amount_of, pod_request
 from scheduler_core.plugins.helpers import (
     BoolArray,
     Rows,
     WeightedResource,
     amounts_on_node,
     amounts_on_rows,
-    as_node,
-    as_pod,
     broken_linear,
     check_args,
-    had_a_place,
-    queue_if,
     refuse_all,
     weigh_requests,
 )
@@ -97,13 +92,14 @@ class NodeResourcesFit:
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         self._resources = tuple((spec.name, spec.weight) for spec in args.scoring_strategy.resources)
         self._strategy = _strategy(args.scoring_strategy)
+        self._hints = FitHints()
 
     # Filter
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
     ) -> tuple[PreFilterResult | None, Status]:
-        state.write(PreFilterState(_pod_request(pod)))
+        state.write(PreFilterState(pod_request(pod)))
         return None, SUCCESS
 
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
@@ -115,8 +111,8 @@ class NodeResourcesFit:
         if len(node_info.pods) + 1 > node_info.allocatable.allowed_pod_number:
             reasons.append(TOO_MANY_PODS)
         for resource, amount in self._amounts_to_check(kept.request):
-            offered = _amount(node_info.allocatable, resource)
-            if amount > offered - _amount(node_info.requested, resource):
+            offered = amount_of(node_info.allocatable, resource)
+            if amount > offered - amount_of(node_info.requested, resource):
                 reasons.append(insufficient_reason(resource))
                 never = never or amount > offered
         if not reasons:
@@ -226,7 +222,10 @@ class NodeResourcesFit:
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         pod_event = ClusterEvent(EventResource.POD, ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN)
         node_event = ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE)
-        return ClusterEventWithHint(pod_event, _after_pod_change), ClusterEventWithHint(node_event, _after_node_change)
+        return (
+            ClusterEventWithHint(pod_event, self._hints.after_pod_change),
+            ClusterEventWithHint(node_event, self._hints.after_node_change),
+        )
 
 
 class _Shortages:
@@ -327,69 +326,3 @@ def _strategy(strategy: ScoringStrategy) -> Strategy:
     ratio = strategy.requested_to_capacity_ratio
     assert ratio is not None  # the arguments were checked
     return _shaped([(point.utilization, point.score * SHAPE_SCALE) for point in ratio.shape])
-
-
-# Requests and hints
-
-
-def _pod_request(pod: Pod) -> Resource:
-    return Resource.of(pod_requests(pod, use_status=False, use_pod_level=True))
-
-
-def _amount(resources: Resource, name: str) -> int:
-    if name == "cpu":
-        return resources.milli_cpu
-    if name == "memory":
-        return resources.memory
-    if name == "ephemeral-storage":
-        return resources.ephemeral_storage
-    return resources.scalar.get(name, 0)
-
-
-def _fits_when_empty(request: Resource, offered: Resource) -> bool:
-    """Whether a node offering this would take the pod if it had no other."""
-    if offered.allowed_pod_number < 1:
-        return False
-    if request.milli_cpu > max(offered.milli_cpu, 0) or request.memory > max(offered.memory, 0):
-        return False
-    if request.ephemeral_storage > max(offered.ephemeral_storage, 0):
-        return False
-    return all(amount <= offered.scalar.get(name, 0) for name, amount in request.scalar.items() if amount != 0)
-
-
-def _asked_amounts(request: Resource) -> Iterator[tuple[str, int]]:
-    for name in ("cpu", "memory", "ephemeral-storage", *request.scalar):
-        amount = _amount(request, name)
-        if amount != 0:
-            yield name, amount
-
-
-def _after_pod_change(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
-    """A pod is gone, or asks for less of something the waiting pod asks for; how much less does not matter."""
-    before, after = as_pod(old), as_pod(new)
-    if after is None:
-        return queue_if(before is not None and had_a_place(before))
-    if after.uid == pod.uid:
-        return QueueingHint.QUEUE
-    if not after.is_assigned or before is None:
-        return QueueingHint.SKIP
-    had = Resource.of(pod_requests(before, use_status=True, use_pod_level=True))
-    has = Resource.of(pod_requests(after, use_status=True, use_pod_level=True))
-    return queue_if(any(_amount(had, name) > _amount(has, name) for name, _ in _asked_amounts(_pod_request(pod))))
-
-
-def _after_node_change(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
-    """The node could take the pod when empty, and offers more than before of something the pod asks for."""
-    before, after = as_node(old), as_node(new)
-    if after is None:
-        return QueueingHint.SKIP
-    request = _pod_request(pod)
-    offers = Resource.of(after.status.allocatable or {})
-    if not _fits_when_empty(request, offers):
-        return QueueingHint.SKIP
-    if before is None:
-        return QueueingHint.QUEUE
-    offered = Resource.of(before.status.allocatable or {})
-    if offers.allowed_pod_number > offered.allowed_pod_number:
-        return QueueingHint.QUEUE
-    return queue_if(any(_amount(offers, name) > _amount(offered, name) for name, _ in _asked_amounts(request)))

@@ -383,9 +383,14 @@ class SchedulingQueue:
         now: int,
     ) -> None:
         label = event.label
+        opens: dict[str, bool] = {}  # by gating plugin: whether it wants the event
         for info in infos:
-            if info.gated and not any(registered.matches(event) for registered in info.gating_plugin_events):
-                continue
+            if info.gated:
+                if info.gating_plugin not in opens:
+                    matching = (registered.matches(event) for registered in info.gating_plugin_events)
+                    opens[info.gating_plugin] = any(matching)
+                if not opens[info.gating_plugin]:
+                    continue
             verdict = self.requeuing.worth(info, event, old, new)
             if verdict.strategy is Strategy.SKIP:
                 continue

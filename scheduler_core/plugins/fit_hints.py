@@ -1,0 +1,94 @@
+"""When room for a pod may have come free: the hints of NodeResourcesFit.
+
+One event asks every waiting pod, so what pods request and nodes offer is worked out once per object.
+Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/noderesources/fit.go (isSchedulableAfterPodEvent,
+isSchedulableAfterNodeChange).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.node import Node
+from scheduler_core.api.pod import Pod
+from scheduler_core.api.resources import pod_requests
+from scheduler_core.framework.interface import QueueingHint
+from scheduler_core.model.types import Resource
+from scheduler_core.plugins.helpers import IdentityMemo, as_node, as_pod, had_a_place, queue_if
+
+
+def pod_request(pod: Pod) -> Resource:
+    """What the pod requests: pod level and overhead counted, what its status says not."""
+    return Resource.of(pod_requests(pod, use_status=False, use_pod_level=True))
+
+
+def amount_of(resources: Resource, name: str) -> int:
+    """The integer of one resource by its name in manifests."""
+    if name == "cpu":
+        return resources.milli_cpu
+    if name == "memory":
+        return resources.memory
+    if name == "ephemeral-storage":
+        return resources.ephemeral_storage
+    return resources.scalar.get(name, 0)
+
+
+class FitHints:
+    """Both hints, with what they know of pods and nodes seen before."""
+
+    def __init__(self) -> None:
+        self._request = IdentityMemo(pod_request)
+        self._held = IdentityMemo(_held)
+        self._offered = IdentityMemo(_offered)
+
+    def after_pod_change(self, pod: Pod, old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
+        """A pod is gone, or asks for less of something the waiting pod asks for; how much less does not matter."""
+        before, after = as_pod(old), as_pod(new)
+        if after is None:
+            return queue_if(before is not None and had_a_place(before))
+        if after.uid == pod.uid:
+            return QueueingHint.QUEUE
+        if not after.is_assigned or before is None:
+            return QueueingHint.SKIP
+        had, has = self._held(before), self._held(after)
+        return queue_if(any(amount_of(had, name) > amount_of(has, name) for name in _asked_names(self._request(pod))))
+
+    def after_node_change(self, pod: Pod, old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
+        """The node could take the pod when empty, and offers more than before of something the pod asks for."""
+        before, after = as_node(old), as_node(new)
+        if after is None:
+            return QueueingHint.SKIP
+        request, offers = self._request(pod), self._offered(after)
+        if not _fits_when_empty(request, offers):
+            return QueueingHint.SKIP
+        if before is None:
+            return QueueingHint.QUEUE
+        offered = self._offered(before)
+        if offers.allowed_pod_number > offered.allowed_pod_number:
+            return QueueingHint.QUEUE
+        return queue_if(any(amount_of(offers, name) > amount_of(offered, name) for name in _asked_names(request)))
+
+
+def _held(pod: Pod) -> Resource:
+    """What the pod holds on its node, a resize under way counted."""
+    return Resource.of(pod_requests(pod, use_status=True, use_pod_level=True))
+
+
+def _offered(node: Node) -> Resource:
+    return Resource.of(node.status.allocatable or {})
+
+
+def _fits_when_empty(request: Resource, offered: Resource) -> bool:
+    """Whether a node offering this would take the pod if it had no other."""
+    if offered.allowed_pod_number < 1:
+        return False
+    if request.milli_cpu > max(offered.milli_cpu, 0) or request.memory > max(offered.memory, 0):
+        return False
+    if request.ephemeral_storage > max(offered.ephemeral_storage, 0):
+        return False
+    return all(amount <= offered.scalar.get(name, 0) for name, amount in request.scalar.items() if amount != 0)
+
+
+def _asked_names(request: Resource) -> Iterator[str]:
+    return (name for name in ("cpu", "memory", "ephemeral-storage", *request.scalar) if amount_of(request, name) != 0)
