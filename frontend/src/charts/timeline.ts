@@ -16,7 +16,8 @@ export interface Timeline {
 
 const MEAN_SECONDS = 5;
 
-type Columns = [number[], number[], number[], (number | null)[]];
+type Column = (number | null)[];
+type Columns = [number[], Column, Column, Column];
 
 export function timeline(host: HTMLElement, texts: TimelineTexts, language: string): Timeline {
   const style = getComputedStyle(host);
@@ -105,8 +106,10 @@ export function columnsOf(series: readonly Bucket[], nowMs: number): Columns {
     const bucket = known.get(second);
     if (bucket) pending = bucket.pending;
     columns[0].push(second);
-    columns[1].push(mean(known, second, "attempts"));
-    columns[2].push(mean(known, second, "bound"));
+    // Before the first thing known there was not nothing: nobody told.
+    const told = pending !== null;
+    columns[1].push(told ? mean(known, second, "attempts") : null);
+    columns[2].push(told ? mean(known, second, "bound") : null);
     columns[3].push(pending);
   }
   return columns;

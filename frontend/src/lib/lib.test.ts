@@ -145,7 +145,7 @@ describe("throughput", () => {
     const [seconds, attempts, , pending] = columnsOf([{ second: 995, attempts: 10, bound: 5, pending: 3 }], 1_000_000);
     expect(seconds.length).toBe(300);
     expect(seconds.at(-1)).toBe(1000);
-    expect(attempts.slice(-7)).toEqual([0, 2, 2, 2, 2, 2, 0]);
+    expect(attempts.slice(-7)).toEqual([null, 2, 2, 2, 2, 2, 0]);
     expect(pending.slice(-7)).toEqual([null, 3, 3, 3, 3, 3, 3]);
   });
 });
