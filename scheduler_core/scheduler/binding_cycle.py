@@ -111,11 +111,14 @@ def on_permit_verdict(engine: Engine, verdict: PermitVerdict) -> None:
     advance(engine, cycle)
 
 
-def on_permit_verdicts(engine: Engine) -> None:
-    """Move on the waiting pods that are decided: by a time-out, or by a plugin in the cycle of another pod."""
-    for waiting in engine.waiting_pods:
-        if waiting.verdict is not None:
-            advance(engine, engine.bindings[waiting.uid])
+def settle_permits(engine: Engine) -> None:
+    """Move on the waiting pods that are decided: by a time-out, or by a plugin on behalf of another pod.
+
+    Undoing one may decide others, whichever came first: a step never ends with a verdict nobody has heard.
+    """
+    while decided := [waiting.uid for waiting in engine.waiting_pods if waiting.verdict is not None]:
+        for uid in decided:
+            advance(engine, engine.bindings[uid])
 
 
 def on_waiting_pod_removed(engine: Engine, uid: str) -> bool:
@@ -141,6 +144,7 @@ def on_pre_bind_verdict(engine: Engine, verdict: PreBindVerdict) -> None:
 
 
 def on_binding_verdict(engine: Engine, verdict: BindingVerdict) -> None:
+    engine.restored_bindings.pop(verdict.pod_uid, None)  # settled before its pod was seen
     cycle = engine.bindings.get(verdict.pod_uid)
     if cycle is None or cycle.stage is not BindingStage.BIND or cycle.node_name != verdict.node_name:
         return  # told before, or an answer to a cycle that has ended
@@ -153,6 +157,9 @@ def on_binding_verdict(engine: Engine, verdict: BindingVerdict) -> None:
         _fail(engine, cycle, Failure(status, None, CLEAR_NOMINATION))
         return
     del engine.bindings[cycle.pod.uid]
+    if engine.store.pod_by_uid(cycle.pod.uid) is None and engine.is_assumed(cycle.pod):
+        _forget(engine, cycle)  # bound and gone before this was told: nobody else will take it off the node
+        engine.move_all(ASSIGNED_POD_DELETE, cycle.pod, None)
     framework = engine.frameworks[cycle.profile]
     note = f"Successfully assigned {cycle.pod.key} to {cycle.node_name}"
     engine.emit_event("Normal", "Scheduled", "Binding", note, cycle.pod, framework.name)
@@ -170,15 +177,20 @@ def _fail(engine: Engine, cycle: BindingCycle, failure: Failure) -> None:
     pod, framework = cycle.pod, engine.frameworks[cycle.profile]
     del engine.bindings[pod.uid]
     framework.run_unreserve(cycle.state, pod, cycle.node_name)
-    forgotten = True
-    try:
-        engine.cache.forget_pod(pod)
-        engine.note_cache_move("forgotten", pod, cycle.node_name)
-    except CacheError:
-        forgotten = False  # it was confirmed or removed meanwhile: no room came free by this
+    forgotten = _forget(engine, cycle)
     rejected = failure.status.is_rejected
     if forgotten and not rejected:
         engine.move_all(ASSIGNED_POD_DELETE, pod, None)
     handle_scheduling_failure(engine, framework, cycle.queued, failure, cycle.attempt)
     if forgotten and rejected:
         engine.move_all(ASSIGNED_POD_DELETE, pod, None, lambda other: other.uid != pod.uid)
+
+
+def _forget(engine: Engine, cycle: BindingCycle) -> bool:
+    """Take the assumed pod off its node; False when it was confirmed or removed meanwhile: no room came free then."""
+    try:
+        engine.cache.forget_pod(cycle.pod)
+    except CacheError:
+        return False
+    engine.note_cache_move("forgotten", cycle.pod, cycle.node_name)
+    return True

@@ -114,6 +114,14 @@ class Engine:
             if isinstance(plugin, EvictionObserver)
         ]
 
+    def is_assumed(self, pod: Pod) -> bool:
+        """Whether the pod is assumed on a node. One without a uid cannot be, which is logged."""
+        try:
+            return self.cache.is_assumed_pod(pod)
+        except CacheError as error:
+            self.log("Failed to check whether pod is assumed", {"pod": pod.key, "err": str(error)})
+            return False
+
     @contextmanager
     def log_cache_errors(self, message: str) -> Iterator[None]:
         """Cache errors of event handlers are logged; what follows happens anyway."""

@@ -160,7 +160,7 @@ def _update_unscheduled_pod(engine: Engine, old: Pod, new: Pod) -> None:
     version = new.metadata.resource_version
     if version and version == old.metadata.resource_version:
         return
-    if engine.cache.is_assumed_pod(new):
+    if engine.is_assumed(new):
         return
     engine.queue.update(old, new, engine.now)
     nominated = old.status.nominated_node_name

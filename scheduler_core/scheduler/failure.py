@@ -59,16 +59,18 @@ def handle_scheduling_failure(
     """Requeue the pod, keep its nomination, tell the user. `attempt` is the record to complete, if still open."""
     status, nominating = failure.status, failure.nominating
     message = status.message
-    popped_uid = queued.uid
+    popped = queued.pod
     requeued_to = _requeue(engine, queued, failure)
     engine.queue.add_nominated_pod(queued.pod, nominating)
     if requeued_to is None:
-        engine.queue.done(popped_uid)
-    pod = queued.pod
+        engine.queue.done(popped.uid)
+    # A namesake created since is what goes back to the queue, as upstream; it is not what failed.
+    is_same = queued.uid == popped.uid
+    pod = queued.pod if is_same else popped
     engine.emit_event("Warning", "FailedScheduling", "Scheduling", cut_note(message), pod, framework.name)
     reason = REASON_UNSCHEDULABLE if status.is_rejected else REASON_SCHEDULER_ERROR
     patch = status_patch(pod, reason, message, nominating)
-    if patch is not None and engine.store.pod(pod.key) is not None:
+    if patch is not None and is_same and engine.store.pod(pod.key) is not None:
         engine.effects.status_patches.append(patch)
     if attempt is None:
         return

@@ -81,8 +81,8 @@ def schedule_one(engine: Engine, queued: QueuedPodInfo) -> Attempt:
     else:
         attempt.result = "scheduled"
         binding_cycle.advance(engine, chosen)
-        binding_cycle.on_permit_verdicts(engine)
         chosen.attempt = None  # whatever comes next is told by moves and events
+    binding_cycle.settle_permits(engine)
     return attempt
 
 
@@ -92,7 +92,7 @@ def _reason_to_skip(engine: Engine, pod: Pod, framework: Framework) -> str:
         engine.emit_event("Warning", "FailedScheduling", "Scheduling", text, pod, framework.name)
         return text
     # An update during its last cycle can bring an assumed pod back into the queue.
-    if engine.cache.is_assumed_pod(pod):
+    if engine.is_assumed(pod):
         return f"skip schedule assumed pod: {pod.key}"
     return ""
 

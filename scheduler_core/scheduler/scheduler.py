@@ -39,6 +39,7 @@ class Scheduler:
         effects = self._begin(now)
         for change in changes:
             apply_change(self.engine, change)
+        binding_cycle.settle_permits(self.engine)
         cycles = 0
         while cycles < budget.max_cycles and not (budget.deadline is not None and budget.deadline()):
             queued = self.engine.queue.pop(now)
@@ -97,7 +98,7 @@ class Scheduler:
         engine.now = now
         engine.effects = Effects()
         engine.waiting_pods.expire(now)
-        binding_cycle.on_permit_verdicts(engine)
+        binding_cycle.settle_permits(engine)
         engine.queue.run_due_flushes(now)
         engine.cache.cleanup_assumed_pods(now)
         return engine.effects
