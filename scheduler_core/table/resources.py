@@ -15,6 +15,8 @@ from scheduler_core.model.types import Resource
 from scheduler_core.table.growth import Int64Array, grown
 
 CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
+# Sums of absurd requests stop here: more than any node offers, and with room for one more pod in 64 bits.
+MAX_AMOUNT = 2**62
 STANDARD_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 
 
@@ -61,8 +63,8 @@ class ResourceColumns:
         self._intern(node_info.requested)
         _write(self._requested, row, node_info.requested, self.index_of)
         others = self._others
-        others[0, row] = node_info.non_zero_milli_cpu
-        others[1, row] = node_info.non_zero_memory
+        others[0, row] = min(node_info.non_zero_milli_cpu, MAX_AMOUNT)
+        others[1, row] = min(node_info.non_zero_memory, MAX_AMOUNT)
         others[2, row] = len(node_info.pods)
 
     def clear(self, row: int) -> None:
@@ -84,10 +86,10 @@ class ResourceColumns:
 
 
 def _write(array: Int64Array, row: int, resource: Resource, index_of: dict[str, int]) -> None:
-    array[CPU, row] = resource.milli_cpu
-    array[MEMORY, row] = resource.memory
-    array[EPHEMERAL_STORAGE, row] = resource.ephemeral_storage
+    array[CPU, row] = min(resource.milli_cpu, MAX_AMOUNT)
+    array[MEMORY, row] = min(resource.memory, MAX_AMOUNT)
+    array[EPHEMERAL_STORAGE, row] = min(resource.ephemeral_storage, MAX_AMOUNT)
     if len(index_of) > len(STANDARD_RESOURCES):
         array[len(STANDARD_RESOURCES) :, row] = 0
         for name, amount in resource.scalar.items():
-            array[index_of[name], row] = amount
+            array[index_of[name], row] = min(amount, MAX_AMOUNT)
