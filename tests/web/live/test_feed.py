@@ -160,7 +160,8 @@ async def test_resume_joins_the_running_reader_without_a_hole_when_changes_go_on
     for frame in frames:
         assert frame["from"][0] <= reached
         reached = max(reached, frame["to"][0])
-    assert {event["rv"] for frame in frames for event in frame["events"]} == set(range(2, reached + 1))
+    seen = {event["rv"] for frame in frames for event in frame["events"]}
+    assert set(range(2, reached + 1)) <= seen <= set(range(1, reached + 1))
 
 
 @pytest.mark.parametrize(
