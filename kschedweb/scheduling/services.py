@@ -133,16 +133,21 @@ def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, r
             config_version=position.config_version,
             digest=rows.digest,
         )
-        EngineState.objects.update_or_create(
-            cluster_id=cluster_id,
-            defaults={
-                "epoch": position.epoch,
-                "run": position.run,
-                "step": position.step,
-                "rv_seen": position.log_to,
-                "digest": rows.digest,
-                "next_due_at": position.next_due_at,
-            },
+        EngineState.objects.bulk_create(
+            [
+                EngineState(
+                    cluster_id=cluster_id,
+                    epoch=position.epoch,
+                    run=position.run,
+                    step=position.step,
+                    rv_seen=position.log_to,
+                    digest=rows.digest,
+                    next_due_at=position.next_due_at,
+                )
+            ],
+            update_conflicts=True,
+            unique_fields=["cluster"],
+            update_fields=["epoch", "run", "step", "rv_seen", "digest", "next_due_at", "updated_at"],
         )
         Cluster.objects.filter(pk=cluster_id).update(
             seq=rows.seq_to, pace_steps_done=models.F("pace_steps_done") + position.pace_steps_done
@@ -185,7 +190,7 @@ def bindings_carry_out(*, cluster_id: int) -> int:
                     },
                 )
             )
-        Binding.objects.bulk_update(rows, ["status", "message", "finished_at"])
+        _work_finish(Binding, rows)
         changes_commit(cluster_id=cluster_id, entries=entries)
         return len(rows)
 
@@ -206,7 +211,7 @@ def evictions_carry_out(*, cluster_id: int) -> int:
             payload = {"preemptor_uid": preemptor_uid, "done": True, "message": ""}
             last = next(row for row in reversed(rows) if row.preemptor_uid == preemptor_uid)
             entries.append(_verdict(EVICTION_VERDICT, last, payload))
-        Eviction.objects.bulk_update(rows, ["status", "message", "finished_at"])
+        _work_finish(Eviction, rows)
         changes_commit(cluster_id=cluster_id, entries=entries)
         return len(rows)
 
@@ -236,6 +241,22 @@ def _claim(model: type[Work], cluster_id: int) -> list[Work]:
         .filter(cluster_id=cluster_id, status=WorkStatus.PENDING, epoch=fence[0].epoch)
         .order_by("id")[:BATCH]
     )
+
+
+def _work_finish(model: type[Binding] | type[Eviction], rows: Sequence[Binding | Eviction]) -> None:
+    """Write what became of claimed rows."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {model._meta.db_table} AS row SET status = s, message = m, finished_at = f"
+            " FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::timestamptz[]) AS given (id, s, m, f)"
+            " WHERE row.id = given.id",
+            [
+                [row.pk for row in rows],
+                [str(row.status) for row in rows],
+                [row.message for row in rows],
+                [row.finished_at for row in rows],
+            ],
+        )
 
 
 def _verdict(kind: str, row: Binding | Eviction, payload: dict[str, Any]) -> ChangeEntry:
