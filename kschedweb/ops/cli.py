@@ -9,6 +9,7 @@ from kschedweb import environment
 from kschedweb.ops import postgres, supervisor, up, valkey
 
 DEFAULT_PORT = 8480
+TEST_GROUPS = ("core", "web", "front", "browser", "faults")
 
 
 def main(words: list[str]) -> int:
@@ -62,8 +63,8 @@ def parser() -> argparse.ArgumentParser:
     load.add_argument("--digest", action="store_true", help="with --wait: a digest of each pod's first attempt")
 
     test = command("test", "Run the checks and all tests.")
-    test.add_argument("groups", nargs="*", choices=["core", "web", "front", "browser", []], metavar="GROUP")
-    test.add_argument("--without", action="append", default=[], choices=["core", "web", "front", "browser"])
+    test.add_argument("groups", nargs="*", choices=[*TEST_GROUPS, []], metavar="GROUP")
+    test.add_argument("--without", action="append", default=[], choices=TEST_GROUPS)
     test.add_argument("--long", action="store_true", help="also the tests marked slow")
 
     command("check", "Format, lint, types, contracts, generated files.")

@@ -4,6 +4,7 @@ core     engine, golden cycles, properties: no service, no network
 web      PostgreSQL, Valkey and Celery for real, started by the tests
 front    TypeScript: types, lint, unit tests, and whether the committed build is the one its sources make
 browser  a running service in Chromium
+faults   a running service whose processes are killed
 
 A group that cannot run fails with one line that says what to install. A failed check counts as one failed test.
 """
@@ -26,10 +27,13 @@ from kschedweb.ops.node import NodeMissing, node_environment
 # Every folder of tests belongs to one group; tests/architecture looks that none is forgotten.
 FOLDERS = {
     "core": ("core", "golden", "property"),
-    "web": ("web", "architecture", "faults"),
+    "web": ("web", "architecture"),
     "browser": ("browser",),
+    "faults": ("faults",),
 }
-GROUPS = ("core", "web", "front", "browser")
+GROUPS = ("core", "web", "front", "browser", "faults")
+# They share one service, which would compete with a second one.
+IN_ONE_PROCESS = ("browser", "faults")
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PROCESSES = "2"
 FRONTEND = ROOT / "frontend"
@@ -116,7 +120,7 @@ def run_pytest(group: str, *, whole: bool, long: bool) -> Count:
     environment = {}
     if group == "browser":
         environment["KSCHED_CHROMIUM"] = str(find_chromium())
-    else:
+    if group not in IN_ONE_PROCESS:
         extra += ["-n", PROCESSES]
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.xml"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedweb.ops import testing
+from kschedweb.ops import cli, testing
 from kschedweb.ops.testing import Count
 
 SUITE = '<testsuites><testsuite tests="10" failures="{0}" errors="{1}" skipped="2"/></testsuites>'
@@ -29,7 +29,7 @@ def test_counted_is_honest(tmp_path: Path, report: str | None, code: int, want: 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Count]:
     """What each group would count; the checks all hold."""
-    counts = {"core": Count(5), "web": Count(4, 0, 1), "front": Count(3), "browser": Count(2)}
+    counts = {"core": Count(5), "web": Count(4, 0, 1), "front": Count(3), "browser": Count(2), "faults": Count(1)}
     monkeypatch.setattr(testing, "failed_checks", list)
     monkeypatch.setattr(testing, "run_pytest", lambda group, **_: counts[group])
     monkeypatch.setattr(testing, "run_front", lambda: counts["front"])
@@ -38,12 +38,12 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Count]:
 
 def test_last_line_adds_up_all_groups(runs: dict[str, Count], capsys: pytest.CaptureFixture[str]) -> None:
     assert testing.run(groups=[], without=[], long=False) == 0
-    assert _last(capsys) == "14 passed, 0 failed, 1 skipped"
+    assert _last(capsys) == "15 passed, 0 failed, 1 skipped"
 
 
 def test_last_line_says_what_was_left_out(runs: dict[str, Count], capsys: pytest.CaptureFixture[str]) -> None:
     assert testing.run(groups=[], without=["browser"], long=False) == 0
-    assert _last(capsys) == "12 passed, 0 failed, 1 skipped, left out: browser"
+    assert _last(capsys) == "13 passed, 0 failed, 1 skipped, left out: browser"
 
 
 def test_one_group_runs_without_the_checks(
@@ -59,7 +59,7 @@ def test_failed_check_fails_the_run(
 ) -> None:
     monkeypatch.setattr(testing, "failed_checks", lambda: ["lint", "types"])
     assert testing.run(groups=[], without=[], long=False) == 1
-    assert _last(capsys) == "14 passed, 2 failed, 1 skipped"
+    assert _last(capsys) == "15 passed, 2 failed, 1 skipped"
 
 
 def test_group_that_cannot_run_fails_and_says_what_to_install(
@@ -72,6 +72,10 @@ def test_group_that_cannot_run_fails_and_says_what_to_install(
     said = capsys.readouterr().out
     assert "browser cannot run: no Chromium found: apt-get install chromium" in said
     assert said.endswith("0 passed, 1 failed, 0 skipped\n")
+
+
+def test_command_line_knows_every_group() -> None:
+    assert cli.TEST_GROUPS == testing.GROUPS
 
 
 def test_a_run_of_nothing_is_not_a_success(runs: dict[str, Count]) -> None:
