@@ -60,7 +60,7 @@ class Cluster:
         self.call("POST", "objects", pod)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The service with its sample cluster; its log is shown when it does not come up."""
     ours = ("KSCHED_", "DJANGO_", "DATABASE_URL", "REDIS_URL")
@@ -105,7 +105,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
             process.kill()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     chromium = os.environ.get("KSCHED_CHROMIUM", "/usr/bin/chromium")
     with sync_playwright() as playwright:
@@ -115,7 +115,7 @@ def browser() -> Iterator[Browser]:
         )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def session(browser: Browser, service: Service) -> StorageState:
     """The cookies of a browser that used the one-time link of the terminal."""
     with browser.new_context() as context:

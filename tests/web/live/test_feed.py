@@ -149,6 +149,7 @@ async def test_resume_joins_the_running_reader_without_a_hole_when_changes_go_on
             last = await change(f"w{index}")
         return last
 
+    await change("first")
     writing = asyncio.create_task(write())
     await asyncio.sleep(0.05)
     resumed = browse("?rv=1&seq=0")
