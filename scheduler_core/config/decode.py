@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, Final, TypeVar, get_args, get_type_hints
 
 import msgspec
@@ -154,14 +155,20 @@ def _unknown(value: Any, cls: Any, path: str) -> Iterator[str]:
         for index, item in enumerate(value):
             yield from _unknown(item, cls, f"{path}[{index}]")
     elif isinstance(value, dict) and struct is not None:
-        hints = get_type_hints(struct)
-        known = {field.encode_name: hints[field.name] for field in msgspec.structs.fields(struct)}
+        known = _fields_of(struct)
         for name, item in value.items():
             below = f"{path}.{name}" if path else str(name)
             if name in known:
                 yield from _unknown(item, known[name], below)
             else:
                 yield below
+
+
+@cache
+def _fields_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """The type of each field by its name in documents."""
+    hints = get_type_hints(struct)
+    return {field.encode_name: hints[field.name] for field in msgspec.structs.fields(struct)}
 
 
 def _struct_in(cls: Any) -> type[msgspec.Struct] | None:
