@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from kschedweb.ops import postgres, processes, valkey
+from tests import examples
 
 RUN_DIR = Path(os.environ["KSCHED_TEST_RUN_DIR"])
 IS_XDIST_WORKER = "PYTEST_XDIST_WORKER" in os.environ
@@ -23,6 +24,11 @@ _servers: list[tuple[subprocess.Popen[bytes], signal.Signals]] = []
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the tests marked slow as well")
     parser.addoption("--golden-full", action="store_true", help="compare every recorded cycle, not a tenth of them")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--long"):
+        examples.try_many()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

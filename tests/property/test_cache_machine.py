@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -21,6 +20,7 @@ from scheduler_core.cache.checkpoint import dump_cache, dump_snapshot, load_cach
 from scheduler_core.cache.snapshot import Snapshot
 from scheduler_core.model.node_info import NodeInfo
 from tests.builders import make_node, make_pod
+from tests.examples import walks
 
 NODES = ("n1", "n2", "n3", "n4")
 PODS = ("a", "b", "c", "d", "e")
@@ -218,6 +218,4 @@ class CacheMachine(RuleBasedStateMachine):
 
 
 TestCacheMachine = CacheMachine.TestCase
-TestCacheMachine.settings = settings(
-    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestCacheMachine.settings = walks(25, steps=40)

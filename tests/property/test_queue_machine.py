@@ -10,7 +10,6 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -21,6 +20,7 @@ from scheduler_core.queue.options import SECOND_US
 from scheduler_core.queue.scheduling_queue import SchedulingQueue
 from tests.builders import make_pod
 from tests.core.queue.rig import NODE_ADDED, T0, Gate, Refuser, Rig
+from tests.examples import walks
 
 NAMES = ("a", "b", "c", "d")
 pod_names = st.sampled_from(NAMES)
@@ -265,6 +265,4 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 TestQueueMachine = QueueMachine.TestCase
-TestQueueMachine.settings = settings(
-    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestQueueMachine.settings = walks(25, steps=40)

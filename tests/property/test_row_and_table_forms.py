@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.api.affinity import NodeAffinity, NodeSelector, NodeSelectorTerm, PreferredSchedulingTerm
@@ -36,6 +36,7 @@ from scheduler_core.model.types import PodInfo
 from scheduler_core.plugins.registry import IN_TREE
 from scheduler_core.table.node_table import NodeTable
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod
+from tests.examples import examples
 
 GPU, DISK = "example.com/gpu", "example.org/disk"
 IMAGES = ("app:1", "web:latest", "reg:5000/db:latest")
@@ -262,7 +263,7 @@ def _check_score(plugin: Any, cluster: Cluster, pod: Pod, chosen: list[NodeInfo]
     assert all(0 <= score <= 100 for score in by_rows.tolist()), plugin.name
 
 
-@settings(max_examples=150, deadline=None)
+@examples(40)
 @given(cluster=clusters(), pod=pods("pending"), random=st.randoms(use_true_random=False), with_pre_score=st.booleans())
 def test_the_table_form_of_every_rule_equals_its_row_form(
     cluster: Cluster, pod: Pod, random: Random, with_pre_score: bool

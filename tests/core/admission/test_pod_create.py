@@ -6,13 +6,14 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from scheduler_core.admission.priority import SYSTEM_CLASSES
 from scheduler_core.api.manifests import decode
 from scheduler_core.errors import AdmissionError, ManifestError
 from tests.builders import PodBuilder, make, make_pod
 from tests.core.admission.context import create
+from tests.examples import examples
 from tests.strategies import pod_manifests
 
 MIB = 1 << 20
@@ -400,7 +401,7 @@ def test_null_fields_are_dropped() -> None:
     assert "nodeName" not in spec and len(spec["tolerations"]) == 2
 
 
-@settings(max_examples=40)
+@examples(25)
 @given(pod_manifests())
 def test_what_is_admitted_can_be_read_and_is_admitted_alike_again(manifest: dict[str, Any]) -> None:
     del manifest["spec"]["priority"]

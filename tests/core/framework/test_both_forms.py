@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.api.node import Node
@@ -14,6 +14,7 @@ from scheduler_core.ports import SeededDraws
 from scheduler_core.scheduler.scheduler import Budget
 from tests.builders import make_node, make_pod
 from tests.core.scheduler.harness import SECOND, plain, profile, start
+from tests.examples import examples
 
 _APPS = st.sampled_from(["web", "db", "batch"])
 _ZONES = st.sampled_from(["a", "b", "c"])
@@ -107,7 +108,7 @@ def _run(steps: list[list[Change]], *, use_table: bool) -> list[Any]:
     return seen
 
 
-@settings(max_examples=40, deadline=None)
+@examples(15)
 @given(_history())
 def test_default_profile_decides_alike_in_both_forms(steps: list[list[Change]]) -> None:
     assert _run(steps, use_table=True) == _run(steps, use_table=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.config.types import PluginSet
@@ -22,6 +22,7 @@ from tests.core.scheduler.harness import (
     profile,
     start,
 )
+from tests.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -204,7 +205,7 @@ def _run(case: tuple[list[NodeBuilder], list[str], list[tuple[int, str]]], *, us
     return cluster
 
 
-@settings(max_examples=30, deadline=None)
+@examples(12)
 @given(_clusters())
 def test_both_forms_make_the_same_attempts(case: tuple[list[NodeBuilder], list[str], list[tuple[int, str]]]) -> None:
     table, rows = _run(case, use_table=True), _run(case, use_table=False)

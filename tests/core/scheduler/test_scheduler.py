@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.model.changes import BindingVerdict, Change, ObjectPut
@@ -25,6 +25,7 @@ from tests.core.scheduler.harness import (
     profile,
     start,
 )
+from tests.examples import examples
 
 
 def _cluster(**fields: Any) -> Cluster:
@@ -123,7 +124,7 @@ def test_time_may_jump_over_several_timers() -> None:
 # Determinism
 
 
-@settings(max_examples=25, deadline=None)
+@examples(15)
 @given(
     sizes=st.lists(st.integers(1, 5), min_size=1, max_size=12),
     refused=st.sets(st.integers(0, 11)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.model.node_info import ImageStateSummary, NodeInfo
@@ -13,6 +13,7 @@ from scheduler_core.table.images import MAX_COLUMNS
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod
+from tests.examples import examples
 
 MIB = 1024 * 1024
 
@@ -199,7 +200,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@examples(30)
 @given(steps=steps, asked_early=st.booleans())
 def test_a_changed_table_equals_a_fresh_one(steps: list[tuple], asked_early: bool) -> None:  # type: ignore[type-arg]
     table = NodeTable()

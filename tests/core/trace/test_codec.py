@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from scheduler_core.errors import TraceError
 from scheduler_core.model.effects import Attempt, FilterRows
@@ -15,6 +15,7 @@ from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.trace.codec import LAYOUT, decode, encode
 from scheduler_core.trace.matrix import AttemptMatrix
 from tests.core.trace.attempts import BOTH, CPU, attempts, indices, large_attempt, make_attempt
+from tests.examples import examples
 
 
 def names_of(attempt: Attempt) -> tuple[str, ...]:
@@ -35,7 +36,7 @@ def assert_same(left: Any, right: Any) -> None:
         assert left == right
 
 
-@settings(max_examples=300, deadline=None)
+@examples(60)
 @given(attempts())
 def test_decode_gives_back_what_was_encoded(attempt: Attempt) -> None:
     assert_same(decode(encode(attempt), names_of(attempt)), AttemptMatrix.of(attempt))

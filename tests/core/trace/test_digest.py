@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from scheduler_core.model.effects import Attempt, FilterRows, NodeOrder, NominatedTry, PostFilterRecord
 from scheduler_core.trace.digest import START_OF_CHAIN, attempt_digest, step_digest
 from tests.core.trace.attempts import BOTH, CPU, TAINT, attempts, indices, large_attempt, make_attempt
+from tests.examples import examples
 
 
 class Preempted:
@@ -142,7 +143,7 @@ def replace_victims(*victims: str) -> PostFilterRecord:
     return PostFilterRecord("Success", "DefaultPreemption", "", "n1", Preempted(*victims))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(30)
 @given(attempts())
 def test_attempt_digest_repeats_itself(attempt: Attempt) -> None:
     assert attempt_digest(attempt) == attempt_digest(copy.deepcopy(attempt))
