@@ -15,10 +15,9 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from kschedweb.cluster.choices import Operation
-from kschedweb.common import bulk
+from kschedweb.common import bulk, wake
 from kschedweb.common.errors import NotFoundError
 
-CHANNEL = "ksched"
 _COLUMNS = ("cluster_id", "rv", "kind", "namespace", "name", "uid", "operation", "object", "actor", "at")
 _OF_OBJECTS = (Operation.CREATED, Operation.UPDATED)
 
@@ -62,7 +61,7 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry]) -> int:
             ),
         )
         _stamp_state(cursor, cluster_id, entries, first)
-        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, str(cluster_id)])
+        cursor.execute("SELECT pg_notify(%s, %s)", [wake.READERS_CHANNEL, str(cluster_id)])
     return last
 
 

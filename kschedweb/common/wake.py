@@ -13,6 +13,9 @@ from redis.exceptions import RedisError
 
 from kschedweb.celery import app
 
+# Followers of a cluster's logs LISTEN here; the payload is the cluster's id.
+READERS_CHANNEL = "ksched"
+
 log = structlog.get_logger(__name__)
 
 

@@ -21,9 +21,9 @@ import psycopg
 from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection, connections
 
+from kschedweb.common.wake import READERS_CHANNEL
 from kschedweb.live.events import Cursor, Frame, LiveEvent, encode
 
-CHANNEL = "ksched"
 FRAME_SECONDS = 0.1
 LOOK_SECONDS = 1.0
 BACKOFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
@@ -164,7 +164,7 @@ class Feed:
         while True:
             try:
                 async with await psycopg.AsyncConnection.connect(**self._listen(), autocommit=True) as connection:
-                    await connection.execute(f"LISTEN {CHANNEL}")
+                    await connection.execute(f"LISTEN {READERS_CHANNEL}")
                     failures = 0
                     for hub in self._hubs.values():
                         hub.wake()

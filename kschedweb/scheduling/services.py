@@ -16,7 +16,7 @@ from django.db import connection, models, transaction
 from django.utils import timezone
 
 from kschedweb.cluster import services as cluster_services
-from kschedweb.cluster.changes import CHANNEL, ChangeEntry, changes_commit
+from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.choices import Operation
 from kschedweb.cluster.follow import BINDING_VERDICT, EVICTION_VERDICT
 from kschedweb.cluster.models import Cluster, Event
@@ -153,7 +153,6 @@ def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, r
             seq=rows.seq_to, pace_steps_done=models.F("pace_steps_done") + position.pace_steps_done
         )
         changes_commit(cluster_id=cluster_id, entries=entries)
-        _readers_wake(cluster_id)
         if orders.bindings:
             wake.after_commit("scheduling.bindings_run", cluster_id=cluster_id)
         if orders.evictions:
@@ -271,12 +270,6 @@ def _verdict(kind: str, row: Binding | Eviction, payload: dict[str, Any]) -> Cha
     )
 
 
-def _readers_wake(cluster_id: int) -> None:
-    """Followers of the engine log listen where those of the change log do; twice in a transaction is once."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, str(cluster_id)])
-
-
 def _work_insert(
     model: type[Binding] | type[Eviction], position: StepPosition, requests: Sequence[WorkRequest]
 ) -> None:
@@ -328,30 +321,17 @@ def _queue_states_put(cluster_id: int, rows: Iterable[QueueRow]) -> None:
     stay = [row for row in rows if row.queue]
     if not stay:
         return
+    columns = "pod_uid, pod_key, queue, node_name, event, since, attempts, backoff_until, plugins, seq"
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO {QueueState._meta.db_table}"
-            " (cluster_id, pod_uid, pod_key, queue, node_name, event, since, attempts, backoff_until, plugins, seq)"
-            " SELECT %s, u, k, q, n, e, s, a, b, string_to_array(p, ','), x"
-            " FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::int[],"
-            " %s::timestamptz[], %s::text[], %s::bigint[]) AS t(u, k, q, n, e, s, a, b, p, x)"
+            f"INSERT INTO {QueueState._meta.db_table} (cluster_id, {columns}) SELECT %s, {columns}"
+            " FROM jsonb_to_recordset(%s::jsonb) AS given (pod_uid text, pod_key text, queue text, node_name text,"
+            " event text, since timestamptz, attempts int, backoff_until timestamptz, plugins text[], seq bigint)"
             " ON CONFLICT (cluster_id, pod_uid) DO UPDATE SET pod_key = EXCLUDED.pod_key, queue = EXCLUDED.queue,"
             " node_name = EXCLUDED.node_name, event = EXCLUDED.event, since = EXCLUDED.since,"
             " attempts = EXCLUDED.attempts, backoff_until = EXCLUDED.backoff_until, plugins = EXCLUDED.plugins,"
             " seq = EXCLUDED.seq",
-            [
-                cluster_id,
-                [row.pod_uid for row in stay],
-                [row.pod_key for row in stay],
-                [row.queue for row in stay],
-                [row.node_name for row in stay],
-                [row.event for row in stay],
-                [row.since for row in stay],
-                [row.attempts for row in stay],
-                [row.backoff_until for row in stay],
-                [",".join(row.plugins) for row in stay],
-                [row.seq for row in stay],
-            ],
+            [cluster_id, bulk.json_text(stay)],
         )
 
 
