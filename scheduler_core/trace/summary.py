@@ -85,17 +85,15 @@ def _best(attempt: Attempt) -> tuple[BestNode, ...]:
         return tuple(BestNode(names[node], None, {}) for node in feasible[:BEST_NODES].tolist())
     places = np.argsort(-scored.totals, kind="stable").tolist()
     # The draw may have picked an equal that stands far behind the first five.
-    equals = np.flatnonzero(scored.totals == scored.totals.max()).tolist()
+    equals = np.flatnonzero(scored.totals == scored.totals[places[0]]).tolist()
     chosen = next((place for place in equals if names[int(feasible[place])] == attempt.node_name), places[0])
-    places = [chosen, *(place for place in places[: BEST_NODES + 1] if place != chosen)]
+    places = [chosen, *(place for place in places[: BEST_NODES + 1] if place != chosen)][:BEST_NODES]
+    plugins = [plugin for plugin, _ in scored.plugins]
+    weights = np.array([weight for _, weight in scored.plugins], dtype=np.int64)
+    weighted = scored.normalized[:, places] * weights.reshape(-1, 1)
     return tuple(
-        BestNode(
-            names[int(feasible[place])],
-            int(scored.totals[place]),
-            {
-                plugin: int(scored.normalized[column, place]) * weight
-                for column, (plugin, weight) in enumerate(scored.plugins)
-            },
+        BestNode(names[node], total, dict(zip(plugins, scores, strict=True)))
+        for node, total, scores in zip(
+            feasible[places].tolist(), scored.totals[places].tolist(), weighted.T.tolist(), strict=True
         )
-        for place in places[:BEST_NODES]
     )
