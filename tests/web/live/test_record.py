@@ -53,6 +53,8 @@ def test_snapshot_and_events_are_the_later_snapshot_when_a_cluster_is_scheduled(
     cluster = Cluster.objects.create(name="recorded", seed=1)
     put_objects(cluster, [node("n1", "a"), node("n2", "b"), pod("early"), pod("too-large", "64"), gated("gated")])
     host = lead(cluster)
+    # The same steps on any machine: no deadline cuts one short, and no timer comes due between two of them.
+    host.monotonic, host.clock_us = lambda: 0.0, lambda: 1_790_000_000_000_000
     settle(cluster, host)
     before = snapshot(cluster)
 
