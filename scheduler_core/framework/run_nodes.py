@@ -243,7 +243,7 @@ def _table_codes(
     open_until = refused_by[rows]
     asked = open_until > row_only[0] if row_only else np.zeros(len(walk), dtype=np.bool_)
     if crowded:
-        asked |= np.isin(walk, np.array(crowded, dtype=np.int32))
+        asked |= np.isin(walk, np.array(sorted(crowded), dtype=np.int32))
     found = 0
     for position in np.flatnonzero(asked).tolist():
         node = int(walk[position])
@@ -271,13 +271,13 @@ def _table_codes(
     return codes, statuses
 
 
-def _crowded(pod: Pod, view: NodeView, nominated: NominatedPods) -> list[int]:
+def _crowded(pod: Pod, view: NodeView, nominated: NominatedPods) -> set[int]:
     """Nodes with nominated pods that count against the pod."""
-    nodes = []
+    nodes = set()
     for name in nominated.nominated_node_names():
         node = view.index.get(name)
         if node is not None and any(counts_against(info.pod, pod) for info in nominated.nominated_pods_for_node(name)):
-            nodes.append(node)
+            nodes.add(node)
     return nodes
 
 

@@ -72,9 +72,6 @@ class Scheduler:
         times = (self.engine.queue.next_due(), self.engine.waiting_pods.next_deadline())
         return min((max(time, now) for time in times if time is not None), default=None)
 
-    def has_due_timer(self, now: int) -> bool:
-        return self.next_timer(now) == now
-
     def restore_bindings(self, bindings: Iterable[tuple[str, str]]) -> None:
         """Bindings (pod uid, node name) an engine before this one asked for, whose verdicts are still to come.
 

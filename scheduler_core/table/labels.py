@@ -1,6 +1,7 @@
 """Labels of all nodes, one column per key that a rule has asked for.
 
-A column is made the first time a rule asks for its key, from all nodes, and kept up from then on.
+A column is made the first time a rule asks for its key, from all nodes, and kept up from then on; the columns least
+recently asked for are given up beyond a limit, and made again when needed.
 `ids`: (n_rows,) int32, the number of the node's value, −1 where the node lacks the key. A rule judges each distinct
 value once and gathers: `verdict_by_value[column.ids]` with one more entry at the end, which −1 picks.
 """
@@ -18,6 +19,7 @@ from scheduler_core.table.growth import BoolArray, Int32Array, grown
 from scheduler_core.table.interning import Interner
 
 NO_VALUE: Final = -1
+MAX_COLUMNS: Final = 512
 
 
 class LabelColumn:
@@ -76,7 +78,7 @@ class LabelColumn:
 
 
 class LabelColumns:
-    """The columns asked for so far."""
+    """The columns asked for lately, least recently used first."""
 
     __slots__ = ("_capacity", "_columns", "_n_rows", "_nodes")
 
@@ -89,14 +91,16 @@ class LabelColumns:
 
     def column(self, key: str) -> LabelColumn:
         """The column of the key, made when it is not there yet."""
-        column = self._columns.get(key)
+        column = self._columns.pop(key, None)
         if column is None:
             column = LabelColumn(key, self._capacity)
             for row, node in enumerate(self._nodes):
                 if node is not None:
                     column.write(row, node.labels)
             column.show(self._n_rows)
-            self._columns[key] = column
+            if len(self._columns) >= MAX_COLUMNS:
+                del self._columns[next(iter(self._columns))]
+        self._columns[key] = column
         return column
 
     def write(self, row: int, labels: Mapping[str, str]) -> None:

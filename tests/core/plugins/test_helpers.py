@@ -1,11 +1,11 @@
-"""Shared arithmetic: Go's division, default normalising, broken lines."""
+"""Shared arithmetic: Go's division, default normalising, broken lines; what is worked out once per object."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from scheduler_core.plugins.helpers import broken_linear, default_normalize, int_div
+from scheduler_core.plugins.helpers import IdentityMemo, broken_linear, default_normalize, int_div
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,14 @@ def test_default_normalize_scales_by_the_largest(raw: list[int], reverse: bool, 
 )
 def test_broken_linear_follows_the_points(x: int, want: int) -> None:
     assert broken_linear([(0, 100), (40, 50)], x) == want
+
+
+def test_identity_memo_works_out_each_object_once_until_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(IdentityMemo, "_LIMIT", 2)
+    asked: list[int] = []
+    memo = IdentityMemo(lambda values: asked.append(values[0]) or -values[0])  # type: ignore[func-returns-value]
+    first, second, third = [1], [1], [3]
+    assert [memo(each) for each in (first, first, second)] == [-1, -1, -1]
+    assert asked == [1, 1]  # equal objects are asked each
+    assert [memo(each) for each in (third, first)] == [-3, -1]
+    assert asked == [1, 1, 3, 1]

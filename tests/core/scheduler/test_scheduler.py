@@ -76,7 +76,7 @@ def test_higher_priority_goes_first_and_arrival_decides_among_equals() -> None:
 def test_idle_engine_wants_no_step() -> None:
     cluster = _cluster()
     assert cluster.scheduler.next_due(START) is None
-    assert not cluster.scheduler.has_due_timer(START)
+    assert cluster.scheduler.next_timer(START) is None
     cluster.confirm(cluster.step(*_pods(1)))
     assert cluster.scheduler.next_due(START) is None
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from scheduler_core.model.node_info import ImageStateSummary, NodeInfo
 from scheduler_core.model.types import PodInfo
+from scheduler_core.table import labels
 from scheduler_core.table.images import MAX_COLUMNS
 from scheduler_core.table.node_table import NodeTable
-from scheduler_core.table.resources import CPU, EPHEMERAL_STORAGE, MEMORY
+from scheduler_core.table.resources import CPU, EPHEMERAL_STORAGE, MAX_AMOUNT, MEMORY
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod
 from tests.examples import examples
 
@@ -39,6 +40,15 @@ def test_upsert_writes_every_column_when_the_node_is_new() -> None:
     assert (table.resources.pod_count[row], table.resources.allowed_pods[row]) == (1, 110)
     assert (table.live[row], table.unschedulable[row]) == (True, True)
     assert (table.names[row], table.row_of["a"], len(table)) == ("a", row, 1)
+
+
+def test_sums_beyond_64_bits_stop_short_of_them() -> None:
+    table = NodeTable()
+    huge = [make_pod(f"p{i}").req({"cpu": "9P", "memory": "7Ei", "example.com/gpu": "9E"}) for i in range(2)]
+    row = table.upsert(make_info(make_node("a"), *huge))
+    assert table.resources.requested[[CPU, MEMORY], row].tolist() == [MAX_AMOUNT, MAX_AMOUNT]
+    assert table.resources.requested[table.resources.index_of["example.com/gpu"], row] == MAX_AMOUNT
+    assert table.resources.non_zero_requested[:, row].tolist() == [MAX_AMOUNT, MAX_AMOUNT]
 
 
 def test_upsert_refuses_a_node_without_object() -> None:
@@ -168,6 +178,16 @@ def test_image_columns_are_made_again_when_too_many_were_asked_for() -> None:
     column = table.image("app:1")
     assert column is not None
     assert column.sizes.tolist() == [200]
+
+
+def test_label_columns_not_asked_for_lately_are_made_again() -> None:
+    table = NodeTable()
+    table.upsert(make_info(make_node("a").label(zone="z1")))
+    assert table.label("zone").holds_any(("z1",)).tolist() == [True]
+    for number in range(labels.MAX_COLUMNS):
+        assert not table.label(f"other-{number}").has_key.any()
+    table.upsert(make_info(make_node("a").label(zone="z2")))
+    assert table.label("zone").holds_any(("z2",)).tolist() == [True]
 
 
 def test_changed_rows_are_told_by_version() -> None:
