@@ -10,6 +10,8 @@ from kschedweb.cluster import api as cluster
 from kschedweb.common import pages
 from kschedweb.traces import api as traces
 
+handler404 = "kschedweb.common.pages.not_found"
+
 CLUSTER = "api/clusters/<int:cluster_id>"
 
 urlpatterns: list[URLPattern | URLResolver] = [

@@ -1,4 +1,4 @@
-"""The dashboard's first page, and the probes: alive, ready, healthy."""
+"""The dashboard's first page, the probes (alive, ready, healthy), and addresses that lead nowhere."""
 
 import json
 from collections.abc import Callable
@@ -13,6 +13,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
+
+from kschedweb.common.errors import NotFoundError
 
 PROBE_SECONDS = 2
 # Styles are set on elements by the charts; everything else comes from files of our own.
@@ -35,6 +37,13 @@ def index(request: HttpRequest) -> HttpResponse:
     except FileNotFoundError:
         return HttpResponse("The dashboard is not built: run npm ci and npm run build in frontend/.", status=503)
     return HttpResponse(content, headers={"Content-Security-Policy": CONTENT_SECURITY_POLICY})
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Programs get what every refusal of the API looks like, people a line."""
+    if request.path.startswith("/api/"):
+        return JsonResponse(NotFoundError("there is nothing at this address", path=request.path).as_dict(), status=404)
+    return HttpResponse("There is nothing at this address.", status=404, content_type="text/plain; charset=utf-8")
 
 
 @require_safe

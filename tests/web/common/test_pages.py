@@ -107,3 +107,18 @@ def test_body_limit_cuts_a_request_off(chunks: list[bytes], declared: bytes | No
     assert sent[0]["status"] == status
     if status == 413:
         assert b'"too_large"' in sent[1]["body"]
+
+
+@pytest.mark.parametrize(
+    ("path", "content_type"),
+    [
+        pytest.param("/api/nothing", "application/json", id="programs get a refusal of the API's form"),
+        pytest.param("/nothing", "text/plain; charset=utf-8", id="people get a line"),
+    ],
+)
+@pytest.mark.django_db
+def test_address_that_leads_nowhere(path: str, content_type: str) -> None:
+    answer = Client().get(path)
+    assert (answer.status_code, answer["Content-Type"]) == (404, content_type)
+    if path.startswith("/api/"):
+        assert answer.json()["code"] == "not_found"
