@@ -2,7 +2,8 @@
 
 A plugin is a class with `name` and the methods of the points it takes part in; the runtime finds out
 which by these Protocols. Hot rules have a second form over all rows of the node table at once
-(`filter_nodes`, `score_nodes`); a plugin without it runs node by node, with equal results.
+(`filter_nodes`, `score_nodes`, and `pre_filter_table`, `pre_score_table` where these count pods of all nodes); a plugin
+without it runs node by node, with equal results.
 Source: kubernetes v1.34.1, pkg/scheduler/framework/interface.go.
 """
 
@@ -210,6 +211,15 @@ class PreFilterPlugin(Protocol):
 
 
 @runtime_checkable
+class TablePreFilterPlugin(Protocol):
+    name: str
+
+    def pre_filter_table(self, state: CycleState, pod: Pod, table: NodeTable) -> tuple[PreFilterResult | None, Status]:
+        """The answer of `pre_filter`, and a state that says the same, from the columns of all rows."""
+        ...
+
+
+@runtime_checkable
 class PreFilterExtensions(Protocol):
     """What-if changes of the plugin's state: a pod more or less on a node."""
 
@@ -249,6 +259,15 @@ class PreScorePlugin(Protocol):
     name: str
 
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status: ...
+
+
+@runtime_checkable
+class TablePreScorePlugin(Protocol):
+    name: str
+
+    def pre_score_table(self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.int32]) -> Status:
+        """The answer of `pre_score`, and a state that says the same; `rows` are those of the feasible nodes."""
+        ...
 
 
 @runtime_checkable
@@ -336,3 +355,18 @@ class EvictionObserver(Protocol):
     name: str
 
     def evictions_done(self, verdict: EvictionVerdict) -> None: ...
+
+
+@runtime_checkable
+class StatefulPlugin(Protocol):
+    """Not an extension point: a plugin that remembers something between steps writes it into checkpoints."""
+
+    name: str
+
+    def dump_state(self) -> Any:
+        """Plain values, as MessagePack takes them."""
+        ...
+
+    def load_state(self, state: Any) -> None:
+        """Take over what `dump_state` gave; the plugin is fresh."""
+        ...

@@ -164,7 +164,7 @@ def _find_nodes_that_fit(cycle: Cycle, view: NodeView) -> Int32Array | Status:
     """The feasible nodes in the order found (none: the diagnosis says why), or the error that ended the search."""
     engine, attempt, diagnosis, pod = cycle.engine, cycle.attempt, cycle.diagnosis, cycle.pod
     started = engine.stopwatch()
-    outcome = cycle.framework.run_pre_filter(cycle.state, pod, view.infos)
+    outcome = cycle.framework.run_pre_filter(cycle.state, pod, view.infos, view.table)
     started = cycle.timed("pre_filter", started)
     attempt.pre_filter_status = outcome.status
     attempt.skip_filter_plugins = tuple(sorted(cycle.state.skip_filter_plugins))
@@ -275,7 +275,7 @@ def _prioritize_and_select(cycle: Cycle, view: NodeView, feasible: Int32Array) -
     started = engine.stopwatch()
     if framework.score:
         nodes = view.pick(feasible)
-        status = framework.run_pre_score(cycle.state, cycle.pod, nodes)
+        status = framework.run_pre_score(cycle.state, cycle.pod, nodes, view.table, nodes.rows)
         started = cycle.timed("pre_score", started)
         if not status.is_success:
             return Failure(status, None, CLEAR_NOMINATION)
