@@ -6,7 +6,7 @@ scheduled pod is confirmed as bound and Running, victims leave at once, nominati
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
@@ -78,6 +78,7 @@ class _Run:
             attempt, cycle = self._cycle(key)
             cycles.append(cycle)
             if attempt is not None and attempt.post_filter is not None and attempt.post_filter.code == "Success":
+                self.scheduler.engine.activate([key])  # whether or not the deletions brought it back
                 cycles.append(self._cycle(key)[1])
         return cycles
 
@@ -101,6 +102,7 @@ class _Run:
             return None, self._kept_out(key)
         (attempt,) = effects.attempts
         self._carry_out(effects)
+        self._remove_victims(attempt)
         return attempt, cycle_of(attempt)
 
     def _kept_out(self, key: str) -> Json:
@@ -139,6 +141,15 @@ class _Run:
                 return
             effects = self._apply(changes)
 
+    def _remove_victims(self, attempt: Attempt) -> None:
+        """Victims that were being deleted already are not asked to leave, but leave with the others."""
+        record = attempt.post_filter.preemption if attempt.post_filter is not None else None
+        victims = set(record.victims) if record is not None else set()
+        left = [pod for pod in self._pods.values() if pod.key in victims]
+        for pod in left:
+            del self._pods[pod.uid]
+        self._apply([ObjectDeleted(Pod.kind, pod.namespace, pod.name, pod.uid) for pod in left])
+
     def _nominate(self, uid: str, node_name: str) -> list[Change]:
         pod = self._pods.get(uid)
         if pod is None:
@@ -159,7 +170,7 @@ class _Run:
             self._pods[obj.uid] = obj
         return ObjectPut(obj)
 
-    def _apply(self, changes: list[Change] | list[ObjectPut]) -> Effects:
+    def _apply(self, changes: Sequence[Change]) -> Effects:
         return self.scheduler.step(NOW_US, changes, _NO_CYCLES)
 
 

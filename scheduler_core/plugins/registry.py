@@ -9,6 +9,8 @@ from collections.abc import Mapping
 
 from scheduler_core.framework.interface import PluginFactory
 from scheduler_core.plugins.default_binder import DefaultBinder
+from scheduler_core.plugins.default_preemption import DefaultPreemption
+from scheduler_core.plugins.dynamic_resources import DynamicResources
 from scheduler_core.plugins.image_locality import ImageLocality
 from scheduler_core.plugins.node_affinity import NodeAffinity
 from scheduler_core.plugins.node_name import NodeName
@@ -16,6 +18,7 @@ from scheduler_core.plugins.node_ports import NodePorts
 from scheduler_core.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_core.plugins.node_unschedulable import NodeUnschedulable
+from scheduler_core.plugins.pod_topology_spread.plugin import PodTopologySpread
 from scheduler_core.plugins.priority_sort import PrioritySort
 from scheduler_core.plugins.scheduling_gates import SchedulingGates
 from scheduler_core.plugins.taint_toleration import TaintToleration
@@ -32,6 +35,9 @@ IN_TREE: Mapping[str, PluginFactory] = {
         NodePorts,
         NodeResourcesFit,
         NodeResourcesBalancedAllocation,
+        PodTopologySpread,
+        DynamicResources,
+        DefaultPreemption,
         ImageLocality,
         DefaultBinder,
     )
