@@ -17,6 +17,7 @@ from scheduler_core.api import manifests
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.build import build
+from scheduler_core.conformance import volumes
 from scheduler_core.conformance.render import Json, cycle_of, not_run, profile_of, status_of
 from scheduler_core.model.changes import BindingVerdict, Change, EvictionVerdict, ObjectDeleted, ObjectPut
 from scheduler_core.model.effects import Attempt, Effects
@@ -101,9 +102,9 @@ class _Run:
         if not effects.attempts:
             return None, self._kept_out(key)
         (attempt,) = effects.attempts
-        self._carry_out(effects)
+        decided = self._complete_volumes(effects)
         self._remove_victims(attempt)
-        return attempt, cycle_of(attempt)
+        return attempt, cycle_of(attempt) | ({"volumes": decided} if decided else {})
 
     def _kept_out(self, key: str) -> Json:
         """A pod the queue would not give: nobody's, or gated (the recording looks for a deletion before that)."""
@@ -121,6 +122,14 @@ class _Run:
             if status is not SUCCESS and not status.is_success:
                 return cycle | {"preEnqueue": status_of(status.by(plugin.name))}
         return cycle
+
+    def _complete_volumes(self, effects: Effects) -> Json:
+        """The volumes the cycle decided on are bound, then all the rest is carried out; what was decided."""
+        objects, told = volumes.complete(effects.writes, self.scheduler.engine.store)
+        self._carry_out(effects)
+        if objects:
+            self._carry_out(self._apply([self._put(obj) for obj in objects]))
+        return told
 
     def _carry_out(self, effects: Effects) -> None:
         """What the cycle asked for, and what that leads to, until nothing more is asked for."""

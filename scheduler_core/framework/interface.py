@@ -318,11 +318,13 @@ class PermitPlugin(Protocol):
 class PreBindWork:
     """What must be written before the pod may be bound, and whether somebody must be awaited.
 
-    The shell carries `writes` out and answers with PreBindVerdict when `awaits` is true.
+    The shell carries `writes` out. When `awaits` is true the pod waits for a PreBindVerdict, or for its plugin to see
+    for itself (`PreBindWatcher`), which is asked at `deadline` (engine time) at the latest.
     """
 
     writes: list[KubeObject] = field(default_factory=list)
     awaits: bool = False
+    deadline: int | None = None
 
 
 @runtime_checkable
@@ -330,6 +332,17 @@ class PreBindPlugin(Protocol):
     name: str
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, PreBindWork | None]: ...
+
+
+@runtime_checkable
+class PreBindWatcher(Protocol):
+    """Not an extension point: a PreBind plugin that sees in the objects when its work is done."""
+
+    name: str
+
+    def pre_bind_done(self, pod: Pod, node_name: str) -> Status:
+        """Asked when objects changed and when the deadline has come: Success, Wait, or why it never will be."""
+        ...
 
 
 @runtime_checkable

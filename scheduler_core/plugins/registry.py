@@ -18,10 +18,14 @@ from scheduler_core.plugins.node_ports import NodePorts
 from scheduler_core.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_core.plugins.node_unschedulable import NodeUnschedulable
+from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits
 from scheduler_core.plugins.pod_topology_spread.plugin import PodTopologySpread
 from scheduler_core.plugins.priority_sort import PrioritySort
 from scheduler_core.plugins.scheduling_gates import SchedulingGates
 from scheduler_core.plugins.taint_toleration import TaintToleration
+from scheduler_core.plugins.volume_binding.plugin import VolumeBinding
+from scheduler_core.plugins.volume_restrictions import VolumeRestrictions
+from scheduler_core.plugins.volume_zone import VolumeZone
 
 IN_TREE: Mapping[str, PluginFactory] = {
     plugin.name: plugin
@@ -34,6 +38,10 @@ IN_TREE: Mapping[str, PluginFactory] = {
         NodeAffinity,
         NodePorts,
         NodeResourcesFit,
+        VolumeRestrictions,
+        NodeVolumeLimits,
+        VolumeBinding,
+        VolumeZone,
         NodeResourcesBalancedAllocation,
         PodTopologySpread,
         DynamicResources,

@@ -126,6 +126,7 @@ def _dump_binding(cycle: BindingCycle, table: _ObjectTable) -> dict[str, Any]:
         "next_pre_bind": cycle.next_pre_bind,
         "bind_plugin": cycle.bind_plugin,
         "awaited_plugin": cycle.awaited_plugin,
+        "deadline": cycle.deadline,
     }
 
 
@@ -145,4 +146,5 @@ def _load_binding(dumped: dict[str, Any], objects: list[KubeObject]) -> BindingC
         next_pre_bind=dumped["next_pre_bind"],
         bind_plugin=dumped["bind_plugin"],
         awaited_plugin=dumped["awaited_plugin"],
+        deadline=dumped["deadline"],
     )
