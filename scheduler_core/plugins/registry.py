@@ -12,6 +12,7 @@ from scheduler_core.plugins.default_binder import DefaultBinder
 from scheduler_core.plugins.default_preemption import DefaultPreemption
 from scheduler_core.plugins.dynamic_resources import DynamicResources
 from scheduler_core.plugins.image_locality import ImageLocality
+from scheduler_core.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from scheduler_core.plugins.node_affinity import NodeAffinity
 from scheduler_core.plugins.node_name import NodeName
 from scheduler_core.plugins.node_ports import NodePorts
@@ -44,6 +45,7 @@ IN_TREE: Mapping[str, PluginFactory] = {
         VolumeZone,
         NodeResourcesBalancedAllocation,
         PodTopologySpread,
+        InterPodAffinity,
         DynamicResources,
         DefaultPreemption,
         ImageLocality,
