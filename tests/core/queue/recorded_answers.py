@@ -18,10 +18,9 @@ from scheduler_core.framework.interface import ClusterEventWithHint, Plugin, Que
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
-from scheduler_core.model.status import SUCCESS, Status
+from scheduler_core.model.status import Status
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.queue.worth import Verdict
-from scheduler_core.scheduler.store import ObjectStore
 
 A = ActionType
 R = EventResource
@@ -56,14 +55,6 @@ REGISTRATIONS: dict[str, list[tuple[R, A]]] = {
         (R.NODE, A.ADD | A.DELETE | A.UPDATE_NODE_LABEL | A.UPDATE_NODE_TAINT),
     ],
     "InterPodAffinity": [(R.POD, A.ADD | A.UPDATE_POD_LABEL | A.DELETE), (R.NODE, A.ADD | A.UPDATE_NODE_LABEL)],
-    "DynamicResources": [
-        (R.NODE, A.ADD | A.UPDATE_NODE_LABEL | A.UPDATE_NODE_ALLOCATABLE),
-        (R.RESOURCE_CLAIM, A.ADD | A.UPDATE),
-        (R.POD, A.UPDATE_POD_GENERATED_RESOURCE_CLAIM),
-        (R.DEVICE_CLASS, A.ADD | A.UPDATE),
-        (R.RESOURCE_SLICE, A.ADD | A.UPDATE),
-    ],
-    "DefaultPreemption": [(R.POD, A.DELETE)],
 }
 
 
@@ -82,46 +73,6 @@ class StandIn:
         return [
             ClusterEventWithHint(ClusterEvent(resource, action), hint) for resource, action in REGISTRATIONS[self.name]
         ]
-
-
-class Preemption(StandIn):
-    """Keeps out the pods whose preemption is under way."""
-
-    preempting: set[str]
-
-    def pre_enqueue(self, pod: Pod) -> Status:
-        if pod.uid in self.preempting:
-            return Status.unresolvable("waiting for the preemption for this pod to be finished")
-        return SUCCESS
-
-
-class Claims(StandIn):
-    """Keeps out the pods whose resource claims are not there."""
-
-    store: ObjectStore
-
-    def pre_enqueue(self, pod: Pod) -> Status:
-        statuses = {each.name: each.resource_claim_name for each in pod.status.resource_claim_statuses or ()}
-        for entry in pod.spec.resource_claims or ():
-            name = entry.resource_claim_name
-            if name is None:
-                if entry.name not in statuses:
-                    return Status.unresolvable("ResourceClaim not created yet")
-                name = statuses[entry.name]
-                if name is None:
-                    continue
-            claim = self.store.get("ResourceClaim", f"{pod.namespace}/{name}")
-            if claim is None or claim.metadata.deletion_timestamp is not None:
-                return Status.unresolvable("claim is not usable")
-            owners = claim.metadata.owner_references or ()
-            if entry.resource_claim_name is None and not any(
-                each.controller and each.uid == pod.uid for each in owners
-            ):
-                return Status.unresolvable("pod is not owner")
-        return SUCCESS
-
-
-_CLASSES: dict[str, type[StandIn]] = {"DefaultPreemption": Preemption, "DynamicResources": Claims}
 
 
 class AnsweringRequeuing(RecordingRequeuing):
@@ -166,11 +117,6 @@ class AnsweredReplay(QueueReplay):
         self._expected = iter(line["result"]["steps"])
         self._stand_ins: dict[str, StandIn] = {}
         super().__init__(line["scenario"])
-        claims, preemption = (self._stand_ins.get(name) for name in ("DynamicResources", "DefaultPreemption"))
-        if isinstance(claims, Claims):
-            claims.store = self.engine.store
-        if isinstance(preemption, Preemption):
-            preemption.preempting = set()
         queue = self.queue
         assert isinstance(queue, RecordingQueue)
         self.answering = AnsweringRequeuing.__new__(AnsweringRequeuing)
@@ -183,7 +129,7 @@ class AnsweredReplay(QueueReplay):
         for name in REGISTRATIONS:
             if name not in names:
                 if name not in self._stand_ins:
-                    made = _CLASSES.get(name, StandIn)(name, lambda plugin: self.answering.answer(plugin))
+                    made = StandIn(name, lambda plugin: self.answering.answer(plugin))
                     self._stand_ins[name] = made
                 built.append(self._stand_ins[name])
         return built
@@ -191,12 +137,3 @@ class AnsweredReplay(QueueReplay):
     def step(self, op: dict[str, Any]) -> dict[str, Any]:
         self.answering.expect(next(self._expected))
         return super().step(op)
-
-    def _preempting(self, op: dict[str, Any]) -> None:
-        preemption = self._stand_ins["DefaultPreemption"]
-        assert isinstance(preemption, Preemption)
-        preempting = preemption.preempting
-        if op["on"]:
-            preempting.add(op["uid"])
-        else:
-            preempting.discard(op["uid"])
