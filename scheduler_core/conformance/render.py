@@ -25,7 +25,7 @@ def cycle_of(attempt: Attempt) -> Json:
         cycle["preFilter"] = _pre_filter(attempt, attempt.pre_filter_status)
     if attempt.nominated is not None:
         cycle["nominated"] = _nominated(attempt.nominated)
-    if attempt.num_nodes_to_find is not None:
+    if attempt.num_nodes_to_find:  # no node to look at is recorded as no search
         cycle["numNodesToFind"] = attempt.num_nodes_to_find
     if attempt.filter_rows is not None and len(attempt.filter_rows.nodes):
         rows = attempt.filter_rows
@@ -77,7 +77,7 @@ def status_of(status: Status) -> Json:
 def profile_of(framework: Framework) -> Json:
     """The effective plugin lists of a profile."""
     return {
-        "name": framework.name,
+        "schedulerName": framework.name,
         "percentageOfNodesToScore": framework.percentage_of_nodes_to_score,
         "preFilter": _names(framework.pre_filter),
         "filter": _names(framework.filter),
