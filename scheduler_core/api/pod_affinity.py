@@ -15,6 +15,10 @@ from scheduler_core.api.affinity import PodAffinity, PodAffinityTerm
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.selectors import LabelSelectorMatcher, SelectorError, parse_label_selector
 
+# Upstream's names of the four lists.
+REQUIRED, REQUIRED_ANTI = "requiredAffinityTerms", "requiredAntiAffinityTerms"
+PREFERRED, PREFERRED_ANTI = "preferredAffinityTerms", "preferredAntiAffinityTerms"
+
 NO_LABELS: Final[Mapping[str, str]] = {}
 
 
@@ -44,19 +48,28 @@ class AffinityTerm:
 
 
 @dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A list that has a term which cannot be read, by upstream's name for it, and what is wrong."""
+
+    terms: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class AffinityTerms:
-    """The terms of one pod, in the order written; `errors` say which lists could not be read."""
+    """The terms of one pod, in the order written; a list that is among `unreadable` is empty."""
 
     required: tuple[AffinityTerm, ...] = ()
     required_anti: tuple[AffinityTerm, ...] = ()
     preferred: tuple[AffinityTerm, ...] = ()
     preferred_anti: tuple[AffinityTerm, ...] = ()
-    errors: tuple[str, ...] = ()
+    unreadable: tuple[Unreadable, ...] = ()
 
     @property
     def error(self) -> str:
         """Everything that is wrong, as one text; empty when nothing is."""
-        return self.errors[0] if len(self.errors) == 1 else f"[{', '.join(self.errors)}]" if self.errors else ""
+        texts = [f"{each.terms}: {each.error}" for each in self.unreadable]
+        return f"[{', '.join(texts)}]" if len(texts) > 1 else "".join(texts)
 
     def expanded(self, namespaces_of: Callable[[LabelSelectorMatcher], Iterable[str]]) -> AffinityTerms:
         """The terms with the names of the namespaces their selectors pick; an empty selector picks all by itself."""
@@ -89,33 +102,33 @@ def affinity_terms(pod: Pod) -> AffinityTerms:
     affinity = pod.spec.affinity
     if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
         return NO_TERMS
-    errors: list[str] = []
+    unreadable: list[Unreadable] = []
     near, apart = affinity.pod_affinity or PodAffinity(), affinity.pod_anti_affinity or PodAffinity()
 
     def required(name: str, rules: PodAffinity) -> tuple[AffinityTerm, ...]:
         listed = rules.required_during_scheduling_ignored_during_execution or ()
-        return _parsed(name, ((term, 0) for term in listed), pod, errors)
+        return _parsed(name, ((term, 0) for term in listed), pod, unreadable)
 
     def preferred(name: str, rules: PodAffinity) -> tuple[AffinityTerm, ...]:
         listed = rules.preferred_during_scheduling_ignored_during_execution or ()
-        return _parsed(name, ((each.pod_affinity_term, each.weight) for each in listed), pod, errors)
+        return _parsed(name, ((each.pod_affinity_term, each.weight) for each in listed), pod, unreadable)
 
     return AffinityTerms(
-        required=required("requiredAffinityTerms", near),
-        required_anti=required("requiredAntiAffinityTerms", apart),
-        preferred=preferred("preferredAffinityTerms", near),
-        preferred_anti=preferred("preferredAntiAffinityTerms", apart),
-        errors=tuple(errors),
+        required=required(REQUIRED, near),
+        required_anti=required(REQUIRED_ANTI, apart),
+        preferred=preferred(PREFERRED, near),
+        preferred_anti=preferred(PREFERRED_ANTI, apart),
+        unreadable=tuple(unreadable),
     )
 
 
 def _parsed(
-    name: str, listed: Iterable[tuple[PodAffinityTerm, int]], owner: Pod, errors: list[str]
+    name: str, listed: Iterable[tuple[PodAffinityTerm, int]], owner: Pod, unreadable: list[Unreadable]
 ) -> tuple[AffinityTerm, ...]:
     try:
         return tuple(_term(term, weight, owner) for term, weight in listed)
     except SelectorError as error:
-        errors.append(f"{name}: {error}")
+        unreadable.append(Unreadable(name, str(error)))
         return ()
 
 

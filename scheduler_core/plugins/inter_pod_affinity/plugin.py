@@ -13,7 +13,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
-from scheduler_core.api.pod_affinity import NO_LABELS, AffinityTerms, affinity_terms, match_all
+from scheduler_core.api.pod_affinity import (
+    NO_LABELS,
+    REQUIRED,
+    REQUIRED_ANTI,
+    AffinityTerms,
+    affinity_terms,
+    match_all,
+)
 from scheduler_core.api.selectors import LabelSelectorMatcher, SelectorError
 from scheduler_core.api.workload import Namespace
 from scheduler_core.config import names
@@ -66,7 +73,7 @@ class InterPodAffinity:
         self, state: CycleState, pod: Pod, count: Callable[[filtering.PreFilterState], None]
     ) -> tuple[PreFilterResult | None, Status]:
         terms = affinity_terms(pod)
-        if terms.errors:
+        if terms.unreadable:
             return None, Status.unresolvable(f"parsing pod: {terms.error}")
         counted = filtering.PreFilterState(pod, terms.expanded(self._namespaces), self._namespace_labels(pod))
         count(counted)
@@ -110,7 +117,7 @@ class InterPodAffinity:
         if self._args.ignore_preferred_terms_of_existing_pods and not _has_wishes(pod):
             return SKIP
         terms = affinity_terms(pod)
-        if terms.errors:
+        if terms.unreadable:
             return Status.failed(f"failed to parse pod: {terms.error}")
         counted = count(
             scoring.Wishes(
@@ -219,7 +226,7 @@ def _after_node_change(pod: Pod, old: KubeObject | None, new: KubeObject | None)
 def _required_terms(pod: Pod) -> AffinityTerms:
     """SelectorError when required terms cannot be read; what is preferred does not matter here."""
     terms = affinity_terms(pod)
-    wrong = [error for error in terms.errors if error.startswith("required")]
-    if wrong:
-        raise SelectorError(wrong[0])
+    for unreadable in terms.unreadable:
+        if unreadable.terms in (REQUIRED, REQUIRED_ANTI):
+            raise SelectorError(unreadable.error)
     return terms
