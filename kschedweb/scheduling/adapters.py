@@ -10,7 +10,11 @@ from datetime import datetime
 from typing import Any
 
 from kschedweb.cluster.follow import moment_of
+from kschedweb.cluster.services import ObjectPatch
 from kschedweb.traces.choices import StepKind
+from scheduler_core.api import manifests
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.storage import PersistentVolume, PersistentVolumeClaim
 from scheduler_core.model.effects import Attempt, CacheMove, Effects, EventRecord, QueueMove
 from scheduler_core.trace import codec, digest, summary
 
@@ -107,6 +111,23 @@ def step_rows(
         entry("step", "", "", {"step": step, "cycles": len(effects.attempts), "kind": str(kind)})
     rows.digest = digest.step_digest(previous_digest, digests)
     return rows
+
+
+# What PreBind writes of each kind.
+_WRITTEN = {
+    PersistentVolume.kind: (("metadata", "annotations"), ("spec", "claimRef")),
+    PersistentVolumeClaim.kind: (("metadata", "annotations"),),
+}
+
+
+def object_patch(obj: KubeObject) -> ObjectPatch:
+    """An object to be written, as a patch on the version it was made from: what the core does not know stays."""
+    manifest = manifests.encode(obj)
+    patch: dict[str, Any] = {}
+    for section, field_name in _WRITTEN[obj.kind]:
+        if field_name in manifest.get(section, {}):
+            patch.setdefault(section, {})[field_name] = manifest[section][field_name]
+    return ObjectPatch(obj.kind, obj.namespace, obj.name, obj.uid, patch, obj.metadata.resource_version)
 
 
 def attempt_view(attempt: Attempt) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from kschedweb.cluster.changes import CHANNEL, ChangeEntry, changes_commit
 from kschedweb.cluster.choices import Operation
 from kschedweb.cluster.follow import BINDING_VERDICT, EVICTION_VERDICT
 from kschedweb.cluster.models import Cluster, Event
+from kschedweb.cluster.services import ObjectPatch
 from kschedweb.common import bulk, wake
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.adapters import LastAttempt, QueueRow, StepRows
@@ -94,6 +95,7 @@ class StepOrders:
     bindings: Sequence[WorkRequest] = ()
     evictions: Sequence[WorkRequest] = ()
     patches: Sequence[StatusPatch] = ()
+    writes: Sequence[ObjectPatch] = ()
 
 
 def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, rebuilt: bool) -> None:
@@ -109,6 +111,7 @@ def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, r
         entries = cluster_services.pods_status_patch(
             cluster_id=cluster_id, patches=orders.patches, actor=SCHEDULER_ACTOR, now=position.now
         )
+        entries += cluster_services.objects_patch(cluster_id=cluster_id, patches=orders.writes, actor=SCHEDULER_ACTOR)
         _node_orders_insert(cluster_id, rows.node_orders)
         _copy(Attempt, ATTEMPT_COLUMNS, cluster_id, rows.attempts)
         _repeats_count(cluster_id, rows.repeats)
@@ -149,6 +152,9 @@ def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, r
         )
         changes_commit(cluster_id=cluster_id, entries=entries)
         _readers_wake(cluster_id)
+        if orders.writes:
+            wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
+            wake.after_commit("lifecycle.tick", cluster_id=cluster_id)
         if orders.bindings:
             wake.after_commit("scheduling.bindings_run", cluster_id=cluster_id)
         if orders.evictions:

@@ -246,4 +246,5 @@ def _orders(effects: Effects) -> StepOrders:
             )
             for patch in effects.status_patches
         ],
+        writes=[adapters.object_patch(obj) for obj in effects.writes],
     )
