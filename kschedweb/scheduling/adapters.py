@@ -217,12 +217,28 @@ def _attempt_row(attempt: Attempt, seq: int, step: int, place: int, attempt_dige
             for reason in told.rejections
         ],
         [{"node": best.node_name, "total": best.total, "scores": best.scores} for best in told.best],
+        _preemption_view(told.preemption),
         attempt.node_order.digest if attempt.node_order else "",
         codec.encode(attempt),
         attempt_digest,
         0,
         moment_of(attempt.started_at),
     )
+
+
+def _preemption_view(told: summary.PreemptionSummary | None) -> dict[str, Any] | None:
+    if told is None:
+        return None
+    return {
+        "tried": told.tried,
+        "candidates": told.candidates,
+        "tied": told.tied,
+        "node": told.node_name,
+        "victims": list(told.victims),
+        "num_victims": told.num_victims,
+        "num_pdb_violations": told.num_pdb_violations,
+        "cleared": list(told.cleared_nominations),
+    }
 
 
 def _queue_row(move: QueueMove | CacheMove, before: QueueRow | None, seq: int) -> QueueRow:

@@ -36,7 +36,17 @@ BATCH = 200
 ATTEMPT_COLUMNS = [
     *("seq", "step", "place", "pod_uid", "namespace", "name", "attempt", "profile", "result", "node_name"),
     *("nominated_node_name", "message", "started_at", "duration_us", "durations", "evaluated", "feasible"),
-    *("unschedulable_plugins", "rejections", "best", "node_order", "matrix", "digest", "repeat_count", "last_seen_at"),
+    *(
+        "unschedulable_plugins",
+        "rejections",
+        "best",
+        "preemption",
+        "node_order",
+        "matrix",
+        "digest",
+        "repeat_count",
+        "last_seen_at",
+    ),
 ]
 LOG_COLUMNS = ["seq", "rv", "step", "kind", "pod_uid", "pod_key", "payload", "at"]
 EVENT_COLUMNS = [
@@ -67,7 +77,7 @@ class StepPosition:
 
 @dataclass(frozen=True, slots=True)
 class StatusPatch:
-    """The PodScheduled condition of a pod, and its nomination when not None."""
+    """The PodScheduled condition of a pod unless its status is empty, and its nomination when not None."""
 
     pod_uid: str
     status: str
@@ -86,6 +96,7 @@ class WorkRequest:
     node_name: str
     attempt: int = 1
     preemptor_uid: str = ""
+    message: str = ""  # of a victim: why it has to go
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,14 +215,26 @@ def evictions_carry_out(*, cluster_id: int) -> int:
             return 0
         now = timezone.now()
         entries: list[ChangeEntry] = []
+        gone: list[str] = []
         for row in rows:
-            entries += cluster_services.pod_evict(cluster_id=cluster_id, pod_uid=row.pod_uid, now=now)
+            reason = (cluster_services.PREEMPTION_BY_SCHEDULER, row.message)
+            evicted = cluster_services.pod_evict(cluster_id=cluster_id, pod_uid=row.pod_uid, now=now, condition=reason)
+            if not evicted:
+                gone.append(row.pod_uid)
+            entries += evicted
             row.status = WorkStatus.DONE
             row.finished_at = now
         for preemptor_uid in sorted({row.preemptor_uid for row in rows}):
-            payload = {"preemptor_uid": preemptor_uid, "done": True, "message": ""}
-            last = next(row for row in reversed(rows) if row.preemptor_uid == preemptor_uid)
-            entries.append(_verdict(EVICTION_VERDICT, last, payload))
+            of_preemptor = [row for row in rows if row.preemptor_uid == preemptor_uid]
+            uids = [row.pod_uid for row in of_preemptor]
+            payload = {
+                "preemptor_uid": preemptor_uid,
+                "done": True,
+                "message": "",
+                "pod_uids": uids,
+                "gone_uids": [uid for uid in uids if uid in gone],
+            }
+            entries.append(_verdict(EVICTION_VERDICT, of_preemptor[-1], payload))
         Eviction.objects.bulk_update(rows, ["status", "message", "finished_at"])
         changes_commit(cluster_id=cluster_id, entries=entries)
         return len(rows)
@@ -275,7 +298,7 @@ def _work_insert(
             request.name,
             request.node_name,
             WorkStatus.PENDING.value,
-            "",
+            request.message,
             position.now,
             getattr(request, own),
         )

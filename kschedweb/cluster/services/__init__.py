@@ -13,6 +13,7 @@ from kschedweb.cluster.services.nodes import node_update
 from kschedweb.cluster.services.objects import PutOptions, object_delete, objects_put
 from kschedweb.cluster.services.patches import ObjectPatch, objects_patch
 from kschedweb.cluster.services.pods import (
+    PREEMPTION_BY_SCHEDULER,
     BindOutcomes,
     StatusUpdate,
     pod_delete,
@@ -24,6 +25,7 @@ from kschedweb.cluster.services.pods import (
 )
 
 __all__ = [
+    "PREEMPTION_BY_SCHEDULER",
     "BindOutcomes",
     "ChangeEntry",
     "ImportOptions",
