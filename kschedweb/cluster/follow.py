@@ -95,7 +95,14 @@ def _verdict_of(kind: str, payload: dict[str, Any], rv: int) -> core.Change | No
             rv=rv,
         )
     if kind == EVICTION_VERDICT:
-        return core.EvictionVerdict(payload["preemptor_uid"], payload["done"], payload["message"], rv)
+        return core.EvictionVerdict(
+            payload["preemptor_uid"],
+            payload["done"],
+            payload["message"],
+            rv,
+            tuple(payload.get("pod_uids", ())),
+            tuple(payload.get("gone_uids", ())),
+        )
     if kind == PERMIT_VERDICT:
         return core.PermitVerdict(payload["pod_uid"], payload["plugin"], payload["allowed"], payload["message"], rv)
     return None

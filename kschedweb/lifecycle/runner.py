@@ -16,22 +16,28 @@ import structlog
 from django.db import connection, transaction
 
 from kschedweb.cluster import follow
+from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.services import StatusUpdate
 from kschedweb.common import wake
-from kschedweb.lifecycle.services import KUBELET_ACTOR, SCRIPT_ACTOR, Orders, orders_carry_out
+from kschedweb.lifecycle.services import KUBELET_ACTOR, SCRIPT_ACTOR, VOLUME_ACTOR, Orders, orders_carry_out
 from scheduler_core.lifecycle.effects import (
     LifecycleEffect,
     NodeCordon,
+    ObjectCreation,
+    ObjectPatch,
+    ObjectRemoval,
     PodCreation,
     PodDeletion,
     PodRemoval,
     PodStatusWrite,
 )
+from scheduler_core.lifecycle.ephemeral_claims import EphemeralClaims
 from scheduler_core.lifecycle.kubelet import Kubelet
 from scheduler_core.lifecycle.pod_gc import PodGC
 from scheduler_core.lifecycle.sample import sample_workload
+from scheduler_core.lifecycle.volumes import VolumeController
 from scheduler_core.lifecycle.workloads import ScriptedWorkload
 from scheduler_core.model.changes import Change
 
@@ -56,6 +62,8 @@ class ControllerHost:
     cluster_id: int
     kubelet: Kubelet
     pod_gc: PodGC
+    volumes: VolumeController
+    ephemeral_claims: EphemeralClaims
     script: ScriptedWorkload | None
     rv: int
     unread: list[Change]
@@ -71,7 +79,9 @@ class ControllerHost:
         script = None
         if cluster.is_sample:
             script = sample_workload(seed=cluster.seed, started_at=follow.microseconds(cluster.created_at))
-        return ControllerHost(cluster_id, kubelet, PodGC(), script, cluster.rv, changes)
+        return ControllerHost(
+            cluster_id, kubelet, PodGC(), VolumeController(), EphemeralClaims(), script, cluster.rv, changes
+        )
 
     def step(self, now: int) -> float | None:
         """Act on what changed and what is due; seconds until more is due, None when only a change brings more."""
@@ -79,7 +89,9 @@ class ControllerHost:
         changes = self.unread + changes
         self.unread = []
         self._carry_out([*self.kubelet.step(now, changes), *self.pod_gc.step(now, changes)], KUBELET_ACTOR, now)
-        times = [self.kubelet.next_due(), self.pod_gc.next_due()]
+        volume_effects = [*self.ephemeral_claims.step(now, changes), *self.volumes.step(now, changes)]
+        self._carry_out(volume_effects, VOLUME_ACTOR, now)
+        times = [self.kubelet.next_due(), self.pod_gc.next_due(), self.volumes.next_due()]
         if self.script is not None:
             self._carry_out(self.script.step(now, changes), SCRIPT_ACTOR, now)
             times.append(self.script.next_due())
@@ -110,10 +122,16 @@ def orders_of(effects: Iterable[LifecycleEffect]) -> Orders:
             orders.removals.append(effect.pod_uid)
         elif isinstance(effect, PodDeletion):
             orders.deletions.append((effect.namespace, effect.name, effect.pod_uid))
-        elif isinstance(effect, PodCreation):
+        elif isinstance(effect, (PodCreation, ObjectCreation)):
             orders.creations.append(dict(effect.manifest))
         elif isinstance(effect, NodeCordon):
             orders.cordons.append((effect.node_name, effect.unschedulable))
+        elif isinstance(effect, ObjectPatch):
+            orders.patches.append(
+                cluster_services.ObjectPatch(effect.kind, effect.namespace, effect.name, effect.uid, effect.patch)
+            )
+        elif isinstance(effect, ObjectRemoval):
+            orders.object_removals.append((effect.kind, effect.namespace, effect.name, effect.uid))
     return orders
 
 

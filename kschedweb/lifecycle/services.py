@@ -12,12 +12,13 @@ from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.changes import changes_commit
 from kschedweb.cluster.intake.objects import Item
 from kschedweb.cluster.intake.problems import Place
-from kschedweb.cluster.services import PutOptions, StatusUpdate
+from kschedweb.cluster.services import ObjectPatch, PutOptions, StatusUpdate
 from kschedweb.common import wake
 from kschedweb.common.errors import NotFoundError
 
 KUBELET_ACTOR = "kubelet"
 SCRIPT_ACTOR = "sample"
+VOLUME_ACTOR = "volumes"
 
 
 @dataclass(slots=True)
@@ -29,9 +30,12 @@ class Orders:
     deletions: list[tuple[str, str, str]] = field(default_factory=list)  # namespace, name, uid
     creations: list[dict[str, Any]] = field(default_factory=list)
     cordons: list[tuple[str, bool]] = field(default_factory=list)
+    patches: list[ObjectPatch] = field(default_factory=list)
+    object_removals: list[tuple[str, str, str, str]] = field(default_factory=list)  # kind, namespace, name, uid
 
     def __bool__(self) -> bool:
-        return bool(self.updates or self.removals or self.deletions or self.creations or self.cordons)
+        work = (self.updates, self.removals, self.deletions, self.creations, self.cordons, self.patches)
+        return any(work) or bool(self.object_removals)
 
 
 def orders_carry_out(*, cluster_id: int, orders: Orders, actor: str, now: datetime) -> None:
@@ -55,6 +59,14 @@ def orders_carry_out(*, cluster_id: int, orders: Orders, actor: str, now: dateti
         # `partial`: one that exists already is no reason to refuse the others.
         cluster_services.objects_put(
             cluster_id=cluster_id, items=items, options=PutOptions(create=True, partial=True), actor=actor
+        )
+    if orders.patches:
+        with transaction.atomic():
+            entries = cluster_services.objects_patch(cluster_id=cluster_id, patches=orders.patches, actor=actor)
+            changes_commit(cluster_id=cluster_id, entries=entries)
+    for kind, namespace, name, uid in orders.object_removals:
+        _unless_gone(
+            cluster_services.object_delete, cluster_id, kind=kind, namespace=namespace, name=name, uid=uid, actor=actor
         )
     if orders:
         wake.send("scheduling.ensure_leader", cluster_id=cluster_id)

@@ -10,7 +10,11 @@ from datetime import datetime
 from typing import Any
 
 from kschedweb.cluster.follow import moment_of
+from kschedweb.cluster.services import ObjectPatch
 from kschedweb.traces.choices import StepKind
+from scheduler_core.api import manifests
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.storage import PersistentVolume, PersistentVolumeClaim
 from scheduler_core.model.effects import Attempt, CacheMove, Effects, EventRecord, QueueMove
 from scheduler_core.trace import codec, digest, summary
 
@@ -109,6 +113,23 @@ def step_rows(
     return rows
 
 
+# What PreBind writes of each kind.
+_WRITTEN = {
+    PersistentVolume.kind: (("metadata", "annotations"), ("spec", "claimRef")),
+    PersistentVolumeClaim.kind: (("metadata", "annotations"),),
+}
+
+
+def object_patch(obj: KubeObject) -> ObjectPatch:
+    """An object to be written, as a patch on the version it was made from: what the core does not know stays."""
+    manifest = manifests.encode(obj)
+    patch: dict[str, Any] = {}
+    for section, field_name in _WRITTEN[obj.kind]:
+        if field_name in manifest.get(section, {}):
+            patch.setdefault(section, {})[field_name] = manifest[section][field_name]
+    return ObjectPatch(obj.kind, obj.namespace, obj.name, obj.uid, patch, obj.metadata.resource_version)
+
+
 def attempt_view(attempt: Attempt) -> dict[str, Any]:
     """An attempt in one line, as the browser's lists show it."""
     return {
@@ -196,12 +217,28 @@ def _attempt_row(attempt: Attempt, seq: int, step: int, place: int, attempt_dige
             for reason in told.rejections
         ],
         [{"node": best.node_name, "total": best.total, "scores": best.scores} for best in told.best],
+        _preemption_view(told.preemption),
         attempt.node_order.digest if attempt.node_order else "",
         codec.encode(attempt),
         attempt_digest,
         0,
         moment_of(attempt.started_at),
     )
+
+
+def _preemption_view(told: summary.PreemptionSummary | None) -> dict[str, Any] | None:
+    if told is None:
+        return None
+    return {
+        "tried": told.tried,
+        "candidates": told.candidates,
+        "tied": told.tied,
+        "node": told.node_name,
+        "victims": list(told.victims),
+        "num_victims": told.num_victims,
+        "num_pdb_violations": told.num_pdb_violations,
+        "cleared": list(told.cleared_nominations),
+    }
 
 
 def _queue_row(move: QueueMove | CacheMove, before: QueueRow | None, seq: int) -> QueueRow:

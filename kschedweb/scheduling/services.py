@@ -20,6 +20,7 @@ from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.choices import Operation
 from kschedweb.cluster.follow import BINDING_VERDICT, EVICTION_VERDICT
 from kschedweb.cluster.models import Cluster, Event
+from kschedweb.cluster.services import ObjectPatch
 from kschedweb.common import bulk, wake
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.adapters import LastAttempt, QueueRow, StepRows
@@ -35,7 +36,17 @@ BATCH = 200
 ATTEMPT_COLUMNS = [
     *("seq", "step", "place", "pod_uid", "namespace", "name", "attempt", "profile", "result", "node_name"),
     *("nominated_node_name", "message", "started_at", "duration_us", "durations", "evaluated", "feasible"),
-    *("unschedulable_plugins", "rejections", "best", "node_order", "matrix", "digest", "repeat_count", "last_seen_at"),
+    *(
+        "unschedulable_plugins",
+        "rejections",
+        "best",
+        "preemption",
+        "node_order",
+        "matrix",
+        "digest",
+        "repeat_count",
+        "last_seen_at",
+    ),
 ]
 LOG_COLUMNS = ["seq", "rv", "step", "kind", "pod_uid", "pod_key", "payload", "at"]
 EVENT_COLUMNS = [
@@ -66,7 +77,7 @@ class StepPosition:
 
 @dataclass(frozen=True, slots=True)
 class StatusPatch:
-    """The PodScheduled condition of a pod, and its nomination when not None."""
+    """The PodScheduled condition of a pod unless its status is empty, and its nomination when not None."""
 
     pod_uid: str
     status: str
@@ -85,6 +96,7 @@ class WorkRequest:
     node_name: str
     attempt: int = 1
     preemptor_uid: str = ""
+    message: str = ""  # of a victim: why it has to go
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +106,7 @@ class StepOrders:
     bindings: Sequence[WorkRequest] = ()
     evictions: Sequence[WorkRequest] = ()
     patches: Sequence[StatusPatch] = ()
+    writes: Sequence[ObjectPatch] = ()
 
 
 def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, rebuilt: bool) -> None:
@@ -109,6 +122,7 @@ def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, r
         entries = cluster_services.pods_status_patch(
             cluster_id=cluster_id, patches=orders.patches, actor=SCHEDULER_ACTOR, now=position.now
         )
+        entries += cluster_services.objects_patch(cluster_id=cluster_id, patches=orders.writes, actor=SCHEDULER_ACTOR)
         _node_orders_insert(cluster_id, rows.node_orders)
         _copy(Attempt, ATTEMPT_COLUMNS, cluster_id, rows.attempts)
         _repeats_count(cluster_id, rows.repeats)
@@ -153,6 +167,9 @@ def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, r
             seq=rows.seq_to, pace_steps_done=models.F("pace_steps_done") + position.pace_steps_done
         )
         changes_commit(cluster_id=cluster_id, entries=entries)
+        if orders.writes:
+            wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
+            wake.after_commit("lifecycle.tick", cluster_id=cluster_id)
         if orders.bindings:
             wake.after_commit("scheduling.bindings_run", cluster_id=cluster_id)
         if orders.evictions:
@@ -202,14 +219,26 @@ def evictions_carry_out(*, cluster_id: int) -> int:
             return 0
         now = timezone.now()
         entries: list[ChangeEntry] = []
+        gone: list[str] = []
         for row in rows:
-            entries += cluster_services.pod_evict(cluster_id=cluster_id, pod_uid=row.pod_uid, now=now)
+            reason = (cluster_services.PREEMPTION_BY_SCHEDULER, row.message)
+            evicted = cluster_services.pod_evict(cluster_id=cluster_id, pod_uid=row.pod_uid, now=now, condition=reason)
+            if not evicted:
+                gone.append(row.pod_uid)
+            entries += evicted
             row.status = WorkStatus.DONE
             row.finished_at = now
         for preemptor_uid in sorted({row.preemptor_uid for row in rows}):
-            payload = {"preemptor_uid": preemptor_uid, "done": True, "message": ""}
-            last = next(row for row in reversed(rows) if row.preemptor_uid == preemptor_uid)
-            entries.append(_verdict(EVICTION_VERDICT, last, payload))
+            of_preemptor = [row for row in rows if row.preemptor_uid == preemptor_uid]
+            uids = [row.pod_uid for row in of_preemptor]
+            payload = {
+                "preemptor_uid": preemptor_uid,
+                "done": True,
+                "message": "",
+                "pod_uids": uids,
+                "gone_uids": [uid for uid in uids if uid in gone],
+            }
+            entries.append(_verdict(EVICTION_VERDICT, of_preemptor[-1], payload))
         _work_finish(Eviction, rows)
         changes_commit(cluster_id=cluster_id, entries=entries)
         return len(rows)
@@ -283,7 +312,7 @@ def _work_insert(
             request.name,
             request.node_name,
             WorkStatus.PENDING.value,
-            "",
+            request.message,
             position.now,
             getattr(request, own),
         )

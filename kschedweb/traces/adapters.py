@@ -6,6 +6,7 @@ import orjson
 import zstandard
 
 from scheduler_core.errors import TraceError
+from scheduler_core.model.effects import PostFilterRecord, PreemptionRecord
 from scheduler_core.trace import codec
 from scheduler_core.trace.matrix import AttemptMatrix, NodeVerdict
 
@@ -38,6 +39,7 @@ def matrix_view(blob: bytes, names: tuple[str, ...]) -> dict[str, Any]:
         "nominated": _nominated(matrix),
         "nodes": [_node(verdict) for verdict in matrix.rows()],
         "tied": [names[node] for node in matrix.tied.tolist()] if matrix.tied is not None else [],
+        "post_filter": _post_filter(matrix.post_filter),
     }
 
 
@@ -59,6 +61,38 @@ def _nominated(matrix: AttemptMatrix) -> dict[str, Any] | None:
     if tried is None:
         return None
     return {"node": tried.node_name, "fits": tried.fits, "status": _status(tried.status), "error": tried.error}
+
+
+def _post_filter(record: PostFilterRecord | None) -> dict[str, Any] | None:
+    if record is None:
+        return None
+    told: dict[str, Any] = {
+        "code": record.code,
+        "plugin": record.plugin,
+        "message": record.message,
+        "nominated_node_name": record.nominated_node_name,
+    }
+    return told | {"preemption": _preemption(record.preemption)}
+
+
+def _preemption(record: PreemptionRecord | None) -> dict[str, Any] | None:
+    """None where no victims were looked for."""
+    if record is None or not record.dry_run:
+        return None
+    return {
+        "potential_nodes": record.potential_nodes,
+        "offset": record.offset,
+        "candidates_wanted": record.num_candidates,
+        "candidates": [
+            {"node": found.node_name, "victims": found.victims, "num_pdb_violations": found.num_pdb_violations}
+            for found in record.candidates
+        ],
+        "not_candidates": [{"node": name, "status": _status(status)} for name, status in record.not_candidates],
+        "tied": record.tied,
+        "node": record.chosen,
+        "victims": record.victims,
+        "cleared": record.cleared_nominations,
+    }
 
 
 def _status(status: Any) -> dict[str, Any] | None:

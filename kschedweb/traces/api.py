@@ -39,6 +39,7 @@ class AttemptOutput(serializers.Serializer[Any]):
     unschedulable_plugins = serializers.ListField(child=serializers.CharField())
     rejections = serializers.JSONField()
     best = serializers.JSONField()
+    preemption = serializers.JSONField(allow_null=True)
     repeat_count = serializers.IntegerField()
     last_seen_at = serializers.DateTimeField()
 

@@ -104,6 +104,8 @@ class Attempt(models.Model):
     rejections = models.JSONField(default=list)
     # [{node, total, scores: {plugin: weighted}}], the best first.
     best = models.JSONField(default=list)
+    # {node, victims, num_victims, num_pdb_violations, tried, candidates, tied, cleared}; null where none was tried.
+    preemption = models.JSONField(null=True, blank=True)
     # Digest of the NodeOrder the matrix refers to; empty without a matrix.
     node_order = models.CharField(max_length=64, blank=True, default="")
     matrix = models.BinaryField(null=True, blank=True)

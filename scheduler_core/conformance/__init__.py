@@ -3,8 +3,10 @@
     conformance PATH… [--fields all|decision] [--family F]… [--form table|row] [--show N] [--json]
 
 Each scenario is run by our engine without sight of what was recorded (`harness`), the outcome is then compared with it
-(`compare`). The last line of the text is `N passed, M failed`: cycles that agree, and cycles (or scenario heads) that
-do not. Exit code 0 when all agree, 1 when something differs, 2 when a path cannot be read or nothing was compared.
+(`compare`). Recorded operations on the queue are known by their first line (`queue`); their steps are counted, and
+neither --fields nor --form means anything to them. The last line of the text is `N passed, M failed`: cycles or steps
+that agree, and those (or scenario heads) that do not. Exit code 0 when all agree, 1 when something differs, 2 when a
+path cannot be read or nothing was compared.
 """
 
 from __future__ import annotations
@@ -14,12 +16,12 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from scheduler_core.conformance.compare import Comparison, Divergence, compare
 from scheduler_core.conformance.files import Recording, UnreadableError, family_of, read_recordings, recording_files
 from scheduler_core.conformance.harness import run_scenario
-from scheduler_core.conformance.tally import Tally, as_json, as_text
+from scheduler_core.conformance.queue import compare_steps, run_queue_scenario
+from scheduler_core.conformance.tally import CYCLES, STEPS, Tally, as_json, as_text
 
 AGREED, DIFFERENT, UNUSABLE = 0, 1, 2
 
@@ -36,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 checked = check(
                     recording, use_table=options.form == "table", decision_only=options.fields == "decision"
                 )
-                tallies.setdefault(recording.family, Tally()).add(checked)
+                _tally_of(tallies, recording).add(checked)
     except UnreadableError as error:
         print(error, file=sys.stderr)
         return UNUSABLE
@@ -48,19 +50,32 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def check(recording: Recording, *, use_table: bool, decision_only: bool) -> Comparison:
-    """Run one scenario and compare. An exception of ours is a divergence, and no cycle of the scenario agrees."""
+    """Run one scenario and compare. An exception of ours is a divergence, and nothing of the scenario agrees."""
     try:
+        if recording.is_of_queue:
+            return compare_steps(recording.result, run_queue_scenario(recording.scenario))
         got = run_scenario(recording.scenario, use_table=use_table)
     except Exception as error:  # whatever it is, it belongs to this scenario's count
         where = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})"
-        return _broken(recording.result, text)
+        return _broken(recording, text)
     return compare(recording.result, got, decision_only=decision_only)
 
 
-def _broken(expected: dict[str, Any], text: str) -> Comparison:
-    divergence = Divergence(expected["name"], "", "exception", "(none)", text)
-    return Comparison(len(expected["cycles"]), 0, 0, False, (divergence,))
+def _tally_of(tallies: dict[str, Tally], recording: Recording) -> Tally:
+    """Of the recording's family; one of the queue goes by a longer name where another family has its own."""
+    unit = STEPS if recording.is_of_queue else CYCLES
+    name = recording.family
+    if name in tallies and tallies[name].unit != unit:
+        name = f"{name} ({unit})"
+    return tallies.setdefault(name, Tally(unit))
+
+
+def _broken(recording: Recording, text: str) -> Comparison:
+    divergence = Divergence(recording.result["name"], "", "exception", "(none)", text)
+    if recording.is_of_queue:
+        return Comparison(len(recording.result["steps"]), 0, 0, True, (divergence,))
+    return Comparison(len(recording.result["cycles"]), 0, 0, False, (divergence,))
 
 
 def _parser() -> argparse.ArgumentParser:

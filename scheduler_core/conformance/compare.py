@@ -29,7 +29,7 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Counts of one scenario. `surplus`: cycles of ours that were not recorded."""
+    """Counts of one scenario, in cycles or in steps of the queue. `surplus`: those of ours that were not recorded."""
 
     cycles: int
     agreed: int

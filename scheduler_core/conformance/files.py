@@ -1,7 +1,7 @@
 """Reading recordings: one JSON object `{"scenario": …, "result": …}` per line, plain or gzipped.
 
-A folder means the `*.jsonl.gz` directly in it. The family is the file's name. The first line tells what a file is;
-anything but recorded scheduling cycles raises `UnreadableError`.
+A folder means the `*.jsonl.gz` directly in it. The family is the file's name. The first line tells what a file is,
+scheduling cycles or operations on the queue; anything else, or another kind further down, raises `UnreadableError`.
 """
 
 from __future__ import annotations
@@ -32,6 +32,11 @@ class Recording:
     scenario: dict[str, Any]
     result: dict[str, Any]
 
+    @property
+    def is_of_queue(self) -> bool:
+        """Operations on the queue, not scheduling cycles."""
+        return "ops" in self.scenario
+
 
 def recording_files(paths: Sequence[str]) -> list[Path]:
     """The files meant by the arguments, folders opened up."""
@@ -57,8 +62,13 @@ def read_recordings(path: Path) -> Iterator[Recording]:
     """The lines of one file."""
     try:
         lines = _lines(path)
+        of_queue: bool | None = None
         for number, line in enumerate(lines, start=1):
-            yield _recording(path, number, line)
+            recording = _recording(path, number, line)
+            if of_queue not in (None, recording.is_of_queue):
+                raise UnreadableError(f"{path}, line {number}: not of the kind the file began with")
+            of_queue = recording.is_of_queue
+            yield recording
     except (OSError, EOFError, zlib.error) as error:
         raise UnreadableError(f"{path}: {error}") from error
 
@@ -76,9 +86,9 @@ def _recording(path: Path, number: int, line: bytes) -> Recording:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UnreadableError(f"{path}, line {number}: {error}") from error
     scenario = read.get("scenario") if isinstance(read, dict) else None
-    if isinstance(scenario, dict) and "ops" in scenario:
-        raise UnreadableError(f"{path}: queue recordings are not read yet")
     result = read.get("result") if isinstance(read, dict) else None
-    if not isinstance(scenario, dict) or not isinstance(result, dict) or "pending" not in scenario:
-        raise UnreadableError(f"{path}, line {number}: not a recorded scheduling scenario")
-    return Recording(family_of(path), scenario, result)
+    if isinstance(scenario, dict) and isinstance(result, dict):
+        for given, recorded in (("pending", "cycles"), ("ops", "steps")):
+            if given in scenario and isinstance(result.get(recorded), list):
+                return Recording(family_of(path), scenario, result)
+    raise UnreadableError(f"{path}, line {number}: not a recorded scheduling scenario, nor one of the queue")

@@ -6,7 +6,7 @@ scheduled pod is confirmed as bound and Running, victims leave at once, nominati
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from scheduler_core.api import manifests
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.build import build
+from scheduler_core.conformance import volumes
 from scheduler_core.conformance.render import Json, cycle_of, not_run, profile_of, status_of
 from scheduler_core.model.changes import BindingVerdict, Change, EvictionVerdict, ObjectDeleted, ObjectPut
 from scheduler_core.model.effects import Attempt, Effects
@@ -78,6 +79,7 @@ class _Run:
             attempt, cycle = self._cycle(key)
             cycles.append(cycle)
             if attempt is not None and attempt.post_filter is not None and attempt.post_filter.code == "Success":
+                self.scheduler.engine.activate([key])  # whether or not the deletions brought it back
                 cycles.append(self._cycle(key)[1])
         return cycles
 
@@ -100,8 +102,9 @@ class _Run:
         if not effects.attempts:
             return None, self._kept_out(key)
         (attempt,) = effects.attempts
-        self._carry_out(effects)
-        return attempt, cycle_of(attempt)
+        decided = self._complete_volumes(effects)
+        self._remove_victims(attempt)
+        return attempt, cycle_of(attempt) | ({"volumes": decided} if decided else {})
 
     def _kept_out(self, key: str) -> Json:
         """A pod the queue would not give: nobody's, or gated (the recording looks for a deletion before that)."""
@@ -119,6 +122,14 @@ class _Run:
             if status is not SUCCESS and not status.is_success:
                 return cycle | {"preEnqueue": status_of(status.by(plugin.name))}
         return cycle
+
+    def _complete_volumes(self, effects: Effects) -> Json:
+        """The volumes the cycle decided on are bound, then all the rest is carried out; what was decided."""
+        objects, told = volumes.complete(effects.writes, self.scheduler.engine.store)
+        self._carry_out(effects)
+        if objects:
+            self._carry_out(self._apply([self._put(obj) for obj in objects]))
+        return told
 
     def _carry_out(self, effects: Effects) -> None:
         """What the cycle asked for, and what that leads to, until nothing more is asked for."""
@@ -138,6 +149,15 @@ class _Run:
             if not changes:
                 return
             effects = self._apply(changes)
+
+    def _remove_victims(self, attempt: Attempt) -> None:
+        """Victims that were being deleted already are not asked to leave, but leave with the others."""
+        record = attempt.post_filter.preemption if attempt.post_filter is not None else None
+        victims = set(record.victims) if record is not None else set()
+        left = [pod for pod in self._pods.values() if pod.key in victims]
+        for pod in left:
+            del self._pods[pod.uid]
+        self._apply([ObjectDeleted(Pod.kind, pod.namespace, pod.name, pod.uid) for pod in left])
 
     def _nominate(self, uid: str, node_name: str) -> list[Change]:
         pod = self._pods.get(uid)
@@ -159,7 +179,7 @@ class _Run:
             self._pods[obj.uid] = obj
         return ObjectPut(obj)
 
-    def _apply(self, changes: list[Change] | list[ObjectPut]) -> Effects:
+    def _apply(self, changes: Sequence[Change]) -> Effects:
         return self.scheduler.step(NOW_US, changes, _NO_CYCLES)
 
 

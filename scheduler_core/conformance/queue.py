@@ -6,7 +6,7 @@ The operations go through the engine's own event handlers, cache and failure han
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -18,8 +18,8 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.build import build
 from scheduler_core.cache.cache import CacheError
+from scheduler_core.conformance.compare import Comparison, Divergence
 from scheduler_core.conformance.queue_recorder import MS_US, Json, RecordingQueue, written
-from scheduler_core.errors import CoreError
 from scheduler_core.framework.hints import HintMap
 from scheduler_core.framework.interface import (
     CLEAR_NOMINATION,
@@ -34,6 +34,7 @@ from scheduler_core.model.effects import Effects
 from scheduler_core.model.events import ASSIGNED_POD_DELETE, ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import Status
 from scheduler_core.model.types import Diagnosis, FitError, QueuedPodInfo
+from scheduler_core.plugins.default_preemption import DefaultPreemption
 from scheduler_core.ports import FirstDraws
 from scheduler_core.queue.options import SECOND_US, QueueOptions
 from scheduler_core.queue.sub_queues import QueueParts
@@ -42,6 +43,8 @@ from scheduler_core.scheduler.event_handlers import apply_change
 from scheduler_core.scheduler.failure import Failure, fit_failure, handle_scheduling_failure
 
 _BOOM = "boom"
+# What has to agree; calls and logs only help to find a difference.
+COMPARED = frozenset({"state", "popped", "blocked", "from", "info", "errors", "worth", "incoming", "pods", "summary"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +63,28 @@ def run_queue_scenario(scenario: Mapping[str, Any]) -> list[Json]:
     return QueueReplay(scenario).steps()
 
 
-def differing_steps(expected: list[Json], got: list[Json]) -> list[StepDifference]:
-    """One difference for each step that does not agree."""
+def differing_steps(
+    expected: Sequence[Json], got: Sequence[Json], fields: Collection[str] | None = None
+) -> list[StepDifference]:
+    """One difference for each step that does not agree, in any of the fields (None: whatever is recorded)."""
     found = []
     for number, step in enumerate(expected):
         ours = got[number] if number < len(got) else {}
         for field in sorted({*step, *ours}):
-            if step.get(field) != ours.get(field):
+            if (fields is None or field in fields) and step.get(field) != ours.get(field):
                 found.append(StepDifference(number, step["op"], field, step.get(field), ours.get(field)))
                 break
     return found
+
+
+def compare_steps(expected: Mapping[str, Any], got: Sequence[Json]) -> Comparison:
+    """Two lists of steps, in the fields that have to agree."""
+    scenario, steps = str(expected["name"]), expected["steps"]
+    differences = differing_steps(steps, got, COMPARED)
+    divergences = tuple(
+        Divergence(scenario, f"step {each.step} {each.op}", each.field, each.expected, each.got) for each in differences
+    )
+    return Comparison(len(steps), len(steps) - len(differences), max(0, len(got) - len(steps)), True, divergences)
 
 
 class QueueReplay:
@@ -332,7 +347,14 @@ class QueueReplay:
         self.queue.close()
 
     def _preempting(self, op: Json) -> None:
-        raise CoreError("no plugin keeps a set of preempting pods")
+        for framework in self.engine.frameworks.values():
+            for plugin in self.plugins_of(framework):
+                if not isinstance(plugin, DefaultPreemption):
+                    continue
+                if op["on"]:
+                    plugin.executor.preempting[op["uid"]] = None
+                else:
+                    plugin.executor.preempting.pop(op["uid"], None)
 
     def _info(self, info: QueuedPodInfo) -> Json:
         return self.queue.entry(info, "inFlight" if info.uid in self.queue.active.in_flight else "", self.now)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scheduler_core.framework.runtime import Framework
-from scheduler_core.model.effects import Attempt, NominatedTry, PostFilterRecord, ScoreRows
+from scheduler_core.model.effects import Attempt, NominatedTry, PostFilterRecord, PreemptionRecord, ScoreRows
 from scheduler_core.model.status import Status
 
 Json = dict[str, Any]
@@ -25,7 +25,7 @@ def cycle_of(attempt: Attempt) -> Json:
         cycle["preFilter"] = _pre_filter(attempt, attempt.pre_filter_status)
     if attempt.nominated is not None:
         cycle["nominated"] = _nominated(attempt.nominated)
-    if attempt.num_nodes_to_find is not None:
+    if attempt.num_nodes_to_find:  # no node to look at is recorded as no search
         cycle["numNodesToFind"] = attempt.num_nodes_to_find
     if attempt.filter_rows is not None and len(attempt.filter_rows.nodes):
         rows = attempt.filter_rows
@@ -77,7 +77,7 @@ def status_of(status: Status) -> Json:
 def profile_of(framework: Framework) -> Json:
     """The effective plugin lists of a profile."""
     return {
-        "name": framework.name,
+        "schedulerName": framework.name,
         "percentageOfNodesToScore": framework.percentage_of_nodes_to_score,
         "preFilter": _names(framework.pre_filter),
         "filter": _names(framework.filter),
@@ -127,11 +127,26 @@ def _post_filter(record: PostFilterRecord) -> Json:
     told: Json = {"code": record.code}
     if record.plugin:
         told["plugin"] = record.plugin
-    # No search for victims is recorded as one that tried nothing.
-    return told | {
-        "message": record.message,
-        "nominatedNodeName": record.nominated_node_name,
-        "dryRun": False,
-        "offset": 0,
-        "numCandidates": 0,
-    }
+    told |= {"message": record.message, "nominatedNodeName": record.nominated_node_name}
+    # No preemption is recorded as one that tried nothing.
+    return told | _preemption(record.preemption or PreemptionRecord())
+
+
+def _preemption(record: PreemptionRecord) -> Json:
+    told: Json = {"dryRun": record.dry_run, "offset": record.offset, "numCandidates": record.num_candidates}
+    if record.potential_nodes:
+        told["potentialNodes"] = list(record.potential_nodes)
+    if record.candidates:
+        told["candidates"] = [
+            {"node": found.node_name, "victims": list(found.victims), "numPDBViolations": found.num_pdb_violations}
+            for found in record.candidates
+        ]
+    if record.not_candidates:
+        told["notCandidates"] = {name: status_of(status) for name, status in record.not_candidates}
+    if record.tied:
+        told["tied"] = list(record.tied)
+    if record.chosen:
+        told |= {"chosen": record.chosen, "victims": list(record.victims)}
+    if record.cleared_nominations:
+        told["clearedNominations"] = list(record.cleared_nominations)
+    return told

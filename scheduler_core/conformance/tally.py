@@ -9,15 +9,17 @@ from typing import Any
 
 from scheduler_core.conformance.compare import Comparison, Divergence
 
+CYCLES, STEPS = "cycles", "steps"  # what a family counts
 FIRST_IN_JSON = 10  # divergences listed per family when --show does not say otherwise
 
 
 @dataclass(slots=True)
 class Tally:
-    """One family. A scenario that stopped with an exception counts its missing cycles as not agreed."""
+    """One family. A scenario that stopped with an exception counts all it recorded as not agreed."""
 
+    unit: str = CYCLES
     scenarios: int = 0
-    cycles: int = 0
+    count: int = 0  # cycles or steps recorded
     agreed: int = 0
     surplus: int = 0
     heads_apart: int = 0
@@ -25,7 +27,7 @@ class Tally:
 
     def add(self, comparison: Comparison) -> None:
         self.scenarios += 1
-        self.cycles += comparison.cycles
+        self.count += comparison.cycles
         self.agreed += comparison.agreed
         self.surplus += comparison.surplus
         self.heads_apart += not comparison.head_agrees
@@ -33,7 +35,7 @@ class Tally:
 
     @property
     def failed(self) -> int:
-        return self.cycles - self.agreed + self.surplus + self.heads_apart
+        return self.count - self.agreed + self.surplus + self.heads_apart
 
 
 def as_text(tallies: Mapping[str, Tally], show: int) -> str:
@@ -41,14 +43,14 @@ def as_text(tallies: Mapping[str, Tally], show: int) -> str:
     lines: list[str] = []
     width = max((len(family) for family in tallies), default=0)
     for family, tally in tallies.items():
-        line = f"{family:<{width}}  {tally.agreed} / {tally.cycles} cycles"
+        line = f"{family:<{width}}  {tally.agreed} / {tally.count} {tally.unit}"
         if tally.heads_apart:
-            line += f", {tally.heads_apart} of {tally.scenarios} scenarios differ beside their cycles"
+            line += f", {tally.heads_apart} of {tally.scenarios} scenarios differ beside their {tally.unit}"
         if tally.surplus:
-            line += f", {tally.surplus} cycles that were not recorded"
+            line += f", {tally.surplus} {tally.unit} that were not recorded"
         lines.append(line)
         for found in tally.divergences[:show]:
-            lines.append(f"  {found.scenario}, {found.cycle or 'beside the cycles'}: {found.field}")
+            lines.append(f"  {found.scenario}, {found.cycle or 'as a whole'}: {found.field}")
             lines.append(f"    expected {json.dumps(found.expected, ensure_ascii=False)}")
             lines.append(f"    got      {json.dumps(found.got, ensure_ascii=False)}")
     passed, failed = _sums(tallies)
@@ -66,7 +68,7 @@ def as_json(tallies: Mapping[str, Tally], show: int | None) -> str:
 def _family(tally: Tally, limit: int) -> dict[str, Any]:
     return {
         "scenarios": tally.scenarios,
-        "cycles": tally.cycles,
+        tally.unit: tally.count,
         "agreed": tally.agreed,
         "surplus": tally.surplus,
         "headsApart": tally.heads_apart,

@@ -2,7 +2,8 @@
 
 A plugin is a class with `name` and the methods of the points it takes part in; the runtime finds out
 which by these Protocols. Hot rules have a second form over all rows of the node table at once
-(`filter_nodes`, `score_nodes`); a plugin without it runs node by node, with equal results.
+(`filter_nodes`, `score_nodes`, and `pre_filter_table`, `pre_score_table` where these count pods of all nodes); a plugin
+without it runs node by node, with equal results.
 Source: kubernetes v1.34.1, pkg/scheduler/framework/interface.go.
 """
 
@@ -210,6 +211,15 @@ class PreFilterPlugin(Protocol):
 
 
 @runtime_checkable
+class TablePreFilterPlugin(Protocol):
+    name: str
+
+    def pre_filter_table(self, state: CycleState, pod: Pod, table: NodeTable) -> tuple[PreFilterResult | None, Status]:
+        """The answer of `pre_filter`, and a state that says the same, from the columns of all rows."""
+        ...
+
+
+@runtime_checkable
 class PreFilterExtensions(Protocol):
     """What-if changes of the plugin's state: a pod more or less on a node."""
 
@@ -249,6 +259,15 @@ class PreScorePlugin(Protocol):
     name: str
 
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status: ...
+
+
+@runtime_checkable
+class TablePreScorePlugin(Protocol):
+    name: str
+
+    def pre_score_table(self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.int32]) -> Status:
+        """The answer of `pre_score`, and a state that says the same; `rows` are those of the feasible nodes."""
+        ...
 
 
 @runtime_checkable
@@ -299,11 +318,13 @@ class PermitPlugin(Protocol):
 class PreBindWork:
     """What must be written before the pod may be bound, and whether somebody must be awaited.
 
-    The shell carries `writes` out and answers with PreBindVerdict when `awaits` is true.
+    The shell carries `writes` out. When `awaits` is true the pod waits for a PreBindVerdict, or for its plugin to see
+    for itself (`PreBindWatcher`), which is asked at `deadline` (engine time) at the latest.
     """
 
     writes: list[KubeObject] = field(default_factory=list)
     awaits: bool = False
+    deadline: int | None = None
 
 
 @runtime_checkable
@@ -311,6 +332,17 @@ class PreBindPlugin(Protocol):
     name: str
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, PreBindWork | None]: ...
+
+
+@runtime_checkable
+class PreBindWatcher(Protocol):
+    """Not an extension point: a PreBind plugin that sees in the objects when its work is done."""
+
+    name: str
+
+    def pre_bind_done(self, pod: Pod, node_name: str) -> Status:
+        """Asked when objects changed and when the deadline has come: Success, Wait, or why it never will be."""
+        ...
 
 
 @runtime_checkable
@@ -336,3 +368,18 @@ class EvictionObserver(Protocol):
     name: str
 
     def evictions_done(self, verdict: EvictionVerdict) -> None: ...
+
+
+@runtime_checkable
+class StatefulPlugin(Protocol):
+    """Not an extension point: a plugin that remembers something between steps writes it into checkpoints."""
+
+    name: str
+
+    def dump_state(self) -> Any:
+        """Plain values, as MessagePack takes them."""
+        ...
+
+    def load_state(self, state: Any) -> None:
+        """Take over what `dump_state` gave; the plugin is fresh."""
+        ...

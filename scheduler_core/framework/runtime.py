@@ -45,6 +45,8 @@ from scheduler_core.framework.interface import (
     ScoreExtensions,
     ScorePlugin,
     TableFilterPlugin,
+    TablePreFilterPlugin,
+    TablePreScorePlugin,
     TableScorePlugin,
 )
 from scheduler_core.framework.waiting_pods import MAX_PERMIT_TIMEOUT_US
@@ -94,6 +96,8 @@ class Framework:
         self.post_bind = cast(list[PostBindPlugin], points["post_bind"])
         self.pre_filter_extensions = [p for p in self.pre_filter if isinstance(p, PreFilterExtensions)]
         self.table_filters = {p.name: p for p in self.filter if isinstance(p, TableFilterPlugin)}
+        self.table_pre_filters = {p.name: p for p in self.pre_filter if isinstance(p, TablePreFilterPlugin)}
+        self.table_pre_scorers = {p.name: p for p in self.pre_score if isinstance(p, TablePreScorePlugin)}
         self.table_scorers = {p.name: p for p in self.score if isinstance(p, TableScorePlugin)}
         self.normalizers = {p.name: p for p in self.score if isinstance(p, ScoreExtensions)}
         queue_sorts = cast(list[QueueSortPlugin], points["queue_sort"])
@@ -111,7 +115,9 @@ class Framework:
 
     # PreFilter and Filter
 
-    def run_pre_filter(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> PreFilterOutcome:
+    def run_pre_filter(
+        self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo], table: NodeTable
+    ) -> PreFilterOutcome:
         """Ask every plugin once about the whole cluster; plugins that skip are left out of Filter too."""
         skipped: set[str] = set()
         merged: frozenset[str] | None = None
@@ -119,7 +125,11 @@ class Framework:
         refused = SUCCESS
         try:
             for plugin in self.pre_filter:
-                result, status = plugin.pre_filter(state, pod, node_infos)
+                table_plugin = self.table_pre_filters.get(plugin.name) if self.use_table else None
+                if table_plugin is not None:
+                    result, status = table_plugin.pre_filter_table(state, pod, table)
+                else:
+                    result, status = plugin.pre_filter(state, pod, node_infos)
                 if status.is_skip:
                     skipped.add(plugin.name)
                     continue
@@ -212,11 +222,23 @@ class Framework:
 
     # Score
 
-    def run_pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
+    def run_pre_score(
+        self,
+        state: CycleState,
+        pod: Pod,
+        node_infos: Sequence[NodeInfo],
+        table: NodeTable,
+        rows: npt.NDArray[np.int32],
+    ) -> Status:
+        """Ask every plugin once about the feasible nodes; `rows` are their rows of the table."""
         skipped: set[str] = set()
         try:
             for plugin in self.pre_score:
-                status = plugin.pre_score(state, pod, node_infos)
+                table_plugin = self.table_pre_scorers.get(plugin.name) if self.use_table else None
+                if table_plugin is not None:
+                    status = table_plugin.pre_score_table(state, pod, table, rows)
+                else:
+                    status = plugin.pre_score(state, pod, node_infos)
                 if status.is_skip:
                     skipped.add(plugin.name)
                 elif not status.is_success:

@@ -41,5 +41,8 @@ class Deadlines:
             heapq.heappop(self._heap)
         return None
 
+    def __contains__(self, key: str) -> bool:
+        return key in self._current
+
     def __len__(self) -> int:
         return len(self._current)

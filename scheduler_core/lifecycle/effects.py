@@ -52,4 +52,34 @@ class NodeCordon:
     unschedulable: bool
 
 
-LifecycleEffect = PodStatusWrite | PodRemoval | PodDeletion | PodCreation | NodeCordon
+@dataclass(frozen=True, slots=True)
+class ObjectCreation:
+    """Create this object, unless one of its name is there already."""
+
+    manifest: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectPatch:
+    """Lay a JSON merge patch over an object that is neither a pod nor a node."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    patch: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRemoval:
+    """Remove an object that is neither a pod nor a node, if it is still the one with this uid."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+
+LifecycleEffect = (
+    PodStatusWrite | PodRemoval | PodDeletion | PodCreation | NodeCordon | ObjectCreation | ObjectPatch | ObjectRemoval
+)

@@ -66,12 +66,18 @@ class PreBindVerdict:
 
 @dataclass(frozen=True, slots=True)
 class EvictionVerdict:
-    """A batch of evictions asked for by one preemption was carried out, or failed."""
+    """Evictions asked for by one preemption were carried out, or failed.
+
+    `pod_uids` are the victims answered for, empty meaning all asked for so far; `gone_uids` those of them that were
+    not there any more.
+    """
 
     preemptor_uid: str
     done: bool
     message: str = ""
     rv: int = 0
+    pod_uids: tuple[str, ...] = ()
+    gone_uids: tuple[str, ...] = ()
 
 
 Change = ObjectPut | ObjectDeleted | BindingVerdict | PermitVerdict | PreBindVerdict | EvictionVerdict

@@ -108,7 +108,37 @@ class PostFilterRecord:
     plugin: str
     message: str
     nominated_node_name: str | None
-    preemption: object | None = None
+    preemption: PreemptionRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptionCandidate:
+    """A node the pod would fit on without these victims (keys, most important first)."""
+
+    node_name: str
+    victims: tuple[str, ...]
+    num_pdb_violations: int
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptionRecord:
+    """The search for victims. With `dry_run` false nothing was tried and only empty values follow.
+
+    `potential_nodes`: all whose refusal evicting pods could lift, in the order tried; `num_candidates` ends the search
+    once that many are found; `candidates`: first those that violate no disruption budget; `not_candidates`: statuses
+    of nodes tried in vain; `tied`: what all criteria left over. Pods are named by key.
+    """
+
+    dry_run: bool = False
+    potential_nodes: tuple[str, ...] = ()
+    offset: int = 0
+    num_candidates: int = 0
+    candidates: tuple[PreemptionCandidate, ...] = ()
+    not_candidates: tuple[tuple[str, Status], ...] = ()
+    tied: tuple[str, ...] = ()
+    chosen: str = ""
+    victims: tuple[str, ...] = ()
+    cleared_nominations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +169,10 @@ class BindingRequest:
 
 @dataclass(frozen=True, slots=True)
 class PodStatusPatch:
-    """Write the PodScheduled condition and, when not None, the nominated node name."""
+    """Write the PodScheduled condition and, when not None, the nominated node name.
+
+    An empty `condition_status` leaves the condition as it is.
+    """
 
     pod_uid: str
     namespace: str
@@ -152,7 +185,10 @@ class PodStatusPatch:
 
 @dataclass(frozen=True, slots=True)
 class EvictionRequest:
-    """Delete a victim of preemption; the last one of a batch goes out when the others are done."""
+    """Delete a victim of preemption; `message` explains its DisruptionTarget condition. Answered by EvictionVerdict.
+
+    The last victim of a preemption is asked for when the others are done.
+    """
 
     pod_uid: str
     namespace: str

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from scheduler_core.api import resources
 from scheduler_core.api.meta import ResourceList
 from scheduler_core.api.pod import Pod
+from scheduler_core.api.pod_affinity import NO_TERMS, AffinityTerms, affinity_terms
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.status import Code, Status
 
@@ -73,6 +74,7 @@ class PodInfo:
     claim_keys: tuple[str, ...]  # `namespace/claim` of plain PVC volumes, repeated as often as listed
     has_affinity: bool  # any podAffinity or podAntiAffinity stanza
     has_required_anti_affinity: bool
+    terms: AffinityTerms = NO_TERMS  # of podAffinity and podAntiAffinity
 
     @staticmethod
     def of(pod: Pod) -> PodInfo:
@@ -93,6 +95,7 @@ class PodInfo:
             has_affinity=affinity is not None
             and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None),
             has_required_anti_affinity=bool(anti and anti.required_during_scheduling_ignored_during_execution),
+            terms=affinity_terms(pod),
         )
 
 

@@ -1,4 +1,4 @@
-"""What several plugins share: Go's arithmetic, default normalising, resource amounts, refusals of rows, hint questions.
+"""What several plugins share: Go's arithmetic, normalising, resource amounts, refusals of rows, taints, hint questions.
 
 Integer division truncates toward zero. Vector forms take and give int64 arrays, one entry per row asked for; they are
 exact while amounts stay below 2^56 (times 100 they must fit 63 bits).
@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.api.affinity import Taint, Toleration
 from scheduler_core.api.meta import KubeObject, ResourceList
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
@@ -140,6 +141,21 @@ def refuse(mask: BoolArray, status: Status) -> RowVerdicts | None:
 def refuse_all(table: NodeTable, status: Status) -> RowVerdicts:
     """Every row gets the status."""
     return RowVerdicts(np.ones(table.n_rows, dtype=np.uint16), (status,))
+
+
+# Taints
+
+
+def is_tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> bool:
+    return any(toleration.tolerates(taint) for toleration in tolerations)
+
+
+def first_untolerated(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> Taint | None:
+    """The first taint that keeps a pod with these tolerations off its node."""
+    for taint in taints:
+        if taint.effect in HARD_TAINT_EFFECTS and not is_tolerated(taint, tolerations):
+            return taint
+    return None
 
 
 # Hints

@@ -23,10 +23,11 @@ from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.plugins.helpers import (
-    HARD_TAINT_EFFECTS,
     Rows,
     as_node,
     default_normalize,
+    first_untolerated,
+    is_tolerated,
     queue_if,
     queue_if_same_pod,
 )
@@ -48,7 +49,7 @@ class PreScoreState:
 
     def count_untolerated(self, taints: Iterable[Taint]) -> int:
         """PreferNoSchedule taints nothing excuses."""
-        return sum(taint.effect == PREFER_NO_SCHEDULE and not _tolerated(taint, self.tolerations) for taint in taints)
+        return sum(taint.effect == PREFER_NO_SCHEDULE and not is_tolerated(taint, self.tolerations) for taint in taints)
 
 
 class TaintToleration:
@@ -59,7 +60,7 @@ class TaintToleration:
 
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
         taints = node_info.node.taints if node_info.node is not None else ()
-        taint = _first_untolerated(taints, pod.spec.tolerations or ())
+        taint = first_untolerated(taints, pod.spec.tolerations or ())
         # Evicting pods does not remove a taint, hence "unresolvable".
         return SUCCESS if taint is None else Status.unresolvable(untolerated_reason(taint))
 
@@ -68,7 +69,7 @@ class TaintToleration:
         numbers: dict[str, int] = {}
         code_by_set = []
         for taints in table.taints.sets:
-            taint = _first_untolerated(taints, tolerations)
+            taint = first_untolerated(taints, tolerations)
             code_by_set.append(0 if taint is None else numbers.setdefault(untolerated_reason(taint), len(numbers) + 1))
         if not numbers:
             return None
@@ -109,22 +110,11 @@ class TaintToleration:
         )
 
 
-def _tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> bool:
-    return any(toleration.tolerates(taint) for toleration in tolerations)
-
-
-def _first_untolerated(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> Taint | None:
-    for taint in taints:
-        if taint.effect in HARD_TAINT_EFFECTS and not _tolerated(taint, tolerations):
-            return taint
-    return None
-
-
 def _after_node_change(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
     """Worth a try when the node refused the pod before and no longer does; a new node refused it before."""
     before, after = as_node(old), as_node(new)
     if after is None:
         return QueueingHint.SKIP
     tolerations = pod.spec.tolerations or ()
-    refused = before is None or _first_untolerated(before.taints, tolerations) is not None
-    return queue_if(refused and _first_untolerated(after.taints, tolerations) is None)
+    refused = before is None or first_untolerated(before.taints, tolerations) is not None
+    return queue_if(refused and first_untolerated(after.taints, tolerations) is None)

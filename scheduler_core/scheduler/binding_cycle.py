@@ -10,7 +10,7 @@ from __future__ import annotations
 from scheduler_core.api.pod import Pod
 from scheduler_core.cache.cache import CacheError
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import CLEAR_NOMINATION
+from scheduler_core.framework.interface import CLEAR_NOMINATION, PreBindPlugin, PreBindWatcher
 from scheduler_core.framework.waiting_pods import REMOVED
 from scheduler_core.model.changes import BindingVerdict, PermitVerdict, PreBindVerdict
 from scheduler_core.model.effects import BindingRequest
@@ -68,6 +68,7 @@ def _pre_bind(engine: Engine, cycle: BindingCycle) -> bool:
             engine.effects.writes.extend(work.writes)
             if work.awaits:
                 cycle.awaited_plugin = plugin.name
+                cycle.deadline = work.deadline
                 return False
     cycle.stage = BindingStage.BIND
     return True
@@ -136,11 +137,50 @@ def on_pre_bind_verdict(engine: Engine, verdict: PreBindVerdict) -> None:
     if cycle is None or not cycle.awaited_plugin or cycle.awaited_plugin != verdict.plugin:
         return  # an answer to a cycle that has ended
     if verdict.done:
-        cycle.awaited_plugin = ""
-        advance(engine, cycle)
+        _go_on(engine, cycle)
         return
     text = f'running PreBind plugin "{verdict.plugin}": {verdict.message}'
     _fail(engine, cycle, Failure(Status.failed(text), None, CLEAR_NOMINATION))
+
+
+def on_objects_changed(engine: Engine) -> None:
+    """Ask the plugins that watch objects whether what they wait for is there."""
+    for cycle in list(engine.bindings.values()):
+        if cycle.awaited_plugin:
+            _ask_watcher(engine, cycle)
+
+
+def on_pre_bind_deadlines(engine: Engine) -> None:
+    """Ask the plugins whose time is over."""
+    for cycle in list(engine.bindings.values()):
+        if cycle.deadline is not None and cycle.deadline <= engine.now:
+            cycle.deadline = None
+            _ask_watcher(engine, cycle)
+
+
+def next_pre_bind_deadline(engine: Engine) -> int | None:
+    deadlines = [cycle.deadline for cycle in engine.bindings.values() if cycle.deadline is not None]
+    return min(deadlines, default=None)
+
+
+def _ask_watcher(engine: Engine, cycle: BindingCycle) -> None:
+    framework = engine.frameworks[cycle.profile]
+    plugin = framework.instances[cycle.awaited_plugin]
+    if not isinstance(plugin, PreBindWatcher):
+        return
+    status = plugin.pre_bind_done(cycle.pod, cycle.node_name)
+    if status.is_success:
+        _go_on(engine, cycle)
+    elif not status.is_wait:
+        assert isinstance(plugin, PreBindPlugin)
+        _fail(engine, cycle, Failure(framework.pre_bind_result(plugin, status), None, CLEAR_NOMINATION))
+
+
+def _go_on(engine: Engine, cycle: BindingCycle) -> None:
+    """The awaited work is done."""
+    cycle.awaited_plugin = ""
+    cycle.deadline = None
+    advance(engine, cycle)
 
 
 def on_binding_verdict(engine: Engine, verdict: BindingVerdict) -> None:

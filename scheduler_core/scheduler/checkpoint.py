@@ -17,12 +17,13 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.cache.checkpoint import dump_cache, dump_snapshot, load_cache, load_snapshot
 from scheduler_core.errors import CheckpointError, CoreError
 from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import StatefulPlugin
 from scheduler_core.framework.waiting_pods import WaitingPod
 from scheduler_core.queue.checkpoint import dump_entry, load_entry
 from scheduler_core.scheduler.engine import BindingCycle, BindingStage, Engine
 from scheduler_core.scheduler.scheduler import Scheduler
 
-VERSION = 1
+VERSION = 2
 
 
 class _ObjectTable:
@@ -55,6 +56,7 @@ def dump(scheduler: Scheduler) -> bytes:
         "restored_bindings": list(engine.restored_bindings.items()),
         "next_start_node_index": engine.next_start_node_index,
         "now": engine.now,
+        "plugins": [[name, plugin.name, plugin.dump_state()] for name, plugin in _stateful_plugins(engine)],
     }
     return msgspec.msgpack.encode({"version": VERSION, "objects": table.manifests, **state})
 
@@ -95,6 +97,21 @@ def _load(engine: Engine, state: dict[str, Any]) -> None:
     engine.restored_bindings = dict(state["restored_bindings"])
     engine.next_start_node_index = state["next_start_node_index"]
     engine.now = state["now"]
+    plugins = {(name, plugin.name): plugin for name, plugin in _stateful_plugins(engine)}
+    for profile, name, dumped in state["plugins"]:
+        if (profile, name) not in plugins:
+            raise CheckpointError(f'the checkpoint has state of plugin "{name}" in profile "{profile}", we have none')
+        plugins[profile, name].load_state(dumped)
+
+
+def _stateful_plugins(engine: Engine) -> list[tuple[str, StatefulPlugin]]:
+    """With the names of their profiles."""
+    return [
+        (name, plugin)
+        for name, framework in engine.frameworks.items()
+        for plugin in framework.instances.values()
+        if isinstance(plugin, StatefulPlugin)
+    ]
 
 
 def _dump_binding(cycle: BindingCycle, table: _ObjectTable) -> dict[str, Any]:
@@ -109,6 +126,7 @@ def _dump_binding(cycle: BindingCycle, table: _ObjectTable) -> dict[str, Any]:
         "next_pre_bind": cycle.next_pre_bind,
         "bind_plugin": cycle.bind_plugin,
         "awaited_plugin": cycle.awaited_plugin,
+        "deadline": cycle.deadline,
     }
 
 
@@ -128,4 +146,5 @@ def _load_binding(dumped: dict[str, Any], objects: list[KubeObject]) -> BindingC
         next_pre_bind=dumped["next_pre_bind"],
         bind_plugin=dumped["bind_plugin"],
         awaited_plugin=dumped["awaited_plugin"],
+        deadline=dumped["deadline"],
     )

@@ -50,6 +50,7 @@ class BindingCycle:
     next_pre_bind: int = 0  # index of the PreBind plugin to run next
     bind_plugin: str = ""
     awaited_plugin: str = ""  # PreBind plugin whose work must be done first
+    deadline: int | None = None  # when that plugin is asked again at the latest
     attempt: Attempt | None = None  # of this step, until the step ends
 
 

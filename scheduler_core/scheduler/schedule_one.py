@@ -25,7 +25,7 @@ from scheduler_core.framework.run_nodes import (
 )
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import WaitingPod
-from scheduler_core.model.effects import Attempt, NominatedTry, PostFilterRecord
+from scheduler_core.model.effects import Attempt, NominatedTry, PostFilterRecord, PreemptionRecord
 from scheduler_core.model.status import Code, Status
 from scheduler_core.model.types import Diagnosis, FitError, NodeToStatus, QueuedPodInfo
 from scheduler_core.scheduler import binding_cycle
@@ -78,6 +78,7 @@ def schedule_one(engine: Engine, queued: QueuedPodInfo) -> Attempt:
     chosen = _scheduling_cycle(cycle, queued)
     if isinstance(chosen, Failure):
         handle_scheduling_failure(engine, framework, queued, chosen, attempt)
+        binding_cycle.on_permit_verdicts(engine)  # victims that waited for Permit
     else:
         attempt.result = "scheduled"
         binding_cycle.advance(engine, chosen)
@@ -164,7 +165,7 @@ def _find_nodes_that_fit(cycle: Cycle, view: NodeView) -> Int32Array | Status:
     """The feasible nodes in the order found (none: the diagnosis says why), or the error that ended the search."""
     engine, attempt, diagnosis, pod = cycle.engine, cycle.attempt, cycle.diagnosis, cycle.pod
     started = engine.stopwatch()
-    outcome = cycle.framework.run_pre_filter(cycle.state, pod, view.infos)
+    outcome = cycle.framework.run_pre_filter(cycle.state, pod, view.infos, view.table)
     started = cycle.timed("pre_filter", started)
     attempt.pre_filter_status = outcome.status
     attempt.skip_filter_plugins = tuple(sorted(cycle.state.skip_filter_plugins))
@@ -188,7 +189,8 @@ def _find_nodes_that_fit(cycle: Cycle, view: NodeView) -> Int32Array | Status:
         candidates = np.arange(len(view.order.names), dtype=np.int32)
     else:
         candidates = nodes_named(view, outcome.node_names)
-        plugins = " ".join(outcome.plugins_with_nodes)
+        # All blamed so far, not only those that named nodes: a refusal by the nominated node counts in, as upstream.
+        plugins = " ".join(sorted(diagnosis.unschedulable_plugins))
         diagnosis.node_to_status.absent = Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{plugins}]")
     count = _num_nodes_to_find(cycle, len(candidates))
     walk = find_nodes_that_pass_filters(
@@ -266,6 +268,7 @@ def _post_filter(cycle: Cycle, fit_error: FitError) -> Failure:
         plugin=status.plugin,
         message=status.message,
         nominated_node_name=(nominating.nominated_node_name if nominating.mode is NominatingMode.OVERRIDE else None),
+        preemption=cycle.state.find(PreemptionRecord),
     )
     return fit_failure(fit_error, nominating)
 
@@ -275,7 +278,7 @@ def _prioritize_and_select(cycle: Cycle, view: NodeView, feasible: Int32Array) -
     started = engine.stopwatch()
     if framework.score:
         nodes = view.pick(feasible)
-        status = framework.run_pre_score(cycle.state, cycle.pod, nodes)
+        status = framework.run_pre_score(cycle.state, cycle.pod, nodes, view.table, nodes.rows)
         started = cycle.timed("pre_score", started)
         if not status.is_success:
             return Failure(status, None, CLEAR_NOMINATION)

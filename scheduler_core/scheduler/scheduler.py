@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from scheduler_core.api.pod import Pod
-from scheduler_core.model.changes import Change
+from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 from scheduler_core.model.effects import Effects
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.scheduler import binding_cycle
@@ -39,6 +39,8 @@ class Scheduler:
         effects = self._begin(now)
         for change in changes:
             apply_change(self.engine, change)
+        if any(isinstance(change, (ObjectPut, ObjectDeleted)) for change in changes):
+            binding_cycle.on_objects_changed(self.engine)
         binding_cycle.settle_permits(self.engine)
         cycles = 0
         while cycles < budget.max_cycles and not (budget.deadline is not None and budget.deadline()):
@@ -68,8 +70,13 @@ class Scheduler:
         return now if self.engine.queue.has_next else self.next_timer(now)
 
     def next_timer(self, now: int) -> int | None:
-        """The same for what the clock alone brings about: ends of backoff, Permit time-outs, pods left over."""
-        times = (self.engine.queue.next_due(), self.engine.waiting_pods.next_deadline())
+        """The same for what the clock alone brings about: ends of backoff, time-outs of waits, pods left over."""
+        engine = self.engine
+        times = (
+            engine.queue.next_due(),
+            engine.waiting_pods.next_deadline(),
+            binding_cycle.next_pre_bind_deadline(engine),
+        )
         return min((max(time, now) for time in times if time is not None), default=None)
 
     def restore_bindings(self, bindings: Iterable[tuple[str, str]]) -> None:
@@ -96,6 +103,7 @@ class Scheduler:
         engine.effects = Effects()
         engine.waiting_pods.expire(now)
         binding_cycle.settle_permits(engine)
+        binding_cycle.on_pre_bind_deadlines(engine)
         engine.queue.run_due_flushes(now)
         engine.cache.cleanup_assumed_pods(now)
         return engine.effects

@@ -16,6 +16,7 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.table.growth import BoolArray, Int32Array, Int64Array, grown
 from scheduler_core.table.images import ImageColumn, ImageColumns
 from scheduler_core.table.labels import LabelColumn, LabelColumns
+from scheduler_core.table.pods import PodColumns
 from scheduler_core.table.ports import PortIndex
 from scheduler_core.table.resources import ResourceColumns
 from scheduler_core.table.taints import TaintSets
@@ -26,8 +27,8 @@ _FIRST_CAPACITY = 64
 class NodeTable:
     """Columns of what rules read of nodes; `len()` is `n_rows`.
 
-    `live`, `unschedulable`: (n_rows,) bool; `resources`, `taints`, `ports`, `images`, labels: see their classes.
-    `names[row]` and `node_infos[row]` are None where the row is free.
+    `live`, `unschedulable`: (n_rows,) bool; `resources`, `taints`, `ports`, `images`, `pods`, labels: see their
+    classes. `names[row]` and `node_infos[row]` are None where the row is free.
     """
 
     live: BoolArray
@@ -50,6 +51,7 @@ class NodeTable:
         self.taints = TaintSets(self._capacity)
         self.ports = PortIndex(self._capacity)
         self.images = ImageColumns(self._capacity)
+        self.pods = PodColumns()
         self._labels = LabelColumns(self._capacity, self._nodes)
         self._show()
 
@@ -89,6 +91,7 @@ class NodeTable:
         self.resources.write_pods(row, node_info)
         self.ports.write(row, node_info.used_ports)
         self.images.write(row, node_info.image_states)
+        self.pods.write(row, node_info.pods)
         return row
 
     def remove(self, name: str) -> int:
@@ -103,6 +106,7 @@ class NodeTable:
         self._labels.write(row, {})
         self.ports.write(row, frozenset())
         self.images.write(row, {})
+        self.pods.write(row, ())
         self._free.append(row)
         return row
 
@@ -134,5 +138,5 @@ class NodeTable:
         """Let all public arrays end at n_rows."""
         self.live, self.unschedulable = self._flags[:, : self.n_rows]
         self.changed_at, self.node_changed_at = self._changed[:, : self.n_rows]
-        for part in (self.resources, self.taints, self.ports, self.images, self._labels):
+        for part in (self.resources, self.taints, self.ports, self.images, self.pods, self._labels):
             part.show(self.n_rows)

@@ -5,12 +5,14 @@ then arrays by column. Per evaluated node a byte (two when the statuses ask for 
 (plugin, code, reasons); nodes themselves only as start and length of a walk round the node order where it was one.
 Per feasible node and plugin the normalised score in a byte, the raw score where normalising changed it, in as few
 bytes as it needs and split into byte planes, which compress better. Totals are computed where the weighted scores
-give them. Names of nodes are not in the blob: it refers to a NodeOrder. Anything unreadable raises `TraceError`.
+give them. Names of nodes are not in the blob: it refers to a NodeOrder. What PostFilter did, preemption included, is
+the header's last field, which older blobs lack. Anything unreadable raises `TraceError`.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -19,7 +21,16 @@ import numpy.typing as npt
 import zstandard
 
 from scheduler_core.errors import TraceError
-from scheduler_core.model.effects import Attempt, FilterRows, NominatedTry, ScoreRows
+from scheduler_core.model.effects import (
+    Attempt,
+    FilterRows,
+    NodeOrder,
+    NominatedTry,
+    PostFilterRecord,
+    PreemptionCandidate,
+    PreemptionRecord,
+    ScoreRows,
+)
 from scheduler_core.model.status import Code, Status
 from scheduler_core.trace.matrix import AttemptMatrix
 
@@ -49,6 +60,30 @@ class _ScoreHeader(msgspec.Struct, array_like=True):
     totals_stored: bool
 
 
+class _Preemption(msgspec.Struct, array_like=True):
+    """A PreemptionRecord; nodes by index, its potential nodes and the codes of its refusals as arrays."""
+
+    dry_run: bool
+    offset: int
+    num_candidates: int
+    potential: _Walk
+    candidates: tuple[tuple[int, tuple[str, ...], int], ...]  # (node, victims, violations)
+    statuses: tuple[_Fields, ...]
+    refused: _Walk
+    tied: tuple[int, ...]
+    chosen: int | None
+    victims: tuple[str, ...]
+    cleared: tuple[str, ...]
+
+
+class _PostFilter(msgspec.Struct, array_like=True):
+    code: str
+    plugin: str
+    message: str
+    nominated_node_name: str | None
+    preemption: _Preemption | None
+
+
 class _Header(msgspec.Struct, array_like=True):
     n_nodes: int
     pre_filter: _Fields | None
@@ -65,6 +100,7 @@ class _Header(msgspec.Struct, array_like=True):
     feasible_from_filter: bool  # the first `feasible.length` that passed
     scores: _ScoreHeader | None
     tied: int | None  # how many; None when not recorded
+    post_filter: _PostFilter | None = None
 
 
 _decoder = msgspec.msgpack.Decoder(_Header)
@@ -88,6 +124,9 @@ def encode(attempt: Attempt) -> bytes:
         score_header = _put_scores(scored, arrays)
     if attempt.tied is not None:
         arrays.append(attempt.tied.astype("<i4", copy=False).tobytes())
+    post_filter = None
+    if attempt.post_filter is not None:
+        post_filter = _put_post_filter(attempt.post_filter, attempt.node_order, arrays)
     nominated = attempt.nominated
     header = _Header(
         n_nodes=n_nodes,
@@ -107,6 +146,7 @@ def encode(attempt: Attempt) -> bytes:
         feasible_from_filter=from_filter,
         scores=score_header,
         tied=len(attempt.tied) if attempt.tied is not None else None,
+        post_filter=post_filter,
     )
     packed = _encoder.encode(header)
     payload = b"".join((len(packed).to_bytes(4, "little"), packed, *arrays))
@@ -164,6 +204,39 @@ def _put_scores(rows: ScoreRows, arrays: list[bytes]) -> _ScoreHeader:
     return _ScoreHeader(rows.plugins, rows.skipped, tuple(raw), totals_stored)
 
 
+def _put_post_filter(record: PostFilterRecord, order: NodeOrder | None, arrays: list[bytes]) -> _PostFilter:
+    preemption = None
+    if record.preemption is not None:
+        preemption = _put_preemption(record.preemption, order.names if order is not None else (), arrays)
+    return _PostFilter(record.code, record.plugin, record.message, record.nominated_node_name, preemption)
+
+
+def _put_preemption(record: PreemptionRecord, names: tuple[str, ...], arrays: list[bytes]) -> _Preemption:
+    index = {name: node for node, name in enumerate(names)} if record.dry_run else {}
+    numbers: dict[Status, int] = {}
+    codes = [numbers.setdefault(status, len(numbers)) for _, status in record.not_candidates]
+    potential = _put_walk(_nodes(record.potential_nodes, index), len(names), arrays)
+    refused = _put_walk(_nodes((name for name, _ in record.not_candidates), index), len(names), arrays)
+    arrays.append(np.array(codes, dtype="<u2").tobytes())
+    return _Preemption(
+        dry_run=record.dry_run,
+        offset=record.offset,
+        num_candidates=record.num_candidates,
+        potential=potential,
+        candidates=tuple((index[c.node_name], c.victims, c.num_pdb_violations) for c in record.candidates),
+        statuses=tuple((s.plugin, int(s.code), s.reasons_given, s.error) for s in numbers),
+        refused=refused,
+        tied=tuple(index[name] for name in record.tied),
+        chosen=index[record.chosen] if record.chosen else None,
+        victims=record.victims,
+        cleared=record.cleared_nominations,
+    )
+
+
+def _nodes(node_names: Iterable[str], index: dict[str, int]) -> Indices:
+    return np.array([index[name] for name in node_names], dtype=np.int32)
+
+
 def _put_planes(values: Scores, arrays: list[bytes]) -> int:
     """Bytes per value needed; the first bytes of all values, then the second ones, …"""
     low, high = int(values.min()), int(values.max())
@@ -213,6 +286,7 @@ def _read(header: _Header, reader: _Reader, node_names: tuple[str, ...]) -> Atte
         scored = _read_scores(header.scores, len(feasible), reader)
     if header.tied is not None:
         tied = reader.take(header.tied, "<i4").astype(np.int32)
+    post_filter = _read_post_filter(header.post_filter, reader, node_names)
     nominated = None
     if header.nominated is not None:
         node_name, fits, fields, error = header.nominated
@@ -230,6 +304,7 @@ def _read(header: _Header, reader: _Reader, node_names: tuple[str, ...]) -> Atte
         feasible=feasible,
         score_rows=scored,
         tied=tied,
+        post_filter=post_filter,
     )
 
 
@@ -245,6 +320,36 @@ def _read_scores(header: _ScoreHeader, n_feasible: int, reader: _Reader) -> Scor
     else:
         totals = _weighted(header.plugins, normalized)
     return ScoreRows(header.plugins, raw, normalized, totals, header.skipped)
+
+
+def _read_post_filter(stored: _PostFilter | None, reader: _Reader, names: tuple[str, ...]) -> PostFilterRecord | None:
+    if stored is None:
+        return None
+    preemption = None
+    if stored.preemption is not None:
+        preemption = _read_preemption(stored.preemption, reader, names)
+    return PostFilterRecord(stored.code, stored.plugin, stored.message, stored.nominated_node_name, preemption)
+
+
+def _read_preemption(stored: _Preemption, reader: _Reader, names: tuple[str, ...]) -> PreemptionRecord:
+    potential = reader.walk(stored.potential, len(names)).tolist()
+    refused = reader.walk(stored.refused, len(names)).tolist()
+    codes = reader.take(stored.refused.length, "<u2").tolist()
+    statuses = [_status(fields) for fields in stored.statuses]
+    return PreemptionRecord(
+        dry_run=stored.dry_run,
+        potential_nodes=tuple(names[node] for node in potential),
+        offset=stored.offset,
+        num_candidates=stored.num_candidates,
+        candidates=tuple(
+            PreemptionCandidate(names[node], victims, violations) for node, victims, violations in stored.candidates
+        ),
+        not_candidates=tuple((names[node], statuses[code]) for node, code in zip(refused, codes, strict=True)),
+        tied=tuple(names[node] for node in stored.tied),
+        chosen=names[stored.chosen] if stored.chosen is not None else "",
+        victims=stored.victims,
+        cleared_nominations=stored.cleared,
+    )
 
 
 def _status(fields: _Fields) -> Status:

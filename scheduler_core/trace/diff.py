@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scheduler_core.model.effects import Attempt, ScoreRows
+from scheduler_core.model.effects import Attempt, PreemptionRecord, ScoreRows
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.trace.digest import status_fields
 
@@ -49,6 +49,16 @@ def _post_filter(attempt: Attempt) -> object:
     return None if record is None else (record.code, record.plugin, record.message, record.nominated_node_name)
 
 
+def _preemption(read: Callable[[PreemptionRecord], object]) -> Callable[[Attempt], object]:
+    """One thing of the search for victims; None where there was no search."""
+
+    def read_of(attempt: Attempt) -> object:
+        record = attempt.post_filter.preemption if attempt.post_filter is not None else None
+        return None if record is None else read(record)
+
+    return read_of
+
+
 _BEFORE_FILTER: tuple[tuple[str, Callable[[Attempt], object]], ...] = (
     ("pod", lambda a: a.pod_key),
     ("profile", lambda a: a.profile),
@@ -63,6 +73,14 @@ _BEFORE_FILTER: tuple[tuple[str, Callable[[Attempt], object]], ...] = (
 _AFTER_SCORE: tuple[tuple[str, Callable[[Attempt], object]], ...] = (
     ("evaluated nodes", lambda a: a.evaluated_nodes),
     ("end index", lambda a: a.end_index),
+    ("potential nodes of preemption", _preemption(lambda r: (r.potential_nodes, r.offset, r.num_candidates))),
+    ("nodes tried in vain", _preemption(lambda r: [(name, status_fields(s)) for name, s in r.not_candidates])),
+    (
+        "candidates",
+        _preemption(lambda r: [(c.node_name, c.victims, c.num_pdb_violations) for c in r.candidates]),
+    ),
+    ("victims", _preemption(lambda r: (r.tied, r.chosen, r.victims))),
+    ("cleared nominations", _preemption(lambda r: r.cleared_nominations)),
     ("post filter", _post_filter),
     ("nomination", lambda a: a.nominated_node_name),
     ("result", lambda a: a.result),

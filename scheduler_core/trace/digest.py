@@ -8,9 +8,9 @@ again, or by another form of a plugin, has the same digest. Digests are 16 bytes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -24,14 +24,6 @@ START_OF_CHAIN = b"\x00" * DIGEST_SIZE  # what the first step of a run follows
 
 _VERSION = b"attempt-1\x00"
 _encoder = msgspec.msgpack.Encoder()
-
-
-@runtime_checkable
-class HasVictims(Protocol):
-    """A preemption record, as far as digests read it: keys of the victims, most important first."""
-
-    @property
-    def victims(self) -> Sequence[str]: ...
 
 
 def attempt_digest(attempt: Attempt) -> bytes:
@@ -115,7 +107,7 @@ def _nominated_fields(attempt: Attempt) -> tuple[object, ...] | None:
 def _post_filter_fields(record: PostFilterRecord | None) -> tuple[object, ...] | None:
     if record is None:
         return None
-    victims = list(record.preemption.victims) if isinstance(record.preemption, HasVictims) else None
+    victims = record.preemption.victims if record.preemption is not None else None
     return record.code, record.plugin, record.message, record.nominated_node_name, victims
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.model.effects import Attempt, FilterRows, NominatedTry, ScoreRows
+from scheduler_core.model.effects import Attempt, FilterRows, NominatedTry, PostFilterRecord, ScoreRows
 from scheduler_core.model.status import SUCCESS, Status
 
 
@@ -52,6 +52,7 @@ class AttemptMatrix:
     feasible: npt.NDArray[np.int32] | None
     score_rows: ScoreRows | None
     tied: npt.NDArray[np.int32] | None
+    post_filter: PostFilterRecord | None = None
 
     @staticmethod
     def of(attempt: Attempt) -> AttemptMatrix:
@@ -69,6 +70,7 @@ class AttemptMatrix:
             feasible=attempt.feasible,
             score_rows=attempt.score_rows,
             tied=attempt.tied,
+            post_filter=attempt.post_filter,
         )
 
     def rows(self) -> Iterator[NodeVerdict]:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scheduler_core.model.effects import Attempt
+from scheduler_core.model.effects import Attempt, PostFilterRecord
 from scheduler_core.model.status import Status
 
 BEST_NODES = 5
+VICTIMS_TOLD = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,23 @@ class BestNode:
 
 
 @dataclass(frozen=True, slots=True)
+class PreemptionSummary:
+    """A search for victims: how many nodes were tried and would do, and what was chosen (empty: nothing).
+
+    At most VICTIMS_TOLD victims are named; `num_victims` counts all.
+    """
+
+    tried: int
+    candidates: int
+    tied: int
+    node_name: str
+    victims: tuple[str, ...]
+    num_victims: int
+    num_pdb_violations: int
+    cleared_nominations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptSummary:
     """`evaluated` and `feasible` are numbers of nodes; rejections come most frequent first."""
 
@@ -39,6 +57,7 @@ class AttemptSummary:
     feasible: int
     rejections: tuple[Rejection, ...]
     best: tuple[BestNode, ...]
+    preemption: PreemptionSummary | None = None
 
 
 def summarize(attempt: Attempt) -> AttemptSummary:
@@ -48,6 +67,7 @@ def summarize(attempt: Attempt) -> AttemptSummary:
         feasible=len(attempt.feasible) if attempt.feasible is not None else 0,
         rejections=_rejections(attempt),
         best=_best(attempt),
+        preemption=_preemption(attempt.post_filter),
     )
 
 
@@ -66,6 +86,24 @@ def _rejections(attempt: Attempt) -> tuple[Rejection, ...]:
         _count(counted, attempt.nominated.status, 1)
     rejections = [Rejection(*what, count) for what, count in counted.items()]
     return tuple(sorted(rejections, key=lambda r: (-r.count, r.plugin, r.reason)))
+
+
+def _preemption(record: PostFilterRecord | None) -> PreemptionSummary | None:
+    """None where no victims were looked for."""
+    found = record.preemption if record is not None else None
+    if found is None or not found.dry_run:
+        return None
+    chosen = next((each for each in found.candidates if each.node_name == found.chosen), None)
+    return PreemptionSummary(
+        tried=len(found.candidates) + len(found.not_candidates),
+        candidates=len(found.candidates),
+        tied=len(found.tied),
+        node_name=found.chosen,
+        victims=found.victims[:VICTIMS_TOLD],
+        num_victims=len(found.victims),
+        num_pdb_violations=chosen.num_pdb_violations if chosen is not None else 0,
+        cleared_nominations=found.cleared_nominations[:VICTIMS_TOLD],
+    )
 
 
 def _count(counted: dict[tuple[str, str, str], int], status: Status, nodes: int) -> None:

@@ -11,7 +11,9 @@ from kschedweb.cluster.services.clusters import (
 from kschedweb.cluster.services.imports import ImportOptions, import_apply, import_take
 from kschedweb.cluster.services.nodes import node_update
 from kschedweb.cluster.services.objects import PutOptions, object_delete, objects_put
+from kschedweb.cluster.services.patches import ObjectPatch, objects_patch
 from kschedweb.cluster.services.pods import (
+    PREEMPTION_BY_SCHEDULER,
     BindOutcomes,
     StatusUpdate,
     pod_delete,
@@ -23,9 +25,11 @@ from kschedweb.cluster.services.pods import (
 )
 
 __all__ = [
+    "PREEMPTION_BY_SCHEDULER",
     "BindOutcomes",
     "ChangeEntry",
     "ImportOptions",
+    "ObjectPatch",
     "PutOptions",
     "StatusUpdate",
     "changes_commit",
@@ -37,6 +41,7 @@ __all__ = [
     "lifecycle_mode_set",
     "node_update",
     "object_delete",
+    "objects_patch",
     "objects_put",
     "pace_set",
     "pod_delete",

@@ -123,10 +123,11 @@ def objects_put_in_transaction(
     return report
 
 
-def object_delete(*, cluster_id: int, kind: str, namespace: str, name: str, actor: str) -> None:
-    """Remove an object of any kind but Pod, whose deletion has a grace (`pod_delete`)."""
+def object_delete(*, cluster_id: int, kind: str, namespace: str, name: str, actor: str, uid: str = "") -> None:
+    """Remove an object of any kind but Pod, whose deletion has a grace (`pod_delete`); with a uid, only that one."""
     with transaction.atomic():
         rows = [row for row in state.stored(cluster_id, names=[name]) if row.key == (kind, namespace, name)]
+        rows = [row for row in rows if uid in ("", row.uid)]
         if not rows:
             raise NotFoundError(f'{kind} "{name}" not found', kind=kind, namespace=namespace, name=name)
         state.delete(rows)

@@ -21,7 +21,7 @@ from kschedweb.common import bulk, wake
 from kschedweb.common.errors import ConflictError, NotFoundError
 
 DEFAULT_GRACE_SECONDS = 30
-PREEMPTED = ("PreemptionByScheduler", "default-scheduler: preempting to accommodate a higher priority pod")
+PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class BindOutcomes:
 
 
 class StatusPatch(Protocol):
-    """The PodScheduled condition of a pod, and its nomination when not None."""
+    """The PodScheduled condition of a pod unless its status is empty, and its nomination when not None."""
 
     @property
     def pod_uid(self) -> str: ...
@@ -93,8 +93,11 @@ def pods_status_patch(
         pod = pods.get(patch.pod_uid)
         if pod is None or pod.node_name:
             continue
-        differs = _condition_set(pod.manifest, adapters.POD_SCHEDULED, (patch.status, patch.reason, patch.message), now)
-        pod.condition_reason, pod.condition_message = patch.reason, patch.message
+        differs = False
+        if patch.status:
+            condition = (patch.status, patch.reason, patch.message)
+            differs = _condition_set(pod.manifest, adapters.POD_SCHEDULED, condition, now)
+            pod.condition_reason, pod.condition_message = patch.reason, patch.message
         nominated = patch.nominated_node_name
         if nominated is not None and nominated != pod.nominated_node_name:
             differs = True
@@ -151,7 +154,7 @@ def pod_evict(
     pod_uid: str,
     now: datetime,
     actor: str = "scheduler",
-    condition: tuple[str, str] = PREEMPTED,
+    condition: tuple[str, str],
 ) -> list[ChangeEntry]:
     """Mark a victim with the DisruptionTarget condition (reason, message) and delete it gracefully."""
     pod = _locked(cluster_id, [pod_uid]).get(pod_uid)

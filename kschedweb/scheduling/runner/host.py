@@ -233,6 +233,7 @@ def _orders(effects: Effects) -> StepOrders:
                 name=request.name,
                 node_name=request.node_name,
                 preemptor_uid=request.preemptor_uid,
+                message=request.message,
             )
             for request in effects.evictions
         ],
@@ -246,4 +247,5 @@ def _orders(effects: Effects) -> StepOrders:
             )
             for patch in effects.status_patches
         ],
+        writes=[adapters.object_patch(obj) for obj in effects.writes],
     )

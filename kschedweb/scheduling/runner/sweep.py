@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from django.db import connection
 
-from kschedweb.cluster.models import Change, Cluster, Import, Pod
+from kschedweb.cluster.models import ApiObject, Change, Cluster, Import, Pod
 from kschedweb.common import wake
 from kschedweb.scheduling.models import Binding, EngineState, Eviction
 
@@ -33,7 +33,12 @@ SELECT 'lifecycle.tick', c.id::text FROM {Cluster._meta.db_table} c
  WHERE c.lifecycle_mode = 'simulate'
    AND (c.is_sample OR EXISTS (SELECT 1 FROM {Pod._meta.db_table} p WHERE p.cluster_id = c.id
         AND p.node_name <> '' AND p.phase IN ('Pending', 'Running'))
-        OR EXISTS (SELECT 1 FROM {Pod._meta.db_table} p WHERE p.cluster_id = c.id AND p.deletion_timestamp IS NOT NULL))
+        OR EXISTS (SELECT 1 FROM {Pod._meta.db_table} p WHERE p.cluster_id = c.id AND p.deletion_timestamp IS NOT NULL)
+        OR EXISTS (SELECT 1 FROM {ApiObject._meta.db_table} o WHERE o.cluster_id = c.id
+        AND (o.kind = 'PersistentVolumeClaim' AND o.manifest #>> '{{status,phase}}' IS DISTINCT FROM 'Bound'
+        OR o.kind = 'PersistentVolume' AND o.manifest #>> '{{status,phase}}' = 'Pending'))
+        OR EXISTS (SELECT 1 FROM {Pod._meta.db_table} p WHERE p.cluster_id = c.id AND p.node_name = ''
+        AND jsonb_path_exists(p.manifest, '$.spec.volumes[*].ephemeral')))
 UNION ALL
 SELECT 'cluster.import_execute', id::text FROM {Import._meta.db_table}
  WHERE (status = 'queued' AND created_at < now() - interval '{OLD_SECONDS} seconds')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import json
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.conformance import main
+from scheduler_core.conformance.queue import run_queue_scenario
 
 NODE = {
     "apiVersion": "v1",
@@ -133,7 +135,7 @@ def test_family_chooses_files_by_name(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        pytest.param(b'{"scenario": {"name": "q", "ops": []}, "result": {}}\n', "not read yet", id="queue recording"),
+        pytest.param(b'{"scenario": {"name": "q", "ops": []}, "result": {}}\n', "line 1: not a rec", id="no steps"),
         pytest.param(b'{"scenario": {"name": "q"}, "result": {}}\n', "line 1: not a recorded", id="no pending pods"),
         pytest.param(b"[1, 2]\n", "line 1: not a recorded", id="not an object"),
         pytest.param(b'{"scenario": \n', "line 1", id="cut JSON"),
@@ -154,3 +156,70 @@ def test_main_says_what_it_cannot_read(
 def test_main_says_when_there_is_nothing(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path / path)]) == 2
     assert str(tmp_path) in capsys.readouterr().err
+
+
+QUEUE_SCENARIO = {
+    "name": "q-1",
+    "config": {
+        "initialBackoffSeconds": 1,
+        "maxBackoffSeconds": 10,
+        "maxInUnschedulableSeconds": 300,
+        "gates": {},
+        "profiles": [],
+    },
+    "start": 1_000,
+    "objects": [],
+    "ops": [{"op": "pop"}, {"op": "pending"}],
+}
+QUEUE_RESULT = {
+    "name": "q-1",
+    "steps": [
+        {"op": "init", "t": 1_000},
+        {"op": "pop", "t": 1_000, "blocked": True, "calls": ["not compared"]},
+        {"op": "pending", "t": 1_000, "summary": "activeQ:0; backoffQ:0; unschedulablePods:0"},
+    ],
+}
+
+
+def first_step_as_recorded() -> dict[str, Any]:
+    """The state an empty queue begins with is long; it is taken from a run."""
+    init = run_queue_scenario(QUEUE_SCENARIO)[0]
+    return QUEUE_RESULT | {"steps": [init, *copy.deepcopy(QUEUE_RESULT["steps"][1:])]}  # type: ignore[index]
+
+
+def test_main_counts_steps_when_the_first_line_is_of_the_queue(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = record(tmp_path / "hand.jsonl.gz", {"scenario": QUEUE_SCENARIO, "result": first_step_as_recorded()})
+    assert main([path]) == 0
+    assert capsys.readouterr().out.splitlines() == ["hand  3 / 3 steps", "3 passed, 0 failed"]
+
+
+def test_main_names_the_step_and_field_when_the_queue_differs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = first_step_as_recorded()
+    result["steps"][1]["blocked"] = False
+    path = record(tmp_path / "hand.jsonl", {"scenario": QUEUE_SCENARIO, "result": result})
+    assert main([path, "--json"]) == 1
+    (family,) = json.loads(capsys.readouterr().out)["families"].values()
+    assert (family["scenarios"], family["steps"], family["agreed"]) == (1, 3, 2)
+    (divergence,) = family["divergences"]
+    assert (divergence["cycle"], divergence["field"]) == ("step 1 pop", "blocked")
+
+
+def test_families_of_both_kinds_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record(tmp_path / "hand.jsonl.gz", {"scenario": SCENARIO, "result": RESULT})
+    (tmp_path / "queue").mkdir()
+    line = {"scenario": QUEUE_SCENARIO, "result": first_step_as_recorded()}
+    record(tmp_path / "queue" / "hand.jsonl.gz", line)
+    assert main([str(tmp_path), str(tmp_path / "queue"), "--fields", "decision"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["hand", "hand", "4"]
+    assert lines[1].endswith("3 / 3 steps")
+
+
+def test_main_reads_no_file_of_two_kinds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ({"scenario": SCENARIO, "result": RESULT}, {"scenario": QUEUE_SCENARIO, "result": QUEUE_RESULT})
+    assert main([record(tmp_path / "hand.jsonl", *lines)]) == 2
+    assert "line 2: not of the kind the file began with" in capsys.readouterr().err

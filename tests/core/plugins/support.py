@@ -11,7 +11,14 @@ import numpy as np
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import PreFilterPlugin, PreScorePlugin, QueueingHint, ScoreExtensions
+from scheduler_core.framework.interface import (
+    PreFilterPlugin,
+    PreScorePlugin,
+    QueueingHint,
+    ScoreExtensions,
+    TablePreFilterPlugin,
+    TablePreScorePlugin,
+)
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.node_info import ImageStateSummary, NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
@@ -28,15 +35,38 @@ class FakeSnapshot:
     def num_nodes(self) -> int:
         return len(self.infos)
 
+    def list(self) -> Sequence[NodeInfo]:
+        return self.infos
+
+    def have_pods_with_affinity_list(self) -> Sequence[NodeInfo]:
+        return [info for info in self.infos if info.pods_with_affinity]
+
+    def have_pods_with_required_anti_affinity_list(self) -> Sequence[NodeInfo]:
+        return [info for info in self.infos if info.pods_with_required_anti_affinity]
+
+
+@dataclass
+class FakeLister:
+    objects: Sequence[KubeObject] = ()
+
+    def get(self, kind: str, key: str) -> KubeObject | None:
+        return next((obj for obj in self.list(kind) if obj.key == key), None)
+
+    def list(self, kind: str) -> Sequence[KubeObject]:
+        return [obj for obj in self.objects if obj.kind == kind]
+
 
 @dataclass
 class FakeHandle:
     snapshot: FakeSnapshot = field(default_factory=FakeSnapshot)
-    lister: object = None
+    lister: FakeLister = field(default_factory=FakeLister)
 
 
-def make_plugin(name: str, args: object = None, infos: Sequence[NodeInfo] = ()) -> Any:
-    return IN_TREE[name](args, FakeHandle(FakeSnapshot(infos)))  # type: ignore[arg-type]
+def make_plugin(
+    name: str, args: object = None, infos: Sequence[NodeInfo] = (), objects: Sequence[KubeObject] = ()
+) -> Any:
+    """The plugin over a cluster of these nodes and other objects."""
+    return IN_TREE[name](args, FakeHandle(FakeSnapshot(infos), FakeLister(objects)))  # type: ignore[arg-type]
 
 
 def make_info(node: NodeBuilder, *pods: PodBuilder, images: dict[str, tuple[int, int]] | None = None) -> NodeInfo:
@@ -58,12 +88,17 @@ def make_table(infos: Sequence[NodeInfo]) -> NodeTable:
 
 def run_filter(plugin: Any, pod: Pod, *infos: NodeInfo) -> list[Status]:
     """The status of each node, after PreFilter, the same by node and by row."""
-    state = CycleState()
+    state, table = CycleState(), make_table(infos)
     if isinstance(plugin, PreFilterPlugin):
         _, status = plugin.pre_filter(state, pod, infos)
         assert status.is_success, status
     by_nodes = [plugin.filter(state, pod, info) for info in infos]
-    verdicts = plugin.filter_nodes(state, pod, make_table(infos))
+    if isinstance(plugin, TablePreFilterPlugin):
+        state = CycleState()
+        _, status = plugin.pre_filter_table(state, pod, table)
+        assert status.is_success, status
+        assert by_nodes == [plugin.filter(state, pod, info) for info in infos]
+    verdicts = plugin.filter_nodes(state, pod, table)
     codes = [0] * len(infos) if verdicts is None else verdicts.codes.tolist()
     assert by_nodes == [verdicts.statuses[code - 1] if code else SUCCESS for code in codes]
     return by_nodes
@@ -79,7 +114,11 @@ def run_score(plugin: Any, pod: Pod, *infos: NodeInfo, normalize: bool = False) 
         score, status = plugin.score(state, pod, info)
         assert status.is_success
         by_nodes.append(score)
-    by_rows = plugin.score_nodes(state, pod, make_table(infos), np.arange(len(infos), dtype=np.int32))
+    table, rows = make_table(infos), np.arange(len(infos), dtype=np.int32)
+    if isinstance(plugin, TablePreScorePlugin):
+        state = CycleState()
+        assert plugin.pre_score_table(state, pod, table, rows).is_success
+    by_rows = plugin.score_nodes(state, pod, table, rows)
     assert by_rows.tolist() == by_nodes
     if not normalize:
         return by_nodes

@@ -1,6 +1,6 @@
 """Recorded operations on the real queue, run on ours: every step of every scenario has to agree.
 
-Plugins that are not built yet are stood in for, see `recorded_answers`. A tenth of each family in the ordinary run.
+A tenth of each family in the ordinary run.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler_core.conformance.queue import differing_steps
-from tests.core.queue.recorded_answers import AnsweredReplay
+from scheduler_core.conformance.queue import differing_steps, run_queue_scenario
 from tests.golden.recordings import GOLDEN
 
 FAMILIES = ("order", "backoff", "gates", "hints", "inflight", "flush", "nominator", "mixed", "edge", "hintsoff")
@@ -32,7 +31,7 @@ def lines(family: str, step: int = 1, first: int = 0) -> Iterator[dict[str, Any]
 def disagreements(family: str, step: int, first: int = 0) -> list[str]:
     found = []
     for line in lines(family, step, first):
-        differences = differing_steps(line["result"]["steps"], AnsweredReplay(line).steps())
+        differences = differing_steps(line["result"]["steps"], run_queue_scenario(line["scenario"]))
         found += [f"{line['scenario']['name']}: {difference}" for difference in differences[:1]]
     return found
 
@@ -50,7 +49,7 @@ def test_every_step_agrees(family: str) -> None:
 
 def test_a_changed_record_is_noticed() -> None:
     line = next(lines("backoff"))
-    got = AnsweredReplay(line).steps()
+    got = run_queue_scenario(line["scenario"])
     flips = 0
     for number, step in enumerate(line["result"]["steps"]):
         for field in step:

@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from scheduler_core.model.effects import Attempt, FilterRows, NodeOrder, NominatedTry, PostFilterRecord
+from scheduler_core.model.effects import (
+    Attempt,
+    FilterRows,
+    NodeOrder,
+    NominatedTry,
+    PostFilterRecord,
+    PreemptionRecord,
+)
 from scheduler_core.trace.digest import START_OF_CHAIN, attempt_digest, step_digest
 from tests.core.trace.attempts import BOTH, CPU, TAINT, attempts, indices, large_attempt, make_attempt
 from tests.examples import examples
-
-
-class Preempted:
-    def __init__(self, *victims: str) -> None:
-        self.victims = victims
 
 
 def changed(**fields: object) -> Callable[[Attempt], None]:
@@ -53,7 +55,7 @@ def other_nodes(attempt: Attempt) -> None:
     attempt.node_order = NodeOrder("other", attempt.node_order.names if attempt.node_order else ())
 
 
-PREEMPTED = PostFilterRecord("Success", "DefaultPreemption", "", "n1", Preempted("shop/a", "shop/b"))
+PREEMPTED = PostFilterRecord("Success", "DefaultPreemption", "", "n1", PreemptionRecord(victims=("shop/a", "shop/b")))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +142,7 @@ def test_attempt_digest_tells_victims_apart() -> None:
 
 
 def replace_victims(*victims: str) -> PostFilterRecord:
-    return PostFilterRecord("Success", "DefaultPreemption", "", "n1", Preempted(*victims))
+    return PostFilterRecord("Success", "DefaultPreemption", "", "n1", PreemptionRecord(victims=victims))
 
 
 @examples(30)

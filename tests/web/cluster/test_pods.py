@@ -159,11 +159,13 @@ def test_pod_delete_is_refused_when_the_pod_is_another_or_none(cluster: Cluster)
 
 
 def test_pod_evict_marks_the_victim_and_gives_it_its_grace(cluster: Cluster) -> None:
-    entries = services.pod_evict(cluster_id=cluster.pk, pod_uid=row("bound").uid, now=NOW)
+    why = (services.PREEMPTION_BY_SCHEDULER, "fast: preempting to accommodate a higher priority pod")
+    entries = services.pod_evict(cluster_id=cluster.pk, pod_uid=row("bound").uid, now=NOW, condition=why)
     assert [entry.operation for entry in entries] == ["updated"]
-    assert condition("bound", "DisruptionTarget")["reason"] == "PreemptionByScheduler"
+    marked = condition("bound", "DisruptionTarget")
+    assert (marked["status"], marked["reason"], marked["message"]) == ("True", *why)
     assert row("bound").deletion_timestamp == NOW + timedelta(seconds=30)
-    assert services.pod_evict(cluster_id=cluster.pk, pod_uid="nowhere", now=NOW) == []
+    assert services.pod_evict(cluster_id=cluster.pk, pod_uid="nowhere", now=NOW, condition=why) == []
 
 
 def test_pods_status_update_makes_a_pod_run_and_end(cluster: Cluster) -> None:

@@ -1,0 +1,82 @@
+"""Claims for generic ephemeral volumes: made with the pod, gone with it.
+
+A claim of the name that is there already is left alone, whoever owns it.
+Source: kubernetes v1.34.1, pkg/controller/volume/ephemeral; removal with the owner is the garbage collector's part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scheduler_core.api.derived import controller_of, ephemeral_claim_name
+from scheduler_core.api.pod import Pod
+from scheduler_core.api.storage import PersistentVolumeClaim
+from scheduler_core.lifecycle.effects import LifecycleEffect, ObjectCreation, ObjectRemoval
+from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
+
+
+class EphemeralClaims:
+    """The claims of one cluster's pods."""
+
+    def __init__(self) -> None:
+        self._claims: dict[str, PersistentVolumeClaim] = {}  # by key
+        self._pods: dict[str, Pod] = {}  # those with ephemeral volumes, by key
+
+    def step(self, now: int, changes: Sequence[Change]) -> list[LifecycleEffect]:
+        """Take over the changes; claims to make and to remove."""
+        effects: list[LifecycleEffect] = []
+        wanting: dict[str, Pod] = {}
+        for change in changes:
+            if isinstance(change, ObjectPut):
+                obj = change.obj
+                if isinstance(obj, PersistentVolumeClaim):
+                    self._claims[obj.key] = obj
+                elif isinstance(obj, Pod) and any(volume.ephemeral is not None for volume in obj.spec.volumes or ()):
+                    self._pods[obj.key] = wanting[obj.key] = obj
+            elif isinstance(change, ObjectDeleted):
+                key = f"{change.namespace}/{change.name}"
+                if change.kind == PersistentVolumeClaim.kind:
+                    self._claims.pop(key, None)
+                elif change.kind == Pod.kind:
+                    wanting.pop(key, None)
+                    pod = self._pods.pop(key, None)
+                    if pod is not None:
+                        effects += self._owned_by(pod)
+        for pod in wanting.values():
+            if not pod.is_terminal and not pod.is_terminating:
+                effects += self._missing(pod)
+        return effects
+
+    def _missing(self, pod: Pod) -> list[LifecycleEffect]:
+        effects: list[LifecycleEffect] = []
+        for volume in pod.spec.volumes or ():
+            name = ephemeral_claim_name(pod, volume.name)
+            if volume.ephemeral is None or f"{pod.namespace}/{name}" in self._claims:
+                continue
+            template = volume.ephemeral.get("volumeClaimTemplate") or {}
+            effects.append(ObjectCreation(_claim(pod, name, template)))
+        return effects
+
+    def _owned_by(self, pod: Pod) -> list[LifecycleEffect]:
+        return [
+            ObjectRemoval(claim.kind, claim.namespace, claim.name, claim.uid)
+            for claim in self._claims.values()
+            if (owner := controller_of(claim)) is not None and owner.kind == Pod.kind and owner.uid == pod.uid
+        ]
+
+
+def _claim(pod: Pod, name: str, template: dict[str, Any]) -> dict[str, Any]:
+    owner = {"apiVersion": Pod.api_version, "kind": Pod.kind, "name": pod.name, "uid": pod.uid}
+    given = template.get("metadata") or {}
+    return {
+        "apiVersion": PersistentVolumeClaim.api_version,
+        "kind": PersistentVolumeClaim.kind,
+        "metadata": {
+            **{key: given[key] for key in ("labels", "annotations") if key in given},
+            "name": name,
+            "namespace": pod.namespace,
+            "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}],
+        },
+        "spec": template.get("spec") or {},
+    }

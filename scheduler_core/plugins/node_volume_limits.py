@@ -1,0 +1,280 @@
+"""How many volumes of a CSI driver a node takes, as its CSINode says.
+
+filter    volumes the pod would add to those the node's pods use or that are attached, counted by driver
+
+A volume is known by driver and handle and counts once per node; a claim without volume counts for the driver that
+would make it. In-tree volumes count for the driver they migrated to.
+Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/nodevolumelimits
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from scheduler_core.api.csi_migration import (
+    AWS_EBS,
+    AZURE_DISK,
+    CINDER,
+    CSI_DRIVERS,
+    GCE_PD,
+    PORTWORX,
+    InTreeSource,
+    TranslationError,
+    in_tree_source,
+    in_tree_source_of,
+)
+from scheduler_core.api.derived import ephemeral_claim_name
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.pod import Pod, Volume
+from scheduler_core.api.storage import CSINode, PersistentVolumeClaim, VolumeAttachment
+from scheduler_core.api.volumes import (
+    as_claim,
+    claim_class_name,
+    migrated_plugins,
+    not_owner_text,
+    uses_claim,
+)
+from scheduler_core.config import names
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import (
+    ClusterEventWithHint,
+    Handle,
+    PreFilterResult,
+    QueueingHint,
+    RowVerdicts,
+)
+from scheduler_core.framework.storage_lister import ObjectMissingError, StorageLister
+from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
+from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.model.status import SKIP, SUCCESS, Status
+from scheduler_core.plugins.helpers import as_pod, had_a_place, queue_if
+from scheduler_core.table.node_table import NodeTable
+
+REASON = "node(s) exceed max volume count"
+
+_TOO_MANY = Status.unschedulable(REASON)
+_ALWAYS_MIGRATED = frozenset({AWS_EBS, GCE_PD, AZURE_DISK, CINDER})
+# Handle of a volume that is still to be made: upstream's is random, it only has to differ from real ones.
+_UNMADE = "unmade volume of "
+
+Attachable = dict[tuple[str, str], str]  # (driver, handle) -> driver
+
+
+class _CannotTellError(Exception):
+    """The volumes of a pod cannot be collected; the text is the error's."""
+
+
+class NodeVolumeLimits:
+    name = names.NODE_VOLUME_LIMITS
+
+    def __init__(self, args: object | None, handle: Handle) -> None:
+        """It takes no arguments."""
+        self._storage = StorageLister(handle)
+
+    def pre_filter(
+        self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
+    ) -> tuple[PreFilterResult | None, Status]:
+        return None, SUCCESS if any(map(_is_counted, pod.spec.volumes or ())) else SKIP
+
+    def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
+        return self._judge(pod, node_info, self._storage.csi_node(node_info.name))
+
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+        """Only nodes with a CSINode can differ; the others have no limits and no migration."""
+        statuses: dict[Status, int] = {}
+        codes = np.zeros(table.n_rows, dtype=np.uint16)
+
+        def code_of(status: Status) -> int:
+            return 0 if status.is_success else statuses.setdefault(status, len(statuses) + 1)
+
+        codes[:] = code_of(self._judge(pod, None, None))
+        for csi_node in self._storage.csi_nodes():
+            row = table.row_of.get(csi_node.name)
+            if row is not None:
+                codes[row] = code_of(self._judge(pod, table.node_infos[row], csi_node))
+        return RowVerdicts(codes, tuple(statuses)) if codes.any() else None
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        pod_deleted = ClusterEvent(EventResource.POD, ActionType.DELETE)
+        claim_added = ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD)
+        detached = ClusterEvent(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE)
+        return (
+            ClusterEventWithHint(ClusterEvent(EventResource.CSI_NODE, ActionType.ADD)),
+            ClusterEventWithHint(ClusterEvent(EventResource.CSI_NODE, ActionType.UPDATE), _after_csi_node_update),
+            ClusterEventWithHint(pod_deleted, _after_pod_deletion),
+            ClusterEventWithHint(claim_added, _after_claim_added),
+            ClusterEventWithHint(detached, _after_detachment),
+        )
+
+    def _judge(self, pod: Pod, node_info: NodeInfo | None, csi_node: CSINode | None) -> Status:
+        """`node_info` is only looked at when the CSINode has limits."""
+        if not pod.spec.volumes:
+            return SUCCESS
+        new: Attachable = {}
+        try:
+            self._collect(pod, csi_node, new, is_new=True)
+        except ObjectMissingError as error:
+            return Status.unresolvable(str(error))
+        except _CannotTellError as error:
+            return Status.failed(str(error))
+        limits = _limits(csi_node)
+        if node_info is None or not new or not limits:
+            return SUCCESS
+        used: Attachable = {}
+        try:
+            for info in node_info.pods:
+                if info.pod.spec.volumes:
+                    self._collect(info.pod, csi_node, used, is_new=False)
+        except _CannotTellError as error:
+            return Status.failed(str(error))
+        self._add_attached(node_info.name, used)
+        used_by_driver = Counter(used.values())
+        added_by_driver = Counter(driver for key, driver in new.items() if key not in used)
+        exceeded = any(
+            driver in limits and used_by_driver[driver] + added > limits[driver]
+            for driver, added in added_by_driver.items()
+        )
+        return _TOO_MANY if exceeded else SUCCESS
+
+    def _collect(self, pod: Pod, csi_node: CSINode | None, found: Attachable, *, is_new: bool) -> None:
+        """The pod's volumes that count. ObjectMissingError for a claim a new pod lacks; others are passed over."""
+        for volume in pod.spec.volumes or ():
+            if volume.persistent_volume_claim is not None:
+                claim_name = volume.persistent_volume_claim.claim_name
+            elif volume.ephemeral is not None:
+                claim_name = ephemeral_claim_name(pod, volume.name)
+            else:
+                self._collect_inline(volume, csi_node, found)
+                continue
+            if not claim_name:
+                raise _CannotTellError("PersistentVolumeClaim had no name")
+            try:
+                claim = self._storage.claim(pod.namespace, claim_name)
+            except ObjectMissingError as error:
+                if is_new:
+                    raise ObjectMissingError(f"looking up PVC {pod.namespace}/{claim_name}: {error}") from error
+                continue
+            if volume.ephemeral is not None and (text := not_owner_text(claim, pod)):
+                raise _CannotTellError(text)
+            known_as = self._known_as(claim, csi_node)
+            if known_as is not None:
+                found[known_as] = known_as[0]
+
+    def _collect_inline(self, volume: Volume, csi_node: CSINode | None, found: Attachable) -> None:
+        source = in_tree_source(volume)
+        if source is None or not _is_migrated(source.plugin, csi_node):
+            return
+        try:
+            handle = source.handle()
+        except TranslationError as error:
+            raise _CannotTellError(f"converting volume({volume.name}) from inline to csi: {error}") from error
+        if handle is not None:
+            found[source.driver, handle] = source.driver
+
+    def _known_as(self, claim: PersistentVolumeClaim, csi_node: CSINode | None) -> tuple[str, str] | None:
+        """Driver and handle of the claim's volume, or of the one its class would make; None when it does not count."""
+        try:
+            volume = self._storage.volume(claim.spec.volume_name) if claim.spec.volume_name else None
+        except ObjectMissingError:
+            volume = None
+        if volume is None:
+            return self._known_by_class(claim, csi_node)
+        if volume.spec.csi is not None:
+            return volume.spec.csi.driver, volume.spec.csi.volume_handle
+        return _migrated_name(in_tree_source_of(volume), csi_node)
+
+    def _known_by_class(self, claim: PersistentVolumeClaim, csi_node: CSINode | None) -> tuple[str, str] | None:
+        class_name = claim_class_name(claim)
+        if not class_name:
+            return None
+        try:
+            provisioner = self._storage.storage_class(class_name).provisioner
+        except ObjectMissingError:
+            return None
+        if provisioner in CSI_DRIVERS:
+            if not _is_migrated(provisioner, csi_node):
+                return None
+            provisioner = CSI_DRIVERS[provisioner]
+        return provisioner, _UNMADE + claim.key
+
+    def _add_attached(self, node_name: str, used: Attachable) -> None:
+        """Volumes attached to the node, whoever uses them."""
+        for attachment in self._storage.volume_attachments():
+            spec = attachment.spec
+            if spec.node_name != node_name or not spec.attacher or not spec.source.persistent_volume_name:
+                continue
+            try:
+                volume = self._storage.volume(spec.source.persistent_volume_name)
+            except ObjectMissingError:
+                continue
+            if volume.spec.csi is not None:
+                used[spec.attacher, volume.spec.csi.volume_handle] = spec.attacher
+
+
+def _limits(csi_node: CSINode | None) -> dict[str, int]:
+    """Volumes the node takes, by driver; a driver that names no number has no limit."""
+    drivers = csi_node.spec.drivers or () if csi_node is not None else ()
+    return {
+        driver.name: driver.allocatable.count
+        for driver in drivers
+        if driver.allocatable is not None and driver.allocatable.count is not None
+    }
+
+
+def _is_migrated(plugin: str, csi_node: CSINode | None) -> bool:
+    if csi_node is None:
+        return False
+    return plugin in _ALWAYS_MIGRATED or (plugin == PORTWORX and plugin in migrated_plugins(csi_node))
+
+
+def _migrated_name(source: InTreeSource | None, csi_node: CSINode | None) -> tuple[str, str] | None:
+    if source is None or not _is_migrated(source.plugin, csi_node):
+        return None
+    try:
+        handle = source.handle()
+    except TranslationError as error:
+        raise _CannotTellError(str(error)) from error
+    return None if handle is None else (source.driver, handle)
+
+
+def _is_counted(volume: Volume) -> bool:
+    return (
+        volume.persistent_volume_claim is not None or volume.ephemeral is not None or in_tree_source(volume) is not None
+    )
+
+
+def _after_csi_node_update(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
+    """Worth a try when the node takes more volumes of some driver than before."""
+    if not isinstance(old, CSINode) or not isinstance(new, CSINode):
+        raise TypeError("expected CSINodes")
+    before = _limits(old)
+    return queue_if(any(limit > before.get(driver, 0) for driver, limit in _limits(new).items()))
+
+
+def _after_pod_deletion(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
+    """Worth a try when the deleted pod may have used a volume that counts."""
+    deleted = as_pod(old)
+    if deleted is None or not had_a_place(deleted):
+        return QueueingHint.SKIP
+    return queue_if(any(map(_is_counted, deleted.spec.volumes or ())))
+
+
+def _after_claim_added(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
+    claim = as_claim(new)
+    return queue_if(claim is not None and uses_claim(pod, claim))
+
+
+def _after_detachment(pod: Pod, old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
+    """Worth a try when the volume that was detached may be one of the attacher the pod needs."""
+    if not isinstance(old, VolumeAttachment):
+        raise TypeError("expected a VolumeAttachment")
+    for volume in pod.spec.volumes or ():
+        if volume.persistent_volume_claim is not None:
+            return QueueingHint.QUEUE
+        source = in_tree_source(volume)
+        if source is not None and source.driver == old.spec.attacher:
+            return QueueingHint.QUEUE
+    return QueueingHint.SKIP

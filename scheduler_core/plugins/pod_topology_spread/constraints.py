@@ -1,0 +1,153 @@
+"""The constraints that hold for a pod: its own, or else the default ones with a selector deduced from its owners.
+
+A node counts for a constraint when the inclusion policies let it: by default it must meet the pod's node selector and
+required node affinity, and its taints do not matter. A selector counts pods of the pod's namespace that are not being
+deleted; an empty one counts nobody when nodes are counted, an upstream quirk, though it matches the pod itself.
+Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/podtopologyspread/common.go, plugins/helper/spread.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+import numpy as np
+
+from scheduler_core.api.affinity import TopologySpreadConstraint
+from scheduler_core.api.derived import HOSTNAME, ZONE, controller_of
+from scheduler_core.api.node import Node
+from scheduler_core.api.pod import Pod
+from scheduler_core.api.selectors import (
+    LabelSelectorMatcher,
+    SelectorError,
+    parse_label_selector,
+    required_node_affinity,
+    selector_from_map,
+    selects_map,
+)
+from scheduler_core.api.workload import ReplicaSet, ReplicationController, Service, StatefulSet
+from scheduler_core.framework.interface import Int64Array, Lister
+from scheduler_core.model.types import PodInfo
+from scheduler_core.plugins.helpers import BoolArray, first_untolerated
+from scheduler_core.table.node_table import NodeTable
+from scheduler_core.table.selection import rows_meeting
+
+HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
+HONOR: Final = "Honor"
+
+SYSTEM_DEFAULTS = (
+    TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=SOFT),
+    TopologySpreadConstraint(max_skew=5, topology_key=ZONE, when_unsatisfiable=SOFT),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    topology_key: str
+    max_skew: int
+    selector: LabelSelectorMatcher
+    min_domains: int = 1
+    honors_affinity: bool = True
+    honors_taints: bool = False
+
+
+class Inclusion:
+    """Which nodes count for the constraints of one pod."""
+
+    def __init__(self, pod: Pod) -> None:
+        self._required = required_node_affinity(pod)
+        self._tolerations = pod.spec.tolerations or ()
+
+    def includes(self, constraint: Constraint, node: Node) -> bool:
+        if constraint.honors_affinity and not self._required.matches_node(node):
+            return False
+        return not constraint.honors_taints or first_untolerated(node.taints, self._tolerations) is None
+
+    def rows(self, constraint: Constraint, table: NodeTable) -> BoolArray:
+        """The same of all rows, shape (n_rows,)."""
+        rows = table.live.copy()
+        if constraint.honors_affinity:
+            meeting = rows_meeting(table, self._required)
+            if meeting is not None:
+                rows &= meeting
+        if constraint.honors_taints:
+            by_set = [first_untolerated(taints, self._tolerations) is None for taints in table.taints.sets]
+            rows &= np.array(by_set)[table.taints.set_ids]
+        return rows
+
+
+def parse_constraints(
+    listed: Iterable[TopologySpreadConstraint], labels: Mapping[str, str], action: str
+) -> tuple[Constraint, ...]:
+    """Those of the action, in their order, for a pod with these labels. Raises SelectorError."""
+    return tuple(_parsed(constraint, labels) for constraint in listed if constraint.when_unsatisfiable == action)
+
+
+def default_selector(pod: Pod, lister: Lister) -> LabelSelectorMatcher:
+    """What the services that select the pod and its controller have in common: empty when there are none."""
+    pairs: dict[str, str] = {}
+    for service in lister.list(Service.kind):
+        selector = cast(Service, service).spec.selector
+        if service.namespace == pod.namespace and selector is not None and selects_map(selector, pod.labels):
+            pairs |= selector
+    owner = controller_of(pod)
+    if owner is None:
+        return selector_from_map(pairs)
+    match (owner.api_version, owner.kind):
+        case (ReplicationController.api_version, ReplicationController.kind):
+            controller = lister.get(owner.kind, f"{pod.namespace}/{owner.name}")
+            if isinstance(controller, ReplicationController):
+                pairs |= controller.spec.selector or {}
+        case (ReplicaSet.api_version, ReplicaSet.kind | StatefulSet.kind):
+            replicated = lister.get(owner.kind, f"{pod.namespace}/{owner.name}")
+            if isinstance(replicated, (ReplicaSet, StatefulSet)):
+                try:
+                    more = parse_label_selector(replicated.spec.selector).requirements
+                except SelectorError:
+                    more = ()
+                return selector_from_map(pairs).extended(more)
+    return selector_from_map(pairs)
+
+
+def has_all_keys(labels: Mapping[str, str], constraints: Sequence[Constraint]) -> bool:
+    return all(constraint.topology_key in labels for constraint in constraints)
+
+
+def rows_with_all_keys(table: NodeTable, constraints: Sequence[Constraint]) -> BoolArray:
+    """The same of all rows, shape (n_rows,)."""
+    rows = table.live.copy()
+    for constraint in constraints:
+        rows &= table.label(constraint.topology_key).has_key
+    return rows
+
+
+def count_matching(pods: Iterable[PodInfo], selector: LabelSelectorMatcher, namespace: str) -> int:
+    """How many of a node's pods the selector counts."""
+    if selector.is_empty:
+        return 0
+    return sum(
+        info.pod.namespace == namespace and not info.pod.is_terminating and selector.matches(info.pod.labels)
+        for info in pods
+    )
+
+
+def count_matching_by_row(table: NodeTable, selector: LabelSelectorMatcher, namespace: str) -> Int64Array:
+    """The same of all rows, shape (n_rows,)."""
+    if selector.is_empty:
+        return np.zeros(len(table), dtype=np.int64)
+    return table.pods.count(
+        lambda kind: kind.namespace == namespace and not kind.is_terminating and selector.matches(kind.labels)
+    )
+
+
+def _parsed(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> Constraint:
+    own = {key: labels[key] for key in constraint.match_label_keys or () if key in labels}
+    return Constraint(
+        topology_key=constraint.topology_key,
+        max_skew=constraint.max_skew,
+        selector=parse_label_selector(constraint.label_selector).extended(selector_from_map(own).requirements),
+        min_domains=1 if constraint.min_domains is None else constraint.min_domains,
+        honors_affinity=constraint.node_affinity_policy in (None, HONOR),
+        honors_taints=constraint.node_taints_policy == HONOR,
+    )

@@ -1,0 +1,225 @@
+"""Pods that match a selector are spread evenly over the domains of a topology key: zones, hosts, racks.
+
+filter   refuses a node where the pod would make its domain too full (DoNotSchedule constraints)
+score    prefers nodes in emptier domains (ScheduleAnyway constraints; raw: a rounded sum; normalised: 0..100)
+
+Pods without constraints of their own get default ones: built-in, soft ones (System) or the configuration's (List).
+Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/podtopologyspread/plugin.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.pod import Pod
+from scheduler_core.api.selectors import SelectorError
+from scheduler_core.config import names
+from scheduler_core.config.types import PodTopologySpreadArgs
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import (
+    ClusterEventWithHint,
+    Handle,
+    Int64Array,
+    PreFilterResult,
+    QueueingHint,
+    RowVerdicts,
+)
+from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
+from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.model.status import SKIP, SUCCESS, Status
+from scheduler_core.model.types import PodInfo
+from scheduler_core.plugins.helpers import Rows, as_node, as_pod, check_args, queue_if, refuse_all
+from scheduler_core.plugins.pod_topology_spread import filtering, scoring
+from scheduler_core.plugins.pod_topology_spread.constraints import (
+    HARD,
+    SOFT,
+    SYSTEM_DEFAULTS,
+    Constraint,
+    default_selector,
+    has_all_keys,
+    parse_constraints,
+)
+from scheduler_core.table.node_table import NodeTable
+
+NO_PRE_FILTER = f'error reading "PreFilter{names.POD_TOPOLOGY_SPREAD}" from cycleState: not found'
+NO_PRE_SCORE = f'error reading "PreScore{names.POD_TOPOLOGY_SPREAD}" from cycleState: not found'
+
+
+class PodTopologySpread:
+    name = names.POD_TOPOLOGY_SPREAD
+
+    def __init__(self, args: PodTopologySpreadArgs | None, handle: Handle) -> None:
+        """Services and owners of pods are looked up through the handle. ConfigError on args that cannot be used."""
+        args = args if args is not None else PodTopologySpreadArgs()
+        check_args(args)
+        self._handle = handle
+        self._system_defaulted = args.defaulting_type == "System"
+        self._defaults = SYSTEM_DEFAULTS if self._system_defaulted else args.default_constraints
+
+    # Filter
+
+    def pre_filter(
+        self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
+    ) -> tuple[PreFilterResult | None, Status]:
+        return self._pre_filter(state, pod, lambda constraints: filtering.count_nodes(pod, constraints, node_infos))
+
+    def pre_filter_table(self, state: CycleState, pod: Pod, table: NodeTable) -> tuple[PreFilterResult | None, Status]:
+        return self._pre_filter(state, pod, lambda constraints: filtering.count_rows(pod, constraints, table))
+
+    def _pre_filter(
+        self, state: CycleState, pod: Pod, count: Callable[[tuple[Constraint, ...]], filtering.PreFilterState]
+    ) -> tuple[PreFilterResult | None, Status]:
+        try:
+            constraints = self._hard_constraints(pod)
+        except SelectorError as error:
+            return None, Status.failed(str(error))
+        if not constraints:
+            return None, SKIP
+        state.write(count(constraints))
+        return None, SUCCESS
+
+    def add_pod(self, state: CycleState, pod: Pod, pod_to_add: PodInfo, node_info: NodeInfo) -> Status:
+        return _what_if(state, pod, pod_to_add.pod, node_info, 1)
+
+    def remove_pod(self, state: CycleState, pod: Pod, pod_to_remove: PodInfo, node_info: NodeInfo) -> Status:
+        return _what_if(state, pod, pod_to_remove.pod, node_info, -1)
+
+    def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
+        counted = state.find(filtering.PreFilterState)
+        if counted is None:
+            return Status.failed(NO_PRE_FILTER)
+        return filtering.judge_node(counted, pod, node_info.node.labels if node_info.node is not None else {})
+
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+        counted = state.find(filtering.PreFilterState)
+        if counted is None:
+            return refuse_all(table, Status.failed(NO_PRE_FILTER))
+        return filtering.judge_rows(counted, pod, table)
+
+    # Score
+
+    def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
+        all_nodes = self._handle.snapshot.list()
+        constraints, status = self._constraints_to_score(pod, len(all_nodes))
+        if status.is_success:
+            require_all = self._requires_all(pod)
+            state.write(scoring.count_nodes(pod, constraints, node_infos, all_nodes, require_all=require_all))
+        return status
+
+    def pre_score_table(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Status:
+        constraints, status = self._constraints_to_score(pod, len(table.row_of))
+        if status.is_success:
+            state.write(scoring.count_rows(pod, constraints, table, rows, require_all=self._requires_all(pod)))
+        return status
+
+    def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]:
+        counted = state.find(scoring.PreScoreState)
+        if counted is None:
+            return 0, Status.failed(NO_PRE_SCORE)
+        return scoring.score_node(counted, pod, node_info), SUCCESS
+
+    def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array | None:
+        counted = state.find(scoring.PreScoreState)
+        return None if counted is None else scoring.score_rows(counted, pod, table, rows)
+
+    def normalize_scores(self, state: CycleState, pod: Pod, scores: Int64Array) -> Status:
+        scoring.normalize(state.read(scoring.PreScoreState), scores)
+        return SUCCESS
+
+    # Events
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        pod_actions = (
+            ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.UPDATE_POD_TOLERATION | ActionType.DELETE
+        )
+        node_actions = ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_TAINT
+        return (
+            ClusterEventWithHint(ClusterEvent(EventResource.POD, pod_actions), self._after_pod_change),
+            ClusterEventWithHint(ClusterEvent(EventResource.NODE, node_actions), self._after_node_change),
+        )
+
+    def _after_pod_change(self, pod: Pod, old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
+        """A pod that counts came or went, or began or ceased to count; or the pod itself tolerates other taints."""
+        before, after = as_pod(old), as_pod(new)
+        if not all(_is_involved(pod, changed) for changed in (before, after) if changed is not None):
+            return QueueingHint.SKIP
+        constraints = self._hard_constraints(pod)
+        if before is not None and after is not None:
+            tolerates_more = after.uid == pod.uid and before.spec.tolerations != after.spec.tolerations
+            if tolerates_more and any(constraint.honors_taints for constraint in constraints):
+                return QueueingHint.QUEUE
+            return queue_if(
+                before.labels != after.labels
+                and any(
+                    each.selector.matches(before.labels) != each.selector.matches(after.labels) for each in constraints
+                )
+            )
+        changed = after if after is not None else before
+        return queue_if(changed is not None and any(each.selector.matches(changed.labels) for each in constraints))
+
+    def _after_node_change(self, pod: Pod, old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
+        """A node that has all the keys came or went, or is in other domains or has other taints than before."""
+        before, after = as_node(old), as_node(new)
+        constraints = self._hard_constraints(pod)
+        had = before is not None and has_all_keys(before.labels, constraints)
+        has = after is not None and has_all_keys(after.labels, constraints)
+        if before is None or after is None:
+            return queue_if(had or has)
+        if had != has:
+            return QueueingHint.QUEUE
+        moved = any(
+            before.labels.get(constraint.topology_key) != after.labels.get(constraint.topology_key)
+            for constraint in constraints
+        )
+        return queue_if(has and (moved or before.taints != after.taints))
+
+    # Constraints
+
+    def _hard_constraints(self, pod: Pod) -> tuple[Constraint, ...]:
+        """SelectorError, with where it comes from, when a selector cannot be read."""
+        try:
+            return self._constraints(pod, HARD)
+        except SelectorError as error:
+            raise SelectorError(f"obtaining pod's hard topology spread constraints: {error}") from error
+
+    def _constraints_to_score(self, pod: Pod, num_nodes: int) -> tuple[tuple[Constraint, ...], Status]:
+        if num_nodes == 0:
+            return (), SKIP
+        try:
+            constraints = self._constraints(pod, SOFT)
+        except SelectorError as error:
+            text = f"calculating preScoreState: obtaining pod's soft topology spread constraints: {error}"
+            return (), Status.failed(text)
+        return constraints, SUCCESS if constraints else SKIP
+
+    def _constraints(self, pod: Pod, action: str) -> tuple[Constraint, ...]:
+        own = pod.spec.topology_spread_constraints
+        if own:
+            return parse_constraints(own, pod.labels, action)
+        defaults = parse_constraints(self._defaults, pod.labels, action)
+        if not defaults:
+            return ()
+        selector = default_selector(pod, self._handle.lister)
+        if selector.is_empty:
+            return ()
+        return tuple(replace(constraint, selector=selector) for constraint in defaults)
+
+    def _requires_all(self, pod: Pod) -> bool:
+        """Whether nodes that lack a topology key are ignored in scoring; the built-in defaults let them take part."""
+        return bool(pod.spec.topology_spread_constraints) or not self._system_defaulted
+
+
+def _what_if(state: CycleState, pod: Pod, changed: Pod, node_info: NodeInfo, amount: int) -> Status:
+    counted = state.find(filtering.PreFilterState)
+    if counted is None:
+        return Status.failed(NO_PRE_FILTER)
+    if node_info.node is not None:
+        counted.update(pod, changed, node_info.node, amount)
+    return SUCCESS
+
+
+def _is_involved(pod: Pod, changed: Pod) -> bool:
+    """Whether the change can matter to the waiting pod: it is the pod itself, or an assigned pod beside it."""
+    return changed.uid == pod.uid or (changed.is_assigned and changed.namespace == pod.namespace)

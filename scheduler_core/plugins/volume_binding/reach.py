@@ -1,0 +1,81 @@
+"""From which nodes a volume can be reached, parsed once per volume and asked of one node or of all rows.
+
+In-tree volumes are told in their driver's words on nodes where the driver has taken over.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scheduler_core.api.csi_migration import in_tree_source, with_csi_topology
+from scheduler_core.api.node import Node
+from scheduler_core.api.selectors import NodeSelectorMatcher
+from scheduler_core.api.storage import PersistentVolume, VolumeNodeAffinity
+from scheduler_core.api.volumes import is_reached_from, migrated_plugins, required_reach
+from scheduler_core.framework.storage_lister import StorageLister
+from scheduler_core.plugins.helpers import BoolArray
+from scheduler_core.table.node_table import NodeTable
+from scheduler_core.table.selection import rows_accepted
+
+
+class Reach:
+    """Kept parsed as long as the volume's affinity is the same object."""
+
+    def __init__(self, storage: StorageLister) -> None:
+        self._storage = storage
+        self._parsed: dict[str, tuple[VolumeNodeAffinity, NodeSelectorMatcher | None]] = {}  # by volume
+
+    def reaches(self, volume: PersistentVolume, node: Node) -> bool:
+        """Whether a pod on the node can use a volume that is not bound yet: as it is written."""
+        return is_reached_from(self._selector(volume), node.labels)
+
+    def reaches_bound(self, volume: PersistentVolume, node: Node) -> bool:
+        """The same of a bound volume, as the node's drivers see it."""
+        source = in_tree_source(volume.spec)
+        if source is not None and source.plugin in migrated_plugins(self._storage.csi_node(node.name)):
+            return is_reached_from(required_reach(with_csi_topology(volume, source.plugin)), node.labels)
+        return self.reaches(volume, node)
+
+    def rows(self, volume: PersistentVolume, table: NodeTable) -> BoolArray | None:
+        """`reaches` of all rows, None for every one."""
+        selector = self._selector(volume)
+        return None if selector is None else _rows_reached(table, selector)
+
+    def rows_bound(self, volume: PersistentVolume, table: NodeTable) -> BoolArray | None:
+        """`reaches_bound` of all rows, None for every one."""
+        source = in_tree_source(volume.spec)
+        if source is None:
+            return self.rows(volume, table)
+        reached = self.rows(volume, table)
+        result = np.ones(table.n_rows, dtype=np.bool_) if reached is None else reached
+        selector = required_reach(with_csi_topology(volume, source.plugin))
+        translated = np.ones(table.n_rows, dtype=np.bool_) if selector is None else _rows_reached(table, selector)
+        for csi_node in self._storage.csi_nodes():
+            row = table.row_of.get(csi_node.name)
+            if row is not None and source.plugin in migrated_plugins(csi_node):
+                result[row] = translated[row]
+        return result
+
+    def _selector(self, volume: PersistentVolume) -> NodeSelectorMatcher | None:
+        affinity = volume.spec.node_affinity
+        if affinity is None:
+            return None
+        kept = self._parsed.get(volume.name)
+        if kept is not None and kept[0] is affinity:
+            return kept[1]
+        selector = required_reach(volume)
+        self._parsed[volume.name] = affinity, selector
+        return selector
+
+
+def _rows_reached(table: NodeTable, selector: NodeSelectorMatcher) -> BoolArray:
+    """Rows that fulfil a term; node names are unknown to volumes, so matchFields do not count."""
+    reached: BoolArray = np.zeros(table.n_rows, dtype=np.bool_)
+    for term in selector.terms:
+        if term.errors or term.is_empty:
+            continue
+        matching: BoolArray = np.ones(table.n_rows, dtype=np.bool_)
+        for requirement in term.requirements:
+            matching &= rows_accepted(table, requirement)
+        reached |= matching
+    return reached

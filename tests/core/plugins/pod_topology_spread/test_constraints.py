@@ -1,0 +1,204 @@
+"""Which constraints hold for a pod, whom they count, and which nodes count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.api.affinity import TopologySpreadConstraint
+from scheduler_core.api.derived import HOSTNAME, ZONE
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.selectors import LabelSelectorMatcher, Requirement, SelectorError, selector_from_map
+from scheduler_core.api.selectors import Operator as Op
+from scheduler_core.model.types import PodInfo
+from scheduler_core.plugins.pod_topology_spread.constraints import (
+    HARD,
+    SOFT,
+    SYSTEM_DEFAULTS,
+    Constraint,
+    Inclusion,
+    count_matching,
+    count_matching_by_row,
+    default_selector,
+    parse_constraints,
+)
+from tests.builders import NodeBuilder, PodBuilder, make, make_node, make_pod
+from tests.core.plugins.support import FakeLister, make_info, make_table
+
+WEB = {"app": "web"}
+
+
+def parsed(pod: PodBuilder, action: str = HARD) -> tuple[Constraint, ...]:
+    built = pod.build()
+    return parse_constraints(built.spec.topology_spread_constraints or (), built.labels, action)
+
+
+def test_constraints_of_the_action_keep_their_order_and_take_upstreams_defaults() -> None:
+    pod = make_pod().spread(ZONE, WEB, max_skew=2).spread("rack", WEB, when=SOFT).spread(HOSTNAME, None)
+    zone, host = parsed(pod)
+    assert zone == Constraint(ZONE, 2, selector_from_map(WEB), 1, honors_affinity=True, honors_taints=False)
+    assert (host.topology_key, host.selector.nothing) == (HOSTNAME, True)
+    assert [constraint.topology_key for constraint in parsed(pod, SOFT)] == ["rack"]
+
+
+def test_policies_and_min_domains_are_read() -> None:
+    pod = make_pod().spread(ZONE, WEB, minDomains=3, nodeAffinityPolicy="Ignore", nodeTaintsPolicy="Honor")
+    (constraint,) = parsed(pod)
+    assert (constraint.min_domains, constraint.honors_affinity, constraint.honors_taints) == (3, False, True)
+
+
+@pytest.mark.parametrize(
+    ("selector", "labels", "want"),
+    [
+        pytest.param(WEB, {"hash": "1"}, {"app": "web", "hash": "1"}, id="the pod's own value is asked as well"),
+        pytest.param(WEB, {}, WEB, id="a key the pod does not have is left out"),
+        pytest.param({}, {"hash": "1"}, {"hash": "1"}, id="an empty selector is empty no more"),
+    ],
+)
+def test_match_label_keys_extend_the_selector(
+    selector: dict[str, str], labels: dict[str, str], want: dict[str, str]
+) -> None:
+    (constraint,) = parsed(make_pod().label(labels).spread(ZONE, selector, matchLabelKeys=["hash"]))
+    assert set(constraint.selector.requirements) == set(selector_from_map(want).requirements)
+
+
+def test_match_label_keys_leave_a_selector_that_is_absent_alone() -> None:
+    (constraint,) = parsed(make_pod().label(hash="1").spread(ZONE, None, matchLabelKeys=["hash"]))
+    assert constraint.selector.nothing
+
+
+def test_a_selector_that_cannot_be_read_raises() -> None:
+    wrong = {"matchExpressions": [{"key": "a", "operator": "Near"}]}
+    with pytest.raises(SelectorError, match='^"Near" is not a valid label selector operator$'):
+        parsed(make_pod().spread(ZONE, None, labelSelector=wrong))
+
+
+def _service(name: str, selector: dict[str, str] | None, *, namespace: str = "default") -> KubeObject:
+    spec = {} if selector is None else {"selector": selector}
+    service: KubeObject = make("Service", name, namespace=namespace, spec=spec)
+    return service
+
+
+def _replicas(kind: str, selector: Any) -> KubeObject:
+    owner: KubeObject = make(kind, "owner", spec={"selector": selector})
+    return owner
+
+
+IN_TEAM = {"matchExpressions": [{"key": "team", "operator": "In", "values": ["a", "b"]}]}
+TEAM = Requirement("team", Op.IN, ("a", "b"))
+APP = Requirement("app", Op.IN, ("web",))
+TIER = Requirement("tier", Op.IN, ("front",))
+
+
+@pytest.mark.parametrize(
+    ("pod", "objects", "want"),
+    [
+        pytest.param(make_pod(), [], [], id="nothing to go by"),
+        pytest.param(make_pod(), [_service("s", WEB)], [APP], id="a service that selects the pod"),
+        pytest.param(
+            make_pod(),
+            [_service("s", WEB), _service("t", {"tier": "front"})],
+            [APP, TIER],
+            id="services are merged",
+        ),
+        pytest.param(make_pod(), [_service("s", {"app": "db"})], [], id="a service of other pods"),
+        pytest.param(make_pod(), [_service("s", WEB, namespace="other")], [], id="a service of another namespace"),
+        pytest.param(make_pod(), [_service("s", None), _service("t", {})], [], id="services without a selector"),
+        pytest.param(
+            make_pod().owner("ReplicaSet", "owner"),
+            [_replicas("ReplicaSet", IN_TEAM), _service("s", WEB)],
+            [APP, TEAM],
+            id="the replica set's requirements come on top",
+        ),
+        pytest.param(
+            make_pod().owner("StatefulSet", "owner"),
+            [_replicas("StatefulSet", IN_TEAM)],
+            [TEAM],
+            id="stateful sets count",
+        ),
+        pytest.param(
+            make_pod().owner("ReplicationController", "owner", api="v1"),
+            [_replicas("ReplicationController", {"tier": "front"}), _service("s", WEB)],
+            [APP, TIER],
+            id="a replication controller's map is merged",
+        ),
+        pytest.param(make_pod().owner("ReplicaSet", "gone"), [], [], id="an owner that is not there"),
+        pytest.param(
+            make_pod().owner("ReplicaSet", "owner", api="apps/v2"),
+            [_replicas("ReplicaSet", IN_TEAM)],
+            [],
+            id="an owner of another version",
+        ),
+        pytest.param(
+            make_pod().owner("ReplicaSet", "owner", controller=False),
+            [_replicas("ReplicaSet", IN_TEAM)],
+            [],
+            id="an owner that is not the controller",
+        ),
+        pytest.param(
+            make_pod().owner("ReplicaSet", "owner"),
+            [_replicas("ReplicaSet", {"matchExpressions": [{"key": "a", "operator": "Near"}]})],
+            [],
+            id="an owner whose selector cannot be read",
+        ),
+    ],
+)
+def test_default_selector_comes_from_services_and_controller(
+    pod: PodBuilder, objects: list[KubeObject], want: list[Requirement]
+) -> None:
+    selector = default_selector(pod.label(app="web", tier="front").build(), FakeLister(objects))
+    assert selector == LabelSelectorMatcher(tuple(want))
+
+
+def test_built_in_defaults_are_soft() -> None:
+    found = list(SYSTEM_DEFAULTS)
+    assert found == [TopologySpreadConstraint(3, HOSTNAME, SOFT), TopologySpreadConstraint(5, ZONE, SOFT)]
+
+
+DEFAULT, TAINTS = (
+    Constraint(ZONE, 1, selector_from_map(WEB)),
+    Constraint(ZONE, 1, selector_from_map(WEB), 1, False, True),
+)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "pod", "node", "want"),
+    [
+        pytest.param(DEFAULT, make_pod(), make_node().taint("k"), True, id="taints do not matter by default"),
+        pytest.param(DEFAULT, make_pod().node_selector(a="b"), make_node(), False, id="the node selector does"),
+        pytest.param(TAINTS, make_pod().node_selector(a="b"), make_node(), True, id="unless it is to be ignored"),
+        pytest.param(TAINTS, make_pod(), make_node().taint("k"), False, id="taints count when they are honoured"),
+        pytest.param(TAINTS, make_pod(), make_node().taint("k", "", "PreferNoSchedule"), True, id="soft ones do not"),
+        pytest.param(
+            TAINTS, make_pod().toleration("k", operator="Exists"), make_node().taint("k"), True, id="nor tolerated ones"
+        ),
+    ],
+)
+def test_nodes_are_included_by_the_policies(
+    constraint: Constraint, pod: PodBuilder, node: NodeBuilder, want: bool
+) -> None:
+    info = make_info(node)
+    assert info.node is not None
+    assert Inclusion(pod.build()).includes(constraint, info.node) is want
+    assert Inclusion(pod.build()).rows(constraint, make_table([info])).tolist() == [want]
+
+
+@pytest.mark.parametrize(
+    ("selector", "want"),
+    [
+        pytest.param(selector_from_map(WEB), 2, id="those that match, of the namespace, not being deleted"),
+        pytest.param(LabelSelectorMatcher(), 0, id="an empty selector counts nobody"),
+        pytest.param(LabelSelectorMatcher(nothing=True), 0, id="nor does an absent one"),
+    ],
+)
+def test_whom_a_selector_counts(selector: LabelSelectorMatcher, want: int) -> None:
+    pods = [
+        make_pod("a").label(WEB),
+        make_pod("b").label(WEB).label(more="x"),
+        make_pod("c").label(app="db"),
+        make_pod("d").label(WEB).deleted(),
+        make_pod("e", namespace="other").label(WEB),
+    ]
+    assert count_matching([PodInfo.of(pod.build()) for pod in pods], selector, "default") == want
+    assert count_matching_by_row(make_table([make_info(make_node(), *pods)]), selector, "default").tolist() == [want]

@@ -1,0 +1,236 @@
+"""Claims that are missing, unusable or out of reach, what is said without any, and what is worth another try."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+
+from scheduler_core.api import manifests
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.pod import Pod
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import Handle, QueueingHint
+from scheduler_core.model.events import ActionType, EventResource
+from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.model.status import Code, Status
+from scheduler_core.model.types import NodeToStatus
+from scheduler_core.plugins.dynamic_resources import DynamicResources
+from scheduler_core.plugins.dynamic_resources.plugin import (
+    CANNOT_ALLOCATE,
+    NO_CLAIMS,
+    NO_STATE,
+    NOT_ON_NODE,
+    STILL_NOT,
+)
+from tests.builders import PodBuilder, make_node, make_pod
+
+QUEUE, SKIP = QueueingHint.QUEUE, QueueingHint.SKIP
+
+
+class Store:
+    def __init__(self, objects: Sequence[KubeObject]) -> None:
+        self.objects = objects
+        self.lister = self
+
+    def get(self, kind: str, key: str) -> KubeObject | None:
+        return next((each for each in self.objects if (each.kind, each.key) == (kind, key)), None)
+
+    def list(self, kind: str) -> Sequence[KubeObject]:
+        return [each for each in self.objects if each.kind == kind]
+
+
+def plugin(*objects: KubeObject) -> DynamicResources:
+    return DynamicResources(None, cast(Handle, Store(objects)))
+
+
+def claim(name: str = "c", *, metadata: dict[str, Any] | None = None, **fields: Any) -> KubeObject:
+    manifest = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}", **(metadata or {})},
+        **fields,
+    }
+    return manifests.decode(manifest)
+
+
+def wanting(*requests: dict[str, Any]) -> KubeObject:
+    return claim(spec={"devices": {"requests": [{"name": "r", **request} for request in requests]}})
+
+
+def device_class(name: str) -> KubeObject:
+    manifest = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name, "uid": name}}
+    return manifests.decode(manifest)
+
+
+def using(**entry: str) -> PodBuilder:
+    return make_pod("p").spec(resourceClaims=[{"name": "e", **entry}])
+
+
+PLAIN = using(resourceClaimName="c")
+GENERATED = using(resourceClaimTemplateName="t").status(resourceClaimStatuses=[{"name": "e", "resourceClaimName": "c"}])
+OWNED = {"ownerReferences": [{"name": "p", "kind": "Pod", "uid": make_pod("p").build().uid, "controller": True}]}
+ALLOCATED: dict[str, Any] = {"status": {"allocation": {}}}
+
+
+def on_node(label: str) -> dict[str, Any]:
+    term = {"matchExpressions": [{"key": "rack", "operator": "In", "values": [label]}]}
+    return {"status": {"allocation": {"nodeSelector": {"nodeSelectorTerms": [term]}}}}
+
+
+@pytest.mark.parametrize(
+    ("pod", "objects", "reason"),
+    [
+        pytest.param(make_pod("p"), [], "", id="no claims"),
+        pytest.param(PLAIN, [claim()], "", id="its claim is there"),
+        pytest.param(PLAIN, [], 'could not find ResourceClaim "default/c"', id="claim missing"),
+        pytest.param(
+            PLAIN,
+            [claim(metadata={"deletionTimestamp": "2030-01-01T00:00:00Z"})],
+            'resourceclaim "c" is being deleted',
+            id="claim being deleted",
+        ),
+        pytest.param(
+            using(resourceClaimTemplateName="t"),
+            [],
+            'pod "default/p": ResourceClaim not created yet',
+            id="not made yet",
+        ),
+        pytest.param(
+            using(resourceClaimTemplateName="t").status(resourceClaimStatuses=[{"name": "e"}]), [], "", id="none needed"
+        ),
+        pytest.param(
+            using(),
+            [],
+            'pod "default/p", spec.resourceClaim "e": none of the supported fields are set',
+            id="neither claim nor template",
+        ),
+        pytest.param(GENERATED, [claim(metadata=OWNED)], "", id="made for it"),
+        pytest.param(
+            GENERATED,
+            [claim()],
+            "ResourceClaim default/c was not created for pod default/p (pod is not owner)",
+            id="made for another",
+        ),
+    ],
+)
+def test_pod_is_gated_until_its_claims_are_there(pod: PodBuilder, objects: list[KubeObject], reason: str) -> None:
+    status = plugin(*objects).pre_enqueue(pod.build())
+    assert status.message == reason
+    assert status.code is (Code.UnschedulableAndUnresolvable if reason else Code.Success)
+    if reason:
+        assert plugin(*objects).pre_filter(CycleState(), pod.build(), [])[1] == status
+
+
+EXACTLY = {"exactly": {"deviceClassName": "gpu"}}
+
+
+@pytest.mark.parametrize(
+    ("objects", "want"),
+    [
+        pytest.param([wanting(EXACTLY), device_class("gpu")], Status(Code.Success), id="class is there"),
+        pytest.param(
+            [wanting(EXACTLY)], Status.unresolvable("request r: device class gpu does not exist"), id="class missing"
+        ),
+        pytest.param(
+            [wanting({"firstAvailable": [{"name": "s", "deviceClassName": "gpu"}]})],
+            Status.unresolvable("request r/s: device class gpu does not exist"),
+            id="class of an alternative missing",
+        ),
+        pytest.param(
+            [wanting({})],
+            Status.unresolvable("resource claim default/c, request r: unknown request type"),
+            id="request of no known kind",
+        ),
+        pytest.param([claim(**ALLOCATED)], Status(Code.Success), id="allocated: nothing is asked any more"),
+    ],
+)
+def test_pre_filter_looks_at_what_is_still_to_be_allocated(objects: list[KubeObject], want: Status) -> None:
+    assert plugin(*objects).pre_filter(CycleState(), PLAIN.build(), [])[1] == want
+
+
+def test_pre_filter_skips_pods_without_claims() -> None:
+    assert plugin().pre_filter(CycleState(), make_pod("p").build(), [])[1].is_skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        pytest.param({}, CANNOT_ALLOCATE, id="nothing allocated"),
+        pytest.param(ALLOCATED, "", id="usable everywhere"),
+        pytest.param(on_node("a"), "", id="usable here"),
+        pytest.param(on_node("b"), NOT_ON_NODE, id="usable elsewhere"),
+    ],
+)
+def test_filter_asks_whether_the_allocated_devices_can_be_reached(fields: dict[str, Any], reason: str) -> None:
+    resources, state = plugin(claim(**fields)), CycleState()
+    resources.pre_filter(state, PLAIN.build(), [])
+    node_info = NodeInfo(lambda: 1)
+    node_info.set_node(make_node("n1").label(rack="a").build())
+    status = resources.filter(state, PLAIN.build(), node_info)
+    assert (status.message, status.code) == (
+        reason,
+        Code.UnschedulableAndUnresolvable if reason else Code.Success,
+    )
+
+
+@pytest.mark.parametrize(
+    ("pod", "runs", "want"),
+    [
+        pytest.param(make_pod("p"), True, Status.unschedulable(NO_CLAIMS), id="no claims"),
+        pytest.param(PLAIN, True, Status.unschedulable(STILL_NOT), id="nothing to give back"),
+        pytest.param(make_pod("p"), False, Status.failed(NO_STATE), id="its PreFilter never ran"),
+    ],
+)
+def test_post_filter_says(pod: PodBuilder, runs: bool, want: Status) -> None:
+    resources, state = plugin(claim()), CycleState()
+    if runs:
+        resources.pre_filter(state, pod.build(), [])
+    assert resources.post_filter(state, pod.build(), NodeToStatus()) == (None, want)
+
+
+def hint_of(resources: DynamicResources, resource: EventResource) -> Any:
+    return next(each.hint for each in resources.events_to_register() if each.event.resource is resource)
+
+
+@pytest.mark.parametrize(
+    ("objects", "old", "new", "want"),
+    [
+        pytest.param([], None, claim("other"), SKIP, id="its own claims are missing"),
+        pytest.param([claim()], None, claim(), QUEUE, id="its claim came"),
+        pytest.param([claim()], None, claim("other"), SKIP, id="another claim came"),
+        pytest.param([claim()], claim("other", **ALLOCATED), claim("other"), QUEUE, id="devices of another came free"),
+        pytest.param([claim()], claim(), claim(**ALLOCATED), QUEUE, id="its claim was allocated"),
+        pytest.param([claim()], claim(), claim(metadata={"labels": {"a": "b"}}), SKIP, id="same status"),
+    ],
+)
+def test_claim_is_worth_another_try_when(
+    objects: list[KubeObject], old: KubeObject | None, new: KubeObject, want: QueueingHint
+) -> None:
+    assert hint_of(plugin(*objects), EventResource.RESOURCE_CLAIM)(PLAIN.build(), old, new) is want
+
+
+@pytest.mark.parametrize(
+    ("changed", "objects", "want"),
+    [
+        pytest.param(GENERATED.build(), [claim(metadata=OWNED)], QUEUE, id="its claims are complete"),
+        pytest.param(GENERATED.build(), [], SKIP, id="its claims are still missing"),
+        pytest.param(make_pod("q").build(), [], SKIP, id="another pod"),
+    ],
+)
+def test_own_change_is_worth_another_try_when(changed: Pod, objects: list[KubeObject], want: QueueingHint) -> None:
+    hint = hint_of(plugin(*objects), EventResource.POD)
+    assert hint(using(resourceClaimTemplateName="t").build(), None, changed) is want
+
+
+def test_registered_events() -> None:
+    events = {(each.event.resource, each.event.action) for each in plugin().events_to_register()}
+    change = ActionType.ADD | ActionType.UPDATE
+    assert events == {
+        (EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE),
+        (EventResource.RESOURCE_CLAIM, change),
+        (EventResource.POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM),
+        (EventResource.DEVICE_CLASS, change),
+        (EventResource.RESOURCE_SLICE, change),
+    }

@@ -1,0 +1,114 @@
+"""From an unbound claim to a running pod: the engine places the claim, the controller makes the volume."""
+
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from kschedweb.cluster.choices import LifecycleMode
+from kschedweb.cluster.models import ApiObject, Cluster, Pod
+from kschedweb.cluster.services import ObjectPatch, changes_commit, objects_patch
+from kschedweb.lifecycle.runner import ControllerHost
+from kschedweb.scheduling.runner.sweep import sweep
+from tests.builders import make_manifest, make_node, make_pod
+from tests.web.scheduling.conftest import PutObjects, cluster, lead, put_objects, settle
+
+__all__ = ["cluster", "put_objects"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SECOND = 1_000_000
+
+
+def storage_class() -> dict[str, Any]:
+    fields = {"provisioner": "csi.example.com", "volumeBindingMode": "WaitForFirstConsumer"}
+    return make_manifest("StorageClass", "late", **fields)
+
+
+def claim(name: str, **spec: Any) -> dict[str, Any]:
+    wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    return make_manifest("PersistentVolumeClaim", name, spec={**wanted, "storageClassName": "late", **spec})
+
+
+def local_volume(name: str, node: str) -> dict[str, Any]:
+    term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]}
+    spec = {
+        "capacity": {"storage": "2Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": "late",
+        "local": {"path": "/disk", "fsType": "xfs"},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}},
+    }
+    return make_manifest("PersistentVolume", name, spec=spec)
+
+
+def stored(cluster: Cluster, kind: str, name: str) -> dict[str, Any]:
+    manifest: dict[str, Any] = ApiObject.objects.get(cluster=cluster, kind=kind, name=name).manifest
+    return manifest
+
+
+def live(cluster: Cluster, *, steps: int = 6) -> None:
+    """Engine, bindings and controllers in turn, half a second of the controllers' time apart."""
+    scheduler, controllers = lead(cluster), ControllerHost.build(cluster.pk)
+    for turn in range(steps):
+        settle(cluster, scheduler)
+        controllers.step((2_000_000_000 + turn) * SECOND)
+
+
+@pytest.fixture
+def simulated(cluster: Cluster, put_objects: PutObjects) -> Cluster:
+    Cluster.objects.filter(pk=cluster.pk).update(lifecycle_mode=LifecycleMode.SIMULATE)
+    put_objects(cluster, [storage_class(), make_node("n1").zone("a").manifest()])
+    return cluster
+
+
+def test_volume_is_made_for_a_claim_when_its_pod_has_a_node(simulated: Cluster, put_objects: PutObjects) -> None:
+    put_objects(simulated, [claim("data"), make_pod("p").req(cpu="1").claim_volume("data").manifest()])
+    live(simulated)
+    assert Pod.objects.get(cluster=simulated, name="p").node_name == "n1"
+    bound = stored(simulated, "PersistentVolumeClaim", "data")
+    assert bound["metadata"]["annotations"]["volume.kubernetes.io/selected-node"] == "n1"
+    assert bound["status"]["phase"] == "Bound"
+    volume = stored(simulated, "PersistentVolume", bound["spec"]["volumeName"])
+    (term,) = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
+    assert term["matchExpressions"] == [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["a"]}]
+
+
+def test_free_volume_is_taken_and_keeps_what_the_core_does_not_know(
+    simulated: Cluster, put_objects: PutObjects
+) -> None:
+    put_objects(simulated, [local_volume("disk", "n1"), claim("data")])
+    ControllerHost.build(simulated.pk).step(SECOND)  # the volume becomes available
+    put_objects(simulated, [make_pod("p").req(cpu="1").claim_volume("data").manifest()])
+    live(simulated)
+    assert Pod.objects.get(cluster=simulated, name="p").node_name == "n1"
+    volume = stored(simulated, "PersistentVolume", "disk")
+    assert volume["spec"]["claimRef"]["uid"] == stored(simulated, "PersistentVolumeClaim", "data")["metadata"]["uid"]
+    assert volume["spec"]["local"] == {"path": "/disk", "fsType": "xfs"}
+    assert volume["status"]["phase"] == "Bound"
+
+
+def test_claim_of_an_ephemeral_volume_is_made_with_its_pod_and_goes_with_it(
+    simulated: Cluster, put_objects: PutObjects
+) -> None:
+    template = {"spec": claim("unused")["spec"]}
+    pod = make_pod("p").req(cpu="1").spec(volumes=[{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}])
+    put_objects(simulated, [pod.manifest()])
+    assert ("lifecycle.tick", str(simulated.pk)) in sweep()
+    live(simulated)
+    assert stored(simulated, "PersistentVolumeClaim", "p-scratch")["status"]["phase"] == "Bound"
+    assert Pod.objects.get(cluster=simulated, name="p").node_name == "n1"
+
+
+def test_patch_is_passed_over_when_the_object_is_another_version(simulated: Cluster, put_objects: PutObjects) -> None:
+    put_objects(simulated, [claim("data")])
+    row = ApiObject.objects.get(cluster=simulated, name="data")
+    patches = [
+        ObjectPatch(row.kind, row.namespace, row.name, row.uid, {"spec": {"volumeName": name}}, version)
+        for name, version in (("old", str(row.rv - 1)), ("now", str(row.rv)), ("later", str(row.rv)))
+    ]
+    with transaction.atomic():
+        entries = objects_patch(cluster_id=simulated.pk, patches=patches, actor="test")
+        changes_commit(cluster_id=simulated.pk, entries=entries)
+    assert len(entries) == 1
+    assert stored(simulated, "PersistentVolumeClaim", "data")["spec"]["volumeName"] == "now"
