@@ -68,7 +68,6 @@ def apply_change(engine: Engine, change: Change) -> None:
         case EvictionVerdict():
             for plugin in engine.eviction_observers():
                 plugin.evictions_done(change)
-            binding_cycle.on_permit_verdicts(engine)  # the last victim may have waited for Permit
 
 
 def _put(engine: Engine, obj: KubeObject) -> None:

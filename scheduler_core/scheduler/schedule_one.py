@@ -78,7 +78,6 @@ def schedule_one(engine: Engine, queued: QueuedPodInfo) -> Attempt:
     chosen = _scheduling_cycle(cycle, queued)
     if isinstance(chosen, Failure):
         handle_scheduling_failure(engine, framework, queued, chosen, attempt)
-        binding_cycle.on_permit_verdicts(engine)  # victims that waited for Permit
     else:
         attempt.result = "scheduled"
         binding_cycle.advance(engine, chosen)
