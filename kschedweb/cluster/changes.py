@@ -52,15 +52,16 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry]) -> int:
             raise NotFoundError("the cluster does not exist", cluster=cluster_id)
         last: int = row[0]
         first = last - len(entries) + 1
-        bulk.copy_rows(
-            "cluster_change",
-            _COLUMNS,
-            (
-                (cluster_id, rv, e.kind, e.namespace, e.name, e.uid, str(e.operation), content, e.actor, at)
-                for rv, (e, content) in enumerate(zip(entries, packed, strict=True), first)
-            ),
-        )
-        _stamp_state(cursor, cluster_id, entries, first)
+        if entries:
+            bulk.copy_rows(
+                "cluster_change",
+                _COLUMNS,
+                (
+                    (cluster_id, rv, e.kind, e.namespace, e.name, e.uid, str(e.operation), content, e.actor, at)
+                    for rv, (e, content) in enumerate(zip(entries, packed, strict=True), first)
+                ),
+            )
+            _stamp_state(cursor, cluster_id, entries, first)
         cursor.execute("SELECT pg_notify(%s, %s)", [wake.READERS_CHANNEL, str(cluster_id)])
     return last
 

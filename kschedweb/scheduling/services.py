@@ -346,7 +346,11 @@ def _queue_states_put(cluster_id: int, rows: Iterable[QueueRow]) -> None:
     rows = list(rows)
     gone = [row.pod_uid for row in rows if not row.queue]
     if gone:
-        QueueState.objects.filter(cluster_id=cluster_id, pod_uid__in=gone).delete()
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"DELETE FROM {QueueState._meta.db_table} WHERE cluster_id = %s AND pod_uid = ANY(%s)",
+                [cluster_id, gone],
+            )
     stay = [row for row in rows if row.queue]
     if not stay:
         return

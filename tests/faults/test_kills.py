@@ -16,16 +16,16 @@ from tests.faults.service import BACK_SECONDS, Service
 from tests.faults.workloads import Workload
 
 # `/child` is the process of the pool, which does the work; its worker starts another.
-WORKERS = ("scheduler/child", "binding", "scheduler", "lifecycle", "binding/child", "beat", "web")
+WORKERS = ("scheduler/child", "binding", "lifecycle", "scheduler", "beat", "web")
 EVERYTHING = ("scheduler/child", "binding/child", "valkey", "binding", "postgres", "scheduler", "lifecycle", "beat")
 
 
 def test_nothing_is_lost_when_each_worker_is_killed_in_turn(service: Service) -> None:
     workload = workloads.mixed(nodes=100, pods=800, seed=1)
     cluster_id = service.cluster_create("killed", seed=1)
-    service.client.post(f"/api/clusters/{cluster_id}/pace", {"pace": "slow", "rate": 80})
+    service.client.post(f"/api/clusters/{cluster_id}/pace", {"pace": "slow", "rate": 100})
     service.upload(cluster_id, workload.files)
-    at = kill_in_turn(service, cluster_id, WORKERS, until=600, seed=1)
+    at = kill_in_turn(service, cluster_id, WORKERS, until=450, seed=1)
     assert at["scheduler"] < 600 and at["binding"] < 600  # they had work left to lose
     service.client.post(f"/api/clusters/{cluster_id}/pace", {"pace": "run"})
     service.wait_settled(cluster_id, seconds=60)

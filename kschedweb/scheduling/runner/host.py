@@ -23,7 +23,7 @@ from kschedweb.scheduling.runner.pace import Allowance, PaceSetting
 from kschedweb.scheduling.services import StatusPatch, StepOrders, StepPosition, WorkRequest
 from kschedweb.traces.choices import StepKind
 from scheduler_core import build, config
-from scheduler_core.model.effects import Effects
+from scheduler_core.model.effects import Effects, QueueMove
 from scheduler_core.ports import SeededDraws
 from scheduler_core.scheduler.scheduler import Budget, Scheduler
 from scheduler_core.trace import digest
@@ -163,7 +163,8 @@ class EngineHost:
         engine.restore_bindings(in_flight)
         effects = engine.step(now, changes, Budget(max_cycles=0))
         self._last_attempts = services.last_attempts(
-            cluster_id=self.cluster_id, pod_uids=[move.pod_uid for move in effects.moves]
+            cluster_id=self.cluster_id,
+            pod_uids=[move.pod_uid for move in effects.moves if isinstance(move, QueueMove)],
         )
         self._engine = engine
         self._commit(kind, effects, now, cluster.rv, 0, 0, None)

@@ -1,0 +1,91 @@
+"""The audit itself: every rule notices the one fault it is for."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tests.faults import audit, workloads
+from tests.faults.service import Service
+
+WORKLOAD = workloads.roomy(nodes=3, pods=12)
+POD = "cluster_id = %(c)s AND uid = (SELECT min(uid) FROM cluster_pod WHERE cluster_id = %(c)s)"
+
+
+@pytest.fixture(scope="module")
+def settled(service: Service) -> int:
+    """A small cluster in which nothing is wrong."""
+    cluster_id = service.cluster_create("audited", seed=1)
+    service.upload(cluster_id, WORKLOAD.files)
+    service.wait_settled(cluster_id, seconds=60)
+    return cluster_id
+
+
+@pytest.mark.parametrize(
+    ("rule", "fault"),
+    [
+        pytest.param(
+            audit.bindings_are_done_once, f"UPDATE cluster_pod SET node_name = 'n999' WHERE {POD}", id="pod elsewhere"
+        ),
+        pytest.param(
+            audit.bindings_are_done_once,
+            "UPDATE bindings SET status = 'refused' WHERE cluster_id = %(c)s",
+            id="bound without a binding",
+        ),
+        pytest.param(
+            audit.pods_are_bound_once, f"UPDATE cluster_pod SET node_name = '' WHERE {POD}", id="pod lost its node"
+        ),
+        pytest.param(
+            audit.change_log_is_dense, "DELETE FROM cluster_change WHERE cluster_id = %(c)s AND rv = 5", id="hole in rv"
+        ),
+        pytest.param(
+            audit.engine_log_is_dense,
+            "UPDATE cluster_cluster SET seq = seq + 1 WHERE id = %(c)s",
+            id="last entry of the engine log lost",
+        ),
+        pytest.param(
+            audit.steps_follow_each_other,
+            "DELETE FROM traces_enginestep WHERE cluster_id = %(c)s AND step = 1",
+            id="step lost",
+        ),
+        pytest.param(
+            audit.attempts_belong_to_steps,
+            "UPDATE traces_enginestep SET cycles = cycles + 1 WHERE cluster_id = %(c)s",
+            id="cycle without an attempt",
+        ),
+        pytest.param(
+            audit.attempts_belong_to_steps,
+            "UPDATE traces_attempt SET step = step + 1000 WHERE cluster_id = %(c)s",
+            id="attempt of no step",
+        ),
+        pytest.param(
+            audit.bound_pods_have_their_attempt,
+            "UPDATE traces_attempt SET node_name = 'n999' WHERE cluster_id = %(c)s",
+            id="attempt that says another node",
+        ),
+        pytest.param(
+            audit.no_node_is_overcommitted,
+            """UPDATE cluster_node SET allocatable = '{"cpu": 100}' WHERE cluster_id = %(c)s""",
+            id="node too small",
+        ),
+        pytest.param(
+            audit.pending_pods_fit_nowhere,
+            "UPDATE cluster_pod SET node_name = '', manifest = manifest #- '{spec,nodeName}' WHERE cluster_id = %(c)s",
+            id="pods that would fit",
+        ),
+    ],
+)
+def test_rule_notices_its_fault(
+    service: Service, settled: int, rule: Callable[[audit.Connection, int], list[str]], fault: str
+) -> None:
+    with service.connect() as connection, connection.transaction(force_rollback=True):
+        assert rule(connection, settled) == []
+        assert connection.execute(fault, {"c": settled}).rowcount > 0
+        assert rule(connection, settled) != []
+
+
+def test_lost_object_is_noticed(service: Service, settled: int) -> None:
+    more = replace(WORKLOAD, pods=WORKLOAD.pods | {"default/another"})
+    with service.connect() as connection:
+        assert audit.problems(connection, settled, WORKLOAD) == []
+        assert audit.everything_is_there(connection, settled, more) != []
