@@ -38,6 +38,9 @@ class FakeSnapshot:
     def list(self) -> Sequence[NodeInfo]:
         return self.infos
 
+    def is_pvc_used_by_pods(self, key: str) -> bool:
+        return any(key in info.pvc_ref_counts for info in self.infos)
+
     def have_pods_with_affinity_list(self) -> Sequence[NodeInfo]:
         return [info for info in self.infos if info.pods_with_affinity]
 
