@@ -12,15 +12,16 @@ from collections.abc import Mapping
 from scheduler_core import config as configuration
 from scheduler_core.cache.cache import Cache
 from scheduler_core.cache.snapshot import Snapshot
+from scheduler_core.config import feature_gates as gates
 from scheduler_core.config.types import KubeSchedulerConfiguration
 from scheduler_core.errors import ConfigError
 from scheduler_core.framework.hints import HintMap
 from scheduler_core.framework.interface import PluginFactory
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import WaitingPods
-from scheduler_core.plugins.registry import IN_TREE
+from scheduler_core.plugins.registry import installed, merged
 from scheduler_core.ports import Draws, LogSink, Stopwatch, discard_log, stopped_watch
-from scheduler_core.queue.options import SECOND_US, QueueOptions
+from scheduler_core.queue.options import MAX_IN_UNSCHEDULABLE_US, SECOND_US, QueueOptions
 from scheduler_core.queue.scheduling_queue import SchedulingQueue
 from scheduler_core.queue.sub_queues import QueueParts
 from scheduler_core.scheduler import checkpoint
@@ -37,12 +38,16 @@ def build(
     stopwatch: Stopwatch = stopped_watch,
     use_table: bool = True,
     registry: Mapping[str, PluginFactory] | None = None,
+    feature_gates: Mapping[str, bool] | None = None,
+    pod_max_in_unschedulable_us: int = MAX_IN_UNSCHEDULABLE_US,
     log: LogSink = discard_log,
     state: bytes | None = None,
 ) -> Scheduler:
     """A scheduler for the configuration, None meaning upstream's defaults.
 
-    `registry` adds plugins to those in tree; `state` is a checkpoint of an engine with the same configuration.
+    `registry` adds plugins to those in tree and those that installed packages bring; `feature_gates` changes defaults
+    by name; `state` is a checkpoint of an engine with the same configuration. After `pod_max_in_unschedulable_us`
+    without an event a pod is tried again: upstream has it as a flag, not in the configuration.
     """
     if config is None:
         config = configuration.load(None)
@@ -51,7 +56,11 @@ def build(
     store = ObjectStore()
     snapshot = Snapshot(log)
     handles = {profile.scheduler_name: EngineHandle() for profile in config.profiles}
-    frameworks = _frameworks(config, _merged_registry(registry), handles, use_table=use_table)
+    offered = ((plugin.point.name, plugin) for plugin in installed())
+    plugins = merged(offered, (registry or {}).items())
+    frameworks = _frameworks(config, plugins, handles, use_table=use_table)
+    enabled = gates.completed(feature_gates)
+    hints = enabled[gates.QUEUEING_HINTS]
     first = next(iter(frameworks.values()))
     queue = SchedulingQueue(
         QueueParts(
@@ -60,8 +69,14 @@ def build(
             options=QueueOptions(
                 initial_backoff_us=config.pod_initial_backoff_seconds * SECOND_US,
                 max_backoff_us=config.pod_max_backoff_seconds * SECOND_US,
+                max_in_unschedulable_us=pod_max_in_unschedulable_us,
+                pop_from_backoff_q=enabled[gates.POP_FROM_BACKOFF_Q],
+                queueing_hints=hints,
             ),
-            hint_maps={name: HintMap.of(list(framework.instances.values())) for name, framework in frameworks.items()},
+            hint_maps={
+                name: HintMap.of(list(framework.instances.values()), queueing_hints=hints)
+                for name, framework in frameworks.items()
+            },
             pre_enqueue={name: framework.pre_enqueue for name, framework in frameworks.items()},
             record=lambda move: engine.effects.moves.append(move),
             log=log,
@@ -85,15 +100,6 @@ def build(
     if state is not None:
         checkpoint.load(scheduler, state)
     return scheduler
-
-
-def _merged_registry(added: Mapping[str, PluginFactory] | None) -> dict[str, PluginFactory]:
-    plugins = dict(IN_TREE)
-    for name, factory in (added or {}).items():
-        if name in plugins:
-            raise ConfigError([f"a plugin named {name} already exists"])
-        plugins[name] = factory
-    return plugins
 
 
 def _frameworks(

@@ -56,6 +56,8 @@ from scheduler_core.model.status import SUCCESS, Code, Status
 from scheduler_core.model.types import NodeToStatus, PodInfo
 from scheduler_core.table.node_table import NodeTable
 
+_DEFAULT_NAMES = frozenset(entry.name for entry in DEFAULT_PLUGINS.multi_point.enabled)
+
 
 @dataclass(frozen=True, slots=True)
 class PreFilterOutcome:
@@ -82,6 +84,7 @@ class Framework:
         self.use_table = use_table
         plugins, self.left_out = _without_missing_defaults(profile.plugins, registry)
         self.instances = _instantiate(profile, expansion.needed_plugins(plugins), registry, handle)
+        self.not_deterministic = _not_deterministic(self.instances)
         points = expansion.expand(plugins, self.instances)
         self.pre_enqueue = cast(list[PreEnqueuePlugin], points["pre_enqueue"])
         self.pre_filter = cast(list[PreFilterPlugin], points["pre_filter"])
@@ -112,6 +115,11 @@ class Framework:
         if not self.bind:
             raise ConfigError([f'at least one bind plugin is needed for profile with scheduler name "{self.name}"'])
         self.weights = expansion.score_weights(plugins, self.instances, points["score"])
+
+    @property
+    def replayable(self) -> bool:
+        """Whether equal inputs are sure to give equal decisions: plugins not in tree have to say so of themselves."""
+        return not self.not_deterministic
 
     # PreFilter and Filter
 
@@ -385,15 +393,25 @@ def _without_missing_defaults(
     plugins: Plugins, registry: Mapping[str, PluginFactory]
 ) -> tuple[Plugins, tuple[str, ...]]:
     """The plugin sets without those of the default list this build does not have, and their names."""
-    defaults = {entry.name for entry in DEFAULT_PLUGINS.multi_point.enabled}
     missing = tuple(
-        entry.name for entry in plugins.multi_point.enabled if entry.name in defaults and entry.name not in registry
+        entry.name
+        for entry in plugins.multi_point.enabled
+        if entry.name in _DEFAULT_NAMES and entry.name not in registry
     )
     if not missing:
         return plugins, ()
     enabled = tuple(entry for entry in plugins.multi_point.enabled if entry.name not in missing)
     multi_point = msgspec.structs.replace(plugins.multi_point, enabled=enabled)
     return msgspec.structs.replace(plugins, multi_point=multi_point), missing
+
+
+def _not_deterministic(instances: Mapping[str, Plugin]) -> tuple[str, ...]:
+    """Plugins of others that do not declare `deterministic = True`; no other name can be one of the default list's."""
+    return tuple(
+        name
+        for name, plugin in instances.items()
+        if name not in _DEFAULT_NAMES and getattr(plugin, "deterministic", False) is not True
+    )
 
 
 def _instantiate(
