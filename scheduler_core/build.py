@@ -7,14 +7,24 @@ Source: kubernetes v1.34.1, pkg/scheduler/scheduler.go (New), profile/profile.go
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from scheduler_core import config as configuration
 from scheduler_core.cache.cache import Cache
 from scheduler_core.cache.snapshot import Snapshot
 from scheduler_core.config import feature_gates as gates
-from scheduler_core.config.types import KubeSchedulerConfiguration
+from scheduler_core.config import names
+from scheduler_core.config.types import Extender as ExtenderConfig
+from scheduler_core.config.types import (
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    NodeResourcesFitArgs,
+    PluginConfig,
+)
 from scheduler_core.errors import ConfigError
+from scheduler_core.framework.extenders import Connect, Extender, Extenders
 from scheduler_core.framework.hints import HintMap
 from scheduler_core.framework.interface import PluginFactory
 from scheduler_core.framework.runtime import Framework
@@ -40,6 +50,7 @@ def build(
     registry: Mapping[str, PluginFactory] | None = None,
     feature_gates: Mapping[str, bool] | None = None,
     pod_max_in_unschedulable_us: int = MAX_IN_UNSCHEDULABLE_US,
+    connect_extender: Connect | None = None,
     log: LogSink = discard_log,
     state: bytes | None = None,
 ) -> Scheduler:
@@ -47,12 +58,13 @@ def build(
 
     `registry` adds plugins to those in tree and those that installed packages bring; `feature_gates` changes defaults
     by name; `state` is a checkpoint of an engine with the same configuration. After `pod_max_in_unschedulable_us`
-    without an event a pod is tried again: upstream has it as a flag, not in the configuration.
+    without an event a pod is tried again: upstream has it as a flag, not in the configuration. `connect_extender` makes
+    the transport of a configured extender; without it a configuration with extenders is refused.
     """
     if config is None:
         config = configuration.load(None)
-    if config.extenders:
-        raise ConfigError(["couldn't build extenders: this scheduler has none"])
+    extenders = _extenders(config.extenders, connect_extender, log)
+    config = _with_ignored_resources(config)
     store = ObjectStore()
     snapshot = Snapshot(log)
     handles = {profile.scheduler_name: EngineHandle() for profile in config.profiles}
@@ -74,7 +86,9 @@ def build(
                 queueing_hints=hints,
             ),
             hint_maps={
-                name: HintMap.of(list(framework.instances.values()), queueing_hints=hints)
+                name: HintMap.of(
+                    list(framework.instances.values()), with_extender=bool(extenders), queueing_hints=hints
+                )
                 for name, framework in frameworks.items()
             },
             pre_enqueue={name: framework.pre_enqueue for name, framework in frameworks.items()},
@@ -92,6 +106,7 @@ def build(
         stopwatch=stopwatch,
         log=log,
         percentage_of_nodes_to_score=config.percentage_of_nodes_to_score,
+        extenders=extenders,
         waiting_pods=WaitingPods(),
     )
     for name, handle in handles.items():
@@ -100,6 +115,40 @@ def build(
     if state is not None:
         checkpoint.load(scheduler, state)
     return scheduler
+
+
+def _extenders(configs: Sequence[ExtenderConfig], connect: Connect | None, log: LogSink) -> Extenders:
+    if configs and connect is None:
+        raise ConfigError(["couldn't build extenders: there is no way to reach them here"])
+    try:
+        return Extenders([Extender(each, connect(each)) for each in configs] if connect is not None else [], log)
+    except ConfigError as error:
+        raise ConfigError([f"couldn't build extenders: {error}"]) from error
+
+
+def _with_ignored_resources(config: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
+    """Resources that extenders look after take the place of what NodeResourcesFit was told to ignore."""
+    ignored = tuple(
+        resource.name
+        for extender in config.extenders
+        for resource in extender.managed_resources
+        if resource.ignored_by_scheduler
+    )
+    if not ignored:
+        return config
+    return msgspec.structs.replace(
+        config, profiles=tuple(_profile_ignoring(profile, ignored) for profile in config.profiles)
+    )
+
+
+def _profile_ignoring(profile: KubeSchedulerProfile, ignored: tuple[str, ...]) -> KubeSchedulerProfile:
+    entries = list(profile.plugin_config)
+    for index, entry in enumerate(entries):
+        if entry.name == names.NODE_RESOURCES_FIT and isinstance(entry.args, NodeResourcesFitArgs):
+            args = msgspec.structs.replace(entry.args, ignored_resources=ignored)
+            entries[index] = PluginConfig(entry.name, args)
+            return msgspec.structs.replace(profile, plugin_config=tuple(entries))
+    raise ConfigError(["couldn't build extenders: can't find NodeResourcesFitArgs in plugin config"])
 
 
 def _frameworks(

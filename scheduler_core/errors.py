@@ -1,12 +1,13 @@
 """Exceptions of the core: bugs and bad input, never outcomes of scheduling (those are `Status` values).
 
-    CoreError
-    ├── ManifestError            an object that cannot be read; names the field
-    ├── AdmissionError           an object the API server would refuse; names the field
-    ├── ConfigError              a scheduler configuration that cannot be used; all problems with their paths
-    ├── CacheCorruptedError      the cache contradicts the cluster; the worker process must end (exit code 1)
-    ├── CheckpointError          a checkpoint of another version or shape
-    └── TraceError               a stored matrix of another layout, or damaged
+CoreError
+├── ManifestError            an object that cannot be read; names the field
+├── AdmissionError           an object the API server would refuse; names the field
+├── ConfigError              a scheduler configuration that cannot be used; all problems with their paths
+├── CacheCorruptedError      the cache contradicts the cluster; the worker process must end (exit code 1)
+├── CheckpointError          a checkpoint of another version or shape
+├── ExtenderError            an extender that could not be asked, refused, or answered what cannot be read
+└── TraceError               a stored matrix of another layout, or damaged
 """
 
 from __future__ import annotations
@@ -48,6 +49,10 @@ class CacheCorruptedError(CoreError):
 
 class CheckpointError(CoreError):
     """The checkpoint has another version or shape than this engine reads."""
+
+
+class ExtenderError(CoreError):
+    """The extender could not be asked, refused, or gave an answer that cannot be read."""
 
 
 class TraceError(CoreError):

@@ -235,15 +235,15 @@ class Framework:
         state: CycleState,
         pod: Pod,
         node_infos: Sequence[NodeInfo],
-        table: NodeTable,
+        table: NodeTable | None,
         rows: npt.NDArray[np.int32],
     ) -> Status:
-        """Ask every plugin once about the feasible nodes; `rows` are their rows of the table."""
+        """Ask every plugin once about the feasible nodes; `rows` are their rows of the table, None: ask by node."""
         skipped: set[str] = set()
         try:
             for plugin in self.pre_score:
                 table_plugin = self.table_pre_scorers.get(plugin.name) if self.use_table else None
-                if table_plugin is not None:
+                if table_plugin is not None and table is not None:
                     status = table_plugin.pre_score_table(state, pod, table, rows)
                 else:
                     status = plugin.pre_score(state, pod, node_infos)
@@ -260,17 +260,22 @@ class Framework:
         state: CycleState,
         pod: Pod,
         node_infos: Sequence[NodeInfo],
-        table: NodeTable,
+        table: NodeTable | None,
         rows: npt.NDArray[np.int32],
     ) -> tuple[ScoreRows | None, Status]:
-        """Scores of the feasible nodes; `rows` are their rows of the table, in the order of `node_infos`."""
+        """Scores of the feasible nodes; `rows` are their rows of the table, in the order of `node_infos`.
+
+        Without a table every plugin is asked node by node: the nodes are not those of the snapshot.
+        """
         plugins = [plugin for plugin in self.score if plugin.name not in state.skip_score_plugins]
         raw = np.zeros((len(plugins), len(rows)), dtype=np.int64)
         # Upstream goes node by node: of several failures that of the first node counts.
         failure, unfailed = SUCCESS, len(rows)
         for index, plugin in enumerate(plugins):
+            scores = None
             table_plugin = self.table_scorers.get(plugin.name) if self.use_table else None
-            scores = None if table_plugin is None else table_plugin.score_nodes(state, pod, table, rows)
+            if table_plugin is not None and table is not None:
+                scores = table_plugin.score_nodes(state, pod, table, rows)
             if scores is not None:
                 raw[index] = scores
                 continue

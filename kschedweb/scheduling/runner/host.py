@@ -15,7 +15,7 @@ from django.db import transaction
 
 from kschedweb.cluster import follow
 from kschedweb.cluster.models import Cluster
-from kschedweb.scheduling import adapters, services
+from kschedweb.scheduling import adapters, extender_http, services
 from kschedweb.scheduling.adapters import LastAttempt
 from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, EngineState
@@ -152,6 +152,7 @@ class EngineHost:
             config.load(cluster.scheduler_config or None),
             draws=SeededDraws(cluster.seed),
             stopwatch=self.stopwatch,
+            connect_extender=extender_http.connect,
         )
         now = self._now()
         self._run = (state.run if state else 0) + 1
