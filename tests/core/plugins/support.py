@@ -58,6 +58,9 @@ class FakeLister:
     def list(self, kind: str) -> Sequence[KubeObject]:
         return [obj for obj in self.objects if obj.kind == kind]
 
+    def version(self, kind: str) -> int:
+        return len(self.objects)
+
 
 @dataclass
 class FakeHandle:
