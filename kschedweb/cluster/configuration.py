@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from kschedweb.cluster import extender_http
 from kschedweb.common.errors import InvalidError
 from scheduler_core import config
 from scheduler_core.build import build
@@ -74,7 +75,7 @@ def effective(text: str | bytes) -> Effective:
     try:
         document: Mapping[str, Any] | None = parse_text(text) if text.strip() else None
         loaded = config.load(document)
-        engine = build(loaded, draws=FirstDraws()).engine
+        engine = build(loaded, draws=FirstDraws(), connect_extender=extender_http.connect).engine
     except ConfigError as error:
         # A text can hold halves of characters, which no answer can.
         problems = [problem.encode(errors="replace").decode() for problem in error.problems]

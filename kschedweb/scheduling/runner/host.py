@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import structlog
 from django.db import transaction
 
-from kschedweb.cluster import follow
+from kschedweb.cluster import extender_http, follow
 from kschedweb.cluster.models import Cluster
-from kschedweb.scheduling import adapters, extender_http, services
+from kschedweb.scheduling import adapters, services
 from kschedweb.scheduling.adapters import LastAttempt
 from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, EngineState
