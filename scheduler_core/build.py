@@ -7,20 +7,31 @@ Source: kubernetes v1.34.1, pkg/scheduler/scheduler.go (New), profile/profile.go
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from scheduler_core import config as configuration
 from scheduler_core.cache.cache import Cache
 from scheduler_core.cache.snapshot import Snapshot
-from scheduler_core.config.types import KubeSchedulerConfiguration
+from scheduler_core.config import feature_gates as gates
+from scheduler_core.config import names
+from scheduler_core.config.types import Extender as ExtenderConfig
+from scheduler_core.config.types import (
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    NodeResourcesFitArgs,
+    PluginConfig,
+)
 from scheduler_core.errors import ConfigError
+from scheduler_core.framework.extenders import Connect, Extender, Extenders
 from scheduler_core.framework.hints import HintMap
 from scheduler_core.framework.interface import PluginFactory
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import WaitingPods
-from scheduler_core.plugins.registry import IN_TREE
+from scheduler_core.plugins.registry import installed, merged
 from scheduler_core.ports import Draws, LogSink, Stopwatch, discard_log, stopped_watch
-from scheduler_core.queue.options import SECOND_US, QueueOptions
+from scheduler_core.queue.options import MAX_IN_UNSCHEDULABLE_US, SECOND_US, QueueOptions
 from scheduler_core.queue.scheduling_queue import SchedulingQueue
 from scheduler_core.queue.sub_queues import QueueParts
 from scheduler_core.scheduler import checkpoint
@@ -37,21 +48,31 @@ def build(
     stopwatch: Stopwatch = stopped_watch,
     use_table: bool = True,
     registry: Mapping[str, PluginFactory] | None = None,
+    feature_gates: Mapping[str, bool] | None = None,
+    pod_max_in_unschedulable_us: int = MAX_IN_UNSCHEDULABLE_US,
+    connect_extender: Connect | None = None,
     log: LogSink = discard_log,
     state: bytes | None = None,
 ) -> Scheduler:
     """A scheduler for the configuration, None meaning upstream's defaults.
 
-    `registry` adds plugins to those in tree; `state` is a checkpoint of an engine with the same configuration.
+    `registry` adds plugins to those in tree and those that installed packages bring; `feature_gates` changes defaults
+    by name; `state` is a checkpoint of an engine with the same configuration. After `pod_max_in_unschedulable_us`
+    without an event a pod is tried again: upstream has it as a flag, not in the configuration. `connect_extender` makes
+    the transport of a configured extender; without it a configuration with extenders is refused.
     """
     if config is None:
         config = configuration.load(None)
-    if config.extenders:
-        raise ConfigError(["couldn't build extenders: this scheduler has none"])
+    extenders = _extenders(config.extenders, connect_extender, log)
+    config = _with_ignored_resources(config)
     store = ObjectStore()
     snapshot = Snapshot(log)
     handles = {profile.scheduler_name: EngineHandle() for profile in config.profiles}
-    frameworks = _frameworks(config, _merged_registry(registry), handles, use_table=use_table)
+    offered = ((plugin.point.name, plugin) for plugin in installed())
+    plugins = merged(offered, (registry or {}).items())
+    frameworks = _frameworks(config, plugins, handles, use_table=use_table)
+    enabled = gates.completed(feature_gates)
+    hints = enabled[gates.QUEUEING_HINTS]
     first = next(iter(frameworks.values()))
     queue = SchedulingQueue(
         QueueParts(
@@ -60,8 +81,16 @@ def build(
             options=QueueOptions(
                 initial_backoff_us=config.pod_initial_backoff_seconds * SECOND_US,
                 max_backoff_us=config.pod_max_backoff_seconds * SECOND_US,
+                max_in_unschedulable_us=pod_max_in_unschedulable_us,
+                pop_from_backoff_q=enabled[gates.POP_FROM_BACKOFF_Q],
+                queueing_hints=hints,
             ),
-            hint_maps={name: HintMap.of(list(framework.instances.values())) for name, framework in frameworks.items()},
+            hint_maps={
+                name: HintMap.of(
+                    list(framework.instances.values()), with_extender=bool(extenders), queueing_hints=hints
+                )
+                for name, framework in frameworks.items()
+            },
             pre_enqueue={name: framework.pre_enqueue for name, framework in frameworks.items()},
             record=lambda move: engine.effects.moves.append(move),
             log=log,
@@ -77,6 +106,7 @@ def build(
         stopwatch=stopwatch,
         log=log,
         percentage_of_nodes_to_score=config.percentage_of_nodes_to_score,
+        extenders=extenders,
         waiting_pods=WaitingPods(),
     )
     for name, handle in handles.items():
@@ -87,13 +117,38 @@ def build(
     return scheduler
 
 
-def _merged_registry(added: Mapping[str, PluginFactory] | None) -> dict[str, PluginFactory]:
-    plugins = dict(IN_TREE)
-    for name, factory in (added or {}).items():
-        if name in plugins:
-            raise ConfigError([f"a plugin named {name} already exists"])
-        plugins[name] = factory
-    return plugins
+def _extenders(configs: Sequence[ExtenderConfig], connect: Connect | None, log: LogSink) -> Extenders:
+    if configs and connect is None:
+        raise ConfigError(["couldn't build extenders: there is no way to reach them here"])
+    try:
+        return Extenders([Extender(each, connect(each)) for each in configs] if connect is not None else [], log)
+    except ConfigError as error:
+        raise ConfigError([f"couldn't build extenders: {error}"]) from error
+
+
+def _with_ignored_resources(config: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
+    """Resources that extenders look after take the place of what NodeResourcesFit was told to ignore."""
+    ignored = tuple(
+        resource.name
+        for extender in config.extenders
+        for resource in extender.managed_resources
+        if resource.ignored_by_scheduler
+    )
+    if not ignored:
+        return config
+    return msgspec.structs.replace(
+        config, profiles=tuple(_profile_ignoring(profile, ignored) for profile in config.profiles)
+    )
+
+
+def _profile_ignoring(profile: KubeSchedulerProfile, ignored: tuple[str, ...]) -> KubeSchedulerProfile:
+    entries = list(profile.plugin_config)
+    for index, entry in enumerate(entries):
+        if entry.name == names.NODE_RESOURCES_FIT and isinstance(entry.args, NodeResourcesFitArgs):
+            args = msgspec.structs.replace(entry.args, ignored_resources=ignored)
+            entries[index] = PluginConfig(entry.name, args)
+            return msgspec.structs.replace(profile, plugin_config=tuple(entries))
+    raise ConfigError(["couldn't build extenders: can't find NodeResourcesFitArgs in plugin config"])
 
 
 def _frameworks(

@@ -6,6 +6,7 @@ CoreError
 ├── ConfigError              a scheduler configuration that cannot be used; all problems with their paths
 ├── CacheCorruptedError      the cache contradicts the cluster; the worker process must end (exit code 1)
 ├── CheckpointError          a checkpoint of another version or shape
+├── ExtenderError            an extender that could not be asked, refused, or answered what cannot be read
 └── TraceError               a stored matrix of another layout, or damaged
 """
 
@@ -48,6 +49,10 @@ class CacheCorruptedError(CoreError):
 
 class CheckpointError(CoreError):
     """The checkpoint has another version or shape than this engine reads."""
+
+
+class ExtenderError(CoreError):
+    """The extender could not be asked, refused, or gave an answer that cannot be read."""
 
 
 class TraceError(CoreError):

@@ -29,6 +29,14 @@ def stopped_watch() -> int:
     return 0
 
 
+class ExtenderTransport(Protocol):
+    """The way to one extender and back."""
+
+    def call(self, verb: str, payload: bytes) -> bytes:
+        """What the extender answers to a JSON payload; raises ExtenderError when it cannot be asked or refuses."""
+        ...
+
+
 class Draws(Protocol):
     """Keyed chance: the same key always gives the same number."""
 

@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from kschedweb.cluster.models import ApiObject, Change, Cluster, Event, Import, Node, Pod
+from kschedweb.cluster.models import ApiObject, Change, Cluster, Event, Import, Node, Pod, SchedulerConfigVersion
 from kschedweb.common.admin import ResultAdmin
 
 
@@ -12,6 +12,14 @@ class ClusterAdmin(ResultAdmin):
     list_filter = ("lifecycle_mode", "pace", "is_sample")
     search_fields = ("name",)
     ordering = ("name",)
+
+
+@admin.register(SchedulerConfigVersion)
+class SchedulerConfigVersionAdmin(ResultAdmin):
+    list_display = ("version", "cluster", "replayable", "actor", "at")
+    list_filter = ("cluster", "replayable")
+    list_select_related = ("cluster",)
+    ordering = ("cluster", "-version")
 
 
 @admin.register(Node)

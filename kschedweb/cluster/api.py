@@ -18,11 +18,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kschedweb.cluster import selectors, services, uploading
+from kschedweb.cluster import configuration, selectors, services, uploading
 from kschedweb.cluster.choices import ImportStatus, LifecycleMode, Pace
 from kschedweb.cluster.intake import limits, objects
 from kschedweb.cluster.intake.files import Upload
-from kschedweb.cluster.models import Cluster
+from kschedweb.cluster.models import Cluster, SchedulerConfigVersion
+from kschedweb.common.errors import InvalidError
 from kschedweb.common.pagination import KeysetPagination
 from kschedweb.common.rendering import OrjsonRenderer
 
@@ -37,6 +38,7 @@ class ClusterOutput(serializers.Serializer[Any]):
     pace_rate = serializers.FloatField(allow_null=True)
     seed = serializers.IntegerField()
     is_sample = serializers.BooleanField()
+    config_version = serializers.IntegerField()
     leader = serializers.CharField(allow_null=True)
 
     class Meta:
@@ -143,6 +145,131 @@ class PaceView(APIView):
         given = self.InputSerializer(data=request.data)
         given.is_valid(raise_exception=True)
         return _cluster(services.pace_set(cluster_id=cluster_id, **given.validated_data, actor=actor(request)))
+
+
+class ConfigVersionOutput(serializers.Serializer[Any]):
+    version = serializers.IntegerField()
+    replayable = serializers.BooleanField(help_text="whether every plugin declared itself deterministic")
+    actor = serializers.CharField()
+    at = serializers.DateTimeField()
+
+    class Meta:
+        ref_name = "SchedulerConfigVersion"
+
+
+class EffectiveOutput(serializers.Serializer[Any]):
+    class ProfileSerializer(serializers.Serializer[Any]):
+        class PointSerializer(serializers.Serializer[Any]):
+            class PluginSerializer(serializers.Serializer[Any]):
+                name = serializers.CharField()
+                weight = serializers.IntegerField(allow_null=True)
+
+                class Meta:
+                    ref_name = "EffectivePlugin"
+
+            point = serializers.CharField()
+            plugins = PluginSerializer(many=True)
+
+            class Meta:
+                ref_name = "EffectivePoint"
+
+        scheduler_name = serializers.CharField()
+        percentage_of_nodes_to_score = serializers.IntegerField()
+        points = PointSerializer(many=True)
+        left_out = serializers.ListField(child=serializers.CharField())
+        not_deterministic = serializers.ListField(child=serializers.CharField())
+        replayable = serializers.BooleanField()
+
+        class Meta:
+            ref_name = "EffectiveProfile"
+
+    pod_initial_backoff_seconds = serializers.IntegerField()
+    pod_max_backoff_seconds = serializers.IntegerField()
+    replayable = serializers.BooleanField()
+    profiles = ProfileSerializer(many=True)
+
+    class Meta:
+        ref_name = "EffectiveConfig"
+
+
+class ConfigDetailOutput(ConfigVersionOutput):
+    text = serializers.CharField()
+    effective = EffectiveOutput(
+        allow_null=True, help_text="null when it can no longer be used: see problems (a plugin may be gone)"
+    )
+    problems = serializers.ListField(child=serializers.CharField())
+
+    class Meta:
+        ref_name = "SchedulerConfig"
+
+
+class SchedulerConfigView(APIView):
+    """The configuration the cluster is scheduled by: a KubeSchedulerConfiguration as YAML or JSON."""
+
+    parser_classes = [uploading.RawParser]
+    renderer_classes = [OrjsonRenderer]
+
+    @extend_schema(responses=ConfigDetailOutput)
+    def get(self, request: Request, cluster_id: int) -> Response:
+        return _config(selectors.scheduler_config_version(cluster_id))
+
+    @extend_schema(
+        request={"application/yaml": OpenApiTypes.STR, "application/json": OpenApiTypes.OBJECT},
+        responses=ConfigDetailOutput,
+    )
+    def put(self, request: Request, cluster_id: int) -> Response:
+        """Replace it from the next step on; an empty body means the defaults. A refusal lists every problem."""
+        content = b"".join(upload.content for upload in uploading.uploads_of(request))
+        services.scheduler_config_set(cluster_id=cluster_id, content=content, actor=actor(request))
+        return _config(selectors.scheduler_config_version(cluster_id))
+
+    @extend_schema(
+        operation_id="clusters_scheduler_config_replace",
+        request={"application/yaml": OpenApiTypes.STR, "application/json": OpenApiTypes.OBJECT},
+        responses=ConfigDetailOutput,
+    )
+    def post(self, request: Request, cluster_id: int) -> Response:
+        """The same as PUT."""
+        return self.put(request, cluster_id)
+
+
+class ConfigVersionPagination(KeysetPagination):
+    ordering = "-version"
+
+
+class SchedulerConfigVersionListView(APIView):
+    @extend_schema(
+        operation_id="clusters_scheduler_config_versions_list",
+        responses=inline_serializer(
+            "SchedulerConfigVersionPage",
+            {
+                "results": ConfigVersionOutput(many=True),
+                "next": serializers.CharField(allow_null=True),
+                "previous": serializers.CharField(allow_null=True),
+            },
+        ),
+    )
+    def get(self, request: Request, cluster_id: int) -> Response:
+        pages = ConfigVersionPagination()
+        page = pages.paginate_queryset(selectors.scheduler_config_versions(cluster_id), request, view=self)
+        return pages.get_paginated_response(ConfigVersionOutput(page or (), many=True).data)
+
+
+class SchedulerConfigVersionView(APIView):
+    renderer_classes = [OrjsonRenderer]
+
+    @extend_schema(responses=ConfigDetailOutput)
+    def get(self, request: Request, cluster_id: int, version: int) -> Response:
+        return _config(selectors.scheduler_config_version(cluster_id, version))
+
+
+def _config(found: SchedulerConfigVersion) -> Response:
+    view = ConfigVersionOutput(found).data | {"text": found.text, "effective": None, "problems": []}
+    try:
+        view["effective"] = configuration.effective(found.text).as_dict()
+    except InvalidError as error:
+        view["problems"] = error.extra["problems"]
+    return Response(view)
 
 
 class ImportListView(APIView):

@@ -62,6 +62,29 @@ class Cluster(models.Model):
         return self.name
 
 
+class SchedulerConfigVersion(models.Model):
+    """A configuration the cluster was scheduled by; the one in force is on the cluster's row as well.
+
+    `replayable`: whether every plugin in it, as installed then, declared that equal inputs give equal decisions.
+    """
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="+", db_index=False)
+    version = models.PositiveIntegerField()
+    text = models.TextField(blank=True, default="")
+    replayable = models.BooleanField(default=True)
+    actor = models.CharField(max_length=150)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            # Read by the list of a cluster's versions.
+            models.UniqueConstraint(fields=["cluster", "version"], name="scheduler_config_version_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"version {self.version}"
+
+
 class Node(models.Model):
     """The current state of a node."""
 

@@ -11,7 +11,7 @@ from django.db.models import Count, Q, QuerySet
 from kschedweb.cluster import adapters
 from kschedweb.cluster.changes import unpack
 from kschedweb.cluster.choices import TERMINAL_PHASES, Operation
-from kschedweb.cluster.models import ApiObject, Change, Cluster, Event, Import, Node, Pod
+from kschedweb.cluster.models import ApiObject, Change, Cluster, Event, Import, Node, Pod, SchedulerConfigVersion
 from kschedweb.common.errors import NotFoundError
 from kschedweb.live import events
 
@@ -53,6 +53,21 @@ def cluster_get(cluster_id: int) -> Cluster:
     if cluster is None:
         raise NotFoundError("the cluster does not exist", cluster=cluster_id)
     return cluster
+
+
+def scheduler_config_versions(cluster_id: int) -> QuerySet[SchedulerConfigVersion]:
+    """The configurations the cluster has had, without their texts, the newest first."""
+    cluster_get(cluster_id)
+    return SchedulerConfigVersion.objects.filter(cluster_id=cluster_id).defer("text").order_by("-version")
+
+
+def scheduler_config_version(cluster_id: int, version: int | None = None) -> SchedulerConfigVersion:
+    """One of them; None means the one in force."""
+    wanted = cluster_get(cluster_id).config_version if version is None else version
+    found = SchedulerConfigVersion.objects.filter(cluster_id=cluster_id, version=wanted).first()
+    if found is None:
+        raise NotFoundError("the cluster had no such configuration", cluster=cluster_id, version=wanted)
+    return found
 
 
 def cluster_list() -> QuerySet[Cluster]:
@@ -129,6 +144,7 @@ def cluster_view(cluster: Cluster) -> events.ClusterView:
         pace_rate=cluster.pace_rate,
         seed=cluster.seed,
         is_sample=cluster.is_sample,
+        config_version=cluster.config_version,
     )
 
 

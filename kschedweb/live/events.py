@@ -35,6 +35,7 @@ class ClusterView:
     pace_rate: float | None  # cycles a second while slow
     seed: int
     is_sample: bool
+    config_version: int = 1  # of the scheduler's configuration
     leader: str | None = None  # the worker that schedules it, where known
 
 

@@ -62,6 +62,13 @@ def parser() -> argparse.ArgumentParser:
     load.add_argument("--wait", action="store_true", help="until every pod has been tried")
     load.add_argument("--digest", action="store_true", help="with --wait: a digest of each pod's first attempt")
 
+    config = command("config", "Give a cluster of the running service another scheduler configuration, or show it.")
+    data_dir(config)
+    config.add_argument("file", nargs="?", type=Path, metavar="FILE", help="KubeSchedulerConfiguration, YAML or JSON")
+    config.add_argument("--cluster", required=True, help="name of the cluster")
+    config.add_argument("--defaults", action="store_true", help="go back to the default configuration")
+    config.add_argument("--show", action="store_true", help="print the text in force, and nothing else")
+
     test = command("test", "Run the checks and all tests.")
     test.add_argument("groups", nargs="*", choices=[*TEST_GROUPS, []], metavar="GROUP")
     test.add_argument("--without", action="append", default=[], choices=TEST_GROUPS)
@@ -88,6 +95,10 @@ def dispatch(options: argparse.Namespace) -> int:
         return up.down(data_dir=data)
     if options.command == "status":
         return up.status(data_dir=data)
+    if options.command == "config":
+        from kschedweb.ops.configuring import configure
+
+        return configure(data_dir=data, options=options)
     from kschedweb.ops.client import import_files
 
     return import_files(data_dir=data, options=options)

@@ -12,7 +12,7 @@ import secrets
 import sys
 import time
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,11 @@ TRIED = ("unschedulable", "backoff", "errorBackoff", "gated")
 
 
 class Refused(Exception):
-    """The service answered with an error; the text is its message."""
+    """The service answered with an error; the text is its message, `problems` what it listed."""
+
+    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.problems = problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ class Client:
         except ValueError:
             answer = {"message": text[:500]}
         if response.status >= 400:
-            raise Refused(_message(response.status, answer))
+            raise Refused(_message(response.status, answer), _problems(answer))
         return response.status, answer
 
     def post(self, path: str, values: Mapping[str, Any]) -> Any:
@@ -212,6 +216,11 @@ def multipart(uploads: list[tuple[str, bytes]]) -> tuple[bytes, str]:
         )
         parts.append(f"--{boundary}\r\n{head}\r\n\r\n".encode() + content + b"\r\n")
     return b"".join([*parts, f"--{boundary}--\r\n".encode()]), f"multipart/form-data; boundary={boundary}"
+
+
+def _problems(answer: Any) -> list[str]:
+    extra = answer.get("extra") if isinstance(answer, dict) else None
+    return [str(problem) for problem in (extra or {}).get("problems", ())]
 
 
 def _message(status: int, answer: Any) -> str:

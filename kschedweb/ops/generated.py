@@ -1,7 +1,7 @@
 """`python -m kschedweb.ops.generated`: writes the files that are made from others and committed with them.
 
 events.gen.ts comes from kschedweb/live/events.py; rest.gen.ts from the OpenAPI schema of the REST views, by way of
-openapi-typescript. `stale()` compares without writing.
+openapi-typescript; docs/coverage.md from the names of tests. `stale()` compares without writing.
 """
 
 import argparse
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kschedweb.environment import ROOT
 from kschedweb.live import contract
+from kschedweb.ops import coverage
 from kschedweb.ops.node import node_environment
 
 FRONTEND = ROOT / "frontend"
@@ -25,7 +26,11 @@ class GenerationFailed(Exception):
 
 def render() -> dict[Path, str]:
     """Every generated file with the text it should have."""
-    return {CONTRACT / "events.gen.ts": contract.render(), CONTRACT / "rest.gen.ts": _rest_types()}
+    return {
+        coverage.path(): coverage.render(),
+        CONTRACT / "events.gen.ts": contract.render(),
+        CONTRACT / "rest.gen.ts": _rest_types(),
+    }
 
 
 def stale() -> list[str]:

@@ -5,6 +5,7 @@ Effects become tuples in column order, ready to be copied. Nothing here touches 
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -15,7 +16,7 @@ from kschedweb.traces.choices import StepKind
 from scheduler_core.api import manifests
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.storage import PersistentVolume, PersistentVolumeClaim
-from scheduler_core.model.effects import Attempt, CacheMove, Effects, EventRecord, QueueMove
+from scheduler_core.model.effects import Attempt, CacheMove, Effects, EventRecord, ExtenderExchange, QueueMove
 from scheduler_core.trace import codec, digest, summary
 
 
@@ -90,7 +91,8 @@ def step_rows(
         digests.append((attempt.attempt, attempt_digest))
         view = attempt_view(attempt)
         last = last_attempts.get(attempt.pod_uid)
-        if last is not None and last.digest == attempt_digest:
+        # What extenders answered is no part of the digest, and a replay needs every answer.
+        if last is not None and last.digest == attempt_digest and not attempt.exchanges:
             entry("attempt", attempt.pod_uid, attempt.pod_key, view | {"place": place, "repeats": last.seq})
             rows.repeats.append((last.seq, moment_of(attempt.started_at)))
             continue
@@ -107,24 +109,33 @@ def step_rows(
     for record in effects.events:
         position = entry("event", record.regarding_uid, record.regarding_key, event_payload(record))
         rows.events.append(_event_row(record, position))
-    if effects.attempts or kind != StepKind.APPLY:
-        entry("step", "", "", {"step": step, "cycles": len(effects.attempts), "kind": str(kind)})
+    if effects.attempts or effects.exchanges or kind != StepKind.APPLY:
+        told: dict[str, Any] = {"step": step, "cycles": len(effects.attempts), "kind": str(kind)}
+        if effects.exchanges:
+            told["extenders"] = [_exchange_payload(uid, exchange) for uid, exchange in effects.exchanges]
+        entry("step", "", "", told)
     rows.digest = digest.step_digest(previous_digest, digests)
     return rows
 
 
-# What PreBind writes of each kind.
+# What VolumeBinding writes of its kinds; of others, written by custom plugins, everything but their identity.
 _WRITTEN = {
     PersistentVolume.kind: (("metadata", "annotations"), ("spec", "claimRef")),
     PersistentVolumeClaim.kind: (("metadata", "annotations"),),
 }
+_LABELS_AND_ANNOTATIONS = ("labels", "annotations")
 
 
 def object_patch(obj: KubeObject) -> ObjectPatch:
     """An object to be written, as a patch on the version it was made from: what the core does not know stays."""
     manifest = manifests.encode(obj)
-    patch: dict[str, Any] = {}
-    for section, field_name in _WRITTEN[obj.kind]:
+    written = _WRITTEN.get(obj.kind)
+    if written is None:
+        patch = {key: value for key, value in manifest.items() if key not in ("apiVersion", "kind", "metadata")}
+        written = tuple(("metadata", name) for name in _LABELS_AND_ANNOTATIONS)
+    else:
+        patch = {}
+    for section, field_name in written:
         if field_name in manifest.get(section, {}):
             patch.setdefault(section, {})[field_name] = manifest[section][field_name]
     return ObjectPatch(obj.kind, obj.namespace, obj.name, obj.uid, patch, obj.metadata.resource_version)
@@ -169,6 +180,18 @@ def cache_payload(move: CacheMove) -> dict[str, Any]:
         "node": move.node_name,
         "kind": move.kind,
         "at_ms": move.at // 1000,
+    }
+
+
+def _exchange_payload(pod_uid: str, exchange: ExtenderExchange) -> dict[str, Any]:
+    """What an extender said to a binding that came later than its attempt."""
+    return {
+        "uid": pod_uid,
+        "extender": exchange.extender,
+        "point": exchange.point,
+        "request": exchange.request_digest.hex(),
+        "answer": None if exchange.answer is None else b64encode(exchange.answer).decode(),
+        "error": exchange.error,
     }
 
 

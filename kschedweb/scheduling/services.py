@@ -218,14 +218,15 @@ def evictions_carry_out(*, cluster_id: int) -> int:
         if not rows:
             return 0
         now = timezone.now()
-        entries: list[ChangeEntry] = []
-        gone: list[str] = []
+        reason = cluster_services.PREEMPTION_BY_SCHEDULER
+        evicted = cluster_services.pods_evict(
+            cluster_id=cluster_id,
+            victims=[(row.pod_uid, reason, row.message) for row in rows],
+            now=now,
+            actor=SCHEDULER_ACTOR,
+        )
+        entries = list(evicted.values())
         for row in rows:
-            reason = (cluster_services.PREEMPTION_BY_SCHEDULER, row.message)
-            evicted = cluster_services.pod_evict(cluster_id=cluster_id, pod_uid=row.pod_uid, now=now, condition=reason)
-            if not evicted:
-                gone.append(row.pod_uid)
-            entries += evicted
             row.status = WorkStatus.DONE
             row.finished_at = now
         for preemptor_uid in sorted({row.preemptor_uid for row in rows}):
@@ -236,7 +237,7 @@ def evictions_carry_out(*, cluster_id: int) -> int:
                 "done": True,
                 "message": "",
                 "pod_uids": uids,
-                "gone_uids": [uid for uid in uids if uid in gone],
+                "gone_uids": [uid for uid in uids if uid not in evicted],
             }
             entries.append(_verdict(EVICTION_VERDICT, of_preemptor[-1], payload))
         _work_finish(Eviction, rows)
@@ -379,7 +380,8 @@ def _copy(model: type[models.Model], columns: Sequence[str], cluster_id: int, ro
     def values(row: tuple[Any, ...]) -> list[Any]:
         written = [cluster_id, *row]
         for index in jsonb:
-            written[index + 1] = bulk.json_text(row[index])
+            if row[index] is not None:  # NULL, not JSON's null
+                written[index + 1] = bulk.json_text(row[index])
         return written
 
     bulk.copy_rows(model._meta.db_table, ["cluster_id", *columns], map(values, rows))

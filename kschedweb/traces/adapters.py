@@ -6,7 +6,7 @@ import orjson
 import zstandard
 
 from scheduler_core.errors import TraceError
-from scheduler_core.model.effects import PostFilterRecord, PreemptionRecord
+from scheduler_core.model.effects import ExtenderExchange, PostFilterRecord, PreemptionRecord
 from scheduler_core.trace import codec
 from scheduler_core.trace.matrix import AttemptMatrix, NodeVerdict
 
@@ -40,6 +40,7 @@ def matrix_view(blob: bytes, names: tuple[str, ...]) -> dict[str, Any]:
         "nodes": [_node(verdict) for verdict in matrix.rows()],
         "tied": [names[node] for node in matrix.tied.tolist()] if matrix.tied is not None else [],
         "post_filter": _post_filter(matrix.post_filter),
+        "extenders": [_exchange(exchange) for exchange in matrix.exchanges],
     }
 
 
@@ -61,6 +62,17 @@ def _nominated(matrix: AttemptMatrix) -> dict[str, Any] | None:
     if tried is None:
         return None
     return {"node": tried.node_name, "fits": tried.fits, "status": _status(tried.status), "error": tried.error}
+
+
+def _exchange(exchange: ExtenderExchange) -> dict[str, Any]:
+    """What an extender was asked and said; an answer is JSON when it is any use."""
+    return {
+        "extender": exchange.extender,
+        "point": exchange.point,
+        "request": exchange.request_digest.hex(),
+        "answer": None if exchange.answer is None else exchange.answer.decode(errors="replace"),
+        "error": exchange.error,
+    }
 
 
 def _post_filter(record: PostFilterRecord | None) -> dict[str, Any] | None:

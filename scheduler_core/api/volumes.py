@@ -95,7 +95,8 @@ def belongs_to_claim(volume: PersistentVolume, claim: PersistentVolumeClaim) -> 
     reference = volume.spec.claim_ref
     return (
         reference is not None
-        and (reference.namespace, reference.name) == (claim.namespace, claim.name)
+        and reference.name == claim.name
+        and reference.namespace == claim.namespace
         and reference.uid in ("", claim.uid)
     )
 

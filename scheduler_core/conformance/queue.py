@@ -36,7 +36,7 @@ from scheduler_core.model.status import Status
 from scheduler_core.model.types import Diagnosis, FitError, QueuedPodInfo
 from scheduler_core.plugins.default_preemption import DefaultPreemption
 from scheduler_core.ports import FirstDraws
-from scheduler_core.queue.options import SECOND_US, QueueOptions
+from scheduler_core.queue.options import SECOND_US
 from scheduler_core.queue.sub_queues import QueueParts
 from scheduler_core.scheduler.engine import Engine
 from scheduler_core.scheduler.event_handlers import apply_change
@@ -112,22 +112,27 @@ class QueueReplay:
             (profile,) = loaded.profiles
             profiles = tuple(structs.replace(profile, scheduler_name=name) for name in config["profiles"])
             loaded = structs.replace(loaded, profiles=profiles)
-        engine = build(loaded, draws=FirstDraws(), log=self._log).engine
-        hints = config["gates"].get("SchedulerQueueingHints", True)
+        loaded = structs.replace(
+            loaded,
+            pod_initial_backoff_seconds=config["initialBackoffSeconds"],
+            pod_max_backoff_seconds=config["maxBackoffSeconds"],
+        )
+        engine = build(
+            loaded,
+            draws=FirstDraws(),
+            feature_gates=config["gates"],
+            pod_max_in_unschedulable_us=config["maxInUnschedulableSeconds"] * SECOND_US,
+            log=self._log,
+        ).engine
+        options = engine.queue.options
         sort = next(iter(engine.frameworks.values())).queue_sort
         engine.queue = RecordingQueue(
             QueueParts(
                 sort_key=lambda info: (*sort.sort_key(info), info.key),
                 stored_pod=engine.store.pod,
-                options=QueueOptions(
-                    initial_backoff_us=config["initialBackoffSeconds"] * SECOND_US,
-                    max_backoff_us=config["maxBackoffSeconds"] * SECOND_US,
-                    max_in_unschedulable_us=config["maxInUnschedulableSeconds"] * SECOND_US,
-                    pop_from_backoff_q=config["gates"].get("SchedulerPopFromBackoffQ", True),
-                    queueing_hints=hints,
-                ),
+                options=options,
                 hint_maps={
-                    name: HintMap.of(self.plugins_of(framework), queueing_hints=hints)
+                    name: HintMap.of(self.plugins_of(framework), queueing_hints=options.queueing_hints)
                     for name, framework in engine.frameworks.items()
                 },
                 pre_enqueue={

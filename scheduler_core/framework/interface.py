@@ -20,6 +20,7 @@ import numpy.typing as npt
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.extenders import Extenders
 from scheduler_core.framework.waiting_pods import WaitingPods
 from scheduler_core.model.changes import EvictionVerdict
 from scheduler_core.model.effects import Effects
@@ -117,6 +118,10 @@ class Lister(Protocol):
         """All objects of the kind, in order of arrival."""
         ...
 
+    def version(self, kind: str) -> int:
+        """Raised by every change of an object of the kind: what was derived from equal versions is still so."""
+        ...
+
 
 class NominatedPods(Protocol):
     """Pods that intend to run on a node and are not bound yet."""
@@ -152,6 +157,8 @@ class Handle(Protocol):
     def nominated_pods(self) -> NominatedPods: ...
     @property
     def waiting_pods(self) -> WaitingPods: ...
+    @property
+    def extenders(self) -> Extenders: ...
     @property
     def draws(self) -> Draws: ...
     @property

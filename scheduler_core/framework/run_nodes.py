@@ -9,7 +9,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/schedule_one.go (findNodesThatPassFilt
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import overload
 
@@ -98,7 +98,8 @@ class WalkStatuses(NodeToStatus):
         self._filled = False
         rejected = self._rows.nodes[self._rows.codes != 0]
         for name, status in earlier.items():
-            if not (rejected == view.index[name]).any():
+            node = view.index.get(name)  # none: an extender spoke of a node that is not there
+            if node is None or not (rejected == node).any():
                 super().set(name, status)
         self._num_extra = len(self._statuses)
 
@@ -313,6 +314,18 @@ def _compact(walk: Int32Array, codes: Codes, statuses: Sequence[Status]) -> Filt
     # More than 255 different refusals in one cycle need the wider type.
     kind = np.uint8 if len(numbers) <= np.iinfo(np.uint8).max else np.uint16
     return FilterRows(walk, renumber[codes].astype(kind), tuple(numbers))
+
+
+def with_refusals(rows: FilterRows, refused: Mapping[int, Status]) -> FilterRows:
+    """The rows with nodes that passed the walk and were refused after it."""
+    numbers = {status: number for number, status in enumerate(rows.statuses, start=1)}
+    codes = rows.codes.astype(np.int32)
+    for position in np.flatnonzero(codes == 0).tolist():
+        status = refused.get(int(rows.nodes[position]))
+        if status is not None:
+            codes[position] = numbers.setdefault(status, len(numbers) + 1)
+    kind = np.uint8 if len(numbers) <= np.iinfo(np.uint8).max else np.uint16
+    return FilterRows(rows.nodes, codes.astype(kind), tuple(numbers))
 
 
 def _no_rows() -> FilterRows:

@@ -56,6 +56,8 @@ from scheduler_core.model.status import SUCCESS, Code, Status
 from scheduler_core.model.types import NodeToStatus, PodInfo
 from scheduler_core.table.node_table import NodeTable
 
+_DEFAULT_NAMES = frozenset(entry.name for entry in DEFAULT_PLUGINS.multi_point.enabled)
+
 
 @dataclass(frozen=True, slots=True)
 class PreFilterOutcome:
@@ -82,6 +84,7 @@ class Framework:
         self.use_table = use_table
         plugins, self.left_out = _without_missing_defaults(profile.plugins, registry)
         self.instances = _instantiate(profile, expansion.needed_plugins(plugins), registry, handle)
+        self.not_deterministic = _not_deterministic(self.instances)
         points = expansion.expand(plugins, self.instances)
         self.pre_enqueue = cast(list[PreEnqueuePlugin], points["pre_enqueue"])
         self.pre_filter = cast(list[PreFilterPlugin], points["pre_filter"])
@@ -112,6 +115,11 @@ class Framework:
         if not self.bind:
             raise ConfigError([f'at least one bind plugin is needed for profile with scheduler name "{self.name}"'])
         self.weights = expansion.score_weights(plugins, self.instances, points["score"])
+
+    @property
+    def replayable(self) -> bool:
+        """Whether equal inputs are sure to give equal decisions: plugins not in tree have to say so of themselves."""
+        return not self.not_deterministic
 
     # PreFilter and Filter
 
@@ -227,15 +235,15 @@ class Framework:
         state: CycleState,
         pod: Pod,
         node_infos: Sequence[NodeInfo],
-        table: NodeTable,
+        table: NodeTable | None,
         rows: npt.NDArray[np.int32],
     ) -> Status:
-        """Ask every plugin once about the feasible nodes; `rows` are their rows of the table."""
+        """Ask every plugin once about the feasible nodes; `rows` are their rows of the table, None: ask by node."""
         skipped: set[str] = set()
         try:
             for plugin in self.pre_score:
                 table_plugin = self.table_pre_scorers.get(plugin.name) if self.use_table else None
-                if table_plugin is not None:
+                if table_plugin is not None and table is not None:
                     status = table_plugin.pre_score_table(state, pod, table, rows)
                 else:
                     status = plugin.pre_score(state, pod, node_infos)
@@ -252,17 +260,22 @@ class Framework:
         state: CycleState,
         pod: Pod,
         node_infos: Sequence[NodeInfo],
-        table: NodeTable,
+        table: NodeTable | None,
         rows: npt.NDArray[np.int32],
     ) -> tuple[ScoreRows | None, Status]:
-        """Scores of the feasible nodes; `rows` are their rows of the table, in the order of `node_infos`."""
+        """Scores of the feasible nodes; `rows` are their rows of the table, in the order of `node_infos`.
+
+        Without a table every plugin is asked node by node: the nodes are not those of the snapshot.
+        """
         plugins = [plugin for plugin in self.score if plugin.name not in state.skip_score_plugins]
         raw = np.zeros((len(plugins), len(rows)), dtype=np.int64)
         # Upstream goes node by node: of several failures that of the first node counts.
         failure, unfailed = SUCCESS, len(rows)
         for index, plugin in enumerate(plugins):
+            scores = None
             table_plugin = self.table_scorers.get(plugin.name) if self.use_table else None
-            scores = None if table_plugin is None else table_plugin.score_nodes(state, pod, table, rows)
+            if table_plugin is not None and table is not None:
+                scores = table_plugin.score_nodes(state, pod, table, rows)
             if scores is not None:
                 raw[index] = scores
                 continue
@@ -385,15 +398,25 @@ def _without_missing_defaults(
     plugins: Plugins, registry: Mapping[str, PluginFactory]
 ) -> tuple[Plugins, tuple[str, ...]]:
     """The plugin sets without those of the default list this build does not have, and their names."""
-    defaults = {entry.name for entry in DEFAULT_PLUGINS.multi_point.enabled}
     missing = tuple(
-        entry.name for entry in plugins.multi_point.enabled if entry.name in defaults and entry.name not in registry
+        entry.name
+        for entry in plugins.multi_point.enabled
+        if entry.name in _DEFAULT_NAMES and entry.name not in registry
     )
     if not missing:
         return plugins, ()
     enabled = tuple(entry for entry in plugins.multi_point.enabled if entry.name not in missing)
     multi_point = msgspec.structs.replace(plugins.multi_point, enabled=enabled)
     return msgspec.structs.replace(plugins, multi_point=multi_point), missing
+
+
+def _not_deterministic(instances: Mapping[str, Plugin]) -> tuple[str, ...]:
+    """Plugins of others that do not declare `deterministic = True`; no other name can be one of the default list's."""
+    return tuple(
+        name
+        for name, plugin in instances.items()
+        if name not in _DEFAULT_NAMES and getattr(plugin, "deterministic", False) is not True
+    )
 
 
 def _instantiate(

@@ -63,6 +63,10 @@ class StorageLister:
     def volumes(self) -> Sequence[PersistentVolume]:
         return self._all(PersistentVolume)
 
+    def volumes_version(self) -> int:
+        """Raised by every change of a volume."""
+        return self._handle.lister.version(PersistentVolume.kind)
+
     def csi_node(self, node_name: str) -> CSINode | None:
         return self._find(CSINode, node_name)
 

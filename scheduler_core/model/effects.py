@@ -64,6 +64,20 @@ class NodeOrder:
     names: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ExtenderExchange:
+    """One question to an extender: the digest of what was sent, and the answer, or the error that came instead.
+
+    `point`: filter, prioritize, bind or preempt.
+    """
+
+    extender: str
+    point: str
+    request_digest: bytes
+    answer: bytes | None
+    error: str = ""
+
+
 @dataclass(slots=True)
 class Attempt:
     """One scheduling attempt in full. `result`: scheduled, unschedulable, error, skipped or noProfile.
@@ -97,6 +111,7 @@ class Attempt:
     post_filter: PostFilterRecord | None = None
     nominated_node_name: str | None = None  # None: left as it is; "": cleared
     requeued_to: str = ""  # Active, Backoff or Unschedulable; empty when the pod left the queue
+    exchanges: list[ExtenderExchange] = field(default_factory=list)
     durations_ns: dict[str, int] = field(default_factory=dict)
 
 
@@ -238,6 +253,8 @@ class Effects:
     evictions: list[EvictionRequest] = field(default_factory=list)
     writes: list[KubeObject] = field(default_factory=list)
     events: list[EventRecord] = field(default_factory=list)
+    # (pod uid, exchange) of bindings that waited: their attempt is of a step before this one.
+    exchanges: list[tuple[str, ExtenderExchange]] = field(default_factory=list)
     more: bool = False  # work is due at once: the budget ended the step
 
     @property
@@ -250,4 +267,5 @@ class Effects:
             or self.evictions
             or self.writes
             or self.events
+            or self.exchanges
         )

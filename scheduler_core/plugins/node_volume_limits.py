@@ -9,8 +9,8 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/nodevolumelimits
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -63,6 +63,14 @@ _UNMADE = "unmade volume of "
 Attachable = dict[tuple[str, str], str]  # (driver, handle) -> driver
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Of one attempt: attachments by node, and the pod's own volumes by what has migrated on a node."""
+
+    attached: dict[str, list[VolumeAttachment]]
+    new: dict[frozenset[str], Attachable | Status] = field(default_factory=dict)
+
+
 class _CannotTellError(Exception):
     """The volumes of a pod cannot be collected; the text is the error's."""
 
@@ -77,10 +85,14 @@ class NodeVolumeLimits:
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
     ) -> tuple[PreFilterResult | None, Status]:
-        return None, SUCCESS if any(map(_is_counted, pod.spec.volumes or ())) else SKIP
+        if not any(map(_is_counted, pod.spec.volumes or ())):
+            return None, SKIP
+        state.write(self._begin())
+        return None, SUCCESS
 
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
-        return self._judge(pod, node_info, self._storage.csi_node(node_info.name))
+        known = state.find(_Known) or self._begin()
+        return self._judge(known, pod, node_info, self._storage.csi_node(node_info.name))
 
     def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
         """Only nodes with a CSINode can differ; the others have no limits and no migration."""
@@ -90,11 +102,12 @@ class NodeVolumeLimits:
         def code_of(status: Status) -> int:
             return 0 if status.is_success else statuses.setdefault(status, len(statuses) + 1)
 
-        codes[:] = code_of(self._judge(pod, None, None))
+        known = state.find(_Known) or self._begin()
+        codes[:] = code_of(self._judge(known, pod, None, None))
         for csi_node in self._storage.csi_nodes():
             row = table.row_of.get(csi_node.name)
             if row is not None:
-                codes[row] = code_of(self._judge(pod, table.node_infos[row], csi_node))
+                codes[row] = code_of(self._judge(known, pod, table.node_infos[row], csi_node))
         return RowVerdicts(codes, tuple(statuses)) if codes.any() else None
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
@@ -109,17 +122,22 @@ class NodeVolumeLimits:
             ClusterEventWithHint(detached, _after_detachment),
         )
 
-    def _judge(self, pod: Pod, node_info: NodeInfo | None, csi_node: CSINode | None) -> Status:
+    def _begin(self) -> _Known:
+        attached: dict[str, list[VolumeAttachment]] = {}
+        for attachment in self._storage.volume_attachments():
+            attached.setdefault(attachment.spec.node_name, []).append(attachment)
+        return _Known(attached)
+
+    def _judge(self, known: _Known, pod: Pod, node_info: NodeInfo | None, csi_node: CSINode | None) -> Status:
         """`node_info` is only looked at when the CSINode has limits."""
         if not pod.spec.volumes:
             return SUCCESS
-        new: Attachable = {}
-        try:
-            self._collect(pod, csi_node, new, is_new=True)
-        except ObjectMissingError as error:
-            return Status.unresolvable(str(error))
-        except _CannotTellError as error:
-            return Status.failed(str(error))
+        migrated = _migrated(csi_node)
+        new = known.new.get(migrated)
+        if new is None:
+            new = known.new[migrated] = self._new_volumes(pod, csi_node)
+        if isinstance(new, Status):
+            return new
         limits = _limits(csi_node)
         if node_info is None or not new or not limits:
             return SUCCESS
@@ -130,14 +148,25 @@ class NodeVolumeLimits:
                     self._collect(info.pod, csi_node, used, is_new=False)
         except _CannotTellError as error:
             return Status.failed(str(error))
-        self._add_attached(node_info.name, used)
-        used_by_driver = Counter(used.values())
-        added_by_driver = Counter(driver for key, driver in new.items() if key not in used)
+        self._add_attached(known.attached.get(node_info.name, ()), used)
+        added = [driver for key, driver in new.items() if key not in used]
+        if not added:
+            return SUCCESS
+        in_use = list(used.values())
         exceeded = any(
-            driver in limits and used_by_driver[driver] + added > limits[driver]
-            for driver, added in added_by_driver.items()
+            driver in limits and in_use.count(driver) + added.count(driver) > limits[driver] for driver in set(added)
         )
         return _TOO_MANY if exceeded else SUCCESS
+
+    def _new_volumes(self, pod: Pod, csi_node: CSINode | None) -> Attachable | Status:
+        new: Attachable = {}
+        try:
+            self._collect(pod, csi_node, new, is_new=True)
+        except ObjectMissingError as error:
+            return Status.unresolvable(str(error))
+        except _CannotTellError as error:
+            return Status.failed(str(error))
+        return new
 
     def _collect(self, pod: Pod, csi_node: CSINode | None, found: Attachable, *, is_new: bool) -> None:
         """The pod's volumes that count. ObjectMissingError for a claim a new pod lacks; others are passed over."""
@@ -200,11 +229,11 @@ class NodeVolumeLimits:
             provisioner = CSI_DRIVERS[provisioner]
         return provisioner, _UNMADE + claim.key
 
-    def _add_attached(self, node_name: str, used: Attachable) -> None:
+    def _add_attached(self, attachments: Sequence[VolumeAttachment], used: Attachable) -> None:
         """Volumes attached to the node, whoever uses them."""
-        for attachment in self._storage.volume_attachments():
+        for attachment in attachments:
             spec = attachment.spec
-            if spec.node_name != node_name or not spec.attacher or not spec.source.persistent_volume_name:
+            if not spec.attacher or not spec.source.persistent_volume_name:
                 continue
             try:
                 volume = self._storage.volume(spec.source.persistent_volume_name)
@@ -224,10 +253,17 @@ def _limits(csi_node: CSINode | None) -> dict[str, int]:
     }
 
 
-def _is_migrated(plugin: str, csi_node: CSINode | None) -> bool:
+def _migrated(csi_node: CSINode | None) -> frozenset[str]:
+    """The in-tree plugins whose volumes count for their drivers on the node."""
     if csi_node is None:
-        return False
-    return plugin in _ALWAYS_MIGRATED or (plugin == PORTWORX and plugin in migrated_plugins(csi_node))
+        return frozenset()
+    if csi_node.metadata.annotations is None or PORTWORX not in migrated_plugins(csi_node):
+        return _ALWAYS_MIGRATED
+    return _ALWAYS_MIGRATED | {PORTWORX}
+
+
+def _is_migrated(plugin: str, csi_node: CSINode | None) -> bool:
+    return plugin in _migrated(csi_node)
 
 
 def _migrated_name(source: InTreeSource | None, csi_node: CSINode | None) -> tuple[str, str] | None:

@@ -14,18 +14,20 @@ from typing import cast
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.policy import PodDisruptionBudget
 from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.extender_messages import Victims
 from scheduler_core.framework.interface import Handle, NominatingInfo, NominatingMode, Snapshot
 from scheduler_core.model.effects import PreemptionCandidate, PreemptionRecord
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Code, Status
 from scheduler_core.model.types import Diagnosis, FitError, NodeToStatus
-from scheduler_core.preemption.candidates import Budget, DryRun, Question, best_candidates, dry_run
+from scheduler_core.preemption.candidates import Budget, Candidate, DryRun, Question, best_candidates, dry_run
 from scheduler_core.preemption.executor import Executor
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 POLICY_NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING_ON_NOMINATED_NODE = "not eligible due to a terminating pod on the nominated node."
 NO_NODES = "no nodes available"
+NO_CANDIDATE = "no candidate node for preemption"
 OFFSET_DRAW = "preemption offset"
 
 NEVER = "Never"
@@ -92,7 +94,12 @@ class Evaluator:
         record = _record(run, potential, offset, want)
         if not run.candidates:
             return _no_candidate(run, len(node_infos), record)
-        equals = best_candidates(run.candidates, handle.now)
+        candidates = self._ask_extenders(pod, run.candidates)
+        if isinstance(candidates, Status):
+            return Outcome(None, candidates, record)
+        if not candidates:
+            return Outcome(None, Status.unschedulable(NO_CANDIDATE), record)
+        equals = best_candidates(candidates, handle.now)
         best = equals[0]
         record = replace(
             record,
@@ -102,6 +109,20 @@ class Evaluator:
             cleared_nominations=self._executor.begin(best, stored),
         )
         return Outcome(NominatingInfo(NominatingMode.OVERRIDE, best.node_name), SUCCESS, record)
+
+
+    def _ask_extenders(self, pod: Pod, candidates: list[Candidate]) -> list[Candidate] | Status:
+        """The candidates the extenders agree to, those found here first; or the error of one of them."""
+        handle = self._handle
+        if not handle.extenders:
+            return candidates
+        victims = {each.node_name: Victims(each.victims, each.num_pdb_violations) for each in candidates}
+        exchanges = handle.effects.attempts[-1].exchanges
+        left = handle.extenders.preempt(pod, victims, handle.snapshot.get, exchanges)
+        if isinstance(left, Status):
+            return left
+        order = [name for name in victims if name in left] + [name for name in left if name not in victims]
+        return [Candidate(name, left[name].pods, left[name].num_pdb_violations) for name in order]
 
 
 def not_eligible(pod: Pod, snapshot: Snapshot, statuses: NodeToStatus) -> str:

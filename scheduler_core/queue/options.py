@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 SECOND_US = 1_000_000
+MAX_IN_UNSCHEDULABLE_US = 300 * SECOND_US
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class QueueOptions:
 
     initial_backoff_us: int = 1 * SECOND_US
     max_backoff_us: int = 10 * SECOND_US
-    max_in_unschedulable_us: int = 300 * SECOND_US
+    max_in_unschedulable_us: int = MAX_IN_UNSCHEDULABLE_US
     pop_from_backoff_q: bool = True
     queueing_hints: bool = True
 

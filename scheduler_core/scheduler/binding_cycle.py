@@ -76,6 +76,14 @@ def _pre_bind(engine: Engine, cycle: BindingCycle) -> bool:
 
 def _bind(engine: Engine, cycle: BindingCycle) -> None:
     framework = engine.frameworks[cycle.profile]
+    done = _bind_by_extender(engine, cycle)
+    if done is not None:
+        _finish_binding(engine, cycle)
+        if done.is_success:
+            _bound(engine, cycle)
+        else:
+            _fail(engine, cycle, Failure(done, None, CLEAR_NOMINATION))
+        return
     status, plugin = framework.run_bind(cycle.state, cycle.pod, cycle.node_name)
     if not status.is_success:
         _finish_binding(engine, cycle)
@@ -86,6 +94,17 @@ def _bind(engine: Engine, cycle: BindingCycle) -> None:
     engine.effects.bindings.append(
         BindingRequest(pod.uid, pod.namespace, pod.name, cycle.node_name, cycle.queued.attempts)
     )
+
+
+def _bind_by_extender(engine: Engine, cycle: BindingCycle) -> Status | None:
+    """What came of an extender's binding: it has written the pod's node itself, nobody else is asked for that."""
+    if not engine.extenders:
+        return None
+    exchanges = cycle.attempt.exchanges if cycle.attempt is not None else []
+    status = engine.extenders.bind(cycle.pod, cycle.node_name, exchanges)
+    if cycle.attempt is None:
+        engine.effects.exchanges += [(cycle.pod.uid, exchange) for exchange in exchanges]
+    return status
 
 
 def restore(engine: Engine, pod: Pod, node_name: str) -> None:
@@ -196,6 +215,11 @@ def on_binding_verdict(engine: Engine, verdict: BindingVerdict) -> None:
             status = Status.failed(f'running Bind plugin "{cycle.bind_plugin}": {verdict.message}')
         _fail(engine, cycle, Failure(status, None, CLEAR_NOMINATION))
         return
+    _bound(engine, cycle)
+
+
+def _bound(engine: Engine, cycle: BindingCycle) -> None:
+    """The pod is on its node for good."""
     del engine.bindings[cycle.pod.uid]
     if engine.store.pod_by_uid(cycle.pod.uid) is None and engine.is_assumed(cycle.pod):
         _forget(engine, cycle)  # bound and gone before this was told: nobody else will take it off the node

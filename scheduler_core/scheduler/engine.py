@@ -16,6 +16,7 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.cache.cache import Cache, CacheError
 from scheduler_core.cache.snapshot import Snapshot
 from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.extenders import Extenders
 from scheduler_core.framework.interface import EvictionObserver
 from scheduler_core.framework.run_nodes import NodeView
 from scheduler_core.framework.runtime import Framework
@@ -67,6 +68,7 @@ class Engine:
     stopwatch: Stopwatch
     log: LogSink
     percentage_of_nodes_to_score: int
+    extenders: Extenders
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)
     bindings: dict[str, BindingCycle] = field(default_factory=dict)  # by pod uid
     restored_bindings: dict[str, str] = field(default_factory=dict)  # pod uid -> node name, until the pod arrives

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scheduler_core.cache.snapshot import Snapshot
+from scheduler_core.framework.extenders import Extenders
 from scheduler_core.framework.interface import NominatedPods
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import WaitingPods
@@ -50,6 +51,10 @@ class EngineHandle:
     @property
     def waiting_pods(self) -> WaitingPods:
         return self._engine.waiting_pods
+
+    @property
+    def extenders(self) -> Extenders:
+        return self._engine.extenders
 
     @property
     def draws(self) -> Draws:

@@ -7,13 +7,15 @@ Source: kubernetes v1.34.1, pkg/scheduler/schedule_one.go (ScheduleOne, scheduli
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.cache.cache import CacheError
 from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.hints import EXTENDER
 from scheduler_core.framework.interface import CLEAR_NOMINATION, NominatingInfo, NominatingMode
 from scheduler_core.framework.run_nodes import (
     Int32Array,
@@ -22,10 +24,12 @@ from scheduler_core.framework.run_nodes import (
     find_nodes_that_pass_filters,
     nodes_named,
     num_feasible_nodes_to_find,
+    with_refusals,
 )
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import WaitingPod
 from scheduler_core.model.effects import Attempt, NominatedTry, PostFilterRecord, PreemptionRecord
+from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Code, Status
 from scheduler_core.model.types import Diagnosis, FitError, NodeToStatus, QueuedPodInfo
 from scheduler_core.scheduler import binding_cycle
@@ -46,6 +50,8 @@ class Cycle:
     pod: Pod
     attempt: Attempt
     diagnosis: Diagnosis
+    # The feasible nodes as an extender sent them back, when it did: what is scored instead of the snapshot's.
+    sent_back: Sequence[NodeInfo] | None = None
 
     def timed(self, phase: str, since: int) -> int:
         """Add the time since `since` to the phase; the time now."""
@@ -211,11 +217,42 @@ def _find_nodes_that_fit(cycle: Cycle, view: NodeView) -> Int32Array | Status:
     attempt.filter_rows = walk.filter_rows
     attempt.end_index = engine.next_start_node_index
     cycle.timed("filter", started)
-    return walk.error if walk.error is not None else walk.feasible
+    if walk.error is not None or not engine.extenders:
+        return walk.error if walk.error is not None else walk.feasible
+    return _ask_extenders(cycle, view, walk.feasible)
+
+
+def _ask_extenders(cycle: Cycle, view: NodeView, feasible: Int32Array) -> Int32Array | Status:
+    """Those of the feasible nodes that the extenders leave; the attempt says of the others who refused them."""
+    diagnosis, attempt = cycle.diagnosis, cycle.attempt
+    started = cycle.engine.stopwatch()
+    left = _left_by_extenders(cycle, view, feasible)
+    cycle.timed("extenders", started)
+    if isinstance(left, Status):
+        return left
+    if len(left) != len(feasible):
+        diagnosis.unschedulable_plugins.add(EXTENDER)
+    refused = set(feasible.tolist()) - set(left.tolist())
+    if refused and attempt.filter_rows is not None:
+        statuses = {node: diagnosis.node_to_status.status_of(view.order.names[node]).by(EXTENDER) for node in refused}
+        attempt.filter_rows = with_refusals(attempt.filter_rows, statuses)
+    return left
+
+
+def _left_by_extenders(cycle: Cycle, view: NodeView, feasible: Int32Array) -> Int32Array | Status:
+    """The nodes in the extenders' order. What they say of others goes into the diagnosis, without a plugin's name."""
+    nodes = view.pick(feasible)
+    left = cycle.engine.extenders.filter(cycle.pod, nodes, cycle.diagnosis.node_to_status, cycle.attempt.exchanges)
+    if isinstance(left, Status):
+        return left
+    if any(info is not view.infos[view.index[info.name]] for info in left):
+        cycle.sent_back = left
+    return np.array([view.index[info.name] for info in left], dtype=np.int32)
 
 
 def _num_nodes_to_find(cycle: Cycle, num_candidates: int) -> int:
-    if not cycle.framework.score:
+    extenders = cycle.engine.extenders
+    if not cycle.framework.score and not extenders.any_prioritizes and not extenders.any_filters:
         return min(num_candidates, 1)  # whichever is found first is as good as any
     percentage = cycle.framework.percentage_of_nodes_to_score
     if percentage is None:
@@ -247,9 +284,16 @@ def _try_nominated_node(cycle: Cycle, view: NodeView, name: str) -> Int32Array:
     for status in walk.filter_rows.statuses:
         cycle.diagnosis.node_to_status.set(name, status)
         cycle.diagnosis.blame(status)
-    refusal = next(iter(walk.filter_rows.statuses), None)
+    feasible = walk.feasible
+    if len(feasible) and cycle.engine.extenders:
+        left = _left_by_extenders(cycle, view, feasible)
+        if isinstance(left, Status):
+            cycle.attempt.nominated = NominatedTry(name, False, left, left.message)
+            return nobody
+        feasible = left
+    refusal = None if len(feasible) else cycle.diagnosis.node_to_status.status_of(name)
     cycle.attempt.nominated = NominatedTry(name, refusal is None, refusal)
-    return walk.feasible
+    return feasible
 
 
 def _post_filter(cycle: Cycle, fit_error: FitError) -> Failure:
@@ -275,15 +319,22 @@ def _post_filter(cycle: Cycle, fit_error: FitError) -> Failure:
 def _prioritize_and_select(cycle: Cycle, view: NodeView, feasible: Int32Array) -> str | Failure:
     framework, attempt, engine = cycle.framework, cycle.attempt, cycle.engine
     started = engine.stopwatch()
-    if framework.score:
-        nodes = view.pick(feasible)
-        status = framework.run_pre_score(cycle.state, cycle.pod, nodes, view.table, nodes.rows)
+    if framework.score or engine.extenders:
+        picked = view.pick(feasible)
+        nodes: Sequence[NodeInfo] = picked if cycle.sent_back is None else cycle.sent_back
+        table = view.table if cycle.sent_back is None else None
+        status = framework.run_pre_score(cycle.state, cycle.pod, nodes, table, picked.rows)
         started = cycle.timed("pre_score", started)
         if not status.is_success:
             return Failure(status, None, CLEAR_NOMINATION)
-        rows, status = framework.run_score(cycle.state, cycle.pod, nodes, view.table, nodes.rows)
+        rows, status = framework.run_score(cycle.state, cycle.pod, nodes, table, picked.rows)
         if rows is None:
             return Failure(status, None, CLEAR_NOMINATION)
+        if engine.extenders.any_prioritizes:
+            started = cycle.timed("score", started)
+            added = engine.extenders.prioritize(cycle.pod, nodes, attempt.exchanges)
+            started = cycle.timed("extenders", started)
+            rows = replace(rows, totals=rows.totals + added)
         attempt.score_rows = rows
         totals = rows.totals
     else:

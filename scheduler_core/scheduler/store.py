@@ -18,12 +18,17 @@ class ObjectStore:
     def __init__(self) -> None:
         self._kinds: dict[str, dict[str, KubeObject]] = {}
         self._pod_keys: dict[str, str] = {}  # by uid
+        self._versions: dict[str, int] = {}  # by kind
 
     def get(self, kind: str, key: str) -> KubeObject | None:
         return self._kinds.get(kind, {}).get(key)
 
     def list(self, kind: str) -> Sequence[KubeObject]:
         return list(self._kinds.get(kind, {}).values())
+
+    def version(self, kind: str) -> int:
+        """Raised by every change of an object of the kind."""
+        return self._versions.get(kind, 0)
 
     def pod(self, key: str) -> Pod | None:
         return cast(Pod | None, self.get(Pod.kind, key))
@@ -37,6 +42,7 @@ class ObjectStore:
         objects = self._kinds.setdefault(obj.kind, {})
         old = objects.get(obj.key)
         objects[obj.key] = obj
+        self._versions[obj.kind] = self._versions.get(obj.kind, 0) + 1
         if obj.kind == Pod.kind:
             if old is not None and old.uid != obj.uid:
                 self._pod_keys.pop(old.uid, None)
@@ -50,6 +56,7 @@ class ObjectStore:
         if old is None or (uid and old.uid and uid != old.uid):
             return None
         del objects[key]
+        self._versions[kind] = self._versions.get(kind, 0) + 1
         if kind == Pod.kind:
             self._pod_keys.pop(old.uid, None)
         return old

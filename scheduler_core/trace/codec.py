@@ -5,8 +5,8 @@ then arrays by column. Per evaluated node a byte (two when the statuses ask for 
 (plugin, code, reasons); nodes themselves only as start and length of a walk round the node order where it was one.
 Per feasible node and plugin the normalised score in a byte, the raw score where normalising changed it, in as few
 bytes as it needs and split into byte planes, which compress better. Totals are computed where the weighted scores
-give them. Names of nodes are not in the blob: it refers to a NodeOrder. What PostFilter did, preemption included, is
-the header's last field, which older blobs lack. Anything unreadable raises `TraceError`.
+give them. Names of nodes are not in the blob: it refers to a NodeOrder. What PostFilter did, preemption included, and
+what extenders answered are the header's last fields, which older blobs lack. Anything unreadable raises `TraceError`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import zstandard
 from scheduler_core.errors import TraceError
 from scheduler_core.model.effects import (
     Attempt,
+    ExtenderExchange,
     FilterRows,
     NodeOrder,
     NominatedTry,
@@ -41,6 +42,7 @@ MAX_BYTES: Final = 64 << 20  # unpacked; far above 5,000 nodes with every plugin
 Indices = npt.NDArray[np.int32]
 Scores = npt.NDArray[np.int64]
 _Fields = tuple[str, int, tuple[str, ...], str | None]  # a status: plugin, code, reasons given, error
+_Exchange = tuple[str, str, bytes, bytes | None, str]  # extender, point, request digest, answer, error
 
 _encoder = msgspec.msgpack.Encoder()
 _of_this_thread = threading.local()
@@ -101,6 +103,7 @@ class _Header(msgspec.Struct, array_like=True):
     scores: _ScoreHeader | None
     tied: int | None  # how many; None when not recorded
     post_filter: _PostFilter | None = None
+    exchanges: tuple[_Exchange, ...] = ()
 
 
 _decoder = msgspec.msgpack.Decoder(_Header)
@@ -147,6 +150,7 @@ def encode(attempt: Attempt) -> bytes:
         scores=score_header,
         tied=len(attempt.tied) if attempt.tied is not None else None,
         post_filter=post_filter,
+        exchanges=tuple((e.extender, e.point, e.request_digest, e.answer, e.error) for e in attempt.exchanges),
     )
     packed = _encoder.encode(header)
     payload = b"".join((len(packed).to_bytes(4, "little"), packed, *arrays))
@@ -305,6 +309,7 @@ def _read(header: _Header, reader: _Reader, node_names: tuple[str, ...]) -> Atte
         score_rows=scored,
         tied=tied,
         post_filter=post_filter,
+        exchanges=tuple(ExtenderExchange(*fields) for fields in header.exchanges),
     )
 
 

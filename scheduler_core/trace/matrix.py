@@ -11,7 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.model.effects import Attempt, FilterRows, NominatedTry, PostFilterRecord, ScoreRows
+from scheduler_core.model.effects import (
+    Attempt,
+    ExtenderExchange,
+    FilterRows,
+    NominatedTry,
+    PostFilterRecord,
+    ScoreRows,
+)
 from scheduler_core.model.status import SUCCESS, Status
 
 
@@ -53,6 +60,7 @@ class AttemptMatrix:
     score_rows: ScoreRows | None
     tied: npt.NDArray[np.int32] | None
     post_filter: PostFilterRecord | None = None
+    exchanges: tuple[ExtenderExchange, ...] = ()
 
     @staticmethod
     def of(attempt: Attempt) -> AttemptMatrix:
@@ -71,6 +79,7 @@ class AttemptMatrix:
             score_rows=attempt.score_rows,
             tied=attempt.tied,
             post_filter=attempt.post_filter,
+            exchanges=tuple(attempt.exchanges),
         )
 
     def rows(self) -> Iterator[NodeVerdict]:

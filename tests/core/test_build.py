@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,9 +13,16 @@ from scheduler_core.build import build
 from scheduler_core.config.types import KubeSchedulerProfile, PluginConfig, PluginEntry, Plugins, PluginSet
 from scheduler_core.errors import ConfigError
 from scheduler_core.framework.expansion import expand, needed_plugins, score_weights
+from scheduler_core.framework.interface import ClusterEventWithHint, QueueingHint
 from scheduler_core.framework.runtime import Framework
+from scheduler_core.model.events import ASSIGNED_POD_DELETE
+from scheduler_core.model.status import Status
 from scheduler_core.ports import FirstDraws
+from scheduler_core.queue.options import QueueOptions
+from tests.builders import make_node, make_pod
 from tests.core.scheduler.harness import (
+    SECOND,
+    Cluster,
     EveryPointPlugin,
     FilteringPlugin,
     ScoringPlugin,
@@ -210,3 +218,71 @@ def test_failing_factory_is_named() -> None:
     plugins.factories["P"] = broken
     with pytest.raises(ConfigError, match='scheduler name default-scheduler: initializing plugin "P": no such shape$'):
         start(profile("P"), plugins=plugins)
+
+
+# What a scheduler is built with beside the plugins
+
+
+def test_queue_takes_its_options_from_the_configuration_and_the_arguments() -> None:
+    engine = build(
+        configure(profile(default=True), pod_initial_backoff_seconds=3, pod_max_backoff_seconds=40),
+        draws=FirstDraws(),
+        feature_gates={"SchedulerPopFromBackoffQ": False},
+        pod_max_in_unschedulable_us=90 * SECOND,
+    ).engine
+    assert engine.queue.options == QueueOptions(
+        initial_backoff_us=3 * SECOND,
+        max_backoff_us=40 * SECOND,
+        max_in_unschedulable_us=90 * SECOND,
+        pop_from_backoff_q=False,
+        queueing_hints=True,
+    )
+
+
+def _small_node() -> Any:
+    return make_node("n1").capacity(cpu="1", memory="8Gi", pods="110").build()
+
+
+def test_pod_is_tried_again_after_the_longest_time_in_unschedulable() -> None:
+    cluster = Cluster(build(draws=FirstDraws(), pod_max_in_unschedulable_us=60 * SECOND))
+    cluster.attempt(_small_node(), make_pod("big").req(cpu="9").build())
+    assert cluster.step(after=59 * SECOND).attempts == []
+    assert len(cluster.step(after=32 * SECOND).attempts) == 1  # leftovers are looked for every 30 seconds
+
+
+@pytest.mark.parametrize("pops", [pytest.param(True, id="popped at once"), pytest.param(False, id="waits it out")])
+def test_pod_in_backoff_when_the_scheduler_is_idle(pops: bool) -> None:
+    cluster = Cluster(build(draws=FirstDraws(), feature_gates={"SchedulerPopFromBackoffQ": pops}))
+    cluster.attempt(_small_node(), make_pod("big").req(cpu="4").build())
+    large = make_node("n2").capacity(cpu="8", memory="8Gi", pods="110").build()
+    assert len(cluster.step(large, after=1_000).attempts) == int(pops)
+
+
+class Sceptic:
+    """Refuses every pod, and says of every pod that leaves that it makes no difference."""
+
+    name = "Sceptic"
+
+    def __init__(self, args: Any, handle: Any) -> None:
+        pass
+
+    def filter(self, *_: Any) -> Status:
+        return Status.unschedulable("no")
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        return (ClusterEventWithHint(ASSIGNED_POD_DELETE, lambda *_: QueueingHint.SKIP),)
+
+
+@pytest.mark.parametrize("hints", [pytest.param(True, id="hint says no"), pytest.param(False, id="hints are off")])
+def test_event_that_a_hint_finds_useless(hints: bool) -> None:
+    gates = {"SchedulerQueueingHints": hints}
+    loaded = configure(profile("Sceptic"))
+    cluster = Cluster(build(loaded, draws=FirstDraws(), registry={"Sceptic": Sceptic}, feature_gates=gates))
+    neighbour = make_pod("neighbour").on("n1").build()
+    cluster.attempt(_small_node(), neighbour, make_pod("hopeful").build())
+    assert len(cluster.delete(neighbour, after=20 * SECOND).attempts) == int(not hints)
+
+
+def test_feature_gate_nobody_knows_is_refused() -> None:
+    with pytest.raises(ConfigError, match="unrecognized feature gate: Bogus"):
+        build(draws=FirstDraws(), feature_gates={"Bogus": True, "SchedulerQueueingHints": True})

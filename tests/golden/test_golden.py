@@ -1,4 +1,4 @@
-"""Recorded cycles of kube-scheduler 1.34.1 against ours, every field: a fixed tenth node by node, all over the table."""
+"""Recorded cycles of kube-scheduler 1.34.1 against ours, every field: a tenth node by node, all over the table."""
 
 from __future__ import annotations
 

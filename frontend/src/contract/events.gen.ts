@@ -37,6 +37,7 @@ export interface ClusterView {
   readonly pace_rate: number | null;
   readonly seed: number;
   readonly is_sample: boolean;
+  readonly config_version: number;
   readonly leader: string | null;
 }
 

@@ -239,6 +239,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/clusters/{cluster_id}/scheduler-config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The configuration the cluster is scheduled by: a KubeSchedulerConfiguration as YAML or JSON. */
+        get: operations["clusters_scheduler_config_retrieve"];
+        /** @description Replace it from the next step on; an empty body means the defaults. A refusal lists every problem. */
+        put: operations["clusters_scheduler_config_update"];
+        /** @description The same as PUT. */
+        post: operations["clusters_scheduler_config_replace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clusters/{cluster_id}/scheduler-config/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["clusters_scheduler_config_versions_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clusters/{cluster_id}/scheduler-config/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["clusters_scheduler_config_versions_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/clusters/{cluster_id}/snapshot": {
         parameters: {
             query?: never;
@@ -333,6 +384,7 @@ export interface components {
             unschedulable_plugins: string[];
             rejections: unknown;
             best: unknown;
+            preemption: unknown;
             repeat_count: number;
             /** Format: date-time */
             last_seen_at: string;
@@ -360,6 +412,7 @@ export interface components {
             unschedulable_plugins: string[];
             rejections: unknown;
             best: unknown;
+            preemption: unknown;
             repeat_count: number;
             /** Format: date-time */
             last_seen_at: string;
@@ -380,6 +433,7 @@ export interface components {
             pace_rate: number | null;
             seed: number;
             is_sample: boolean;
+            config_version: number;
             leader: string | null;
         };
         ClusterCreateRequest: {
@@ -402,6 +456,7 @@ export interface components {
             pace_rate: number | null;
             seed: number;
             is_sample: boolean;
+            config_version: number;
             leader: string | null;
             objects: {
                 [key: string]: number;
@@ -427,6 +482,28 @@ export interface components {
          * @enum {string}
          */
         EffectEnum: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
+        EffectiveConfig: {
+            pod_initial_backoff_seconds: number;
+            pod_max_backoff_seconds: number;
+            replayable: boolean;
+            profiles: components["schemas"]["EffectiveProfile"][];
+        };
+        EffectivePlugin: {
+            name: string;
+            weight: number | null;
+        };
+        EffectivePoint: {
+            point: string;
+            plugins: components["schemas"]["EffectivePlugin"][];
+        };
+        EffectiveProfile: {
+            scheduler_name: string;
+            percentage_of_nodes_to_score: number;
+            points: components["schemas"]["EffectivePoint"][];
+            left_out: string[];
+            not_deterministic: string[];
+            replayable: boolean;
+        };
         Import: {
             /** Format: uuid */
             id: string;
@@ -505,6 +582,31 @@ export interface components {
          * @enum {string}
          */
         ResultEnum: "scheduled" | "unschedulable" | "error" | "skipped" | "noProfile";
+        SchedulerConfig: {
+            version: number;
+            /** @description whether every plugin declared itself deterministic */
+            replayable: boolean;
+            actor: string;
+            /** Format: date-time */
+            at: string;
+            text: string;
+            /** @description null when it can no longer be used: see problems (a plugin may be gone) */
+            effective: components["schemas"]["EffectiveConfig"] | null;
+            problems: string[];
+        };
+        SchedulerConfigVersion: {
+            version: number;
+            /** @description whether every plugin declared itself deterministic */
+            replayable: boolean;
+            actor: string;
+            /** Format: date-time */
+            at: string;
+        };
+        SchedulerConfigVersionPage: {
+            results: components["schemas"]["SchedulerConfigVersion"][];
+            next: string | null;
+            previous: string | null;
+        };
         /**
          * @description * `queued` - Queued
          *     * `running` - Running
@@ -1003,6 +1105,126 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AttemptPage"];
+                };
+            };
+        };
+    };
+    clusters_scheduler_config_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchedulerConfig"];
+                };
+            };
+        };
+    };
+    clusters_scheduler_config_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/yaml": string;
+                "application/json": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchedulerConfig"];
+                };
+            };
+        };
+    };
+    clusters_scheduler_config_replace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/yaml": string;
+                "application/json": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchedulerConfig"];
+                };
+            };
+        };
+    };
+    clusters_scheduler_config_versions_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchedulerConfigVersionPage"];
+                };
+            };
+        };
+    };
+    clusters_scheduler_config_versions_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster_id: number;
+                version: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchedulerConfig"];
                 };
             };
         };

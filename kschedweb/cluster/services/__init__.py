@@ -8,6 +8,7 @@ from kschedweb.cluster.services.clusters import (
     lifecycle_mode_set,
     pace_set,
 )
+from kschedweb.cluster.services.configurations import scheduler_config_set
 from kschedweb.cluster.services.imports import ImportOptions, import_apply, import_take
 from kschedweb.cluster.services.nodes import node_update
 from kschedweb.cluster.services.objects import PutOptions, object_delete, objects_put
@@ -50,4 +51,5 @@ __all__ = [
     "pods_remove",
     "pods_status_patch",
     "pods_status_update",
+    "scheduler_config_set",
 ]

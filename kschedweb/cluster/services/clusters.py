@@ -10,7 +10,7 @@ from django.db.models import ForeignObjectRel
 from kschedweb.cluster import selectors
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.choices import LifecycleMode, Operation, Pace
-from kschedweb.cluster.models import DNS_LABEL, Cluster
+from kschedweb.cluster.models import DNS_LABEL, Cluster, SchedulerConfigVersion
 from kschedweb.common import wake
 from kschedweb.common.errors import ConflictError, InvalidError, NotFoundError
 
@@ -31,7 +31,8 @@ def cluster_create(
     try:
         with transaction.atomic():
             cluster = Cluster.objects.create(name=name, seed=seed, lifecycle_mode=lifecycle_mode, is_sample=is_sample)
-            _record(cluster, actor)
+            SchedulerConfigVersion.objects.create(cluster=cluster, version=cluster.config_version, actor=actor)
+            record_setting(cluster, actor)
     except IntegrityError as error:
         raise ConflictError(f"there is a cluster named {name!r} already", name=name) from error
     return cluster
@@ -111,11 +112,12 @@ def _set(cluster_id: int, actor: str, **values: Any) -> Cluster:
         if not (clusters.update(**values) if values else clusters.exists()):
             raise NotFoundError("the cluster does not exist", cluster=cluster_id)
         cluster = Cluster.objects.get(pk=cluster_id)
-        _record(cluster, actor)
+        record_setting(cluster, actor)
     return cluster
 
 
-def _record(cluster: Cluster, actor: str) -> None:
+def record_setting(cluster: Cluster, actor: str) -> None:
+    """Write into the log how the cluster goes now, as the last statement of the transaction."""
     entry = ChangeEntry(
         "Cluster", "", cluster.name, str(cluster.pk), Operation.SETTING, asdict(selectors.cluster_view(cluster)), actor
     )

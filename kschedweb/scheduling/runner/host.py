@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import structlog
 from django.db import transaction
 
-from kschedweb.cluster import follow
+from kschedweb.cluster import extender_http, follow
 from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling import adapters, services
 from kschedweb.scheduling.adapters import LastAttempt
@@ -152,6 +152,7 @@ class EngineHost:
             config.load(cluster.scheduler_config or None),
             draws=SeededDraws(cluster.seed),
             stopwatch=self.stopwatch,
+            connect_extender=extender_http.connect,
         )
         now = self._now()
         self._run = (state.run if state else 0) + 1

@@ -126,9 +126,9 @@ def score_rows(state: PreScoreState, table: NodeTable, rows: Rows) -> Int64Array
 
 def normalize(scores: Int64Array) -> None:
     """Lowest..highest becomes 0..100, truncated; all equal becomes 0."""
-    lowest = scores.min(initial=np.iinfo(np.int64).max)
-    spread = scores.max(initial=np.iinfo(np.int64).min) - lowest
-    if spread <= 0:
+    lowest = scores.min()
+    spread = scores.max() - lowest
+    if spread == 0:
         scores[:] = 0
         return
     # Divided first, in floats: 29 of 50 becomes 57, as upstream.

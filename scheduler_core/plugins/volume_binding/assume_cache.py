@@ -22,6 +22,8 @@ class AssumeCache:
     def __init__(self, storage: StorageLister) -> None:
         self.storage = storage
         self._assumed: dict[tuple[str, str], tuple[KubeObject, KubeObject]] = {}  # (stored, assumed) by (kind, key)
+        self._by_class: dict[str, list[PersistentVolume]] = {}  # stored ones by name, as of the version
+        self._sorted_version = -1
 
     def claim(self, namespace: str, name: str) -> PersistentVolumeClaim:
         """Raises ObjectMissingError, as the next one does."""
@@ -32,8 +34,13 @@ class AssumeCache:
 
     def volumes_of_class(self, class_name: str) -> tuple[PersistentVolume, ...]:
         """By name: upstream's order is that of a map."""
-        volumes = map(self._now, self.storage.volumes())
-        return tuple(sorted((one for one in volumes if volume_class_name(one) == class_name), key=lambda one: one.name))
+        version = self.storage.volumes_version()
+        if self._sorted_version != version:
+            self._by_class.clear()
+            for volume in sorted(self.storage.volumes(), key=lambda one: one.name):
+                self._by_class.setdefault(volume_class_name(volume), []).append(volume)
+            self._sorted_version = version
+        return tuple(map(self._now, self._by_class.get(class_name, ())))
 
     def assume_volume(self, volume: PersistentVolume) -> None:
         """Take the volume to be so. ObjectMissingError when it is not stored, as for the next one."""

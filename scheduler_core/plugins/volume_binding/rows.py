@@ -110,14 +110,16 @@ class _Judge:
             if not looking.any():
                 break
             number = numbers.setdefault(volume.name, len(numbers))
-            free = looking.copy()
+            free = looking
             for earlier in taken:
-                free &= earlier != number
+                free = free & (earlier != number)
             reached = self._binder.reach.rows(volume, self._table)
             got = free if reached is None else free & reached
-            took[got] = number
             # One set aside for the claim is used or nothing is.
-            looking &= ~(free if place < len(for_claim) else got)
+            done = free if place < len(for_claim) else got
+            if done.any():
+                took[got] = number
+                looking = looking & ~done
         return took
 
     def _provision(self, claim: PersistentVolumeClaim, open_rows: BoolArray, wanted: BoolArray) -> None:

@@ -38,6 +38,9 @@ class FakeSnapshot:
     def list(self) -> Sequence[NodeInfo]:
         return self.infos
 
+    def is_pvc_used_by_pods(self, key: str) -> bool:
+        return any(key in info.pvc_ref_counts for info in self.infos)
+
     def have_pods_with_affinity_list(self) -> Sequence[NodeInfo]:
         return [info for info in self.infos if info.pods_with_affinity]
 
@@ -54,6 +57,9 @@ class FakeLister:
 
     def list(self, kind: str) -> Sequence[KubeObject]:
         return [obj for obj in self.objects if obj.kind == kind]
+
+    def version(self, kind: str) -> int:
+        return len(self.objects)
 
 
 @dataclass

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
-from scheduler_core.model.effects import Attempt, FilterRows, NodeOrder, NominatedTry, ScoreRows
+from scheduler_core.model.effects import (
+    Attempt,
+    FilterRows,
+    NodeOrder,
+    NominatedTry,
+    PostFilterRecord,
+    PreemptionCandidate,
+    PreemptionRecord,
+    ScoreRows,
+)
 from scheduler_core.model.status import Code, Status
 
 PLUGINS = (
@@ -105,6 +115,8 @@ def attempts(draw: st.DrawFn) -> Attempt:
     }
     if draw(st.booleans()):
         fields["nominated"] = NominatedTry("n", draw(st.booleans()), draw(st.none() | _statuses), draw(_reasons))
+    if draw(st.booleans()):
+        fields["post_filter"] = draw(_post_filters(node_order(n_nodes).names))
     if n_nodes and draw(st.booleans()):
         start, length = draw(nodes), draw(st.integers(0, n_nodes))
         walked = [(start + step) % n_nodes for step in range(length)]
@@ -122,6 +134,33 @@ def attempts(draw: st.DrawFn) -> Attempt:
         fields["score_rows"] = draw(_scores(len(fields["feasible"])))
         fields["tied"] = fields["feasible"][: draw(st.integers(1, len(fields["feasible"])))]
     return make_attempt(n_nodes, **fields)
+
+
+@st.composite
+def _post_filters(draw: st.DrawFn, names: tuple[str, ...]) -> PostFilterRecord:
+    record = PostFilterRecord("Success", "", draw(_reasons), draw(st.sampled_from([None, "", "n1"])))
+    if not draw(st.booleans()):
+        return record
+    if not names:
+        return replace(record, preemption=PreemptionRecord())
+    keys = st.lists(st.sampled_from(["shop/a", "shop/b", "ops/é"]), unique=True).map(tuple)
+    some = st.lists(st.sampled_from(names), unique=True)
+    candidates = [PreemptionCandidate(name, draw(keys), draw(st.integers(0, 9))) for name in draw(some)]
+    return replace(
+        record,
+        preemption=PreemptionRecord(
+            dry_run=True,
+            potential_nodes=tuple(draw(some)),
+            offset=draw(st.integers(0, 5000)),
+            num_candidates=draw(st.integers(0, 5000)),
+            candidates=tuple(candidates),
+            not_candidates=tuple((name, draw(_statuses)) for name in draw(some)),
+            tied=tuple(draw(some)),
+            chosen=draw(st.sampled_from(["", *names])),
+            victims=draw(keys),
+            cleared_nominations=draw(keys),
+        ),
+    )
 
 
 @st.composite

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from scheduler_core.model.effects import Attempt
+from scheduler_core.model.effects import Attempt, PostFilterRecord, PreemptionCandidate, PreemptionRecord
+from scheduler_core.model.status import Status
 from scheduler_core.trace.diff import first_divergence
 from tests.core.trace.attempts import large_attempt
 
@@ -63,3 +66,31 @@ def test_first_divergence_finds_none_when_only_circumstances_differ() -> None:
     right = copy.deepcopy(left)
     right.attempt, right.started_at, right.pod_uid = 9, 9, "other"
     assert first_divergence(left, right) is None
+
+
+SEARCH = PreemptionRecord(
+    dry_run=True,
+    potential_nodes=("n1", "n2"),
+    candidates=(PreemptionCandidate("n1", ("a",), 0),),
+    not_candidates=(("n2", Status.unschedulable("Insufficient cpu")),),
+    chosen="n1",
+    victims=("a",),
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "where"),
+    [
+        pytest.param({"offset": 1}, "potential nodes of preemption", id="offset"),
+        pytest.param({"not_candidates": ()}, "nodes tried in vain", id="nodes tried"),
+        pytest.param({"candidates": ()}, "candidates", id="candidates"),
+        pytest.param({"victims": ("b",)}, "victims", id="victims"),
+        pytest.param({"cleared_nominations": ("c",)}, "cleared nominations", id="nominations"),
+    ],
+)
+def test_first_divergence_looks_into_the_search_for_victims(fields: dict[str, Any], where: str) -> None:
+    left, right = large_attempt(40, 20), large_attempt(40, 20)
+    left.post_filter = PostFilterRecord("Success", "", "", "n1", SEARCH)
+    right.post_filter = PostFilterRecord("Success", "", "", "n1", replace(SEARCH, **fields))
+    found = first_divergence(left, right)
+    assert found is not None and found.where == where

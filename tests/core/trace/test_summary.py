@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
-from scheduler_core.model.effects import FilterRows, NominatedTry, ScoreRows
+import numpy as np
+import pytest
+
+from scheduler_core.model.effects import (
+    FilterRows,
+    NominatedTry,
+    PostFilterRecord,
+    PreemptionCandidate,
+    PreemptionRecord,
+    ScoreRows,
+)
 from scheduler_core.model.status import Status
-from scheduler_core.trace.summary import Rejection, summarize
+from scheduler_core.trace.summary import PreemptionSummary, Rejection, summarize
 from tests.core.trace.attempts import BOTH, CPU, TAINT, indices, large_attempt, make_attempt
 
 
@@ -52,3 +62,46 @@ def test_best_node_has_no_total_when_it_was_the_only_one() -> None:
 def test_weighted_scores_add_up_to_the_total_of_each_best_node() -> None:
     for node in summarize(large_attempt(1000, 420)).best:
         assert sum(node.scores.values()) == node.total
+
+
+SEARCH = PreemptionRecord(
+    dry_run=True,
+    potential_nodes=("n1", "n2", "n3"),
+    num_candidates=3,
+    candidates=(PreemptionCandidate("n1", ("a", "b"), 2), PreemptionCandidate("n2", ("c",), 1)),
+    not_candidates=(("n3", CPU),),
+    chosen="n2",
+    victims=("c",),
+    cleared_nominations=("d",),
+)
+
+
+def after_search(search: PreemptionRecord | None) -> PreemptionSummary | None:
+    record = PostFilterRecord("Success", "", "", search.chosen if search else None, search)
+    return summarize(make_attempt(3, post_filter=record)).preemption
+
+
+def test_preemption_tells_what_was_tried_and_who_goes() -> None:
+    assert after_search(SEARCH) == PreemptionSummary(
+        tried=3,
+        candidates=2,
+        tied=0,
+        node_name="n2",
+        victims=("c",),
+        num_victims=1,
+        num_pdb_violations=1,
+        cleared_nominations=("d",),
+    )
+
+
+def test_preemption_names_twenty_victims_and_counts_all() -> None:
+    found = after_search(replace(SEARCH, victims=tuple(f"p{number}" for number in range(50))))
+    assert found is not None
+    assert (len(found.victims), found.num_victims) == (20, 50)
+
+
+@pytest.mark.parametrize(
+    "search", [pytest.param(None, id="no preemption"), pytest.param(PreemptionRecord(), id="nothing tried")]
+)
+def test_preemption_is_silent_when_no_victims_were_looked_for(search: PreemptionRecord | None) -> None:
+    assert after_search(search) is None

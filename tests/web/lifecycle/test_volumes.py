@@ -9,8 +9,9 @@ from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.models import ApiObject, Cluster, Pod
 from kschedweb.cluster.services import ObjectPatch, changes_commit, objects_patch
 from kschedweb.lifecycle.runner import ControllerHost
+from kschedweb.scheduling.adapters import object_patch
 from kschedweb.scheduling.runner.sweep import sweep
-from tests.builders import make_manifest, make_node, make_pod
+from tests.builders import make, make_manifest, make_node, make_pod
 from tests.web.scheduling.conftest import PutObjects, cluster, lead, put_objects, settle
 
 __all__ = ["cluster", "put_objects"]
@@ -112,3 +113,11 @@ def test_patch_is_passed_over_when_the_object_is_another_version(simulated: Clus
         changes_commit(cluster_id=simulated.pk, entries=entries)
     assert len(entries) == 1
     assert stored(simulated, "PersistentVolumeClaim", "data")["spec"]["volumeName"] == "now"
+
+
+def test_custom_plugins_may_write_other_kinds() -> None:
+    capacity = make(
+        "CSIStorageCapacity", "room", storageClassName="late", capacity="5Gi", metadata={"labels": {"a": "b"}}
+    )
+    patch = object_patch(capacity).patch
+    assert patch == {"metadata": {"labels": {"a": "b"}}, "storageClassName": "late", "capacity": "5Gi"}

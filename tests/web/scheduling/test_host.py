@@ -50,7 +50,10 @@ def test_pod_that_fits_nowhere_says_why(cluster: Cluster, put_objects: PutObject
     settle(cluster, lead(cluster))
     row = Pod.objects.get(cluster=cluster, name="big")
     assert row.condition_reason == "Unschedulable"
-    assert row.condition_message == "0/1 nodes are available: 1 Insufficient cpu."
+    assert row.condition_message == (
+        "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available:"
+        " 1 Preemption is not helpful for scheduling."
+    )
     assert QueueState.objects.get(cluster=cluster).queue == "unschedulable"
     attempt = Attempt.objects.get(cluster=cluster)
     assert attempt.rejections == [

@@ -65,7 +65,7 @@ def soft(key: str = ZONE, labels: dict[str, str] | None = WEB, **fields: int) ->
         pytest.param(
             soft(),
             nodes(a1=2, x1=0, b1=0),
-            [2, 0, 0],
+            [3, 0, 0],
             [0, 0, 100],
             id="a node without the key is ignored and gets none",
         ),

@@ -1,0 +1,36 @@
+"""A cluster's scheduler configuration: versions that are only added to, the newest being the one in force."""
+
+from django.db import transaction
+
+from kschedweb.cluster import configuration
+from kschedweb.cluster.models import Cluster, SchedulerConfigVersion
+from kschedweb.cluster.services.clusters import record_setting
+from kschedweb.common import wake
+from kschedweb.common.errors import InvalidError, NotFoundError
+
+
+def scheduler_config_set(*, cluster_id: int, content: bytes, actor: str) -> Cluster:
+    """Let the cluster be scheduled by another configuration from the next step on; nothing means the defaults.
+
+    InvalidError lists every problem. The text in force, given again, changes nothing.
+    """
+    replayable = configuration.effective(content).replayable
+    try:
+        text = content.decode() if content.strip() else ""
+    except UnicodeDecodeError as error:
+        raise InvalidError(f"the configuration is not UTF-8 text: {error}") from error
+    with transaction.atomic():
+        cluster = Cluster.objects.select_for_update().filter(pk=cluster_id).first()
+        if cluster is None:
+            raise NotFoundError("the cluster does not exist", cluster=cluster_id)
+        if cluster.scheduler_config == text:
+            return cluster
+        cluster.scheduler_config = text
+        cluster.config_version += 1
+        cluster.save(update_fields=["scheduler_config", "config_version"])
+        SchedulerConfigVersion.objects.create(
+            cluster=cluster, version=cluster.config_version, text=text, replayable=replayable, actor=actor
+        )
+        record_setting(cluster, actor)
+        wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
+    return cluster

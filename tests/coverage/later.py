@@ -1,0 +1,75 @@
+"""Rows of the seed documents' coverage that no test of this folder takes, or takes only in part, with the reason.
+
+Read as text for docs/coverage.md: plain literals only.
+"""
+
+# Built later than the scheduling itself: document → row → what it waits for.
+LATER = {
+    "001": {
+        "start sequence, election retry 2 s": "the live service's election",
+        "metrics table (9 + scheduling_duration)": "the live service's metrics",
+    },
+    "002": {
+        "leader/standby model": "the live service's election",
+        "five flags and defaults": "the live service's election",
+        "lock types endpoints/configmaps/leases": "the live service's election",
+        "record fields": "the live service's election",
+        "config from host name identity": "the live service's election",
+        "constructor validation texts": "the live service's election",
+        "acquire loop with jitter 1.2": "the live service's election",
+        "renew with deadline, retry inside": "the live service's election",
+        "tryAcquireOrRenew three steps": "the live service's election",
+        "observed-time semantics, skew tolerance, rate ratio": "the live service's election",
+        "transitions count, acquireTime kept": "the live service's election",
+        "release on cancel": "the live service's election",
+        "callbacks started/stopped/new leader": "the live service's election",
+        '"lost lease/master" exit': "the live service's election",
+        "health adaptor, metrics": "the live service's election",
+        "no fencing, monitoring transitions": "the live service's election",
+        "API latency advice": "the live service's election",
+    },
+    "004": {
+        "node labels, standard labels, NodeRestriction prefix": "needs identities of nodes at the API",
+        "LimitPodHardAntiAffinityTopology": "an optional admission plugin",
+        "kube_pod_overhead metrics": "the live service's metrics",
+        "NoExecute, tolerationSeconds 3600": "the controller that evicts by taints",
+        "taint nodes by condition, memory-pressure toleration": "the node controller and the admission switch",
+        "dynamic resource allocation (ResourceClass, Claim, Template, PodSchedulingContext)": "allocation of devices",
+        "pre-scheduled pods with claims": "allocation of devices",
+        "node-pressure eviction: signals": "node pressure",
+        "soft/hard thresholds, defaults, reset rule": "node pressure",
+        "monitoring interval 10 s, status update 10 s": "node pressure",
+        "node conditions mapping, transition 5 min": "node pressure",
+        "node-level reclaim, imagefs split": "node pressure",
+        "ranking, static pods, inode/PID by priority": "node pressure",
+        "minimum reclaim": "node pressure",
+        "OOM scores": "node pressure",
+        "good practices, DaemonSets, known issues": "node pressure",
+        "eviction grace rules vs PDB": "node pressure",
+        "memcg notification option": "node pressure",
+        "API-initiated eviction, 200/429/500, steps, stuck cases": "the eviction API",
+        "PDB and terminationGracePeriod respected": "the eviction API",
+        "static pod self-healing, workload replacement of evicted pods": "the life cycle of workloads",
+        "disruptions: voluntary / involuntary": "node pressure and the eviction API",
+    },
+}
+
+# Tested here as far as scheduling goes: document → row → what is left.
+PARTLY = {
+    "001": {
+        "life cycle: election → framework → queue → informers → loop; SIGTERM": "election and signals",
+        "QPS/burst settings": "the limit itself: the live service",
+    },
+    "004": {
+        "nodeName direct assignment and limits": "OutOfcpu is the kubelet's answer",
+        "known limits of spread (no rebalancing, tainted nodes counted, zones unknown without nodes)": "the user guide",
+        "taint-based eviction, built-in taints": "the controller that evicts by taints",
+        "default tolerations 300 s, DaemonSet tolerations": "DaemonSets",
+    },
+}
+
+# Told by the documents as history or surroundings: nothing to build.
+BACKGROUND = {
+    "002": {"etcd/API server roles (background)": "not a mechanism"},
+    "004": {"deprecated kubelet garbage-collection flags": "deprecated, and without effect on scheduling"},
+}

@@ -1,0 +1,177 @@
+"""A cluster's scheduler configuration over REST: versions, what each comes to, and every problem of a refused one."""
+
+from typing import Any
+
+import orjson
+import pytest
+from pytest_django import DjangoCaptureOnCommitCallbacks
+
+from kschedweb.cluster import services
+from kschedweb.cluster.changes import unpack
+from kschedweb.cluster.models import Change, Cluster, SchedulerConfigVersion
+from kschedweb.common import wake
+from tests.web.rest import logged_in
+
+pytestmark = pytest.mark.django_db
+
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+SMALL = HEAD + "podInitialBackoffSeconds: 2\nprofiles:\n- schedulerName: small\n  percentageOfNodesToScore: 40\n"
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return services.cluster_create(name="configured", actor="test")
+
+
+def call(cluster: Cluster, content: str | bytes, method: str = "PUT", path: str = "") -> Any:
+    body = content if isinstance(content, bytes) else content.encode()
+    url = f"/api/clusters/{cluster.pk}/scheduler-config{path}"
+    return logged_in().generic(method, url, body, content_type="application/yaml")
+
+
+def points(view: dict[str, Any], profile: int = 0) -> dict[str, list[str]]:
+    found = view["effective"]["profiles"][profile]["points"]
+    return {point["point"]: [plugin["name"] for plugin in point["plugins"]] for point in found}
+
+
+def test_new_cluster_has_the_defaults_as_its_first_version(cluster: Cluster) -> None:
+    view = call(cluster, "", "GET").json()
+    assert (view["version"], view["text"], view["replayable"], view["problems"]) == (1, "", True, [])
+    assert points(view)["queueSort"] == ["PrioritySort"]
+    assert points(view)["bind"] == ["DefaultBinder"]
+    (profile,) = view["effective"]["profiles"]
+    weights = {plugin["name"]: plugin["weight"] for plugin in profile["points"][7]["plugins"]}
+    assert (profile["points"][7]["point"], weights["TaintToleration"], weights["NodeResourcesFit"]) == ("score", 3, 1)
+    assert (profile["scheduler_name"], profile["left_out"], profile["replayable"]) == ("default-scheduler", [], True)
+
+
+@pytest.mark.parametrize("method", ["PUT", "POST"])
+def test_upload_is_a_new_version_in_the_log_that_wakes_the_scheduler(
+    cluster: Cluster,
+    method: str,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    woken: list[Any] = []
+    monkeypatch.setattr(wake.app, "send_task", lambda name, **rest: woken.append((name, rest["kwargs"])))
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = call(cluster, SMALL, method)
+    assert answer.status_code == 200
+    view = answer.json()
+    assert (view["version"], view["text"], view["actor"]) == (2, SMALL, "ada")
+    assert view["effective"]["pod_initial_backoff_seconds"] == 2
+    assert view["effective"]["profiles"][0]["scheduler_name"] == "small"
+    assert view["effective"]["profiles"][0]["percentage_of_nodes_to_score"] == 40
+    last = Change.objects.filter(cluster=cluster).order_by("-rv")[0]
+    assert (last.operation, last.actor, unpack(last.object)["config_version"]) == ("setting", "ada", 2)
+    assert woken == [("scheduling.ensure_leader", {"cluster_id": cluster.pk})]
+
+
+def test_json_is_taken_like_yaml(cluster: Cluster) -> None:
+    document = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    assert call(cluster, orjson.dumps(document)).json()["version"] == 2
+
+
+def test_versions_are_kept_and_can_be_read(cluster: Cluster) -> None:
+    call(cluster, SMALL)
+    call(cluster, " \n")
+    listed = call(cluster, "", "GET", "/versions").json()["results"]
+    assert [(version["version"], version["actor"]) for version in listed] == [(3, "ada"), (2, "ada"), (1, "test")]
+    assert "text" not in listed[0]
+    assert call(cluster, "", "GET", "/versions/2").json()["text"] == SMALL
+    assert call(cluster, "", "GET").json()["text"] == ""
+    assert call(cluster, "", "GET", "/versions/9").status_code == 404
+
+
+def test_text_in_force_given_again_changes_nothing(cluster: Cluster) -> None:
+    assert [call(cluster, SMALL).json()["version"] for _ in range(2)] == [2, 2]
+    assert SchedulerConfigVersion.objects.filter(cluster=cluster).count() == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "problems"),
+    [
+        pytest.param(
+            HEAD + "parallelism: 0\npodInitialBackoffSeconds: 0\n",
+            [
+                "parallelism: Invalid value: 0: should be an integer value greater than zero",
+                "podInitialBackoffSeconds: Invalid value: 0: must be greater than 0",
+            ],
+            id="several values",
+        ),
+        pytest.param(
+            HEAD + "profilez: []\nprofiles: [{plugin: {}}]\n",
+            [
+                'strict decoding error: unknown field "profilez"',
+                'strict decoding error: unknown field "profiles[0].plugin"',
+            ],
+            id="unknown fields",
+        ),
+        pytest.param(
+            HEAD + "profiles: [{plugins: {filter: {enabled: [{name: Nope}]}}}]\n",
+            [
+                "initializing profiles: creating profile for scheduler name default-scheduler:"
+                ' FilterPlugin "Nope" does not exist'
+            ],
+            id="a plugin that is not installed",
+        ),
+        pytest.param("just words", ["expected an object with apiVersion and kind at the top"], id="no document"),
+    ],
+)
+def test_refused_configuration_lists_every_problem(cluster: Cluster, content: str, problems: list[str]) -> None:
+    answer = call(cluster, content)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
+    assert answer.json()["extra"]["problems"] == problems
+    cluster.refresh_from_db()
+    assert (cluster.config_version, cluster.scheduler_config) == (1, "")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"\xff\xfe\xff", id="not UTF-8"),
+        pytest.param(b"\xff \n", id="not UTF-8 and short"),
+        pytest.param(b"a: \x00", id="a NUL"),
+        pytest.param(b"[" * 50_000, id="nested too deeply"),
+        pytest.param(b'{"a": ' * 50_000, id="JSON nested too deeply"),
+        pytest.param(b"a: &x 1\nb: *x\n", id="an alias"),
+        pytest.param(b"# " + b"x" * 1_000_001, id="too large"),
+        pytest.param(
+            orjson.dumps({"apiVersion": "v", "kind": "K"}).replace(b'"K"', rb'"\ud800"'), id="half a character"
+        ),
+    ],
+)
+def test_bytes_that_are_no_configuration_are_refused(cluster: Cluster, content: bytes) -> None:
+    assert call(cluster, content).status_code == 422
+
+
+def test_configuration_that_has_become_unusable_says_so(cluster: Cluster) -> None:
+    text = HEAD + "profiles: [{plugins: {multiPoint: {enabled: [{name: Uninstalled}]}}}]\n"
+    SchedulerConfigVersion.objects.filter(cluster=cluster).update(text=text)
+    view = call(cluster, "", "GET").json()
+    assert view["effective"] is None
+    assert "Uninstalled" in view["problems"][0]
+
+
+def test_unknown_cluster_is_not_found() -> None:
+    assert call(Cluster(pk=0), SMALL).status_code == 404
+    assert call(Cluster(pk=0), "", "GET").status_code == 404
+    assert call(Cluster(pk=0), "", "GET", "/versions").status_code == 404
+
+
+def test_configuration_with_a_plugin_that_declares_nothing_is_stored_as_not_replayable(
+    cluster: Cluster, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "lamp-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: lamp\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[scheduler_core.plugins]\nLamp = lamp_for_test:Lamp\n")
+    (tmp_path / "lamp_for_test.py").write_text(
+        "class Lamp:\n    name = 'Lamp'\n    def __init__(self, *_): pass\n    def filter(self, *_): pass\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    view = call(cluster, HEAD + "profiles: [{plugins: {multiPoint: {enabled: [{name: Lamp}]}}}]\n").json()
+    assert (view["replayable"], view["effective"]["replayable"]) == (False, False)
+    assert view["effective"]["profiles"][0]["not_deterministic"] == ["Lamp"]
+    assert points(view)["filter"][-1] == "Lamp"
+    assert call(cluster, "", "GET", "/versions").json()["results"][0]["replayable"] is False

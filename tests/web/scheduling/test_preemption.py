@@ -1,0 +1,110 @@
+"""A pod of high priority takes the place of two others: from the search for victims to its binding, in the tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from kschedweb.cluster.choices import LifecycleMode
+from kschedweb.cluster.models import Change, Cluster, Event, Pod
+from kschedweb.lifecycle.runner import ControllerHost
+from kschedweb.scheduling.choices import WorkStatus
+from kschedweb.scheduling.models import Eviction
+from kschedweb.scheduling.runner import bindings
+from kschedweb.scheduling.runner.host import EngineHost
+from kschedweb.traces import selectors
+from kschedweb.traces.models import Attempt, EngineLog
+from tests.builders import make_node, make_pod
+from tests.web.scheduling.conftest import PutObjects, lead, settle
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SECOND = 1_000_000
+START = 2_000_000_000 * SECOND
+
+
+def pod(name: str, cpu: str, priority: int, node_name: str = "") -> dict[str, object]:
+    built = make_pod(name).req(cpu=cpu).priority(priority).spec(terminationGracePeriodSeconds=0)
+    return (built.on(node_name).phase("Running") if node_name else built).manifest()
+
+
+@pytest.fixture
+def crowded(cluster: Cluster, put_objects: PutObjects) -> Cluster:
+    """Two small pods fill one node; another is full of a pod that is as important as the newcomer."""
+    Cluster.objects.filter(pk=cluster.pk).update(lifecycle_mode=LifecycleMode.SIMULATE)
+    nodes = [make_node(name).capacity(cpu="4", memory="8Gi", pods="110").manifest() for name in ("n1", "n2")]
+    equals = pod("equal", "4", 100, "n2")
+    slow = [make_pod(name).req(cpu="2").priority(0).on("n1").phase("Running").manifest() for name in ("low-a", "low-b")]
+    put_objects(cluster, [*nodes, equals, *slow])
+    return cluster
+
+
+def evict(cluster: Cluster, scheduler: EngineHost) -> list[int]:
+    """Evictions in turn with the engine until there are none; how many each time."""
+    counts = []
+    while count := bindings.evictions_run(cluster.pk):
+        counts.append(count)
+        settle(cluster, scheduler)
+    return counts
+
+
+def test_pod_of_high_priority_takes_the_place_of_two_others(crowded: Cluster, put_objects: PutObjects) -> None:
+    scheduler, controllers = lead(crowded), ControllerHost.build(crowded.pk)
+    settle(crowded, scheduler)
+    put_objects(crowded, [pod("high", "3", 100)])
+    settle(crowded, scheduler)
+    high = Pod.objects.get(cluster=crowded, name="high")
+    assert (high.node_name, high.nominated_node_name) == ("", "n1")
+    # The last victim is asked for when the other is on its way.
+    assert evict(crowded, scheduler) == [1, 1]
+
+    victims = list(Pod.objects.filter(cluster=crowded, name__startswith="low-").order_by("name"))
+    assert [victim.deletion_timestamp is not None for victim in victims] == [True, True]
+    for victim in victims:
+        assert victim.manifest["metadata"]["deletionGracePeriodSeconds"] == 30
+        (target,) = [c for c in victim.manifest["status"]["conditions"] if c["type"] == "DisruptionTarget"]
+        assert (target["status"], target["reason"]) == ("True", "PreemptionByScheduler")
+        assert target["message"] == "default-scheduler: preempting to accommodate a higher priority pod"
+    assert Pod.objects.get(cluster=crowded, name="equal").deletion_timestamp is None
+
+    for turn in range(1, 4):
+        controllers.step(START + turn * 60 * SECOND)
+        settle(crowded, scheduler)
+    assert not Pod.objects.filter(cluster=crowded, name__startswith="low-").exists()
+    assert Pod.objects.get(cluster=crowded, name="high").node_name == "n1"
+
+
+def test_preemption_leaves_its_records(crowded: Cluster, put_objects: PutObjects) -> None:
+    scheduler, controllers = lead(crowded), ControllerHost.build(crowded.pk)
+    put_objects(crowded, [pod("high", "3", 100)])
+    settle(crowded, scheduler)
+    evict(crowded, scheduler)
+    controllers.step(START + 60 * SECOND)
+    settle(crowded, scheduler)
+    high = Pod.objects.get(cluster=crowded, name="high")
+    first, *_, last = Attempt.objects.filter(cluster=crowded, pod_uid=high.uid).order_by("seq")
+    told = first.preemption
+    assert (first.result, first.nominated_node_name, last.result) == ("unschedulable", "n1", "scheduled")
+    assert (told["node"], sorted(told["victims"])) == ("n1", ["default/low-a", "default/low-b"])
+    assert (told["num_victims"], told["candidates"], told["num_pdb_violations"]) == (2, 1, 0)
+    matrix = selectors.attempt_matrix(first)
+    assert matrix is not None
+    assert [found["node"] for found in matrix["post_filter"]["preemption"]["candidates"]] == ["n1"]
+    assert Eviction.objects.filter(cluster=crowded, status=WorkStatus.DONE, preemptor_uid=high.uid).count() == 2
+    preempted = Event.objects.filter(cluster=crowded, reason="Preempted")
+    assert sorted(preempted.values_list("name", flat=True).distinct()) == sorted(event.name for event in preempted)
+    assert sorted(preempted.values_list("regarding_name", flat=True)) == ["low-a", "low-b"]
+    verdicts = Change.objects.filter(cluster_id=crowded.pk, kind="Eviction")
+    assert verdicts.count() == 2
+    crowded.refresh_from_db()
+    seqs = EngineLog.objects.filter(cluster=crowded).order_by("seq").values_list("seq", flat=True)
+    assert list(seqs) == list(range(1, crowded.seq + 1))
+
+
+def test_victims_that_are_gone_already_are_answered_for(crowded: Cluster, put_objects: PutObjects) -> None:
+    scheduler = lead(crowded)
+    put_objects(crowded, [pod("high", "3", 100)])
+    settle(crowded, scheduler)
+    Pod.objects.filter(cluster=crowded, name__startswith="low-").delete()
+    assert evict(crowded, scheduler) == [1, 1]
+    assert not Event.objects.filter(cluster=crowded, reason="Preempted").exists()
+    assert Eviction.objects.filter(cluster=crowded, status=WorkStatus.DONE).count() == 2
