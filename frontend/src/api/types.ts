@@ -1,5 +1,6 @@
 /** What the REST calls answer, in the words the views use. */
 import type { ClusterView, LifecycleMode, Pace } from "../contract/events.gen";
+import type { components } from "../contract/rest.gen";
 
 export type ClusterSummary = ClusterView;
 
@@ -61,5 +62,8 @@ export interface ImportJob {
     readonly extra?: Readonly<Record<string, unknown>>;
   } | null;
 }
+
+export type SchedulerConfig = components["schemas"]["SchedulerConfig"];
+export type SchedulerConfigVersion = components["schemas"]["SchedulerConfigVersion"];
 
 export type { LifecycleMode };
