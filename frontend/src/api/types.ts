@@ -25,6 +25,18 @@ export interface BestNode {
   readonly scores: Readonly<Record<string, number>>;
 }
 
+/** A search for victims: how many nodes were tried and would do; an empty node means none was found. */
+export interface Preemption {
+  readonly tried: number;
+  readonly candidates: number;
+  readonly tied: number;
+  readonly node: string;
+  readonly victims: readonly string[]; // the first of them
+  readonly num_victims: number;
+  readonly num_pdb_violations: number;
+  readonly cleared: readonly string[];
+}
+
 export interface AttemptSummary {
   readonly seq: number;
   readonly attempt: number;
@@ -38,6 +50,7 @@ export interface AttemptSummary {
   readonly feasible: number;
   readonly rejections: readonly Rejection[];
   readonly best: readonly BestNode[];
+  readonly preemption: Preemption | null;
   readonly repeat_count: number;
   readonly last_seen_at: string;
 }
