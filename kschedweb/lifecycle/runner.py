@@ -21,7 +21,15 @@ from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.services import StatusUpdate
 from kschedweb.common import wake
-from kschedweb.lifecycle.services import KUBELET_ACTOR, SCRIPT_ACTOR, VOLUME_ACTOR, Orders, orders_carry_out
+from kschedweb.lifecycle.services import (
+    DISRUPTION_ACTOR,
+    KUBELET_ACTOR,
+    SCRIPT_ACTOR,
+    VOLUME_ACTOR,
+    Orders,
+    orders_carry_out,
+)
+from scheduler_core.lifecycle.disruption import DisruptionController
 from scheduler_core.lifecycle.effects import (
     LifecycleEffect,
     NodeCordon,
@@ -64,6 +72,7 @@ class ControllerHost:
     pod_gc: PodGC
     volumes: VolumeController
     ephemeral_claims: EphemeralClaims
+    disruption: DisruptionController
     script: ScriptedWorkload | None
     rv: int
     unread: list[Change]
@@ -80,7 +89,15 @@ class ControllerHost:
         if cluster.is_sample:
             script = sample_workload(seed=cluster.seed, started_at=follow.microseconds(cluster.created_at))
         return ControllerHost(
-            cluster_id, kubelet, PodGC(), VolumeController(), EphemeralClaims(), script, cluster.rv, changes
+            cluster_id=cluster_id,
+            kubelet=kubelet,
+            pod_gc=PodGC(),
+            volumes=VolumeController(),
+            ephemeral_claims=EphemeralClaims(),
+            disruption=DisruptionController(),
+            script=script,
+            rv=cluster.rv,
+            unread=changes,
         )
 
     def step(self, now: int) -> float | None:
@@ -91,7 +108,9 @@ class ControllerHost:
         self._carry_out([*self.kubelet.step(now, changes), *self.pod_gc.step(now, changes)], KUBELET_ACTOR, now)
         volume_effects = [*self.ephemeral_claims.step(now, changes), *self.volumes.step(now, changes)]
         self._carry_out(volume_effects, VOLUME_ACTOR, now)
-        times = [self.kubelet.next_due(), self.pod_gc.next_due(), self.volumes.next_due()]
+        self._carry_out(self.disruption.step(now, changes), DISRUPTION_ACTOR, now)
+        controllers = (self.kubelet, self.pod_gc, self.volumes, self.disruption)
+        times = [controller.next_due() for controller in controllers]
         if self.script is not None:
             self._carry_out(self.script.step(now, changes), SCRIPT_ACTOR, now)
             times.append(self.script.next_due())

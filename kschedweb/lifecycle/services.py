@@ -19,6 +19,7 @@ from kschedweb.common.errors import NotFoundError
 KUBELET_ACTOR = "kubelet"
 SCRIPT_ACTOR = "sample"
 VOLUME_ACTOR = "volumes"
+DISRUPTION_ACTOR = "disruption"
 
 
 @dataclass(slots=True)
@@ -40,12 +41,16 @@ class Orders:
 
 def orders_carry_out(*, cluster_id: int, orders: Orders, actor: str, now: datetime) -> None:
     """Write it all; what is gone already, or there already, is passed over. Wakes the scheduler."""
-    if orders.updates or orders.removals:
+    # One transaction each: pods are locked in the order of their ids, which holds within one call only.
+    if orders.updates:
         with transaction.atomic():
             entries = cluster_services.pods_status_update(
                 cluster_id=cluster_id, updates=orders.updates, actor=actor, now=now
             )
-            entries += cluster_services.pods_remove(cluster_id=cluster_id, uids=orders.removals, actor=actor)
+            changes_commit(cluster_id=cluster_id, entries=entries)
+    if orders.removals:
+        with transaction.atomic():
+            entries = cluster_services.pods_remove(cluster_id=cluster_id, uids=orders.removals, actor=actor)
             changes_commit(cluster_id=cluster_id, entries=entries)
     for name, unschedulable in orders.cordons:
         _unless_gone(cluster_services.node_update, cluster_id, name=name, unschedulable=unschedulable, actor=actor)

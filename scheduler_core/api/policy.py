@@ -20,6 +20,15 @@ class PodDisruptionBudgetSpec(Value, frozen=True):
     unhealthy_pod_eviction_policy: str | None = None
 
 
+class Condition(Value, frozen=True):
+    type: str
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: Time | None = None
+    observed_generation: Int64 | None = None
+
+
 class PodDisruptionBudgetStatus(Value, frozen=True):
     """`disrupted_pods` are on their way out and already paid for: pod name to time of eviction."""
 
@@ -29,6 +38,7 @@ class PodDisruptionBudgetStatus(Value, frozen=True):
     current_healthy: Int32 = 0
     desired_healthy: Int32 = 0
     expected_pods: Int32 = 0
+    conditions: tuple[Condition, ...] | None = None
 
 
 class PodDisruptionBudget(KubeObject, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from scheduler_core.api.meta import KubeObject
@@ -40,6 +40,7 @@ class Service:
     replicas: int
     spec: Mapping[str, Any]
     rolled_out: bool = False  # takes its turn in the rollouts
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +175,7 @@ def script_tick(script: Script, seed: int, state: StateSummary, now: int) -> lis
 def first_wave(script: Script, seed: int, size: int) -> list[dict[str, Any]]:
     """Manifests of the first pods: every service at its size, the rest jobs."""
     pods = [
-        pod_manifest(service.namespace, service.name, f"v1-{_suffix(seed, service.name, place)}", service.spec, "v1")
+        _service_manifest(service, "v1", _suffix(seed, service.name, place))
         for service in script.services
         for place in range(service.replicas)
     ]
@@ -260,8 +261,7 @@ class _Ticks:
     def _fill_up(self, service: Service, revision: str) -> None:
         there = [pod for pod in self._of(service) if not pod.deleting and pod.uid not in self._leaving]
         for place in range(service.replicas - len(there)):
-            suffix = f"{revision}-{_suffix(self._seed, service.name, self._tick, place)}"
-            self._create(pod_manifest(service.namespace, service.name, suffix, service.spec, revision))
+            self._create(_service_manifest(service, revision, _suffix(self._seed, service.name, self._tick, place)))
 
     def _burst(self) -> None:
         """High-priority pods all at once; they come even when jobs have to wait outside."""
@@ -316,6 +316,11 @@ def _chosen_job(script: Script, seed: int, tick: int, place: int) -> Job:
 def _run_seconds(job: Job, seed: int, tick: int, place: int | str) -> int:
     shortest, longest = job.run_seconds
     return shortest + _draw(seed, tick, f"{job.name} run {place}") % (longest - shortest + 1)
+
+
+def _service_manifest(service: Service, revision: str, suffix: str) -> dict[str, Any]:
+    name = f"{revision}-{suffix}"
+    return pod_manifest(service.namespace, service.name, name, service.spec, revision, **service.annotations)
 
 
 def _job_manifest(job: Job, name: str, run_seconds: int) -> dict[str, Any]:

@@ -158,7 +158,7 @@ class PreemptionRecord:
 
 @dataclass(frozen=True, slots=True)
 class QueueMove:
-    """A pod entered a sub-queue (active, backoff, errorBackoff, unschedulable, gated) or left the queue (no `to`)."""
+    """A pod entered a queue (active, backoff, errorBackoff, unschedulable, gated) or left them all (empty `to`)."""
 
     pod_key: str
     pod_uid: str

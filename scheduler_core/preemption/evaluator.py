@@ -110,7 +110,6 @@ class Evaluator:
         )
         return Outcome(NominatingInfo(NominatingMode.OVERRIDE, best.node_name), SUCCESS, record)
 
-
     def _ask_extenders(self, pod: Pod, candidates: list[Candidate]) -> list[Candidate] | Status:
         """The candidates the extenders agree to, those found here first; or the error of one of them."""
         handle = self._handle

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kschedweb.scheduling.extender_http import connect
+from kschedweb.cluster.extender_http import connect
 from scheduler_core import config
 from scheduler_core.build import build
 from scheduler_core.ports import FirstDraws

@@ -6,14 +6,23 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.model.changes import BindingVerdict
+from scheduler_core.model.changes import BindingVerdict, PermitVerdict
 from scheduler_core.model.effects import QueueMove
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import WAIT, Status
 from scheduler_core.queue.options import SECOND_US
 from tests.builders import make, make_node, make_pod
 from tests.core.queue.rig import NODE_ADDED, T0, Rig
-from tests.core.scheduler.harness import SECOND, BindingPlugin, Cluster, FilteringPlugin, ToldPlugins, profile, start
+from tests.core.scheduler.harness import (
+    NO_CYCLES,
+    SECOND,
+    BindingPlugin,
+    Cluster,
+    FilteringPlugin,
+    ToldPlugins,
+    profile,
+    start,
+)
 
 
 def waiting(pods: int = 0, cpu: str = "1", **options: Any) -> Cluster:
@@ -126,10 +135,8 @@ def test_003_in_flight_events(cpu: str, place: str) -> None:
     cluster.put(make_node("n").capacity(cpu="2").build())
     cluster.step(make_pod("a").req(cpu="2").build())
     cluster.put(make_node("m").capacity(cpu=cpu).build())  # while a waits for its permit
-    queue = cluster.scheduler.engine.queue
-    info = cluster.scheduler.engine.bindings["pod-default/a"].queued
-    info.unschedulable_plugins = {"NodeResourcesFit"}
-    queue.add_unschedulable_if_not_present(info, queue.scheduling_cycle, cluster.now)
+    refused = PermitVerdict("pod-default/a", "NodeResourcesFit", allowed=False, message="no")
+    cluster.step(refused, budget=NO_CYCLES)
     assert sizes(cluster)[place] == 1
 
 

@@ -100,7 +100,11 @@ PLUGINS: list[tuple[str, Any]] = [
 ]
 
 # They ask which pods are where: test_spread_and_affinity_forms.py has clusters for that.
-COMPARED_ELSEWHERE = {"PodTopologySpread", "InterPodAffinity"}
+COMPARED_ELSEWHERE = {
+    *("PodTopologySpread", "InterPodAffinity"),  # test_spread_and_affinity_forms.py
+    # tests/core/plugins asks each of their cases in both forms, and the recorded volumes are run in both.
+    *("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"),
+}
 
 amounts = st.sampled_from(["0", "1", "100m", "1500m", "3", "7"])
 sizes = st.sampled_from(["0", "1", "200Mi", "333333333", "1Gi", "900Ti", "8Gi"])

@@ -3,7 +3,16 @@
  * that does not answer is one with the code "unreachable".
  */
 import type { Snapshot } from "../contract/events.gen";
-import type { Attempt, ClusterSummary, ImportJob, NodeDetail, PaceRequest, PodDetail } from "./types";
+import type {
+  Attempt,
+  ClusterSummary,
+  ImportJob,
+  NodeDetail,
+  PaceRequest,
+  PodDetail,
+  SchedulerConfig,
+  SchedulerConfigVersion,
+} from "./types";
 
 const ATTEMPTS = 100;
 const CSRF_COOKIE = "ksched_csrf";
@@ -38,6 +47,17 @@ export const api = {
   node: (id: number, name: string) => request<NodeDetail>("GET", `/api/clusters/${id}/nodes/${path(name)}`),
   nodeCordon: (id: number, name: string, unschedulable: boolean) =>
     request<unknown>("PATCH", `/api/clusters/${id}/nodes/${path(name)}`, { unschedulable }),
+  schedulerConfig: (id: number) => request<SchedulerConfig>("GET", `/api/clusters/${id}/scheduler-config`),
+  schedulerConfigVersion: (id: number, version: number) =>
+    request<SchedulerConfig>("GET", `/api/clusters/${id}/scheduler-config/versions/${version}`),
+  schedulerConfigVersions: (id: number) => all<SchedulerConfigVersion>(`/api/clusters/${id}/scheduler-config/versions`),
+  /** The text as it is, YAML or JSON; an empty one means the defaults. */
+  schedulerConfigSet: (id: number, text: string) =>
+    request<SchedulerConfig>(
+      "PUT",
+      `/api/clusters/${id}/scheduler-config`,
+      new Blob([text], { type: "application/yaml" }),
+    ),
   importJob: (id: number, uuid: string) => request<ImportJob>("GET", `/api/clusters/${id}/imports/${uuid}`),
   importFile,
   logout,
@@ -98,13 +118,13 @@ interface Page<T> {
 async function send(method: string, url: string, body?: unknown): Promise<Response> {
   const headers: Record<string, string> = { Accept: "application/json" };
   if (method !== "GET") headers["X-CSRFToken"] = csrfToken();
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (body !== undefined) headers["Content-Type"] = body instanceof Blob ? body.type : "application/json";
   try {
     return await fetch(url, {
       method,
       headers,
       credentials: "same-origin",
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: body instanceof Blob ? body : JSON.stringify(body) }),
     });
   } catch {
     throw unreachable();

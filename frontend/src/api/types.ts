@@ -16,9 +16,22 @@ export interface BestNode {
   readonly scores: Readonly<Record<string, number>>;
 }
 
-export type Attempt = Omit<Schemas["Attempt"], "rejections" | "best"> & {
+/** A search for victims: how many nodes were tried and would do; an empty node means none was found. */
+export interface Preemption {
+  readonly tried: number;
+  readonly candidates: number;
+  readonly tied: number;
+  readonly node: string;
+  readonly victims: readonly string[]; // the first of them
+  readonly num_victims: number;
+  readonly num_pdb_violations: number;
+  readonly cleared: readonly string[];
+}
+
+export type Attempt = Omit<Schemas["Attempt"], "rejections" | "best" | "preemption"> & {
   readonly rejections: readonly Rejection[]; // the most frequent first
   readonly best: readonly BestNode[]; // the best first
+  readonly preemption: Preemption | null;
 };
 
 export type ImportJob = Omit<Schemas["Import"], "report" | "error"> & {
@@ -34,3 +47,5 @@ export type ClusterSummary = Schemas["Cluster"];
 export type PaceRequest = Schemas["PaceChangeRequest"];
 export type PodDetail = Schemas["Pod"];
 export type NodeDetail = Schemas["Node"];
+export type SchedulerConfig = Schemas["SchedulerConfig"];
+export type SchedulerConfigVersion = Schemas["SchedulerConfigVersion"];

@@ -88,6 +88,7 @@ describe("queues", () => {
         pace_rate: null,
         seed: 0,
         is_sample: false,
+        config_version: 1,
         leader: null,
       },
       nodes: [],

@@ -11,6 +11,7 @@ const CLUSTER = {
   pace_rate: null,
   seed: 0,
   is_sample: false,
+  config_version: 1,
   leader: null,
 } as const;
 const NODE = {

@@ -31,6 +31,7 @@ const snapshot = (rv: number, seq: number): Snapshot => ({
     pace_rate: null,
     seed: 0,
     is_sample: false,
+    config_version: 1,
     leader: null,
   },
   nodes: [],

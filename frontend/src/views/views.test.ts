@@ -1,7 +1,7 @@
 import { flushSync, mount, unmount } from "svelte";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Attempt } from "../api/types";
-import type { QueueView } from "../contract/events.gen";
+import type { PodView, QueueView } from "../contract/events.gen";
 import { attemptText } from "../lib/words";
 import Lane from "./dashboard/Lane.svelte";
 import AttemptCard from "./pod/AttemptCard.svelte";
@@ -34,6 +34,7 @@ const ATTEMPT: Attempt = {
     { plugin: "NodeResourcesFit", reason: "Insufficient cpu", code: "Unschedulable", count: 53 },
   ],
   best: [],
+  preemption: null,
   repeat_count: 0,
   last_seen_at: "2026-11-21T08:00:00Z",
 };
@@ -48,6 +49,21 @@ const PLACED: Attempt = {
     { node: "n1", total: 180, scores: { NodeResourcesFit: 90, TaintToleration: 90 } },
     { node: "n2", total: 90, scores: { NodeResourcesFit: 0, TaintToleration: 90 } },
   ],
+};
+
+const PREEMPTING: Attempt = {
+  ...ATTEMPT,
+  nominated_node_name: "n7",
+  preemption: {
+    tried: 24,
+    candidates: 9,
+    tied: 3,
+    node: "n7",
+    victims: ["studio/a", "studio/b"],
+    num_victims: 5,
+    num_pdb_violations: 1,
+    cleared: ["web/later"],
+  },
 };
 
 let made: ReturnType<typeof mount> | null = null;
@@ -77,6 +93,56 @@ describe("AttemptCard", () => {
     expect(rows.map((row) => row.querySelectorAll(".part").length)).toEqual([2, 1]);
     expect(rows[0]?.textContent).toContain("chosen");
     expect(rows[1]?.textContent).not.toContain("chosen");
+  });
+});
+
+describe("Preemption", () => {
+  it("names node and victims, each a link, and what it cost", () => {
+    made = mount(AttemptCard, { target: document.body, props: { attempt: PREEMPTING, clusterId: 1, last: true } });
+    flushSync();
+    const section = document.querySelector(".preemption");
+    const links = [...(section?.querySelectorAll("a") ?? [])].map((link) => [
+      link.textContent,
+      link.getAttribute("href"),
+    ]);
+    expect(links).toEqual([
+      ["n7", "#/clusters/1/nodes/n7"],
+      ["studio/a", "#/clusters/1/pods/studio/a"],
+      ["studio/b", "#/clusters/1/pods/studio/b"],
+      ["web/later", "#/clusters/1/pods/web/later"],
+    ]);
+    for (const text of [
+      "Of 24 nodes",
+      "9 would fit",
+      "and 3 more",
+      "1 victims more than allowed",
+      "3 nodes were equally",
+    ])
+      expect(section?.textContent).toContain(text);
+  });
+
+  it("says so when nobody's going would help", () => {
+    const preemption = {
+      tried: 4,
+      candidates: 0,
+      tied: 0,
+      node: "",
+      victims: [],
+      num_victims: 0,
+      num_pdb_violations: 0,
+      cleared: [],
+    };
+    const attempt: Attempt = { ...ATTEMPT, preemption };
+    made = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
+    flushSync();
+    expect(document.querySelector(".preemption")?.textContent).toContain("it would fit on none of them");
+    expect(document.querySelectorAll(".preemption a").length).toBe(0);
+  });
+
+  it("is left out when no victims were looked for", () => {
+    made = mount(AttemptCard, { target: document.body, props: { attempt: ATTEMPT, clusterId: 1, last: true } });
+    flushSync();
+    expect(document.querySelector(".preemption")).toBeNull();
   });
 });
 
@@ -113,6 +179,38 @@ describe("Lane", () => {
     expect(chips.length).toBeLessThan(40);
     expect(chips[0]?.getAttribute("aria-setsize")).toBe("8000");
     expect(document.querySelector("[data-testid=count]")?.textContent).toBe("8,000");
+  });
+
+  it("shows where room is made for a pod that is nominated", () => {
+    const view: QueueView = {
+      uid: "u1",
+      key: "web/launch",
+      queue: "unschedulable",
+      event: "",
+      since_ms: 0,
+      attempts: 1,
+      backoff_until_ms: null,
+      plugins: [],
+      node: "",
+      hint: "",
+    };
+    const pod = {
+      uid: "u1",
+      key: "web/launch",
+      phase: "Pending",
+      node: "",
+      nominated: "n7",
+      priority: 500_000,
+      requests: {},
+      created_ms: 0,
+    } as unknown as PodView;
+    made = mount(Lane, {
+      target: document.body,
+      props: { lane: "unschedulable", pods: [{ view, pod }], clusterId: 1 },
+    });
+    flushSync();
+    const shown = document.querySelector(".nominated");
+    expect([shown?.textContent, shown?.getAttribute("title")]).toEqual(["→ n7", "room is being made for it on n7"]);
   });
 
   it("says so when nobody waits", () => {

@@ -148,20 +148,21 @@ def pods_remove(*, cluster_id: int, uids: Sequence[str], actor: str) -> list[Cha
     ]
 
 
-def pod_evict(
-    *,
-    cluster_id: int,
-    pod_uid: str,
-    now: datetime,
-    actor: str = "scheduler",
-    condition: tuple[str, str],
-) -> list[ChangeEntry]:
-    """Mark a victim with the DisruptionTarget condition (reason, message) and delete it gracefully."""
-    pod = _locked(cluster_id, [pod_uid]).get(pod_uid)
-    if pod is None or pod.phase in TERMINAL_PHASES:
-        return []
-    _condition_set(pod.manifest, "DisruptionTarget", ("True", *condition), now)
-    return [_delete(pod, now=now, grace_seconds=None, actor=actor)]
+def pods_evict(
+    *, cluster_id: int, victims: Sequence[tuple[str, str, str]], now: datetime, actor: str
+) -> dict[str, ChangeEntry]:
+    """Mark victims, given as (uid, reason, message), with the DisruptionTarget condition and delete them gracefully.
+
+    The entries by uid; pods that are gone or have ended have none.
+    """
+    pods = _locked(cluster_id, [uid for uid, _, _ in victims])
+    entries: dict[str, ChangeEntry] = {}
+    for uid, reason, message in victims:
+        pod = pods.get(uid)
+        if pod is not None and pod.phase not in TERMINAL_PHASES and uid not in entries:
+            _condition_set(pod.manifest, "DisruptionTarget", ("True", reason, message), now)
+            entries[uid] = _delete(pod, now=now, grace_seconds=None, actor=actor)
+    return entries
 
 
 def pod_delete(

@@ -1,4 +1,4 @@
-"""Loading the sample: the cluster, its namespaces, priority classes and nodes, and the first wave of pods.
+"""Loading the sample: the cluster, its namespaces, classes, nodes, disks and budgets, and the first wave of pods.
 
 All in one transaction, so that a start that is cut short leaves nothing half made. What follows the first wave is the
 work of the life cycle (`scheduler_core.lifecycle.workloads`).
@@ -13,9 +13,10 @@ from kschedweb.cluster.intake.objects import Item
 from kschedweb.cluster.intake.problems import Place
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.services import PutOptions, cluster_create, objects_put
-from kschedweb.ops.sample.nodes import nodes
-from scheduler_core.lifecycle.sample import FIRST_WAVE, PRIORITY_CLASSES, SAMPLE
-from scheduler_core.lifecycle.workloads import first_wave
+from kschedweb.ops.sample.nodes import csi_nodes, nodes
+from kschedweb.ops.sample.storage import storage
+from scheduler_core.lifecycle.sample import BUDGETS, FIRST_WAVE, PRIORITY_CLASSES, SAMPLE
+from scheduler_core.lifecycle.workloads import APP_LABEL, first_wave
 
 NAME = "otter-post"
 SEED = 20
@@ -46,6 +47,9 @@ def manifests(seed: int) -> list[dict[str, Any]]:
         *({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in namespaces),
         *(_priority_class(*given) for given in PRIORITY_CLASSES),
         *nodes(seed),
+        *csi_nodes(),
+        *storage(),
+        *(_disruption_budget(*given) for given in BUDGETS),
         *pods,
     ]
 
@@ -57,4 +61,13 @@ def _priority_class(name: str, value: int, is_default: bool) -> dict[str, Any]:
         "metadata": {"name": name},
         "value": value,
         "globalDefault": is_default,
+    }
+
+
+def _disruption_budget(namespace: str, app: str, min_available: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"namespace": namespace, "name": app},
+        "spec": {"minAvailable": min_available, "selector": {"matchLabels": {APP_LABEL: app}}},
     }

@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from scheduler_core.lifecycle.sample import GPU, JOBS, POOL, REGISTRY, SERVICES, ZONE
+from scheduler_core.lifecycle.sample import DISK_DRIVER, GPU, HOSTNAME, JOBS, POOL, REGISTRY, SERVICES, ZONE
 
 REGION = "riverlands"
 ZONES = ("river-a", "river-b", "river-c")
@@ -16,7 +16,7 @@ MEBI = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """So many nodes of one shape in each zone. Memory in GiB."""
+    """So many nodes of one shape in each zone. Memory in GiB; `disks` may be attached to a node at once."""
 
     name: str
     per_zone: int
@@ -24,12 +24,13 @@ class Pool:
     memory: int
     disk: str = "hdd"
     gpus: int = 0
+    disks: int = 8
     taints: tuple[dict[str, str], ...] = field(default=())
 
 
 POOLS = (
     Pool("general", 8, 8, 32, "ssd"),
-    Pool("small", 4, 4, 16),
+    Pool("small", 4, 4, 16, disks=1),
     Pool("memory", 2, 8, 64, "ssd"),
     Pool("gpu", 2, 16, 64, "ssd", gpus=4, taints=({"key": GPU, "value": "present", "effect": "NoSchedule"},)),
     Pool("spot", 2, 8, 16, taints=({"key": "otterpost.example/spot", "value": "true", "effect": "PreferNoSchedule"},)),
@@ -40,15 +41,40 @@ POOLS = (
 
 def nodes(seed: int) -> list[dict[str, Any]]:
     """The manifests, pool by pool and zone by zone."""
+    return [_node(pool, zone, name, seed) for pool in POOLS for zone in ZONES for name in _names(pool, zone)]
+
+
+def csi_nodes() -> list[dict[str, Any]]:
+    """What the disk driver says of each node."""
     return [
-        _node(pool, zone, number, seed) for pool in POOLS for zone in ZONES for number in range(1, pool.per_zone + 1)
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "CSINode",
+            "metadata": {"name": name},
+            "spec": {
+                "drivers": [
+                    {
+                        "name": DISK_DRIVER,
+                        "nodeID": name,
+                        "topologyKeys": [ZONE],
+                        "allocatable": {"count": pool.disks},
+                    }
+                ]
+            },
+        }
+        for pool in POOLS
+        for zone in ZONES
+        for name in _names(pool, zone)
     ]
 
 
-def _node(pool: Pool, zone: str, number: int, seed: int) -> dict[str, Any]:
-    name = f"{pool.name}-{zone.removeprefix('river-')}{number}"
+def _names(pool: Pool, zone: str) -> list[str]:
+    return [f"{pool.name}-{zone.removeprefix('river-')}{number}" for number in range(1, pool.per_zone + 1)]
+
+
+def _node(pool: Pool, zone: str, name: str, seed: int) -> dict[str, Any]:
     labels = {
-        "kubernetes.io/hostname": name,
+        HOSTNAME: name,
         "kubernetes.io/arch": "amd64",
         "kubernetes.io/os": "linux",
         "topology.kubernetes.io/region": REGION,

@@ -1,25 +1,33 @@
-"""A cluster in memory with a virtual clock: engine, kubelet, garbage collection and script around the same objects."""
+"""A cluster in memory with a virtual clock: the engine and all controllers around the same objects."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from scheduler_core.api import manifests
 from scheduler_core.build import build
+from scheduler_core.lifecycle.disruption import DisruptionController
 from scheduler_core.lifecycle.effects import (
     LifecycleEffect,
     NodeCordon,
+    ObjectCreation,
+    ObjectPatch,
+    ObjectRemoval,
     PodCreation,
     PodDeletion,
     PodRemoval,
     PodStatusWrite,
 )
+from scheduler_core.lifecycle.ephemeral_claims import EphemeralClaims
 from scheduler_core.lifecycle.kubelet import Kubelet
 from scheduler_core.lifecycle.pod_gc import PodGC
+from scheduler_core.lifecycle.volumes import VolumeController
 from scheduler_core.lifecycle.workloads import ScriptedWorkload
-from scheduler_core.model.changes import BindingVerdict, Change, ObjectDeleted, ObjectPut
+from scheduler_core.model.changes import BindingVerdict, Change, EvictionVerdict, ObjectDeleted, ObjectPut
+from scheduler_core.model.effects import Attempt, Effects, EvictionRequest
 from scheduler_core.ports import SeededDraws
 from scheduler_core.scheduler.scheduler import Budget
 
@@ -34,13 +42,23 @@ class LittleCluster:
         self.now = start
         self.objects: dict[tuple[str, str], Manifest] = {}
         self.engine = build(draws=SeededDraws(1))
-        self.script = script
-        self.kubelet = Kubelet(start_delay_us=SECOND)
-        self.pod_gc = PodGC()
+        self.controllers = (
+            Kubelet(start_delay_us=SECOND),
+            PodGC(),
+            EphemeralClaims(),
+            VolumeController(),
+            DisruptionController(),
+            script,
+        )
         self.log: list[tuple[int, LifecycleEffect]] = []
         self.messages: dict[str, str] = {}  # last message of pods that were not scheduled
+        self.preemptions: list[tuple[int, Attempt]] = []
+        self.evicted: dict[str, int] = {}  # keys of victims, and when they were asked to go
         self._turn = 0
         self._changes: list[Change] = []
+        classes = [manifest for manifest in objects if manifest["kind"] == "PriorityClass"]
+        self._priorities = {given["metadata"]["name"]: given["value"] for given in classes}
+        self._default_class = next((each["metadata"]["name"] for each in classes if each["globalDefault"]), "")
         for manifest in objects:
             self._put(manifest)
 
@@ -59,17 +77,16 @@ class LittleCluster:
             self.step()
 
     def step(self) -> None:
-        while self._changes:
+        """All that is due now and all that follows from it."""
+        while True:
             changes, self._changes = self._changes, []
-            for controller in (self.kubelet, self.pod_gc, self.script):
+            for controller in self.controllers:
                 for effect in controller.step(self.now, changes):
                     self.log.append((self.now, effect))
                     self._carry_out(effect)
             self._schedule(changes)
-        for effect in [*self.kubelet.step(self.now, []), *self.script.step(self.now, [])]:
-            self.log.append((self.now, effect))
-            self._carry_out(effect)
-        self._schedule([])
+            if not self._changes:
+                return
 
     def _schedule(self, changes: list[Change]) -> None:
         effects = self.engine.step(self.now, changes, Budget(max_cycles=500))
@@ -78,6 +95,10 @@ class LittleCluster:
                 self.messages.pop(attempt.pod_key, None)
             else:
                 self.messages[attempt.pod_key] = attempt.message
+            preemption = attempt.post_filter.preemption if attempt.post_filter is not None else None
+            if preemption is not None and preemption.chosen:
+                self.preemptions.append((self.now, attempt))
+        self._write(effects)
         for binding in effects.bindings:
             pod = self.objects.get(("Pod", f"{binding.namespace}/{binding.name}"))
             bound = pod is not None and pod["metadata"]["uid"] == binding.pod_uid
@@ -85,13 +106,49 @@ class LittleCluster:
             if pod is not None and bound:
                 pod["spec"]["nodeName"] = binding.node_name
                 self._put(pod)
+        for eviction in effects.evictions:
+            self._evict(eviction)
+
+    def _write(self, effects: Effects) -> None:
+        for obj in effects.writes:
+            there = self.objects.get((obj.kind, obj.key))
+            if there is not None and there["metadata"]["resourceVersion"] == obj.metadata.resource_version:
+                self._put(manifests.encode(obj))
+        for patch in effects.status_patches:
+            pod = self.objects.get(("Pod", f"{patch.namespace}/{patch.name}"))
+            nominated = patch.nominated_node_name
+            if pod is None or nominated is None or pod["spec"].get("nodeName"):
+                continue
+            if nominated != pod["status"].get("nominatedNodeName", ""):
+                pod["status"]["nominatedNodeName"] = nominated
+                self._put(pod)
+
+    def _evict(self, eviction: EvictionRequest) -> None:
+        key = f"{eviction.namespace}/{eviction.name}"
+        victim = self.objects.get(("Pod", key))
+        is_there = victim is not None and victim["metadata"]["uid"] == eviction.pod_uid
+        if victim is not None and is_there:
+            self.evicted[key] = self.now
+            target = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+            victim["status"].setdefault("conditions", []).append(target)
+            self._delete(victim)
+        uids = (eviction.pod_uid,)
+        self._changes.append(EvictionVerdict(eviction.preemptor_uid, True, "", 0, uids, () if is_there else uids))
 
     def _carry_out(self, effect: LifecycleEffect) -> None:
         match effect:
-            case PodCreation():
+            case PodCreation() | ObjectCreation():
                 manifest = copy.deepcopy(dict(effect.manifest))
-                if ("Pod", f"{manifest['metadata']['namespace']}/{manifest['metadata']['name']}") not in self.objects:
+                obj = manifests.decode(manifest)
+                if (obj.kind, obj.key) not in self.objects:
                     self._put(manifest)
+            case ObjectPatch():
+                there = self.objects.get((effect.kind, _key(effect.namespace, effect.name)))
+                if there is not None and there["metadata"]["uid"] == effect.uid:
+                    self._put(_merged(there, effect.patch))
+            case ObjectRemoval():
+                if self.objects.pop((effect.kind, _key(effect.namespace, effect.name)), None) is not None:
+                    self._changes.append(ObjectDeleted(effect.kind, effect.namespace, effect.name, effect.uid))
             case PodDeletion():
                 self._delete(self.objects[("Pod", f"{effect.namespace}/{effect.name}")])
             case PodRemoval():
@@ -101,6 +158,10 @@ class LittleCluster:
                 pod["status"]["phase"] = effect.phase
                 if effect.start_time is not None:
                     pod["status"]["startTime"] = text_of(effect.start_time)
+                conditions = {each["type"]: each for each in pod["status"].get("conditions", [])}
+                for name, (status, reason, _) in effect.conditions.items():
+                    conditions[name] = {"type": name, "status": status, "reason": reason}
+                pod["status"]["conditions"] = list(conditions.values())
                 self._put(pod)
             case NodeCordon():
                 node = self.objects[("Node", effect.node_name)]
@@ -127,10 +188,29 @@ class LittleCluster:
         metadata.setdefault("uid", f"uid-{self._turn}")
         metadata["resourceVersion"] = str(self._turn)
         manifest.setdefault("status", {})
-        manifest["spec"].setdefault("schedulerName", "default-scheduler")
+        if manifest["kind"] == "Pod":
+            manifest["spec"].setdefault("schedulerName", "default-scheduler")
+            class_name = manifest["spec"].get("priorityClassName", self._default_class)
+            manifest["spec"].setdefault("priority", self._priorities.get(class_name, 0))
         obj = manifests.decode(manifest)
         self.objects[(obj.kind, obj.key)] = manifest
         self._changes.append(ObjectPut(obj))
+
+
+def _key(namespace: str, name: str) -> str:
+    return f"{namespace}/{name}" if namespace else name
+
+
+def _merged(target: Any, patch: Any) -> Any:
+    if not isinstance(patch, Mapping):
+        return patch
+    result = dict(target) if isinstance(target, Mapping) else {}
+    for name, value in patch.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = _merged(result.get(name), value)
+    return result
 
 
 def text_of(now: int) -> str:

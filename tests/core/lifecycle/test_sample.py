@@ -8,11 +8,13 @@ from functools import cache
 
 import pytest
 
-from kschedweb.ops.sample.nodes import nodes
+from kschedweb.ops.sample.nodes import csi_nodes, nodes
+from kschedweb.ops.sample.storage import DEN_NODE, storage
 from scheduler_core.lifecycle.effects import NodeCordon, PodCreation, PodDeletion, PodStatusWrite
-from scheduler_core.lifecycle.sample import FIRST_WAVE, MAX_PODS, SAMPLE, sample_workload
-from scheduler_core.lifecycle.workloads import first_wave
-from tests.core.lifecycle.little_cluster import SECOND, LittleCluster
+from scheduler_core.lifecycle.sample import BUDGETS, FIRST_WAVE, MAX_PODS, PRIORITY_CLASSES, SAMPLE, sample_workload
+from scheduler_core.lifecycle.workloads import APP_LABEL, first_wave
+from tests.builders import make_manifest
+from tests.core.lifecycle.little_cluster import SECOND, LittleCluster, Manifest
 
 START = int(datetime(2030, 1, 1, tzinfo=UTC).timestamp()) * SECOND
 MINUTES = 8
@@ -21,10 +23,38 @@ MINUTES = 8
 @cache
 def story() -> LittleCluster:
     """One run, looked at by all tests."""
-    objects = [*nodes(20), *first_wave(SAMPLE, 20, FIRST_WAVE)]
+    classes = [
+        make_manifest("PriorityClass", name, value=value, globalDefault=default)
+        for name, value, default in PRIORITY_CLASSES
+    ]
+    budgets = [
+        make_manifest(
+            "PodDisruptionBudget",
+            app,
+            namespace=namespace,
+            spec={"minAvailable": least, "selector": {"matchLabels": {APP_LABEL: app}}},
+        )
+        for namespace, app, least in BUDGETS
+    ]
+    objects = [*classes, *nodes(20), *csi_nodes(), *storage(), *budgets, *first_wave(SAMPLE, 20, FIRST_WAVE)]
     cluster = LittleCluster(objects, sample_workload(seed=20, started_at=START), start=START)
     cluster.run(MINUTES * 60)
     return cluster
+
+
+def placed(app: str) -> list[Manifest]:
+    """The app's pods that have a node and are not on their way out."""
+    pods = [pod for pod in story().alive if pod["metadata"]["labels"]["app"] == app and "nodeName" in pod["spec"]]
+    return [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
+
+
+def node_of(pod: Manifest) -> str:
+    return str(pod["spec"]["nodeName"])
+
+
+def zone_of(pod: Manifest) -> str:
+    """Nodes are called by pool, letter of the zone and number."""
+    return node_of(pod).split("-")[1][0]
 
 
 def waiting(app: str) -> list[str]:
@@ -42,6 +72,8 @@ def waiting(app: str) -> list[str]:
         pytest.param("vault-reader", ["untolerated taint {otterpost.example/vault: locked}"], id="taint"),
         pytest.param("lamp-lighter", ["didn't have free ports"], id="host port"),
         pytest.param("fish-tycoon", ["Insufficient nvidia.com/gpu"], id="more GPUs than a node has"),
+        pytest.param("lonely-heron", ["didn't match pod anti-affinity rules"], id="nobody beside it"),
+        pytest.param("even-keel", ["didn't match pod topology spread constraints"], id="uneven"),
         pytest.param("friday-deploy", ["gated"], id="gated"),
         pytest.param("bigger-model", ["gated"], id="gated by budget"),
     ],
@@ -55,7 +87,7 @@ def test_some_pods_of_the_sample_wait_each_for_its_own_reason(app: str, reasons:
 
 
 def test_everything_else_of_the_sample_finds_a_node() -> None:
-    left = {"legacy-monolith", "quantum-index", "vault-reader", "lamp-lighter", "fish-tycoon"}
+    left = {"legacy-monolith", "quantum-index", "vault-reader", "lamp-lighter", "fish-tycoon", "even-keel"}
     cluster = story()
     for service in SAMPLE.services:
         if service.name not in left and "schedulingGates" not in service.spec:
@@ -106,3 +138,77 @@ def test_rollouts_of_the_sample_reach_every_replica() -> None:
 
 def test_no_node_of_the_sample_is_left_closed() -> None:
     assert not [m for (kind, _), m in story().objects.items() if kind == "Node" and m["spec"].get("unschedulable")]
+
+
+def test_bursts_of_the_sample_take_the_places_of_renderers() -> None:
+    cluster = story()
+    for round_ in (0, 1):
+        begin = START + (round_ * SAMPLE.round_seconds + SAMPLE.burst_at) * SECOND
+        evicted = [key for key, at in cluster.evicted.items() if begin <= at < begin + 30 * SECOND]
+        assert 5 <= len(evicted) <= 40
+        assert {key.split("/")[0] for key in evicted} == {"studio"}
+    for _, attempt in cluster.preemptions:
+        assert attempt.post_filter is not None and attempt.post_filter.preemption is not None
+        assert attempt.post_filter.preemption.victims
+    # All of them found their place, and the renderers came back.
+    launched = {attempt.pod_key for _, attempt in cluster.preemptions}
+    assert not launched & set(cluster.messages)
+    assert len(placed("whisker-renderer")) >= 40
+
+
+def test_general_nodes_of_the_sample_are_busy() -> None:
+    general = {pod["metadata"]["labels"]["app"] for pod in story().alive if node_of_pool(pod, "general")}
+    assert "whisker-renderer" in general
+    asked = sum(cpu_milli(pod) for pod in story().alive if node_of_pool(pod, "general"))
+    assert 0.75 < asked / (24 * 8000) < 0.95
+
+
+def node_of_pool(pod: Manifest, pool: str) -> bool:
+    return str(pod["spec"].get("nodeName", "")).startswith(f"{pool}-")
+
+
+def cpu_milli(pod: Manifest) -> int:
+    text = str(pod["spec"]["containers"][0]["resources"]["requests"]["cpu"])
+    return int(text.removesuffix("m")) if text.endswith("m") else int(text) * 1000
+
+
+def test_storefronts_of_the_sample_are_spread_over_the_zones() -> None:
+    zones = Counter(zone_of(pod) for pod in placed("storefront"))
+    assert len(zones) == 3
+    assert max(zones.values()) - min(zones.values()) <= 1
+    assert max(Counter(map(node_of, placed("storefront"))).values()) <= 2
+
+
+def test_caches_of_the_sample_are_placed_beside_a_storefront_each_on_its_own_node() -> None:
+    """Storefronts may have moved away since: what was there when the cache came counts."""
+    caches = [node_of(pod) for pod in placed("warm-fish-cache")]
+    assert len(caches) == len(set(caches)) == 4
+    assert set(caches) & set(map(node_of, placed("storefront")))
+    gauges = [node_of(pod) for pod in placed("river-gauge")]
+    assert len(gauges) == len(set(gauges)) == 6
+
+
+def test_disks_of_the_sample_are_bound_where_their_pods_are() -> None:
+    cluster = story()
+    claims = {key: each for (kind, key), each in cluster.objects.items() if kind == "PersistentVolumeClaim"}
+    volumes = {key: each for (kind, key), each in cluster.objects.items() if kind == "PersistentVolume"}
+    (vault,) = placed("shell-vault")
+    assert node_of(vault) == DEN_NODE
+    indexes = placed("parcel-index")
+    assert len(indexes) == len(set(map(node_of, indexes))) == 6  # one disk a node
+    wanted = {f"tracking/{pod['metadata']['name']}-data": zone_of(pod) for pod in indexes}
+    wanted["payments/tide-book"] = zone_of(placed("tide-book")[0])
+    for key, zone in wanted.items():
+        assert claims[key]["status"]["phase"] == "Bound"
+        volume = volumes[claims[key]["spec"]["volumeName"]]
+        (term,) = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
+        assert term["matchExpressions"][0]["values"] == [f"river-{zone}"]
+    # Nothing is left of disks whose pods have gone.
+    assert len(claims) == len(wanted) + 1
+
+
+def test_budgets_of_the_sample_know_their_pods() -> None:
+    for namespace, app, least in BUDGETS:
+        status = story().objects["PodDisruptionBudget", f"{namespace}/{app}"]["status"]
+        assert status["desiredHealthy"] == least
+        assert 0 < status["disruptionsAllowed"] == status["currentHealthy"] - least

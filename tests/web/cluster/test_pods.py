@@ -158,14 +158,14 @@ def test_pod_delete_is_refused_when_the_pod_is_another_or_none(cluster: Cluster)
         services.pod_delete(cluster_id=cluster.pk, namespace="default", name="nobody", actor="ada")
 
 
-def test_pod_evict_marks_the_victim_and_gives_it_its_grace(cluster: Cluster) -> None:
+def test_pods_evict_marks_the_victims_and_gives_them_their_grace(cluster: Cluster) -> None:
     why = (services.PREEMPTION_BY_SCHEDULER, "fast: preempting to accommodate a higher priority pod")
-    entries = services.pod_evict(cluster_id=cluster.pk, pod_uid=row("bound").uid, now=NOW, condition=why)
-    assert [entry.operation for entry in entries] == ["updated"]
+    victims = [("nowhere", *why), (row("bound").uid, *why)]
+    entries = services.pods_evict(cluster_id=cluster.pk, victims=victims, now=NOW, actor="scheduler")
+    assert {uid: entry.operation for uid, entry in entries.items()} == {row("bound").uid: "updated"}
     marked = condition("bound", "DisruptionTarget")
     assert (marked["status"], marked["reason"], marked["message"]) == ("True", *why)
     assert row("bound").deletion_timestamp == NOW + timedelta(seconds=30)
-    assert services.pod_evict(cluster_id=cluster.pk, pod_uid="nowhere", now=NOW, condition=why) == []
 
 
 def test_pods_status_update_makes_a_pod_run_and_end(cluster: Cluster) -> None:

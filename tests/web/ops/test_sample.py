@@ -22,6 +22,9 @@ def test_sample_loads_nodes_classes_and_the_first_wave() -> None:
     assert pods.count() == FIRST_WAVE
     assert pods.filter(gated=True).count() == 4
     assert pods.filter(node_name="").count() == FIRST_WAVE
+    assert ApiObject.objects.filter(cluster=cluster, kind="PodDisruptionBudget").count() == 3
+    assert ApiObject.objects.filter(cluster=cluster, kind="PersistentVolumeClaim").count() == 2
+    assert ApiObject.objects.filter(cluster=cluster, kind="CSINode").count() == 60
     assert set(pods.values_list("priority", flat=True)) == {1_000_000, 1_000, -100}
     assert ApiObject.objects.filter(cluster=cluster, kind="PriorityClass").count() == 4
     cluster.refresh_from_db()

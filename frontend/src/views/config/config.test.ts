@@ -1,0 +1,133 @@
+import { flushSync, mount, tick, unmount } from "svelte";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { SchedulerConfig } from "../../api/types";
+import type { ClusterView } from "../../contract/events.gen";
+import ConfigDialog from "./ConfigDialog.svelte";
+
+const CLUSTER: ClusterView = {
+  id: 7,
+  name: "lab",
+  lifecycle_mode: "frozen",
+  pace: "run",
+  pace_rate: null,
+  seed: 0,
+  is_sample: false,
+  config_version: 2,
+  leader: null,
+};
+const CONFIG: SchedulerConfig = {
+  version: 2,
+  replayable: false,
+  actor: "ada",
+  at: "2026-11-21T08:00:00Z",
+  text: "kind: KubeSchedulerConfiguration\n",
+  problems: [],
+  effective: {
+    pod_initial_backoff_seconds: 1,
+    pod_max_backoff_seconds: 10,
+    replayable: false,
+    profiles: [
+      {
+        scheduler_name: "default-scheduler",
+        percentage_of_nodes_to_score: 0,
+        points: [
+          { point: "filter", plugins: [{ name: "NodeName", weight: null }] },
+          { point: "score", plugins: [{ name: "RackAware", weight: 5 }] },
+          { point: "permit", plugins: [] },
+        ],
+        left_out: [],
+        not_deterministic: ["RackAware"],
+        replayable: false,
+      },
+    ],
+  },
+};
+const VERSIONS = [
+  { version: 2, replayable: false, actor: "ada", at: CONFIG.at },
+  { version: 1, replayable: true, actor: "system", at: CONFIG.at },
+];
+
+let made: ReturnType<typeof mount> | null = null;
+let sent: { method: string; url: string; body: string }[] = [];
+let refusal: unknown = null;
+
+beforeEach(() => {
+  sent = [];
+  refusal = null;
+  HTMLDialogElement.prototype.showModal = function () {
+    this.open = true;
+  };
+  vi.stubGlobal("fetch", async (url: string, options: { method: string; body?: Blob }) => {
+    sent.push({ method: options.method, url, body: options.body ? await options.body.text() : "" });
+    if (options.method === "PUT" && refusal) return new Response(JSON.stringify(refusal), { status: 422 });
+    if (url.endsWith("/versions")) return new Response(JSON.stringify({ results: VERSIONS, next: null }));
+    if (url.endsWith("/versions/1")) return new Response(JSON.stringify({ ...CONFIG, version: 1, text: "" }));
+    return new Response(JSON.stringify(options.method === "PUT" ? { ...CONFIG, version: 3 } : CONFIG));
+  });
+});
+
+afterEach(() => {
+  if (made) void unmount(made);
+  made = null;
+  document.body.replaceChildren();
+  vi.unstubAllGlobals();
+});
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await tick().then(() => new Promise((resolve) => setTimeout(resolve)));
+  flushSync();
+}
+
+async function show(): Promise<void> {
+  made = mount(ConfigDialog, { target: document.body, props: { cluster: CLUSTER, onclose: () => undefined } });
+  await settled();
+}
+
+async function press(name: string): Promise<void> {
+  const found = [...document.querySelectorAll("button")].find((button) => button.textContent?.includes(name));
+  if (!found) throw new Error(`no button ${name}`);
+  found.click();
+  await settled();
+}
+
+const text = () => document.body.textContent ?? "";
+
+describe("ConfigDialog", () => {
+  it("shows the text in force and that its decisions may not be repeated", async () => {
+    await show();
+    expect(document.querySelector("pre")?.textContent).toBe(CONFIG.text);
+    expect(text()).toContain("Version 2, by ada");
+    expect(text()).toContain("not replayable");
+  });
+
+  it("lists the plugins of each extension point that has any, with their weights", async () => {
+    await show();
+    await press("What runs");
+    expect([...document.querySelectorAll("dt")].map((each) => each.textContent)).toEqual(["filter", "score"]);
+    expect(document.querySelectorAll("dd")[1]?.textContent?.trim()).toBe("RackAware×5");
+    expect(text()).toContain("RackAware does not declare itself deterministic");
+  });
+
+  it("lists every problem of a refused text and keeps the draft", async () => {
+    refusal = { code: "invalid", message: "cannot be used", extra: { problems: ["a: Invalid", "b: Required"] } };
+    await show();
+    await press("Edit");
+    await press("Apply");
+    expect(sent.at(-1)).toEqual({ method: "PUT", url: "/api/clusters/7/scheduler-config", body: CONFIG.text });
+    expect([...document.querySelectorAll(".problems li")].map((each) => each.textContent)).toEqual([
+      "a: Invalid",
+      "b: Required",
+    ]);
+    expect(document.querySelector("textarea")).not.toBeNull();
+  });
+
+  it("takes an old version back into force", async () => {
+    await show();
+    await press("Versions");
+    await press("Version 1");
+    expect(text()).toContain("no longer in force");
+    await press("Use this version again");
+    expect(sent.filter((each) => each.method === "PUT").map((each) => each.body)).toEqual([""]);
+    expect(text()).toContain("Version 3, by ada");
+  });
+});

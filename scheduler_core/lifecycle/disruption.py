@@ -1,0 +1,244 @@
+"""How many pods each disruption budget can spare: the status that preemption reads, kept up to date.
+
+A budget's pods are those its selector matches. It is recomputed when one of them, the budget itself or the scale of a
+controller changes, and when a pod its status calls disrupted should have been gone by now. A budget that cannot be
+computed allows nothing. Times are microseconds.
+Source: kubernetes v1.34.1, pkg/controller/disruption/disruption.go. Scales are those of ReplicaSets (their Deployment's
+where there is one), StatefulSets and ReplicationControllers; the events of upstream are not written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from scheduler_core.api import manifests
+from scheduler_core.api.derived import controller_of
+from scheduler_core.api.meta import KubeObject, OwnerReference
+from scheduler_core.api.pod import Pod
+from scheduler_core.api.policy import PodDisruptionBudget
+from scheduler_core.api.selectors import LabelSelectorMatcher, SelectorError, parse_label_selector
+from scheduler_core.api.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
+from scheduler_core.lifecycle.deadlines import Deadlines
+from scheduler_core.lifecycle.effects import LifecycleEffect, ObjectPatch
+from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
+
+DELETION_TIMEOUT_US = 120 * 1_000_000
+DISRUPTION_ALLOWED = "DisruptionAllowed"
+SUFFICIENT_PODS, INSUFFICIENT_PODS, SYNC_FAILED = "SufficientPods", "InsufficientPods", "SyncFailed"
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SCALED = (Deployment, ReplicaSet, StatefulSet, ReplicationController)
+_SCALED_KINDS = frozenset(kind.kind for kind in _SCALED)
+
+
+class SyncError(Exception):
+    """A budget that cannot be computed, and why."""
+
+
+class _Budget:
+    """A budget with its pods by key; `matcher` None when the selector cannot be read."""
+
+    def __init__(self, pdb: PodDisruptionBudget) -> None:
+        self.pdb = pdb
+        self.pods: dict[str, Pod] = {}
+        self.matcher: LabelSelectorMatcher | None
+        self.problem = ""
+        try:
+            self.matcher = parse_label_selector(pdb.spec.selector)
+        except SelectorError as error:
+            self.matcher, self.problem = None, str(error)
+
+    def takes(self, pod: Pod) -> bool:
+        """Keep the pod, or drop it when it matches no longer; whether it matters to the budget."""
+        if self.matcher is not None and pod.namespace == self.pdb.namespace and self.matcher.matches(pod.labels):
+            self.pods[pod.key] = pod
+            return True
+        return self.pods.pop(pod.key, None) is not None
+
+
+class DisruptionController:
+    """All disruption budgets of one cluster."""
+
+    def __init__(self) -> None:
+        self._budgets: dict[str, _Budget] = {}  # by key
+        self._pods: dict[str, dict[str, Pod]] = {}  # by namespace and key
+        self._controllers: dict[tuple[str, str], KubeObject] = {}  # by kind and key
+        self._rechecks = Deadlines()  # by key of the budget
+
+    def step(self, now: int, changes: Sequence[Change]) -> list[LifecycleEffect]:
+        """Take over the changes; the statuses that are another now."""
+        touched: dict[str, None] = {}
+        for change in changes:
+            if isinstance(change, ObjectPut):
+                self._put(change.obj, touched)
+            elif isinstance(change, ObjectDeleted):
+                self._deleted(change, touched)
+        touched.update(dict.fromkeys(self._rechecks.pop_due(now)))
+        effects: list[LifecycleEffect] = []
+        for key in touched:
+            if key in self._budgets:
+                effects += self._sync(self._budgets[key], now)
+        return effects
+
+    def next_due(self) -> int | None:
+        """When a disrupted pod should be gone, in microseconds."""
+        return self._rechecks.first()
+
+    def _put(self, obj: KubeObject, touched: dict[str, None]) -> None:
+        if isinstance(obj, Pod):
+            self._pods.setdefault(obj.namespace, {})[obj.key] = obj
+            touched.update((key, None) for key, budget in self._budgets.items() if budget.takes(obj))
+        elif isinstance(obj, PodDisruptionBudget):
+            self._budgets[obj.key] = budget = _Budget(obj)
+            for pod in self._pods.get(obj.namespace, {}).values():
+                budget.takes(pod)
+            touched[obj.key] = None
+        elif isinstance(obj, _SCALED):
+            self._controllers[obj.kind, obj.key] = obj
+            self._touch_namespace(obj.namespace, touched)
+
+    def _deleted(self, change: ObjectDeleted, touched: dict[str, None]) -> None:
+        key = f"{change.namespace}/{change.name}"
+        if change.kind == Pod.kind:
+            self._pods.get(change.namespace, {}).pop(key, None)
+            touched.update((name, None) for name, budget in self._budgets.items() if budget.pods.pop(key, None))
+        elif change.kind == PodDisruptionBudget.kind:
+            self._budgets.pop(key, None)
+            self._rechecks.drop(key)
+        elif change.kind in _SCALED_KINDS:
+            self._controllers.pop((change.kind, key), None)
+            self._touch_namespace(change.namespace, touched)
+
+    def _touch_namespace(self, namespace: str, touched: dict[str, None]) -> None:
+        touched.update((key, None) for key, budget in self._budgets.items() if budget.pdb.namespace == namespace)
+
+    def _sync(self, budget: _Budget, now: int) -> list[LifecycleEffect]:
+        try:
+            status = self._computed(budget, now)
+            reason = SUFFICIENT_PODS if status["disruptionsAllowed"] else INSUFFICIENT_PODS
+            problem = ""
+        except SyncError as error:
+            # To be safe: nothing else of the status is touched.
+            status, reason, problem = {"disruptionsAllowed": 0}, SYNC_FAILED, str(error)
+        pdb = budget.pdb
+        before = manifests.encode(pdb).get("status") or {}
+        status["conditions"] = _conditions(before, reason, problem, pdb.metadata.generation or 0, now)
+        patch = _difference(before, status)
+        return [ObjectPatch(pdb.kind, pdb.namespace, pdb.name, pdb.uid, {"status": patch})] if patch else []
+
+    def _computed(self, budget: _Budget, now: int) -> dict[str, Any]:
+        if budget.problem:
+            raise SyncError(budget.problem)
+        pdb, pods = budget.pdb, list(budget.pods.values())
+        expected, desired = self._expected_and_desired(pdb, pods)
+        disrupted = _disrupted(pdb, pods, now)
+        healthy = sum(_is_ready(pod) for pod in pods if not pod.is_terminating and pod.name not in disrupted)
+        if disrupted:
+            self._rechecks.set(pdb.key, min(disrupted.values()) + DELETION_TIMEOUT_US)
+        else:
+            self._rechecks.drop(pdb.key)
+        return {
+            "observedGeneration": pdb.metadata.generation or 0,
+            "disruptionsAllowed": max(0, healthy - desired) if expected > 0 else 0,
+            "currentHealthy": healthy,
+            "desiredHealthy": desired,
+            "expectedPods": expected,
+            "disruptedPods": {name: _text(at) for name, at in disrupted.items()},
+        }
+
+    def _expected_and_desired(self, pdb: PodDisruptionBudget, pods: Sequence[Pod]) -> tuple[int, int]:
+        most, least = pdb.spec.max_unavailable, pdb.spec.min_available
+        if most is not None:
+            expected = self._scale_of(pods)
+            return expected, max(0, expected - _scaled(most, expected))
+        if isinstance(least, str):
+            expected = self._scale_of(pods)
+            return expected, _scaled(least, expected)
+        return (len(pods), least) if least is not None else (0, 0)
+
+    def _scale_of(self, pods: Iterable[Pod]) -> int:
+        """The sum over the pods' controllers; pods without one do not count."""
+        scales: dict[str, int] = {}
+        for pod in pods:
+            owner = controller_of(pod)
+            if owner is None or owner.uid in scales:
+                continue
+            controller = self._controller(pod.namespace, owner)
+            if controller is None:
+                raise SyncError(f'found no controllers for pod "{pod.name}"')
+            scales[controller.uid] = _replicas(controller)
+        return sum(scales.values())
+
+    def _controller(self, namespace: str, owner: OwnerReference) -> KubeObject | None:
+        """What the reference names; of a Deployment's ReplicaSet the Deployment."""
+        found = self._controllers.get((owner.kind, f"{namespace}/{owner.name}"))
+        if found is None or found.uid != owner.uid or found.api_version != owner.api_version:
+            return None
+        above = controller_of(found) if isinstance(found, ReplicaSet) else None
+        if above is None or above.kind != Deployment.kind:
+            return found
+        return self._controller(namespace, above)
+
+
+def _replicas(controller: KubeObject) -> int:
+    assert isinstance(controller, _SCALED)
+    replicas = controller.spec.replicas
+    return 1 if replicas is None else replicas
+
+
+def _scaled(value: int | str, total: int) -> int:
+    """A count as it is, a percentage of `total` rounded up."""
+    if isinstance(value, int):
+        return value
+    digits = value.removesuffix("%")
+    if not value.endswith("%") or not digits.isascii() or not digits.isdecimal():
+        raise SyncError(f"invalid value for IntOrString: invalid type: string is not a percentage: {value!r}")
+    return -(-total * int(digits) // 100)
+
+
+def _disrupted(pdb: PodDisruptionBudget, pods: Iterable[Pod], now: int) -> dict[str, int]:
+    """Disrupted pods that are still there, not yet being deleted, and not overdue."""
+    given = pdb.status.disrupted_pods or {}
+    times = {pod.name: _microseconds(given[pod.name]) for pod in pods if pod.name in given and not pod.is_terminating}
+    return {name: at for name, at in sorted(times.items()) if at + DELETION_TIMEOUT_US > now}
+
+
+def _is_ready(pod: Pod) -> bool:
+    return any(each.type == "Ready" and each.status == "True" for each in pod.status.conditions or ())
+
+
+def _conditions(before: dict[str, Any], reason: str, message: str, generation: int, now: int) -> list[dict[str, Any]]:
+    """The conditions with DisruptionAllowed as it is now; its time moves with its status only."""
+    status = "True" if reason == SUFFICIENT_PODS else "False"
+    there: list[dict[str, Any]] = before.get("conditions") or []
+    old = next((each for each in there if each["type"] == DISRUPTION_ALLOWED), {})
+    since = old.get("lastTransitionTime") if old.get("status") == status else None
+    condition = {"type": DISRUPTION_ALLOWED, "status": status, "reason": reason}
+    condition |= {"lastTransitionTime": since or _text(now - now % 1_000_000)}
+    condition |= {"message": message} if message else {}
+    kept = {"observedGeneration": generation} if generation else {}
+    return [*(each for each in there if each["type"] != DISRUPTION_ALLOWED), condition | kept]
+
+
+def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """A merge patch that makes the status so; zeros may be left out in what was there."""
+    patch: dict[str, Any] = {}
+    for name, value in after.items():
+        old = before.get(name)
+        if name == "disruptedPods":
+            gone = {pod: None for pod in old or {} if pod not in value}
+            if gone:
+                patch[name] = gone
+        elif (old or 0) != value:
+            patch[name] = value
+    return patch
+
+
+def _microseconds(time: datetime) -> int:
+    return round(time.timestamp() * 1_000_000)
+
+
+def _text(now: int) -> str:
+    return manifests.format_time(_EPOCH + timedelta(microseconds=now))

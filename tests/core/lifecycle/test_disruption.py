@@ -1,0 +1,187 @@
+"""Disruption budgets: what they expect, what is healthy, what they can spare, and what is left alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.api import manifests
+from scheduler_core.lifecycle.disruption import DisruptionController
+from scheduler_core.lifecycle.effects import LifecycleEffect, ObjectPatch
+from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
+from tests.builders import PodBuilder, make_manifest, make_pod
+
+SECOND = 1_000_000
+NOW = 1_900_000_000 * SECOND
+NOW_TEXT = "2030-03-17T17:46:40Z"
+Manifest = dict[str, Any]
+
+
+def put(manifest: Manifest) -> Change:
+    return ObjectPut(manifests.decode(manifest))
+
+
+def budget(selector: Any = ..., status: Manifest | None = None, **spec: Any) -> Change:
+    chosen = {"matchLabels": {"app": "shop"}} if selector is ... else selector
+    built = make_manifest("PodDisruptionBudget", "guard", spec={"selector": chosen, **spec}, status=status or {})
+    built["metadata"] |= {"generation": 3, "uid": "guard"}
+    return put(built)
+
+
+def replicas(kind: str, name: str, count: int | None, owner: tuple[str, str] | None = None) -> Change:
+    built = make_manifest(kind, name, spec={} if count is None else {"replicas": count})
+    built["metadata"]["uid"] = f"uid-{name}"
+    if owner is not None:
+        reference = {"apiVersion": "apps/v1", "kind": owner[0], "name": owner[1], "uid": f"uid-{owner[1]}"}
+        built["metadata"]["ownerReferences"] = [{**reference, "controller": True}]
+    return put(built)
+
+
+def shop(name: str, ready: bool = True) -> PodBuilder:
+    conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
+    return make_pod(name).label(app="shop").status(conditions=conditions)
+
+
+def shops(count: int, owner: tuple[str, str] | None = None, ready: bool = True) -> list[Change]:
+    pods = [shop(f"p{number}", ready) for number in range(count)]
+    return [put((pod.owner(*owner) if owner is not None else pod).manifest()) for pod in pods]
+
+
+def status_of(effects: list[LifecycleEffect]) -> Manifest:
+    (patch,) = effects
+    assert isinstance(patch, ObjectPatch)
+    assert (patch.kind, patch.name, patch.uid) == ("PodDisruptionBudget", "guard", "guard")
+    return dict(patch.patch["status"])
+
+
+def computed(*changes: Change) -> tuple[int, int, int, int]:
+    """(expected, desired, healthy, allowed)."""
+    status = status_of(DisruptionController().step(NOW, changes))
+    names = ("expectedPods", "desiredHealthy", "currentHealthy", "disruptionsAllowed")
+    expected, desired, healthy, allowed = (status.get(name, 0) for name in names)
+    return expected, desired, healthy, allowed
+
+
+OWNER = ("ReplicaSet", "rs")
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        pytest.param([budget(minAvailable=2), *shops(3)], (3, 2, 3, 1), id="a number that stays"),
+        pytest.param([budget(minAvailable=5), *shops(3)], (3, 5, 3, 0), id="more than there are"),
+        pytest.param([budget(minAvailable=0)], (0, 0, 0, 0), id="no pods, nothing allowed"),
+        pytest.param([budget(minAvailable=2), *shops(3, ready=False)], (3, 2, 0, 0), id="nobody is ready"),
+        pytest.param(
+            [budget(maxUnavailable=1), replicas("ReplicaSet", "rs", 4), *shops(3, OWNER)], (4, 3, 3, 0), id="one may go"
+        ),
+        pytest.param(
+            [budget(maxUnavailable=9), replicas("ReplicaSet", "rs", 4), *shops(4, OWNER)], (4, 0, 4, 4), id="all may go"
+        ),
+        pytest.param(
+            [budget(maxUnavailable="30%"), replicas("ReplicaSet", "rs", 4), *shops(4, OWNER)],
+            (4, 2, 4, 2),
+            id="a share that may go is rounded up",
+        ),
+        pytest.param(
+            [budget(minAvailable="50%"), replicas("ReplicaSet", "rs", 5), *shops(5, OWNER)],
+            (5, 3, 5, 2),
+            id="a share that stays is rounded up",
+        ),
+        pytest.param(
+            [budget(minAvailable="50%"), replicas("StatefulSet", "db", None), *shops(1, ("StatefulSet", "db"))],
+            (1, 1, 1, 0),
+            id="replicas not given are one",
+        ),
+        pytest.param(
+            [
+                budget(maxUnavailable=1),
+                replicas("Deployment", "front", 6),
+                replicas("ReplicaSet", "rs", 2, ("Deployment", "front")),
+                *shops(2, OWNER),
+            ],
+            (6, 5, 2, 0),
+            id="of a deployment all replicas count",
+        ),
+        pytest.param([budget(maxUnavailable=1), *shops(3)], (0, 0, 3, 0), id="pods without a controller do not count"),
+        pytest.param([budget({}, minAvailable=1), *shops(2)], (2, 1, 2, 1), id="an empty selector means all"),
+        pytest.param([budget(None, minAvailable=0), *shops(2)], (0, 0, 0, 0), id="no selector means none"),
+        pytest.param([budget(), *shops(2)], (0, 0, 2, 0), id="neither bound is given"),
+        pytest.param(
+            [budget(minAvailable=1), *shops(2), put(shop("p9").deleted().manifest())], (3, 1, 2, 1), id="one is leaving"
+        ),
+        pytest.param(
+            [*shops(2), put(make_pod("other").label(app="else").manifest()), budget(minAvailable=1)],
+            (2, 1, 2, 1),
+            id="the budget comes last",
+        ),
+    ],
+)
+def test_budget_is_computed(changes: list[Change], wanted: tuple[int, int, int, int]) -> None:
+    assert computed(*changes) == wanted
+
+
+def test_condition_says_whether_a_pod_may_go() -> None:
+    controller = DisruptionController()
+    status = status_of(controller.step(NOW, [budget(minAvailable=1), *shops(2)]))
+    (condition,) = status["conditions"]
+    assert condition == {
+        "type": "DisruptionAllowed",
+        "status": "True",
+        "reason": "SufficientPods",
+        "lastTransitionTime": NOW_TEXT,
+        "observedGeneration": 3,
+    }
+    assert status["observedGeneration"] == 3
+    later = status_of(controller.step(NOW + SECOND, [budget(status=status, minAvailable=2)]))
+    (condition,) = later["conditions"]
+    assert (condition["status"], condition["reason"]) == ("False", "InsufficientPods")
+    assert later["disruptionsAllowed"] == 0
+
+
+def test_nothing_is_written_when_the_status_is_right() -> None:
+    controller = DisruptionController()
+    status = status_of(controller.step(NOW, [budget(minAvailable=1), *shops(2)]))
+    assert controller.step(NOW + SECOND, [budget(status=status, minAvailable=1)]) == []
+    assert controller.step(NOW + SECOND, shops(2)) == []
+    assert controller.next_due() is None
+
+
+def test_budget_follows_pods_that_leave_and_change_their_labels() -> None:
+    controller = DisruptionController()
+    controller.step(NOW, [budget(minAvailable=1), *shops(3)])
+    assert status_of(controller.step(NOW, [ObjectDeleted("Pod", "default", "p0", "")]))["expectedPods"] == 2
+    assert status_of(controller.step(NOW, [put(make_pod("p1").label(app="else").manifest())]))["expectedPods"] == 1
+    assert controller.step(NOW, [ObjectDeleted("PodDisruptionBudget", "default", "guard")]) == []
+    assert controller.step(NOW, [ObjectDeleted("Pod", "default", "p2", "")]) == []
+
+
+def test_budget_allows_nothing_when_a_controller_is_not_found() -> None:
+    before = {"disruptionsAllowed": 2, "currentHealthy": 3}
+    changes = [budget(status=before, maxUnavailable=1), *shops(1, OWNER)]
+    status = status_of(DisruptionController().step(NOW, changes))
+    assert status["disruptionsAllowed"] == 0
+    assert "currentHealthy" not in status
+    (condition,) = status["conditions"]
+    assert (condition["status"], condition["reason"]) == ("False", "SyncFailed")
+    assert condition["message"] == 'found no controllers for pod "p0"'
+
+
+def test_scale_that_changes_changes_the_budget() -> None:
+    controller = DisruptionController()
+    controller.step(NOW, [budget(maxUnavailable=1), replicas("ReplicaSet", "rs", 2), *shops(2, OWNER)])
+    assert status_of(controller.step(NOW, [replicas("ReplicaSet", "rs", 7)]))["expectedPods"] == 7
+
+
+def test_disrupted_pods_are_not_healthy_until_they_are_overdue() -> None:
+    disrupted = {"p0": NOW_TEXT, "gone": NOW_TEXT}
+    controller = DisruptionController()
+    status = status_of(controller.step(NOW, [budget(status={"disruptedPods": disrupted}, minAvailable=1), *shops(3)]))
+    assert (status["currentHealthy"], status["disruptionsAllowed"]) == (2, 1)
+    assert status["disruptedPods"] == {"gone": None}
+    assert controller.next_due() == NOW + 120 * SECOND
+    status = status_of(controller.step(NOW + 120 * SECOND, []))
+    assert status["currentHealthy"] == 3
+    assert status["disruptedPods"] == {"p0": None, "gone": None}
+    assert controller.next_due() is None
