@@ -1,8 +1,8 @@
 """The elector: one thread of a scheduler worker which keeps its leases and watches all others.
 
 It never touches an engine. Every retry period it renews the leases this process holds, unless a cluster's
-step has been running, or its due work waiting, for longer than the renew deadline; it takes free and
-expired ones; and it wakes this worker's own queue when an engine's timer is due.
+step has been running, or its due work waiting, for longer than the renew deadline, so that a standby may take
+over; it takes free and expired ones; and it wakes this worker's own queue when an engine's timer is due.
 Source: kubernetes v1.34.1, client-go/tools/leaderelection.
 """
 
@@ -47,15 +47,20 @@ class LeaseTimes:
 class Leadership:
     """A cluster this process leads, shared between the elector and the slices.
 
-    `busy_since` and `waiting_since` are monotonic seconds; None means neither busy nor waiting.
+    `busy_since` and `waiting_since` are monotonic seconds; None means neither busy nor waiting. `patience` is how
+    many seconds beyond the renew deadline the step under way may take.
     """
 
     view: LeaseView
     epoch: int
-    renewed: float
     busy_since: float | None = None
     waiting_since: float | None = None
+    patience: float = 0.0
     due_at: float | None = None  # monotonic seconds of the engine's next timer
+
+    def be_patient(self, seconds: float) -> None:
+        """The step under way has much to take in: no other worker would be quicker."""
+        self.patience = seconds
 
 
 @dataclass(slots=True)
@@ -147,20 +152,20 @@ class Elector:
                 log.warning("lost the lease of cluster %s to %s", view.cluster_id, view.holder or "nobody")
                 self.drop(view.cluster_id)
             elif self._healthy(held):
+                # Also when it has expired meanwhile: nobody else wanted it, and the epoch is still ours. Taking it
+                # anew would throw the engine away, and on a slow machine again and again.
                 self._renew(held, view)
-            elif self.monotonic() - held.renewed > self.times.duration:
-                # A standby may have it by now; the fence decides, here we only stop believing.
-                self.drop(view.cluster_id)
 
     def _renew(self, held: Leadership, view: LeaseView) -> None:
         renewed = leases.lease_renew(view=view, duration_seconds=self.times.duration, now=timezone.now())
         if renewed is not None:
             held.view = renewed
-            held.renewed = self.monotonic()
 
     def _healthy(self, held: Leadership) -> bool:
-        since = [moment for moment in (held.busy_since, held.waiting_since) if moment is not None]
-        return not since or self.monotonic() - min(since) <= self.times.renew_deadline
+        now, busy, waiting = self.monotonic(), held.busy_since, held.waiting_since
+        return (busy is None or now - busy <= self.times.renew_deadline + held.patience) and (
+            waiting is None or now - waiting <= self.times.renew_deadline
+        )
 
     def _takeable(self, view: LeaseView) -> bool:
         now = self.monotonic()
@@ -176,7 +181,7 @@ class Elector:
         if taken is None:
             return None
         lease, epoch = taken
-        led = Leadership(view=lease, epoch=epoch, renewed=self.monotonic())
+        led = Leadership(view=lease, epoch=epoch)
         with self._lock:
             self._led[view.cluster_id] = led
         log.info("leading cluster %s, epoch %s", view.cluster_id, epoch)

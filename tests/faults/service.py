@@ -22,7 +22,7 @@ import psycopg
 from kschedweb.environment import ROOT, variables
 from kschedweb.ops import client, supervisor
 from kschedweb.ops.client import Client
-from kschedweb.ops.processes import wait_until
+from kschedweb.ops.processes import die_with_parent, wait_until
 
 READY_SECONDS = 120.0
 BACK_SECONDS = 60.0
@@ -78,6 +78,7 @@ class Service:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
+                preexec_fn=die_with_parent(signal.SIGTERM),
             )
         is_up = wait_until(lambda: "open http" in self.output or self.process_ended, seconds=READY_SECONDS)
         assert is_up and not self.process_ended, self.output + self.logs()

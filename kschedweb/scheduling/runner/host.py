@@ -32,6 +32,9 @@ log = structlog.get_logger(__name__)
 
 STEP_SECONDS = 0.1
 STEP_CYCLES = 200
+# How much longer than other steps these may take before somebody else may lead: he would have to do the same.
+REBUILD_SECONDS = 300.0
+SECONDS_PER_CHANGE = 0.005
 START_OF_CHAIN = digest.START_OF_CHAIN
 
 
@@ -55,13 +58,14 @@ class ClusterRow:
 
 @dataclass
 class EngineHost:
-    """The engine of one cluster under one epoch."""
+    """The engine of one cluster under one epoch; `be_patient` hears how many seconds a long step asks for."""
 
     cluster_id: int
     epoch: int
     clock_us: Callable[[], int] = lambda: time.time_ns() // 1000
     monotonic: Callable[[], float] = time.monotonic
     stopwatch: Callable[[], int] = time.perf_counter_ns
+    be_patient: Callable[[float], None] = lambda _: None
     _engine: Scheduler | None = None
     _run: int = 0
     _step: int = 0
@@ -89,6 +93,8 @@ class EngineHost:
             self._rebuild(StepKind.CONFIG)
         engine = self._engine
         assert engine is not None  # built above
+        if row.rv > self._rv_seen:
+            self.be_patient((row.rv - self._rv_seen) * SECONDS_PER_CHANGE)
         changes, log_to = follow.changes_after(cluster_id=self.cluster_id, rv=self._rv_seen)
         now = self._now()
         allowed = self._allowance.cycles(row.pace, monotonic=self.monotonic(), most=STEP_CYCLES)
@@ -138,6 +144,7 @@ class EngineHost:
     def _rebuild(self, kind: str) -> None:
         """A new engine from the tables as of one moment; a step of its own kind in the journal."""
         started = self.monotonic()
+        self.be_patient(REBUILD_SECONDS)
         with transaction.atomic():
             follow.read_only_moment()
             cluster = Cluster.objects.get(pk=self.cluster_id)

@@ -60,12 +60,12 @@ class Worker:
             return
         host = self.hosts.get(cluster_id)
         if host is None or host.epoch != led.epoch:
-            host = self.hosts[cluster_id] = EngineHost(cluster_id, led.epoch)
+            host = self.hosts[cluster_id] = EngineHost(cluster_id, led.epoch, be_patient=led.be_patient)
         ends_at = time.monotonic() + SLICE_SECONDS
         led.waiting_since = None
         try:
             while True:
-                led.busy_since = time.monotonic()
+                led.busy_since, led.patience = time.monotonic(), 0.0
                 outcome = host.step()
                 led.busy_since = None
                 if outcome.due_in is None or outcome.due_in > 0:

@@ -7,6 +7,7 @@ from kschedweb.scheduling import leases, services
 from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.leases import FencedOutError
 from kschedweb.scheduling.models import Binding, EngineState
+from kschedweb.scheduling.runner.host import REBUILD_SECONDS, SECONDS_PER_CHANGE
 from kschedweb.traces.models import Attempt, EngineLog, EngineStep, QueueState
 from tests.builders import make_node, make_pod
 from tests.web.scheduling.conftest import PutObjects, lead, settle
@@ -164,3 +165,12 @@ def test_repeat_of_a_decision_is_counted_and_not_stored_again(cluster: Cluster, 
     log = EngineLog.objects.filter(cluster=cluster, kind="attempt").count()
     stored = Attempt.objects.filter(cluster=cluster)
     assert log == sum(1 + attempt.repeat_count for attempt in stored)
+
+
+def test_rebuilding_and_large_backlogs_ask_for_patience(cluster: Cluster, put_objects: PutObjects) -> None:
+    host, asked = lead(cluster), []
+    host.be_patient = asked.append
+    host.step()
+    put_objects(cluster, [node("n1"), *(pod(f"p{i}") for i in range(99))])
+    host.step()
+    assert asked == [REBUILD_SECONDS, 100 * SECONDS_PER_CHANGE]

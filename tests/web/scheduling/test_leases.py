@@ -159,9 +159,39 @@ def test_cluster_whose_step_hangs_is_not_renewed(cluster: Cluster) -> None:
     clock.now += 2
     leader.tick()
     assert Lease.objects.get(pk=cluster.pk).version == version
-    clock.now += 15
+
+
+def test_leader_that_was_slow_goes_on_under_its_epoch_when_nobody_took_over(cluster: Cluster) -> None:
+    clock, woken = Clock(), []
+    leader = make_elector("leader", clock, woken)
     leader.tick()
-    assert leader.led_clusters() == []
+    led = leader.leadership(cluster.pk)
+    assert led is not None
+    led.busy_since, version = clock.now, led.view.version
+    for _ in range(20):
+        clock.now += 2
+        leader.tick()
+    led.busy_since = None
+    leader.tick()
+    assert leader.leadership(cluster.pk) is led
+    assert led.view.version > version
+    assert LeaseFence.objects.get(pk=cluster.pk).epoch == led.epoch
+
+
+def test_step_with_much_to_take_in_is_given_the_time_for_it(cluster: Cluster) -> None:
+    clock, woken = Clock(), []
+    leader = make_elector("leader", clock, woken)
+    leader.tick()
+    led = leader.leadership(cluster.pk)
+    assert led is not None
+    led.busy_since = clock.now
+    led.be_patient(60)
+    clock.now += 65
+    leader.tick()
+    version = Lease.objects.get(pk=cluster.pk).version
+    clock.now += 10
+    leader.tick()
+    assert led.view.version == Lease.objects.get(pk=cluster.pk).version == version
 
 
 @pytest.mark.parametrize(
