@@ -38,8 +38,14 @@ export function lanesOf(state: State): Readonly<Record<Lane, readonly Waiting[]>
   }
   lanes.active.sort(byPriority);
   lanes.backoff.sort((a, b) => (a.view.backoff_until_ms ?? 0) - (b.view.backoff_until_ms ?? 0) || bySince(a, b));
-  for (const lane of ["unschedulable", "gated", "binding"] as const) lanes[lane].sort(bySince);
+  lanes.unschedulable.sort((a, b) => Number(isNominated(b)) - Number(isNominated(a)) || bySince(a, b));
+  for (const lane of ["gated", "binding"] as const) lanes[lane].sort(bySince);
   return lanes;
+}
+
+/** Room is being made for the pod on a node: it will not wait long. */
+export function isNominated({ pod }: Waiting): boolean {
+  return pod !== undefined && pod.nominated !== "" && pod.node === "";
 }
 
 /** The active queue's order: higher priority first, then who has waited longest. */
