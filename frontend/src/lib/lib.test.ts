@@ -78,6 +78,7 @@ describe("queues", () => {
       created_ms: 0,
       scheduler: "",
     });
+    const waits = { queue: "unschedulable" as const };
     const state = fromSnapshot({
       cursor: [0, 0],
       cluster: {
@@ -92,13 +93,26 @@ describe("queues", () => {
         leader: null,
       },
       nodes: [],
-      pods: [pod("low", 0), pod("late", 5), pod("early", 5)],
-      queue: [view("low", 1), view("late", 9), view("early", 2)],
+      pods: [pod("low", 0), pod("late", 5), pod("early", 5), pod("long", 0), { ...pod("soon", 0), nominated: "n7" }],
+      queue: [
+        view("low", 1),
+        view("late", 9),
+        view("early", 2),
+        { ...view("long", 1), ...waits },
+        { ...view("soon", 8), ...waits },
+      ],
       events: [],
       attempts: [],
       pods_left_out: 0,
     });
     expect(lanesOf(state).active.map((waiting) => waiting.view.uid)).toEqual(["early", "late", "low"]);
+    // A pod for which room is being made comes first: it will not stay long.
+    expect(lanesOf(state).unschedulable.map((waiting) => waiting.view.uid)).toEqual(["soon", "long"]);
+    const nominated = new Map(state.pods);
+    const long = nominated.get("long");
+    if (long) nominated.set("long", { ...long, nominated: "n1" });
+    const renominated = lanesOf({ ...state, pods: nominated }, lanesOf(state)).unschedulable;
+    expect(renominated.find((waiting) => waiting.view.uid === "long")?.pod?.nominated).toBe("n1");
     const before = lanesOf(state);
     const moved = new Map(state.queue).set("late", view("late", 1)).set("new", view("new", 0));
     moved.delete("early");

@@ -42,8 +42,9 @@ export function lanesOf(state: State, before: Lanes = NO_LANES): Lanes {
   const kept = new Set<QueueView>();
   for (const lane of LANES) {
     for (const waiting of before[lane]) {
-      if (state.queue.get(waiting.view.uid) !== waiting.view || !waiting.pod) continue;
-      lanes[lane].push(waiting);
+      const pod = state.pods.get(waiting.view.uid);
+      if (state.queue.get(waiting.view.uid) !== waiting.view || !pod) continue;
+      lanes[lane].push(pod === waiting.pod ? waiting : { view: waiting.view, pod });
       kept.add(waiting.view);
     }
   }
@@ -53,8 +54,14 @@ export function lanesOf(state: State, before: Lanes = NO_LANES): Lanes {
   }
   lanes.active.sort(byPriority);
   lanes.backoff.sort((a, b) => (a.view.backoff_until_ms ?? 0) - (b.view.backoff_until_ms ?? 0) || bySince(a, b));
-  for (const lane of ["unschedulable", "gated", "binding"] as const) lanes[lane].sort(bySince);
+  lanes.unschedulable.sort((a, b) => Number(isNominated(b)) - Number(isNominated(a)) || bySince(a, b));
+  for (const lane of ["gated", "binding"] as const) lanes[lane].sort(bySince);
   return lanes;
+}
+
+/** Room is being made for the pod on a node: it will not wait long. */
+export function isNominated({ pod }: Waiting): boolean {
+  return pod !== undefined && pod.nominated !== "" && pod.node === "";
 }
 
 /** The active queue's order: higher priority first, then who has waited longest. */
