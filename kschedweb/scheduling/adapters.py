@@ -67,8 +67,10 @@ def step_rows(
     *,
     kind: str,
     seq: int,
+    run: int,
     step: int,
     rv: int,
+    config_version: int,
     previous_digest: bytes,
     now: int,
     last_attempts: dict[str, LastAttempt],
@@ -93,12 +95,15 @@ def step_rows(
         last = last_attempts.get(attempt.pod_uid)
         # What extenders answered is no part of the digest, and a replay needs every answer.
         if last is not None and last.digest == attempt_digest and not attempt.exchanges:
-            entry("attempt", attempt.pod_uid, attempt.pod_key, view | {"place": place, "repeats": last.seq})
+            # Where the walk began is no part of the digest: a repeat may have another.
+            again = {"place": place, "repeats": last.seq, "start": attempt.start_index, "end": attempt.end_index}
+            entry("attempt", attempt.pod_uid, attempt.pod_key, view | again)
             rows.repeats.append((last.seq, moment_of(attempt.started_at)))
             continue
         position = entry("attempt", attempt.pod_uid, attempt.pod_key, view | {"place": place})
         last_attempts[attempt.pod_uid] = LastAttempt(attempt_digest, position)
-        rows.attempts.append(_attempt_row(attempt, position, step, place, attempt_digest))
+        place_of = (position, rv, config_version, run, step, place)
+        rows.attempts.append(_attempt_row(attempt, place_of, attempt_digest))
         if attempt.node_order is not None:
             rows.node_orders[attempt.node_order.digest] = attempt.node_order.names
     for move in effects.moves:
@@ -212,14 +217,12 @@ def split_key(key: str) -> tuple[str, str]:
     return (namespace, name) if slash else ("", namespace)
 
 
-def _attempt_row(attempt: Attempt, seq: int, step: int, place: int, attempt_digest: bytes) -> tuple[Any, ...]:
+def _attempt_row(attempt: Attempt, place_of: tuple[int, ...], attempt_digest: bytes) -> tuple[Any, ...]:
     """In the order of `services.ATTEMPT_COLUMNS`."""
     namespace, name = split_key(attempt.pod_key)
     told = summary.summarize(attempt)
     return (
-        seq,
-        step,
-        place,
+        *place_of,
         attempt.pod_uid,
         namespace,
         name,
@@ -239,6 +242,7 @@ def _attempt_row(attempt: Attempt, seq: int, step: int, place: int, attempt_dige
             {"plugin": reason.plugin, "reason": reason.reason, "code": reason.code, "count": reason.count}
             for reason in told.rejections
         ],
+        sorted({word for reason in told.rejections for word in (reason.plugin, reason.reason) if word}),
         [{"node": best.node_name, "total": best.total, "scores": best.scores} for best in told.best],
         _preemption_view(told.preemption),
         attempt.node_order.digest if attempt.node_order else "",

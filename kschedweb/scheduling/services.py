@@ -34,11 +34,13 @@ SCHEDULER_ACTOR = "scheduler"
 BATCH = 200
 
 ATTEMPT_COLUMNS = [
-    *("seq", "step", "place", "pod_uid", "namespace", "name", "attempt", "profile", "result", "node_name"),
+    *("seq", "rv", "config_version", "run", "step", "place"),
+    *("pod_uid", "namespace", "name", "attempt", "profile", "result", "node_name"),
     *("nominated_node_name", "message", "started_at", "duration_us", "durations", "evaluated", "feasible"),
     *(
         "unschedulable_plugins",
         "rejections",
+        "refused",
         "best",
         "preemption",
         "node_order",

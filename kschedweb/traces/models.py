@@ -83,6 +83,10 @@ class Attempt(models.Model):
 
     cluster = models.ForeignKey(Cluster, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
     seq = models.BigIntegerField()
+    # The change log as far as the engine had read it, and the configuration it ran under.
+    rv = models.BigIntegerField(default=0)
+    config_version = models.PositiveIntegerField(default=1)
+    run = models.BigIntegerField(default=0)
     step = models.BigIntegerField()
     place = models.IntegerField()
     pod_uid = models.CharField(max_length=128)
@@ -102,6 +106,8 @@ class Attempt(models.Model):
     unschedulable_plugins = ArrayField(models.CharField(max_length=128), default=list)
     # [{plugin, reason, code, count}], the most frequent first.
     rejections = models.JSONField(default=list)
+    # Every plugin and every reason of the rejections once: what questions over many attempts look up.
+    refused = ArrayField(models.TextField(), default=list)
     # [{node, total, scores: {plugin: weighted}}], the best first.
     best = models.JSONField(default=list)
     # {node, victims, num_victims, num_pdb_violations, tried, candidates, tied, cleared}; null where none was tried.
@@ -123,8 +129,14 @@ class Attempt(models.Model):
         indexes = [
             # Read by the page of a pod, and by the digest over first attempts.
             models.Index(fields=["cluster", "pod_uid", "-seq"], name="attempt_by_pod"),
-            # Read by the list of attempts a plugin refused.
-            GinIndex(fields=["unschedulable_plugins"], name="attempt_by_plugin"),
+            # Read by questions about a plugin or a reason.
+            GinIndex(fields=["refused"], name="attempt_by_refusal"),
+            # Read by questions about a span of time; a repeat counts when it was seen last.
+            models.Index(fields=["cluster", "last_seen_at"], name="attempt_by_time"),
+            # Read by the slowest cycles.
+            models.Index(fields=["cluster", "-duration_us", "-seq"], name="attempt_by_duration"),
+            # Read by the list of preemptions.
+            models.Index(fields=["cluster", "-seq"], name="attempt_preempting", condition=Q(preemption__isnull=False)),
         ]
 
     def __str__(self) -> str:
