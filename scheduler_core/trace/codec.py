@@ -1,18 +1,20 @@
-"""The matrix of an attempt as bytes, layout 1.
+"""The matrix of an attempt as bytes, layout 2 (layout 1 is read as well).
 
 A blob is the layout's number (one byte) and a zstd frame of: header length (4 bytes, little-endian), msgpack header,
 then arrays by column. Per evaluated node a byte (two when the statuses ask for it) into the table of
 (plugin, code, reasons); nodes themselves only as start and length of a walk round the node order where it was one.
-Per feasible node and plugin the normalised score in a byte, the raw score where normalising changed it, in as few
-bytes as it needs and split into byte planes, which compress better. Totals are computed where the weighted scores
-give them. Names of nodes are not in the blob: it refers to a NodeOrder. What PostFilter did, preemption included, and
-what extenders answered are the header's last fields, which older blobs lack. Anything unreadable raises `TraceError`.
+Per feasible node and plugin the normalised score in a byte (once where all nodes have the same), the raw score where
+normalising changed it, in as few bytes as it needs and split into byte planes, which compress better. Totals, and the
+nodes tied for the best, are computed where the weighted scores give them. Names of nodes are not in the blob: it
+refers to a NodeOrder. What PostFilter did, preemption included, and what extenders answered are the header's last
+fields, which older blobs lack. Anything unreadable raises `TraceError`.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -35,7 +37,8 @@ from scheduler_core.model.effects import (
 from scheduler_core.model.status import Code, Status
 from scheduler_core.trace.matrix import AttemptMatrix
 
-LAYOUT: Final = 1
+LAYOUT: Final = 2
+READABLE: Final = (1, LAYOUT)
 LEVEL: Final = 2
 MAX_BYTES: Final = 64 << 20  # unpacked; far above 5,000 nodes with every plugin
 
@@ -44,8 +47,11 @@ Scores = npt.NDArray[np.int64]
 _Fields = tuple[str, int, tuple[str, ...], str | None]  # a status: plugin, code, reasons given, error
 _Exchange = tuple[str, str, bytes, bytes | None, str]  # extender, point, request digest, answer, error
 
+_BY_TOTALS: Final = -1  # instead of a number of tied nodes: all that have the highest total
+
 _encoder = msgspec.msgpack.Encoder()
 _of_this_thread = threading.local()
+_WIDTHS: Final = tuple((width, -(1 << (8 * width - 1)), 1 << (8 * width - 1)) for width in (1, 2, 4, 8))
 
 
 class _Walk(msgspec.Struct, array_like=True):
@@ -60,6 +66,7 @@ class _ScoreHeader(msgspec.Struct, array_like=True):
     skipped: tuple[str, ...]
     raw: tuple[tuple[int, int], ...]  # (column, bytes per value) of columns whose raw score differs
     totals_stored: bool
+    constant: tuple[tuple[int, int], ...] = ()  # (column, score) of columns that are left out
 
 
 class _Preemption(msgspec.Struct, array_like=True):
@@ -101,7 +108,7 @@ class _Header(msgspec.Struct, array_like=True):
     feasible: _Walk | None
     feasible_from_filter: bool  # the first `feasible.length` that passed
     scores: _ScoreHeader | None
-    tied: int | None  # how many; None when not recorded
+    tied: int | None  # how many follow, or _BY_TOTALS; None when not recorded
     post_filter: _PostFilter | None = None
     exchanges: tuple[_Exchange, ...] = ()
 
@@ -121,12 +128,11 @@ def encode(attempt: Attempt) -> bytes:
         code_bytes = 1 if len(rows.statuses) < 256 else 2
         arrays.append(rows.codes.astype(f"<u{code_bytes}", copy=False).tobytes())
     if feasible is not None:
-        from_filter = rows is not None and np.array_equal(rows.nodes[rows.codes == 0][: len(feasible)], feasible)
+        from_filter = rows is not None and _same(_passed(rows, len(feasible)), feasible)
         feasible_walk = _Walk(len(feasible)) if from_filter else _put_walk(feasible, n_nodes, arrays)
     if scored is not None:
         score_header = _put_scores(scored, arrays)
-    if attempt.tied is not None:
-        arrays.append(attempt.tied.astype("<i4", copy=False).tobytes())
+    tied = _put_tied(attempt, arrays)
     post_filter = None
     if attempt.post_filter is not None:
         post_filter = _put_post_filter(attempt.post_filter, attempt.node_order, arrays)
@@ -142,13 +148,13 @@ def encode(attempt: Attempt) -> bytes:
         num_nodes_to_find=attempt.num_nodes_to_find,
         start_index=attempt.start_index,
         end_index=attempt.end_index,
-        statuses=tuple((s.plugin, int(s.code), s.reasons_given, s.error) for s in rows.statuses) if rows else (),
+        statuses=tuple([(s.plugin, int(s.code), s.reasons_given, s.error) for s in rows.statuses]) if rows else (),
         code_bytes=code_bytes,
         filter=walk,
         feasible=feasible_walk,
         feasible_from_filter=from_filter,
         scores=score_header,
-        tied=len(attempt.tied) if attempt.tied is not None else None,
+        tied=tied,
         post_filter=post_filter,
         exchanges=tuple((e.extender, e.point, e.request_digest, e.answer, e.error) for e in attempt.exchanges),
     )
@@ -159,8 +165,8 @@ def encode(attempt: Attempt) -> bytes:
 
 def decode(blob: bytes, node_names: tuple[str, ...]) -> AttemptMatrix:
     """The matrix back from its bytes; `node_names` are those of the NodeOrder the attempt refers to."""
-    if not blob or blob[0] != LAYOUT:
-        raise TraceError(f"matrix has layout {blob[0] if blob else None}, this version reads {LAYOUT}")
+    if not blob or blob[0] not in READABLE:
+        raise TraceError(f"matrix has layout {blob[0] if blob else None}, this version reads {READABLE}")
     try:
         payload = zstandard.ZstdDecompressor().decompress(blob[1:], max_output_size=MAX_BYTES)
         start = 4 + int.from_bytes(payload[:4], "little")
@@ -187,25 +193,65 @@ def _put_walk(nodes: Indices, n_nodes: int, arrays: list[bytes]) -> _Walk:
     n = len(nodes)
     if 0 < n <= n_nodes:
         start = int(nodes[0])
-        before_end = min(n, n_nodes - start)
-        ordered = np.arange(start, start + before_end), np.arange(n - before_end)
-        if np.array_equal(nodes[:before_end], ordered[0]) and np.array_equal(nodes[before_end:], ordered[1]):
+        if 0 <= start < n_nodes and _same(_ring(n_nodes)[start : start + n], nodes):
             return _Walk(n, start)
     arrays.append(np.diff(nodes, prepend=np.int32(0)).astype("<i4").tobytes())
     return _Walk(n)
 
 
+def _ring(n_nodes: int) -> Indices:
+    """All nodes twice round; kept, as the next attempt mostly walks the same order."""
+    kept: Indices | None = getattr(_of_this_thread, "ring", None)
+    if kept is None or len(kept) != 2 * n_nodes:
+        once = np.arange(n_nodes, dtype=np.int32)
+        kept = _of_this_thread.ring = np.concatenate((once, once))
+    return kept
+
+
+def _passed(rows: FilterRows, wanted: int) -> Indices:
+    """The first nodes that passed, at most as many as wanted."""
+    return (rows.nodes[rows.codes == 0] if rows.codes.any() else rows.nodes)[:wanted]
+
+
+def _same(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> bool:
+    # Bytes compare several times as fast as short arrays do.
+    return left.dtype == right.dtype and left.tobytes() == right.tobytes()
+
+
 def _put_scores(rows: ScoreRows, arrays: list[bytes]) -> _ScoreHeader:
-    arrays.append(rows.normalized.astype(np.uint8).tobytes())
-    raw: list[tuple[int, int]] = []
+    n = rows.normalized.shape[1]
+    scores, normalized, raw = rows.normalized.astype(np.uint8).tobytes(), rows.normalized.tobytes(), rows.raw.tobytes()
+    constant, changed = [], []
     for column in range(len(rows.plugins)):
-        if not np.array_equal(rows.raw[column], rows.normalized[column]):
-            raw.append((column, _put_planes(rows.raw[column], arrays)))
-    weighted = _weighted(rows.plugins, rows.normalized)
-    totals_stored = not np.array_equal(weighted, rows.totals)
+        values = scores[column * n : (column + 1) * n]
+        if values == values[:1] * n:
+            constant.append((column, values[0]))
+        else:
+            arrays.append(values)
+        wide = slice(8 * column * n, 8 * (column + 1) * n)
+        if raw[wide] != normalized[wide]:
+            changed.append(column)
+    widths = tuple((column, _put_planes(rows.raw[column], arrays)) for column in changed)
+    totals_stored = not _same(_weighted(rows.plugins, rows.normalized), rows.totals)
     if totals_stored:
         arrays.append(rows.totals.astype("<i8", copy=False).tobytes())
-    return _ScoreHeader(rows.plugins, rows.skipped, tuple(raw), totals_stored)
+    return _ScoreHeader(rows.plugins, rows.skipped, widths, totals_stored, tuple(constant))
+
+
+def _put_tied(attempt: Attempt, arrays: list[bytes]) -> int | None:
+    tied = attempt.tied
+    if tied is None:
+        return None
+    feasible, scored = attempt.feasible, attempt.score_rows
+    if feasible is not None and scored is not None and _same(_best(feasible, scored.totals), tied):
+        return _BY_TOTALS
+    arrays.append(tied.astype("<i4", copy=False).tobytes())
+    return len(tied)
+
+
+def _best(feasible: Indices, totals: Scores) -> Indices:
+    """The feasible nodes with the highest total, in the order found."""
+    return feasible[totals == np.maximum.reduce(totals)] if len(totals) else feasible
 
 
 def _put_post_filter(record: PostFilterRecord, order: NodeOrder | None, arrays: list[bytes]) -> _PostFilter:
@@ -243,17 +289,23 @@ def _nodes(node_names: Iterable[str], index: dict[str, int]) -> Indices:
 
 def _put_planes(values: Scores, arrays: list[bytes]) -> int:
     """Bytes per value needed; the first bytes of all values, then the second ones, …"""
-    low, high = int(values.min()), int(values.max())
-    width = next(w for w in (1, 2, 4, 8) if -(1 << (8 * w - 1)) <= low and high < 1 << (8 * w - 1))
-    arrays.append(values.astype(f"<i{width}").view(np.uint8).reshape(-1, width).T.tobytes())
+    low, high = int(np.minimum.reduce(values)), int(np.maximum.reduce(values))
+    width = next(width for width, least, above in _WIDTHS if least <= low and high < above)
+    if width == 1:
+        arrays.append(values.astype(np.int8).tobytes())
+    else:
+        narrow = values.astype(f"<i{width}").tobytes()
+        arrays += (narrow[plane::width] for plane in range(width))
     return width
 
 
+@lru_cache(maxsize=64)
+def _weights(plugins: tuple[tuple[str, int], ...]) -> Scores:
+    return np.array([weight for _, weight in plugins], dtype=np.int64)
+
+
 def _weighted(plugins: tuple[tuple[str, int], ...], normalized: Scores) -> Scores:
-    totals = np.zeros(normalized.shape[1], dtype=np.int64)
-    for column, (_, weight) in enumerate(plugins):
-        totals += normalized[column] * weight
-    return totals
+    return _weights(plugins) @ normalized
 
 
 class _Reader:
@@ -288,7 +340,9 @@ def _read(header: _Header, reader: _Reader, node_names: tuple[str, ...]) -> Atte
             feasible = reader.walk(header.feasible, header.n_nodes)
     if header.scores is not None and feasible is not None:
         scored = _read_scores(header.scores, len(feasible), reader)
-    if header.tied is not None:
+    if header.tied == _BY_TOTALS and feasible is not None and scored is not None:
+        tied = _best(feasible, scored.totals)
+    elif header.tied is not None:
         tied = reader.take(header.tied, "<i4").astype(np.int32)
     post_filter = _read_post_filter(header.post_filter, reader, node_names)
     nominated = None
@@ -315,7 +369,12 @@ def _read(header: _Header, reader: _Reader, node_names: tuple[str, ...]) -> Atte
 
 def _read_scores(header: _ScoreHeader, n_feasible: int, reader: _Reader) -> ScoreRows:
     n_plugins = len(header.plugins)
-    normalized = reader.take(n_plugins * n_feasible, "u1").reshape(n_plugins, n_feasible).astype(np.int64)
+    normalized = np.empty((n_plugins, n_feasible), dtype=np.int64)
+    left_out = dict(header.constant)
+    stored = [column for column in range(n_plugins) if column not in left_out]
+    normalized[stored] = reader.take(len(stored) * n_feasible, "u1").reshape(len(stored), n_feasible)
+    for column, score in header.constant:
+        normalized[column] = score
     raw = normalized.copy()
     for column, width in header.raw:
         planes = reader.take(n_feasible * width, "u1").reshape(width, n_feasible)

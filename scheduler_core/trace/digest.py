@@ -78,6 +78,10 @@ def verdicts_by_node(rows: FilterRows, n_nodes: int) -> tuple[list[tuple[str, in
 
     Two bytes per node in big-endian order when one does not hold them.
     """
+    if not rows.codes.any():
+        passed = np.zeros(n_nodes, dtype=np.uint8)
+        passed[rows.nodes] = 1
+        return [], passed.tobytes()
     counts = np.bincount(rows.codes, minlength=1).tolist()
     fields = {code: _fields_of(rows.statuses[code - 1]) for code, count in enumerate(counts) if code and count}
     statuses = sorted(set(fields.values()))
@@ -114,24 +118,24 @@ def _post_filter_fields(record: PostFilterRecord | None) -> tuple[object, ...] |
 def _add_scores(digest: blake2b, feasible: npt.NDArray[np.int32], rows: ScoreRows | None) -> None:
     """Feasible nodes and their scores in node order."""
     turn = _by_node(feasible)
-    _add(digest, turn(feasible).astype("<i4", copy=False).tobytes())
+    _add(digest, turn(feasible.astype("<i4", copy=False)))
     if rows is not None:
         _add(digest, _encoder.encode((rows.plugins, sorted(rows.skipped))))
         # Normalised scores lie in 0..100: a byte each keeps hashing short.
-        _add(digest, turn(rows.normalized.astype(np.uint8)).tobytes())
-        _add(digest, turn(rows.totals).astype("<i8", copy=False).tobytes())
+        _add(digest, turn(rows.normalized.astype(np.uint8)))
+        _add(digest, turn(rows.totals.astype("<i8", copy=False)))
 
 
-def _by_node(feasible: npt.NDArray[np.int32]) -> Callable[[npt.NDArray[Any]], npt.NDArray[Any]]:
-    """What brings columns in the order of `feasible` into node order; a walk that went round is only turned back."""
+def _by_node(feasible: npt.NDArray[np.int32]) -> Callable[[npt.NDArray[Any]], bytes]:
+    """What brings columns in the order of `feasible` into node order, as bytes; a walk that went round is turned."""
     falls = np.flatnonzero(feasible[1:] < feasible[:-1])
     if not len(falls):
-        return lambda columns: columns
+        return lambda columns: columns.tobytes()
     first = int(falls[0]) + 1
     if len(falls) == 1 and feasible[-1] < feasible[0]:
-        return lambda columns: np.concatenate((columns[..., first:], columns[..., :first]), axis=-1)
+        return lambda columns: np.concatenate((columns[..., first:], columns[..., :first]), axis=-1).tobytes()
     order = np.argsort(feasible, kind="stable")
-    return lambda columns: columns[..., order]
+    return lambda columns: columns[..., order].tobytes()
 
 
 def _add(digest: blake2b, part: bytes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from scheduler_core.model.effects import Attempt, PostFilterRecord
 from scheduler_core.model.status import Status
@@ -13,7 +14,7 @@ BEST_NODES = 5
 VICTIMS_TOLD = 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Rejection:
     """One reason a plugin gave, and how many nodes it kept out; a node refused for two reasons counts for both."""
 
@@ -23,7 +24,7 @@ class Rejection:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BestNode:
     """A feasible node; `total` and `scores` (weighted, by plugin) are empty where nothing was scored."""
 
@@ -49,7 +50,7 @@ class PreemptionSummary:
     cleared_nominations: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AttemptSummary:
     """`evaluated` and `feasible` are numbers of nodes; rejections come most frequent first."""
 
@@ -77,8 +78,8 @@ def _rejections(attempt: Attempt) -> tuple[Rejection, ...]:
     if attempt.pre_filter_status is not None and not attempt.pre_filter_status.is_success:
         # Refused before any node was looked at: that is every node.
         _count(counted, attempt.pre_filter_status, n_nodes)
-    if attempt.filter_rows is not None:
-        rows = attempt.filter_rows
+    rows = attempt.filter_rows
+    if rows is not None:
         for code, count in enumerate(np.bincount(rows.codes, minlength=1).tolist()):
             if code and count:
                 _count(counted, rows.statuses[code - 1], count)
@@ -121,17 +122,63 @@ def _best(attempt: Attempt) -> tuple[BestNode, ...]:
     names, feasible, scored = attempt.node_order.names, attempt.feasible, attempt.score_rows
     if scored is None:
         return tuple(BestNode(names[node], None, {}) for node in feasible[:BEST_NODES].tolist())
-    places = np.argsort(-scored.totals, kind="stable").tolist()
+    places = _best_places(scored.totals)
     # The draw may have picked an equal that stands far behind the first five.
-    equals = np.flatnonzero(scored.totals == scored.totals[places[0]]).tolist()
-    chosen = next((place for place in equals if names[int(feasible[place])] == attempt.node_name), places[0])
-    places = [chosen, *(place for place in places[: BEST_NODES + 1] if place != chosen)][:BEST_NODES]
+    chosen = _place_of(attempt.node_name, names, feasible)
+    if chosen is not None and scored.totals[chosen] == scored.totals[places[0]]:
+        places = [chosen, *(place for place in places if place != chosen)]
+    places = places[:BEST_NODES]
     plugins = [plugin for plugin, _ in scored.plugins]
-    weights = np.array([weight for _, weight in scored.plugins], dtype=np.int64)
-    weighted = scored.normalized[:, places] * weights.reshape(-1, 1)
+    weights = [weight for _, weight in scored.plugins]
     return tuple(
-        BestNode(names[node], total, dict(zip(plugins, scores, strict=True)))
+        BestNode(
+            names[node],
+            total,
+            {plugin: score * weight for plugin, score, weight in zip(plugins, scores, weights, strict=True)},
+        )
         for node, total, scores in zip(
-            feasible[places].tolist(), scored.totals[places].tolist(), weighted.T.tolist(), strict=True
+            feasible[places].tolist(),
+            scored.totals[places].tolist(),
+            scored.normalized[:, places].T.tolist(),
+            strict=True,
         )
     )
+
+
+def _best_places(totals: npt.NDArray[np.int64]) -> list[int]:
+    """The places of the highest totals, as many as are told and one more; equals in their order."""
+    wanted = BEST_NODES + 1
+    equals = np.flatnonzero(totals == np.maximum.reduce(totals))
+    if len(equals) >= wanted:
+        return equals[:wanted].tolist()  # type: ignore[no-any-return]
+    n = len(totals)
+    # One number orders by total, then by place; to search the few is quicker than to sort all.
+    ranks = totals * n - np.arange(n)
+    few = np.argpartition(ranks, n - wanted)[n - wanted :] if n > wanted else np.arange(n)
+    return few[np.argsort(-ranks[few])].tolist()  # type: ignore[no-any-return]
+
+
+def _place_of(node_name: str, names: tuple[str, ...], feasible: npt.NDArray[np.int32]) -> int | None:
+    """Where the node stands among the feasible ones."""
+    node = _nodes_of.get(names).get(node_name)
+    if node is None:
+        return None
+    places = np.flatnonzero(feasible == node)
+    return int(places[0]) if len(places) else None
+
+
+class _LastIndex:
+    """Nodes by name, of the order asked for last: the attempts of an unchanged cluster share one."""
+
+    def __init__(self) -> None:
+        self._names: tuple[str, ...] = ()
+        self._nodes: dict[str, int] = {}
+
+    def get(self, names: tuple[str, ...]) -> dict[str, int]:
+        if self._names is not names:
+            self._nodes = {name: node for node, name in enumerate(names)}
+            self._names = names
+        return self._nodes
+
+
+_nodes_of = _LastIndex()

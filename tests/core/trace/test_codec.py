@@ -17,6 +17,16 @@ from scheduler_core.trace.matrix import AttemptMatrix
 from tests.core.trace.attempts import BOTH, CPU, attempts, indices, large_attempt, make_attempt
 from tests.examples import examples
 
+# large_attempt(12, 6, start=7) as layout 1 had it.
+OF_LAYOUT_1 = bytes.fromhex(
+    "0128b52ffd643e00a50700620e342f704d73b0ba43b2fe5903106d95f99bb10692a53b525e74ef24298821787bf82383b401"
+    "e38da30674e26d0b506b2905bb5bd9a609689a657e2230cf23e12c20380ec4761b74f7f26ea6b20733e5a5b49d5313e6923e"
+    "fef450bf0307c6d784d1bd6770c9515c3228bf8fd1d2fea48b2ea183328d5c134a1845160c4a2fb28f3aa1940ae56a614d52"
+    "3b78b0bd2bda6ced535aaddd442ba808bc5f3a2098443e9c8ef2f8d094d0411a59b5a6d7a674f860145995bc6c609109152a"
+    "7f94f5953f787fc34646259449cdd42a30b021bb0c100c004709e833d62ef0e007554cfb6d8e81f9410963b1284ca0c9dba9"
+    "45da63d30c7de84331"
+)
+
 
 def names_of(attempt: Attempt) -> tuple[str, ...]:
     return attempt.node_order.names if attempt.node_order is not None else ()
@@ -47,6 +57,21 @@ def test_large_matrix_survives_the_round_trip() -> None:
     assert_same(decode(encode(attempt), names_of(attempt)), AttemptMatrix.of(attempt))
 
 
+def test_matrix_of_the_first_layout_is_still_read() -> None:
+    attempt = large_attempt(12, 6, start=7)
+    assert_same(decode(OF_LAYOUT_1, names_of(attempt)), AttemptMatrix.of(attempt))
+
+
+@pytest.mark.parametrize("best_first", [True, False], ids=["the best by total", "others, as extenders may have it"])
+def test_tied_nodes_survive_the_round_trip(best_first: bool) -> None:
+    attempt = large_attempt(300, 120)
+    assert attempt.tied is not None
+    assert attempt.feasible is not None
+    if not best_first:
+        attempt.tied = attempt.feasible[3:5]
+    assert_same(decode(encode(attempt), names_of(attempt)).tied, attempt.tied)
+
+
 def test_more_statuses_than_a_byte_holds_survive_the_round_trip() -> None:
     statuses = tuple(Status.unresolvable(f"taint {n}", plugin="TaintToleration") for n in range(400))
     rows = FilterRows(np.arange(400, dtype=np.int32), np.arange(1, 401, dtype=np.uint16), statuses)
@@ -58,7 +83,7 @@ def test_more_statuses_than_a_byte_holds_survive_the_round_trip() -> None:
 @pytest.mark.parametrize(
     ("n_nodes", "n_feasible", "budget"),
     [
-        pytest.param(5000, 500, 4096, id="4 KB at 5000 nodes"),
+        pytest.param(5000, 500, 2048, id="2 KB at 5000 nodes"),
         pytest.param(1000, 420, 1024 * 2, id="2 KB at 1000 nodes"),
     ],
 )
