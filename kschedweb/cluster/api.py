@@ -1,7 +1,9 @@
 """REST over clusters and their objects. Errors are {"code", "message", "extra"} throughout."""
 
-from typing import Any
+from typing import Any, cast
 
+from django.contrib.auth.models import User
+from django.db import transaction
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
@@ -18,6 +20,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kschedweb.accounts import selectors as account_selectors
+from kschedweb.accounts.choices import Role
+from kschedweb.accounts.permissions import actor, may_create_clusters, require
+from kschedweb.accounts.services import role_set
 from kschedweb.cluster import configuration, selectors, services, uploading
 from kschedweb.cluster.choices import ImportStatus, LifecycleMode, Pace
 from kschedweb.cluster.intake import limits, objects
@@ -67,6 +73,8 @@ class ClusterPagination(KeysetPagination):
 
 
 class ClusterListView(APIView):
+    access = {"POST": may_create_clusters}
+
     class InputSerializer(serializers.Serializer[Any]):
         name = serializers.CharField(max_length=63)
         seed = serializers.IntegerField(default=0, min_value=-(2**63), max_value=2**63 - 1)
@@ -88,7 +96,9 @@ class ClusterListView(APIView):
     )
     def get(self, request: Request) -> Response:
         pages = ClusterPagination()
-        page = pages.paginate_queryset(selectors.cluster_list(), request, view=self)
+        page = pages.paginate_queryset(
+            account_selectors.visible(selectors.cluster_list(), cast(User, request.user)), request, view=self
+        )
         views = [selectors.cluster_view(cluster) for cluster in page or ()]
         return pages.get_paginated_response(ClusterOutput(views, many=True).data)
 
@@ -96,7 +106,13 @@ class ClusterListView(APIView):
     def post(self, request: Request) -> Response:
         given = self.InputSerializer(data=request.data)
         given.is_valid(raise_exception=True)
-        return _cluster(services.cluster_create(**given.validated_data, actor=actor(request)), status.HTTP_201_CREATED)
+        with transaction.atomic():
+            cluster = services.cluster_create(**given.validated_data, actor=actor(request))
+            # Whoever makes a cluster is its first admin; superusers are admins of all.
+            if not cast(User, request.user).is_superuser:
+                username = request.user.get_username()
+                role_set(cluster=cluster, username=username, role=Role.ADMIN, actor=actor(request))
+        return _cluster(cluster, status.HTTP_201_CREATED)
 
 
 class ClusterDetailView(APIView):
@@ -131,6 +147,8 @@ class ClusterDetailView(APIView):
 
 
 class PaceView(APIView):
+    access = {"POST": Role.OPERATOR}
+
     class InputSerializer(serializers.Serializer[Any]):
         pace = serializers.ChoiceField(Pace.choices, required=False)
         rate = serializers.FloatField(required=False)
@@ -273,6 +291,7 @@ def _config(found: SchedulerConfigVersion) -> Response:
 
 
 class ImportListView(APIView):
+    access = {"POST": Role.OPERATOR}
     parser_classes = [MultiPartParser, uploading.RawParser]
 
     class InputSerializer(serializers.Serializer[Any]):
@@ -297,6 +316,8 @@ class ImportListView(APIView):
         uploads = uploading.uploads_of(request)
         given = self.InputSerializer(data=uploading.options_of(request))
         given.is_valid(raise_exception=True)
+        if given.validated_data["lifecycle_mode"]:
+            require(request, cluster_id, Role.ADMIN)  # as for PATCH of the cluster
         done = services.import_take(
             cluster_id=cluster_id,
             uploads=uploads,
@@ -317,6 +338,7 @@ class ImportDetailView(APIView):
 class ObjectListView(APIView):
     """Objects are created as the API server would: an existing name is a conflict."""
 
+    access = {"POST": Role.OPERATOR}
     parser_classes = [uploading.RawParser]
 
     class OutputSerializer(serializers.Serializer[Any]):
@@ -349,6 +371,8 @@ class ObjectListView(APIView):
 
 
 class ObjectDetailView(APIView):
+    access = {"DELETE": Role.OPERATOR}
+
     @extend_schema(responses={204: None})
     def delete(self, request: Request, cluster_id: int, kind: str, name: str, namespace: str = "") -> Response:
         services.object_delete(cluster_id=cluster_id, kind=kind, namespace=namespace, name=name, actor=actor(request))
@@ -361,6 +385,7 @@ class NamespacedObjectView(ObjectDetailView):
 
 
 class NodeView(APIView):
+    access = {"PATCH": Role.OPERATOR}
     renderer_classes = [OrjsonRenderer]
     parser_classes = [JSONParser]
 
@@ -400,8 +425,3 @@ class NodeView(APIView):
         given.is_valid(raise_exception=True)
         node = services.node_update(cluster_id=cluster_id, name=name, **given.validated_data, actor=actor(request))
         return Response(self.OutputSerializer(node).data)
-
-
-def actor(request: Request) -> str:
-    """Who is written into the log."""
-    return str(request.user)[:150]

@@ -10,6 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kschedweb.accounts.choices import Role
+from kschedweb.accounts.permissions import actor
 from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.cluster import services as cluster_services
 from kschedweb.common.pagination import KeysetPagination
@@ -92,6 +94,7 @@ class FrameListView(APIView):
 
 
 class PodView(APIView):
+    access = {"DELETE": Role.OPERATOR}
     renderer_classes = [OrjsonRenderer]
 
     class OutputSerializer(serializers.Serializer[Any]):
@@ -127,7 +130,7 @@ class PodView(APIView):
             cluster_id=cluster_id,
             namespace=namespace,
             name=name,
-            actor=str(request.user)[:150],
+            actor=actor(request),
             **given.validated_data,
         )
         return Response({"gone": gone}, status=status.HTTP_200_OK)

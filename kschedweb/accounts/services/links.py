@@ -1,6 +1,5 @@
-"""Ways in besides the password: a link for the terminal that works once."""
+"""A link for the terminal that logs its user in, and works once."""
 
-import hashlib
 import secrets
 from datetime import timedelta
 
@@ -10,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from kschedweb.accounts.models import LoginLink
+from kschedweb.accounts.secrets import digest
 from kschedweb.common.errors import NotFoundError
 
 LINK_LIFE = timedelta(minutes=10)
@@ -23,7 +23,7 @@ def login_link_create(*, username: str) -> str:
     token = secrets.token_urlsafe(32)
     now = timezone.now()
     LoginLink.objects.filter(expires_at__lt=now).delete()
-    LoginLink.objects.create(user_id=user.pk, token_hash=_hash(token), expires_at=now + LINK_LIFE)
+    LoginLink.objects.create(user_id=user.pk, token_hash=digest(token), expires_at=now + LINK_LIFE)
     return f"/login/once/{token}"
 
 
@@ -31,12 +31,8 @@ def login_link_use(*, token: str) -> AbstractBaseUser | None:
     """The user the link stands for, once; None for a link that is used, too old or unknown."""
     now = timezone.now()
     with transaction.atomic():
-        links = LoginLink.objects.filter(token_hash=_hash(token), used_at=None, expires_at__gt=now)
+        links = LoginLink.objects.filter(token_hash=digest(token), used_at=None, expires_at__gt=now)
         if not links.update(used_at=now):
             return None
-        user: AbstractBaseUser = LoginLink.objects.select_related("user").get(token_hash=_hash(token)).user
+        user: AbstractBaseUser = LoginLink.objects.select_related("user").get(token_hash=digest(token)).user
     return user if user.is_active else None
-
-
-def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
