@@ -178,14 +178,21 @@ def queue_payload(move: QueueMove) -> dict[str, Any]:
 
 
 def cache_payload(move: CacheMove) -> dict[str, Any]:
-    """A pod assumed, confirmed, forgotten or waiting."""
-    return {
+    """A pod assumed, confirmed, forgotten (with the reason) or waiting (for whom, and until when)."""
+    payload: dict[str, Any] = {
         "uid": move.pod_uid,
         "key": move.pod_key,
         "node": move.node_name,
         "kind": move.kind,
         "at_ms": move.at // 1000,
     }
+    if move.message:
+        payload["message"] = move.message[:300]
+    if move.plugins:
+        payload["plugins"] = list(move.plugins)
+    if move.until is not None:
+        payload["until_ms"] = move.until // 1000
+    return payload
 
 
 def _exchange_payload(pod_uid: str, exchange: ExtenderExchange) -> dict[str, Any]:

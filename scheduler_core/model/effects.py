@@ -237,6 +237,9 @@ class CacheMove:
     pod_uid: str
     node_name: str
     at: int
+    message: str = ""  # of a forgotten pod: what failed
+    plugins: tuple[str, ...] = ()  # of a waiting pod: who has not agreed yet, sorted
+    until: int | None = None  # of a waiting pod: when the first of them gives up
 
 
 LogEntry = QueueMove | CacheMove

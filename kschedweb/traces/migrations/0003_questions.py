@@ -1,4 +1,4 @@
-"""What an attempt's row needs for questions over many attempts: where it stood, and words to look its refusals up by."""
+"""What an attempt's row needs for questions over many: where it stood, and words to look its refusals up by."""
 
 import django.contrib.postgres.fields
 import django.contrib.postgres.indexes
