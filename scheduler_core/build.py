@@ -28,9 +28,9 @@ from scheduler_core.framework.extenders import Connect, Extender, Extenders
 from scheduler_core.framework.hints import HintMap
 from scheduler_core.framework.interface import PluginFactory
 from scheduler_core.framework.runtime import Framework
-from scheduler_core.framework.waiting_pods import WaitingPods
+from scheduler_core.framework.timed import timed_framework
 from scheduler_core.plugins.registry import installed, merged
-from scheduler_core.ports import Draws, LogSink, Stopwatch, discard_log, stopped_watch
+from scheduler_core.ports import Draws, LogSink, Recorder, Stopwatch, discard_log, stopped_watch
 from scheduler_core.queue.options import MAX_IN_UNSCHEDULABLE_US, SECOND_US, QueueOptions
 from scheduler_core.queue.scheduling_queue import SchedulingQueue
 from scheduler_core.queue.sub_queues import QueueParts
@@ -52,6 +52,7 @@ def build(
     pod_max_in_unschedulable_us: int = MAX_IN_UNSCHEDULABLE_US,
     connect_extender: Connect | None = None,
     log: LogSink = discard_log,
+    recorder: Recorder | None = None,
     state: bytes | None = None,
 ) -> Scheduler:
     """A scheduler for the configuration, None meaning upstream's defaults.
@@ -59,7 +60,8 @@ def build(
     `registry` adds plugins to those in tree and those that installed packages bring; `feature_gates` changes defaults
     by name; `state` is a checkpoint of an engine with the same configuration. After `pod_max_in_unschedulable_us`
     without an event a pod is tried again: upstream has it as a flag, not in the configuration. `connect_extender` makes
-    the transport of a configured extender; without it a configuration with extenders is refused.
+    the transport of a configured extender; without it a configuration with extenders is refused. `recorder` hears what
+    metrics want to know.
     """
     if config is None:
         config = configuration.load(None)
@@ -94,6 +96,8 @@ def build(
             pre_enqueue={name: framework.pre_enqueue for name, framework in frameworks.items()},
             record=lambda move: engine.effects.moves.append(move),
             log=log,
+            recorder=recorder,
+            stopwatch=stopwatch,
         )
     )
     engine = Engine(
@@ -107,8 +111,12 @@ def build(
         log=log,
         percentage_of_nodes_to_score=config.percentage_of_nodes_to_score,
         extenders=extenders,
-        waiting_pods=WaitingPods(),
+        recorder=recorder,
     )
+    if recorder is not None:
+        engine.timed_frameworks = {
+            name: timed_framework(framework, recorder, stopwatch) for name, framework in frameworks.items()
+        }
     for name, handle in handles.items():
         handle.attach(engine, frameworks[name])
     scheduler = Scheduler(engine)

@@ -1,4 +1,4 @@
-"""What the core may call of its surroundings: durations for the trace, an extender, the dice.
+"""What the core may call of its surroundings: durations for the trace, measurements, an extender, the dice.
 
 None of these decides by itself: a stopwatch never reaches a decision, an extender's answers are
 recorded with the attempt, and every draw is keyed so that order and restarts cannot shift it.
@@ -27,6 +27,22 @@ class Stopwatch(Protocol):
 def stopped_watch() -> int:
     """The stopwatch of replays and tests: no time passes."""
     return 0
+
+
+class Recorder(Protocol):
+    """Measurements for metrics: of no decision, no trace. Names are the metrics', without prefix and unit."""
+
+    def samples_plugins(self) -> bool:
+        """Whether the plugins of the cycle that begins are timed one by one."""
+        ...
+
+    def duration(self, metric: str, labels: tuple[str, ...], nanoseconds: int) -> None:
+        """One observation of a histogram of durations."""
+        ...
+
+    def value(self, metric: str, labels: tuple[str, ...], value: int) -> None:
+        """One observation of a histogram of anything else."""
+        ...
 
 
 class ExtenderTransport(Protocol):

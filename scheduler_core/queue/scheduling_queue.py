@@ -72,7 +72,7 @@ class SchedulingQueue:
         self.unschedulable = self._queues.unschedulable
         self.nominator = self._queues.nominator
         self.counters = self._queues.counters
-        self.requeuing = Requeuing(parts.hint_maps, parts.log)
+        self.requeuing = Requeuing(parts.hint_maps, parts.log, parts.recorder, parts.stopwatch)
         self._sequence = 0  # of the entry made last
         self._last_backoff_tick = -1
         self._last_leftover_tick = -1

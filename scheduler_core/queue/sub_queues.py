@@ -25,7 +25,7 @@ from scheduler_core.model.events import (
     EventResource,
 )
 from scheduler_core.model.types import QueuedPodInfo
-from scheduler_core.ports import LogSink, discard_log
+from scheduler_core.ports import LogSink, Recorder, Stopwatch, discard_log, stopped_watch
 from scheduler_core.queue.active_queue import ActiveQueue
 from scheduler_core.queue.backoff_queue import BackoffQueue
 from scheduler_core.queue.cross_topology import NamespaceLabels
@@ -57,6 +57,8 @@ class QueueParts:
     namespace_labels: NamespaceLabels = lambda name: {}
     record: Callable[[QueueMove], None] = lambda move: None
     log: LogSink = discard_log
+    recorder: Recorder | None = None
+    stopwatch: Stopwatch = stopped_watch
 
 
 class SubQueues:
@@ -69,7 +71,9 @@ class SubQueues:
         self.backoff = BackoffQueue(parts.options, parts.sort_key, self.counters, parts.log)
         self.unschedulable = UnschedulablePods(self.counters)
         self.nominator = Nominator(parts.stored_pod, parts.log)
-        self._gates = Gates(parts.pre_enqueue, parts.hint_maps, self.counters, parts.log)
+        self._gates = Gates(
+            parts.pre_enqueue, parts.hint_maps, self.counters, parts.log, parts.recorder, parts.stopwatch
+        )
         self._record = parts.record
 
     def get(self, key: str) -> QueuedPodInfo | None:

@@ -16,7 +16,7 @@ from scheduler_core.framework.hints import HintMaps, Registration
 from scheduler_core.framework.interface import QueueingHint
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.types import QueuedPodInfo
-from scheduler_core.ports import LogSink
+from scheduler_core.ports import LogSink, Recorder, Stopwatch, stopped_watch
 from scheduler_core.queue.active_queue import InFlight
 
 NOT_IN_FLIGHT = (
@@ -46,9 +46,17 @@ AFTER_BACKOFF = Verdict(Strategy.AFTER_BACKOFF)
 class Requeuing:
     """The question, for all profiles."""
 
-    def __init__(self, hint_maps: HintMaps, log: LogSink) -> None:
+    def __init__(
+        self,
+        hint_maps: HintMaps,
+        log: LogSink,
+        recorder: Recorder | None = None,
+        stopwatch: Stopwatch = stopped_watch,
+    ) -> None:
         self.hint_maps = hint_maps
         self._log = log
+        self._recorder = recorder
+        self._stopwatch = stopwatch
 
     def worth(
         self, info: QueuedPodInfo, event: ClusterEvent, old: KubeObject | None, new: KubeObject | None
@@ -110,8 +118,11 @@ class Requeuing:
     ) -> bool:
         if registration.hint is None:
             return True
+        started = self._stopwatch()
         try:
-            return registration.hint(info.pod, old, new) is QueueingHint.QUEUE
+            says_queue = registration.hint(info.pod, old, new) is QueueingHint.QUEUE
+            self._measure(registration.plugin, event, "Queue" if says_queue else "QueueSkip", started)
+            return says_queue
         except Exception as error:  # a plugin's fault must not leave the pod stuck
             fields: dict[str, object] = {
                 "event": event.label,
@@ -120,4 +131,10 @@ class Requeuing:
                 "err": str(error),
             }
             self._log("QueueingHintFn returns error", fields)
+            self._measure(registration.plugin, event, "Error", started)
             return True
+
+    def _measure(self, plugin: str, event: ClusterEvent, hint: str, since: int) -> None:
+        if self._recorder is not None:
+            labels = (plugin, event.label, hint)
+            self._recorder.duration("queueing_hint_execution_duration", labels, self._stopwatch() - since)

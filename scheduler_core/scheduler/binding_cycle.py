@@ -15,10 +15,13 @@ from scheduler_core.framework.waiting_pods import REMOVED
 from scheduler_core.model.changes import BindingVerdict, PermitVerdict, PreBindVerdict
 from scheduler_core.model.effects import BindingRequest
 from scheduler_core.model.events import ASSIGNED_POD_DELETE
-from scheduler_core.model.status import Code, Status
+from scheduler_core.model.status import SUCCESS, Code, Status
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.scheduler.engine import BindingCycle, BindingStage, Engine
 from scheduler_core.scheduler.failure import Failure, handle_scheduling_failure, refused_on_node
+
+NANOSECONDS = 1000  # of a microsecond
+MOST_ATTEMPTS = 15  # told apart by a metric
 
 
 def advance(engine: Engine, cycle: BindingCycle) -> None:
@@ -46,14 +49,18 @@ def _permit_verdict(engine: Engine, uid: str) -> Status | None:
         return Status(Code.Success)
     if waiting.verdict is not None:
         engine.waiting_pods.remove(uid)
+        if engine.recorder is not None:
+            waited = (engine.now - waiting.since) * NANOSECONDS
+            engine.recorder.duration("permit_wait_duration", (waiting.verdict.code.name,), waited)
     return waiting.verdict
 
 
 def _pre_bind(engine: Engine, cycle: BindingCycle) -> bool:
     """Run the PreBind plugins that are left; whether all are through."""
-    framework = engine.frameworks[cycle.profile]
+    framework = engine.framework_of(cycle)
     if cycle.awaited_plugin:
         return False
+    started = engine.stopwatch()
     while cycle.next_pre_bind < len(framework.pre_bind):
         plugin = framework.pre_bind[cycle.next_pre_bind]
         cycle.next_pre_bind += 1
@@ -62,6 +69,7 @@ def _pre_bind(engine: Engine, cycle: BindingCycle) -> bool:
         status, work = plugin.pre_bind(cycle.state, cycle.pod, cycle.node_name)
         status = framework.pre_bind_result(plugin, status)
         if not status.is_success:
+            engine.measure_point("PreBind", status, cycle.profile, started)
             _fail(engine, cycle, Failure(status, None, CLEAR_NOMINATION))
             return False
         if work is not None:
@@ -70,12 +78,13 @@ def _pre_bind(engine: Engine, cycle: BindingCycle) -> bool:
                 cycle.awaited_plugin = plugin.name
                 cycle.deadline = work.deadline
                 return False
+    engine.measure_point("PreBind", SUCCESS, cycle.profile, started)
     cycle.stage = BindingStage.BIND
     return True
 
 
 def _bind(engine: Engine, cycle: BindingCycle) -> None:
-    framework = engine.frameworks[cycle.profile]
+    framework = engine.framework_of(cycle)
     done = _bind_by_extender(engine, cycle)
     if done is not None:
         _finish_binding(engine, cycle)
@@ -84,7 +93,9 @@ def _bind(engine: Engine, cycle: BindingCycle) -> None:
         else:
             _fail(engine, cycle, Failure(done, None, CLEAR_NOMINATION))
         return
+    started = engine.stopwatch()
     status, plugin = framework.run_bind(cycle.state, cycle.pod, cycle.node_name)
+    engine.measure_point("Bind", status, cycle.profile, started)
     if not status.is_success:
         _finish_binding(engine, cycle)
         _fail(engine, cycle, Failure(status, None, CLEAR_NOMINATION))
@@ -224,11 +235,25 @@ def _bound(engine: Engine, cycle: BindingCycle) -> None:
     if engine.store.pod_by_uid(cycle.pod.uid) is None and engine.is_assumed(cycle.pod):
         _forget(engine, cycle)  # bound and gone before this was told: nobody else will take it off the node
         engine.move_all(ASSIGNED_POD_DELETE, cycle.pod, None)
-    framework = engine.frameworks[cycle.profile]
+    framework = engine.framework_of(cycle)
+    _measure_bound(engine, cycle)
     note = f"Successfully assigned {cycle.pod.key} to {cycle.node_name}"
     engine.emit_event("Normal", "Scheduled", "Binding", note, cycle.pod, framework.name)
+    started = engine.stopwatch()
     framework.run_post_bind(cycle.state, cycle.pod, cycle.node_name)
+    engine.measure_point("PostBind", SUCCESS, cycle.profile, started)
     engine.activate(cycle.state.pods_to_activate)
+
+
+def _measure_bound(engine: Engine, cycle: BindingCycle) -> None:
+    engine.measure_attempt("scheduled", cycle.profile, cycle.started_ns)
+    if engine.recorder is None or cycle.started_ns is None:
+        return
+    attempts, first = cycle.queued.attempts, cycle.queued.initial_attempt_timestamp
+    engine.recorder.value("pod_scheduling_attempts", (), attempts)
+    if first is not None:
+        label = str(attempts) if attempts < MOST_ATTEMPTS else f"{MOST_ATTEMPTS}+"
+        engine.recorder.duration("pod_scheduling_sli_duration", (label,), (engine.now - first) * NANOSECONDS)
 
 
 def _finish_binding(engine: Engine, cycle: BindingCycle) -> None:
@@ -238,11 +263,14 @@ def _finish_binding(engine: Engine, cycle: BindingCycle) -> None:
 
 def _fail(engine: Engine, cycle: BindingCycle, failure: Failure) -> None:
     """Undo the cycle. Room freed by a rejection is offered to the others only; after an error, to all."""
-    pod, framework = cycle.pod, engine.frameworks[cycle.profile]
+    pod, framework = cycle.pod, engine.framework_of(cycle)
     del engine.bindings[pod.uid]
+    started = engine.stopwatch()
     framework.run_unreserve(cycle.state, pod, cycle.node_name)
-    forgotten = _forget(engine, cycle)
+    engine.measure_point("Unreserve", SUCCESS, cycle.profile, started)
+    forgotten = _forget(engine, cycle, failure.status.message)
     rejected = failure.status.is_rejected
+    engine.measure_attempt("unschedulable" if rejected else "error", cycle.profile, cycle.started_ns)
     if forgotten and not rejected:
         engine.move_all(ASSIGNED_POD_DELETE, pod, None)
     handle_scheduling_failure(engine, framework, cycle.queued, failure, cycle.attempt)
@@ -250,11 +278,11 @@ def _fail(engine: Engine, cycle: BindingCycle, failure: Failure) -> None:
         engine.move_all(ASSIGNED_POD_DELETE, pod, None, lambda other: other.uid != pod.uid)
 
 
-def _forget(engine: Engine, cycle: BindingCycle) -> bool:
+def _forget(engine: Engine, cycle: BindingCycle, message: str = "") -> bool:
     """Take the assumed pod off its node; False when it was confirmed or removed meanwhile: no room came free then."""
     try:
         engine.cache.forget_pod(cycle.pod)
     except CacheError:
         return False
-    engine.note_cache_move("forgotten", cycle.pod, cycle.node_name)
+    engine.note_cache_move("forgotten", cycle.pod, cycle.node_name, message)
     return True

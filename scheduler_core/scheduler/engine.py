@@ -20,11 +20,12 @@ from scheduler_core.framework.extenders import Extenders
 from scheduler_core.framework.interface import EvictionObserver
 from scheduler_core.framework.run_nodes import NodeView
 from scheduler_core.framework.runtime import Framework
-from scheduler_core.framework.waiting_pods import WaitingPods
+from scheduler_core.framework.waiting_pods import WaitingPod, WaitingPods
 from scheduler_core.model.effects import Attempt, CacheMove, Effects, EventRecord, NodeOrder
 from scheduler_core.model.events import ClusterEvent
+from scheduler_core.model.status import Status
 from scheduler_core.model.types import QueuedPodInfo
-from scheduler_core.ports import Draws, LogSink, Stopwatch
+from scheduler_core.ports import Draws, LogSink, Recorder, Stopwatch
 from scheduler_core.queue.scheduling_queue import SchedulingQueue
 from scheduler_core.scheduler import hints_off
 from scheduler_core.scheduler.store import ObjectStore
@@ -53,6 +54,8 @@ class BindingCycle:
     awaited_plugin: str = ""  # PreBind plugin whose work must be done first
     deadline: int | None = None  # when that plugin is asked again at the latest
     attempt: Attempt | None = None  # of this step, until the step ends
+    started_ns: int | None = None  # by the stopwatch, when the pod was popped; None: by an engine before this one
+    is_sampled: bool = False  # its plugins are timed one by one
 
 
 @dataclass(slots=True)
@@ -69,6 +72,8 @@ class Engine:
     log: LogSink
     percentage_of_nodes_to_score: int
     extenders: Extenders
+    recorder: Recorder | None = None
+    timed_frameworks: dict[str, Framework] = field(default_factory=dict)  # for cycles the recorder samples
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)
     bindings: dict[str, BindingCycle] = field(default_factory=dict)  # by pod uid
     restored_bindings: dict[str, str] = field(default_factory=dict)  # pod uid -> node name, until the pod arrives
@@ -76,6 +81,21 @@ class Engine:
     now: int = 0
     effects: Effects = field(default_factory=Effects)
     _view: NodeView | None = None
+
+    def framework_of(self, cycle: BindingCycle) -> Framework:
+        """The cycle's profile, its plugins timed when they were so far."""
+        return (self.timed_frameworks if cycle.is_sampled else self.frameworks)[cycle.profile]
+
+    def measure_point(self, point: str, status: Status, profile: str, since: int) -> None:
+        """Tell the recorder how long an extension point took since the stopwatch showed `since`."""
+        if self.recorder is not None:
+            labels = (point, status.code.name, profile)
+            self.recorder.duration("framework_extension_point_duration", labels, self.stopwatch() - since)
+
+    def measure_attempt(self, result: str, profile: str, started_ns: int | None) -> None:
+        """Tell the recorder that an attempt ended, unless an engine before this one began it."""
+        if self.recorder is not None and started_ns is not None:
+            self.recorder.duration("scheduling_attempt_duration", (result, profile), self.stopwatch() - started_ns)
 
     def node_view(self) -> NodeView:
         """The snapshot as the node walk sees it; built anew only when the node order changed."""
@@ -133,8 +153,14 @@ class Engine:
         except CacheError as error:
             self.log(message, {"err": str(error)})
 
-    def note_cache_move(self, kind: str, pod: Pod, node_name: str) -> None:
-        self.effects.moves.append(CacheMove(kind, pod.key, pod.uid, node_name, self.now))
+    def note_cache_move(self, kind: str, pod: Pod, node_name: str, message: str = "") -> None:
+        self.effects.moves.append(CacheMove(kind, pod.key, pod.uid, node_name, self.now, message))
+
+    def note_wait(self, pod: Pod, node_name: str, waiting: WaitingPod) -> None:
+        plugins = tuple(sorted(waiting.timeouts_us))
+        self.effects.moves.append(
+            CacheMove("waiting", pod.key, pod.uid, node_name, self.now, plugins=plugins, until=waiting.deadline())
+        )
 
     def emit_event(self, type_: str, reason: str, action: str, note: str, pod: Pod, profile: str) -> None:
         self.effects.events.append(

@@ -70,6 +70,31 @@ def apply_change(engine: Engine, change: Change) -> None:
                 plugin.evictions_done(change)
 
 
+def event_label(engine: Engine, change: Change) -> str:
+    """What metrics call the change that comes now; verdicts have no name there."""
+    if isinstance(change, ObjectPut):
+        kind, obj = change.obj.kind, change.obj
+        old = engine.store.get(kind, obj.key)
+        action = ActionType.ADD if old is None else ActionType.UPDATE
+        assigned = isinstance(obj, Pod) and obj.is_assigned
+    elif isinstance(change, ObjectDeleted):
+        kind, action = change.kind, ActionType.DELETE
+        key = f"{change.namespace}/{change.name}" if change.namespace else change.name
+        gone = engine.store.get(kind, key) if kind == Pod.kind else None
+        assigned = isinstance(gone, Pod) and gone.is_assigned
+    else:
+        return ""
+    if kind == Pod.kind:
+        resource = EventResource.ASSIGNED_POD if assigned else EventResource.UNSCHEDULABLE_POD
+    elif kind == Node.kind:
+        resource = EventResource.NODE
+    elif kind in _RESOURCES:
+        resource = _RESOURCES[kind]
+    else:
+        return ""
+    return ClusterEvent(resource, action).label
+
+
 def _put(engine: Engine, obj: KubeObject) -> None:
     if isinstance(obj, Pod):
         _put_pod(engine, obj)

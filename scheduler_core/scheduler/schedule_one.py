@@ -80,11 +80,17 @@ def schedule_one(engine: Engine, queued: QueuedPodInfo) -> Attempt:
         attempt.message = skip
         engine.queue.done(pod.uid)
         return attempt
+    started = engine.stopwatch()
+    is_sampled = engine.recorder is not None and engine.recorder.samples_plugins()
+    if is_sampled:
+        framework = engine.timed_frameworks[profile]
     cycle = Cycle(engine, framework, CycleState(), pod, attempt, Diagnosis())
     chosen = _scheduling_cycle(cycle, queued)
     if isinstance(chosen, Failure):
+        engine.measure_attempt("unschedulable" if chosen.status.is_rejected else "error", profile, started)
         handle_scheduling_failure(engine, framework, queued, chosen, attempt)
     else:
+        chosen.started_ns, chosen.is_sampled = started, is_sampled
         attempt.result = "scheduled"
         binding_cycle.advance(engine, chosen)
         chosen.attempt = None  # whatever comes next is told by moves and events
@@ -127,12 +133,13 @@ def _scheduling_cycle(cycle: Cycle, queued: QueuedPodInfo) -> BindingCycle | Fai
     if not status.is_success and not status.is_wait:
         framework.run_unreserve(cycle.state, assumed, node_name)
         engine.cache.forget_pod(assumed)
-        engine.note_cache_move("forgotten", assumed, node_name)
+        engine.note_cache_move("forgotten", assumed, node_name, status.message)
         return refused_on_node(node_name, status)
 
     if status.is_wait:
-        engine.waiting_pods.add(WaitingPod(pod.uid, engine.now, timeouts))
-        engine.note_cache_move("waiting", assumed, node_name)
+        waiting = WaitingPod(pod.uid, engine.now, timeouts)
+        engine.waiting_pods.add(waiting)
+        engine.note_wait(assumed, node_name, waiting)
     engine.activate(cycle.state.pods_to_activate)
     cycle.state.pods_to_activate.clear()
     binding = BindingCycle(queued, assumed, framework.name, cycle.state, node_name, attempt=attempt)

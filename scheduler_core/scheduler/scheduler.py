@@ -16,7 +16,7 @@ from scheduler_core.model.effects import Effects
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.scheduler import binding_cycle
 from scheduler_core.scheduler.engine import Engine
-from scheduler_core.scheduler.event_handlers import apply_change
+from scheduler_core.scheduler.event_handlers import apply_change, event_label
 from scheduler_core.scheduler.schedule_one import schedule_one
 
 
@@ -38,7 +38,7 @@ class Scheduler:
         """Everything that follows from `changes` at `now`, as far as the budget goes."""
         effects = self._begin(now)
         for change in changes:
-            apply_change(self.engine, change)
+            self._apply(change)
         if any(isinstance(change, (ObjectPut, ObjectDeleted)) for change in changes):
             binding_cycle.on_objects_changed(self.engine)
         binding_cycle.settle_permits(self.engine)
@@ -85,6 +85,16 @@ class Scheduler:
         Told before the first step: the pods are assumed on their nodes when they arrive unassigned.
         """
         self.engine.restored_bindings.update(bindings)
+
+    def _apply(self, change: Change) -> None:
+        engine = self.engine
+        if engine.recorder is None:
+            apply_change(engine, change)
+            return
+        label, started = event_label(engine, change), engine.stopwatch()
+        apply_change(engine, change)
+        if label:
+            engine.recorder.duration("event_handling_duration", (label,), engine.stopwatch() - started)
 
     def _entry_of(self, pod: Pod | str, now: int) -> QueuedPodInfo | None:
         engine = self.engine
