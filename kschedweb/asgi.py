@@ -4,6 +4,7 @@ Here the feed, which stands below the apps, is given the logs it reads and who m
 """
 
 import os
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
@@ -14,10 +15,13 @@ django_application = get_asgi_application()  # before models are imported: it se
 
 from channels.routing import ProtocolTypeRouter  # noqa: E402
 
+from kschedweb.accounts import sockets  # noqa: E402
 from kschedweb.cluster.intake import limits  # noqa: E402
 from kschedweb.common.body_limit import BodyLimit  # noqa: E402
+from kschedweb.live.consumers import UNKNOWN_CLUSTER  # noqa: E402
 from kschedweb.live.events import Cursor  # noqa: E402
 from kschedweb.live.feed import Feed, LogRange  # noqa: E402
+from kschedweb.live.guard import OK, Watcher  # noqa: E402
 from kschedweb.live.routing import websocket_application  # noqa: E402
 from kschedweb.traces import selectors  # noqa: E402
 
@@ -32,9 +36,19 @@ class Logs:
         return selectors.log_range(cluster_id, after, limit)
 
 
-def can_watch(user: Any, cluster_id: int) -> bool:
-    """Whoever has logged in may watch every cluster there is."""
-    return bool(user.is_authenticated) and selectors.head(cluster_id) is not None
+class Gate:
+    """Whoever has a role in a cluster may watch it."""
+
+    def credential(self, scope: Mapping[str, Any]) -> Hashable | None:
+        return sockets.credential(scope)
+
+    def verdicts(self, watchers: Sequence[Watcher]) -> list[int]:
+        codes = sockets.verdicts(watchers)
+        known = {cluster_id for _, cluster_id in watchers if selectors.head(cluster_id) is not None}
+        return [
+            code if code != OK or cluster_id in known else UNKNOWN_CLUSTER
+            for code, (_, cluster_id) in zip(codes, watchers, strict=True)
+        ]
 
 
 # An upload as large as is allowed, with what a form puts around it.
@@ -43,6 +57,6 @@ BODY_LIMIT = limits.load().received_bytes + limits.MIB
 application = ProtocolTypeRouter(
     {
         "http": BodyLimit(django_application, BODY_LIMIT),
-        "websocket": websocket_application(Feed(Logs()), can_watch),
+        "websocket": websocket_application(Feed(Logs()), Gate()),
     }
 )

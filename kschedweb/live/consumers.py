@@ -1,51 +1,57 @@
-"""The WebSocket of one cluster: a login session, then hello, then frames. Holds nothing of the cluster.
+"""The WebSocket of one cluster: a session or a token, then hello, then frames. Holds nothing of the cluster.
 
-Close codes: 4401 not logged in, 4404 no such cluster, 4408 too slow (come back with your cursor).
+Close codes: 4401 not (or no longer) logged in, 4404 no such cluster for you, 4408 too slow (come back with the cursor).
 Before the handshake a refusal reaches the browser as HTTP 403; the REST calls say why.
 """
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs
 
-from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from kschedweb.live.events import Cursor, Hello, encode
 from kschedweb.live.feed import Feed, TooSlow, UnknownCluster
+from kschedweb.live.guard import OK, Gate, Guard
 
 UNAUTHENTICATED = 4401
 UNKNOWN_CLUSTER = 4404
 TOO_SLOW = 4408
 
-CanWatch = Callable[[Any, int], bool]
-
 
 class ClusterConsumer(AsyncWebsocketConsumer):
     """Sends what the feed gives; what a browser says over the socket is not read."""
 
-    def __init__(self, *args: Any, feed: Feed, can_watch: CanWatch, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, feed: Feed, gate: Gate, guard: Guard, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._feed = feed
-        self._can_watch = can_watch
+        self._gate = gate
+        self._guard = guard
         self._pump: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
-        user = self.scope.get("user")
         cluster_id = int(self.scope["url_route"]["kwargs"]["cluster_id"])
-        if user is None or not user.is_authenticated:
-            await self.close(UNAUTHENTICATED)
-        elif not await database_sync_to_async(self._can_watch)(user, cluster_id):
-            await self.close(UNKNOWN_CLUSTER)
-        else:
-            await self.accept()
-            self._pump = asyncio.create_task(self._forward(cluster_id, _cursor(self.scope["query_string"])))
+        who = self._gate.credential(self.scope)
+        code = UNAUTHENTICATED if who is None else await self._guard.verdict((who, cluster_id))
+        if code != OK:
+            await self.close(code)
+            return
+        await self.accept()
+        self._guard.watch(self, (who, cluster_id), self._end)
+        self._pump = asyncio.create_task(self._forward(cluster_id, _cursor(self.scope["query_string"])))
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         pass
 
     async def disconnect(self, code: int) -> None:
+        self._guard.forget(self)
+        await self._stop()
+
+    async def _end(self, code: int) -> None:
+        await self._stop()
+        await self.close(code)
+
+    async def _stop(self) -> None:
         if self._pump is not None:
             self._pump.cancel()
             await asyncio.gather(self._pump, return_exceptions=True)

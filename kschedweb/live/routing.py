@@ -1,19 +1,16 @@
-"""The WebSocket routes: one for each cluster, behind the Origin check and the login session."""
+"""The WebSocket routes: one for each cluster, opened and kept open by what the gate says."""
 
 from typing import Any
 
-from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
-from channels.security.websocket import OriginValidator
-from django.conf import settings
 from django.urls import re_path
 
-from kschedweb.live.consumers import CanWatch, ClusterConsumer
+from kschedweb.live.consumers import ClusterConsumer
 from kschedweb.live.feed import Feed
+from kschedweb.live.guard import Gate, Guard
 
 
-def websocket_application(feed: Feed, can_watch: CanWatch) -> Any:
+def websocket_application(feed: Feed, gate: Gate, guard: Guard | None = None) -> Any:
     """The ASGI application for WebSockets."""
-    consumer = ClusterConsumer.as_asgi(feed=feed, can_watch=can_watch)
-    routes = URLRouter([re_path(r"^ws/clusters/(?P<cluster_id>\d{1,18})/$", consumer)])
-    return OriginValidator(AuthMiddlewareStack(routes), [*settings.ALLOWED_HOSTS, *settings.CSRF_TRUSTED_ORIGINS])
+    consumer = ClusterConsumer.as_asgi(feed=feed, gate=gate, guard=guard or Guard(gate))
+    return URLRouter([re_path(r"^ws/clusters/(?P<cluster_id>\d{1,18})/$", consumer)])

@@ -14,11 +14,13 @@ from django.contrib.auth import get_user_model
 from django.db import connections, transaction
 from django.test import Client
 
+from kschedweb.asgi import Gate
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.selectors import change_event, change_rows
 from kschedweb.live.events import Cursor
 from kschedweb.live.feed import Feed, LogRange
+from kschedweb.live.guard import Guard
 from kschedweb.live.routing import websocket_application
 
 ORIGIN = "http://localhost"
@@ -93,7 +95,7 @@ def cluster(transactional_db: None) -> Cluster:
 
 @pytest.fixture
 def session_cookie(transactional_db: None) -> bytes:
-    user = get_user_model().objects.create_user("ann", password="only-for-this-test")
+    user = get_user_model().objects.create_superuser("ann", password="only-for-this-test")
     client = Client()
     client.force_login(user)
     return f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}".encode()
@@ -102,13 +104,21 @@ def session_cookie(transactional_db: None) -> bytes:
 @pytest_asyncio.fixture
 async def browse(feed: Feed, cluster: Cluster, session_cookie: bytes) -> AsyncIterator[Callable[..., Browser]]:
     """`browse()` is a browser that has logged in; `query`, `origin`, `cookie` and `cluster_id` make it another."""
-    application = websocket_application(feed, lambda _user, pk: Cluster.objects.filter(pk=pk).exists())
+    gate = Gate()
+    application = websocket_application(feed, gate, Guard(gate, look_seconds=0.2))
     opened: list[Browser] = []
 
     def make(
-        query: str = "", *, origin: str = ORIGIN, cookie: bytes | None = session_cookie, cluster_id: int = cluster.pk
+        query: str = "",
+        *,
+        origin: str = ORIGIN,
+        host: str = "localhost",
+        cookie: bytes | None = session_cookie,
+        token: str = "",
+        cluster_id: int = cluster.pk,
     ) -> Browser:
-        headers = [(b"host", b"localhost")]
+        headers = [(b"host", host.encode())]
+        headers += [(b"authorization", f"Bearer {token}".encode())] if token else []
         headers += [(b"origin", origin.encode())] if origin else []
         headers += [(b"cookie", cookie)] if cookie else []
         opened.append(Browser(application, f"/ws/clusters/{cluster_id}/{query}", headers))
