@@ -5,13 +5,37 @@ moved the cluster's `seq`; so the cluster exists, and its id needs no foreign ke
 Engine time is an integer in microseconds since the Unix epoch; `seq` and `rv` are positions in the two logs.
 """
 
+from typing import Any
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import F, Q
 
 from kschedweb.cluster.models import Cluster
+from kschedweb.common.fields import CompactJSONField
 from kschedweb.traces.choices import LogKind, Queue, Result, StepKind
+
+
+class BestNodesField(CompactJSONField):
+    """[{node, total, scores: {plugin: weighted}}]; the names of the plugins are stored once (see `pack`)."""
+
+    @staticmethod
+    def pack(nodes: list[tuple[str, int | None, dict[str, int]]]) -> list[Any]:
+        """(node, total, scores) of each node as it is stored: names of plugins, then [node, total, score, …]."""
+        if not nodes:
+            return []
+        return [list(nodes[0][2]), *([node, total, *scores.values()] for node, total, scores in nodes)]
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
+        value = super().from_db_value(value, expression, connection)
+        if not value or isinstance(value[0], dict):
+            return value  # none, or as it was stored at first
+        plugins, *nodes = value
+        return [
+            {"node": node, "total": total, "scores": dict(zip(plugins, scores, strict=True))}
+            for node, total, *scores in nodes
+        ]
 
 
 class EngineStep(models.Model):
@@ -50,8 +74,19 @@ class EngineStep(models.Model):
         return f"step {self.run}.{self.step} ({self.kind})"
 
 
+# What a payload leaves out, by kind: the time it has when it is that of the entry, and words that mean nothing.
+_TIMES = {LogKind.QUEUE: "since_ms", LogKind.CACHE: "at_ms", LogKind.ATTEMPT: "at_ms", LogKind.EVENT: "at_ms"}
+_LEFT_OUT: dict[str, dict[str, Any]] = {
+    LogKind.QUEUE: {"attempts": 0, "backoff_until_ms": None, "plugins": [], "hint": ""},
+    LogKind.ATTEMPT: {"node": "", "message": "", "evaluated": 0, "feasible": 0},
+}
+
+
 class EngineLog(models.Model):
-    """One entry of the engine log: a move, an attempt, an event, a step."""
+    """One entry of the engine log: a move, an attempt, an event, a step.
+
+    Read `told` rather than `payload`. An attempt that `repeats` an earlier one names it and says no more.
+    """
 
     cluster = models.ForeignKey(Cluster, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
     seq = models.BigIntegerField()
@@ -60,7 +95,7 @@ class EngineLog(models.Model):
     kind = models.CharField(max_length=16, choices=LogKind)
     pod_uid = models.CharField(max_length=128, blank=True, default="")
     pod_key = models.CharField(max_length=320, blank=True, default="")
-    payload = models.JSONField(default=dict)
+    payload = CompactJSONField(default=dict)
     at = models.DateTimeField()
 
     class Meta:
@@ -76,6 +111,14 @@ class EngineLog(models.Model):
 
     def __str__(self) -> str:
         return f"{self.seq} {self.kind} {self.pod_key}"
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The payload with what the row says already and what it leaves out."""
+        known: dict[str, Any] = {"uid": self.pod_uid, "key": self.pod_key} if self.pod_uid else {}
+        if self.kind in _TIMES:
+            known[_TIMES[LogKind(self.kind)]] = int(self.at.timestamp() * 1000)
+        return known | _LEFT_OUT.get(self.kind, {}) | self.payload
 
 
 class Attempt(models.Model):
@@ -100,7 +143,7 @@ class Attempt(models.Model):
     message = models.TextField(blank=True, default="")
     started_at = models.DateTimeField()
     duration_us = models.BigIntegerField(default=0)
-    durations = models.JSONField(default=dict)
+    durations = CompactJSONField(default=dict)
     evaluated = models.IntegerField(default=0)
     feasible = models.IntegerField(default=0)
     unschedulable_plugins = ArrayField(models.CharField(max_length=128), default=list)
@@ -109,7 +152,7 @@ class Attempt(models.Model):
     # Every plugin and every reason of the rejections once: what questions over many attempts look up.
     refused = ArrayField(models.TextField(), default=list)
     # [{node, total, scores: {plugin: weighted}}], the best first.
-    best = models.JSONField(default=list)
+    best = BestNodesField(default=list)
     # {node, victims, num_victims, num_pdb_violations, tried, candidates, tied, cleared}; null where none was tried.
     preemption = models.JSONField(null=True, blank=True)
     # Digest of the NodeOrder the matrix refers to; empty without a matrix.
