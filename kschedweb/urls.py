@@ -8,6 +8,7 @@ from kschedweb.accounts import api as accounts
 from kschedweb.accounts import pages as account_pages
 from kschedweb.cluster import api as cluster
 from kschedweb.common import pages
+from kschedweb.scheduling import api as scheduling
 from kschedweb.traces import api as traces
 
 handler404 = "kschedweb.common.pages.not_found"
@@ -49,5 +50,14 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLUSTER}/digest", traces.DigestView.as_view()),
     path(f"{CLUSTER}/pods/<str:namespace>/<str:name>", traces.PodView.as_view()),
     path(f"{CLUSTER}/pods/<str:namespace>/<str:name>/attempts", traces.PodAttemptListView.as_view()),
+    path(f"{CLUSTER}/pods/<str:namespace>/<str:name>/history", scheduling.PodHistoryView.as_view()),
+    path(f"{CLUSTER}/attempts", traces.AttemptListView.as_view()),
     path(f"{CLUSTER}/attempts/<int:seq>", traces.AttemptView.as_view()),
+    path(f"{CLUSTER}/preemptions", traces.PreemptionListView.as_view()),
+    path(f"{CLUSTER}/events", traces.EventListView.as_view()),
+    path(f"{CLUSTER}/refusals", traces.NodeRefusalListView.as_view()),
+    path(f"{CLUSTER}/pending", traces.PendingView.as_view()),
+    path(f"{CLUSTER}/pending/pods", traces.PendingPodListView.as_view()),
+    path(f"{CLUSTER}/slowest", traces.SlowestView.as_view()),
+    path(f"{CLUSTER}/export/<str:what>.<str:form>", traces.ExportView.as_view()),
 ]

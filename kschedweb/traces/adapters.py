@@ -1,5 +1,7 @@
-"""Stored matrices to what the page of an attempt shows: every node with its verdict and scores."""
+"""Stored matrices to what the page of an attempt shows: nodes with verdicts and scores, searches for victims."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -7,10 +9,10 @@ import zstandard
 
 from scheduler_core.errors import TraceError
 from scheduler_core.model.effects import ExtenderExchange, PostFilterRecord, PreemptionRecord
-from scheduler_core.trace import codec
-from scheduler_core.trace.matrix import AttemptMatrix, NodeVerdict
+from scheduler_core.trace import codec, lookup
+from scheduler_core.trace.matrix import AttemptMatrix, NodeVerdict, PluginScore
 
-__all__ = ["TraceError", "matrix_view", "node_names"]
+__all__ = ["MatrixQuery", "TraceError", "matrix_view", "node_names", "preemption_view", "refusal_view"]
 
 # Far above 100,000 node names.
 _MAX_NAMES_BYTES = 64 << 20
@@ -22,10 +24,30 @@ def node_names(packed: bytes) -> tuple[str, ...]:
     return tuple(orjson.loads(content))
 
 
-def matrix_view(blob: bytes, names: tuple[str, ...]) -> dict[str, Any]:
-    """The matrix, node by node in the order of the walk; TraceError when it cannot be read."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixQuery:
+    """Which nodes of a matrix, in which order, from where. What is empty or None does not matter.
+
+    `node` is a part of a name; `plugin` and `reason` are of a refusal. `sort` is walk, node, total, or
+    raw:, normalized:, weighted: with the name of a plugin; nodes without that value come last either way.
+    """
+
+    node: str = ""
+    plugin: str = ""
+    reason: str = ""
+    feasible: bool | None = None
+    sort: str = "walk"
+    descending: bool = False
+    offset: int = 0
+    limit: int | None = None
+
+
+def matrix_view(blob: bytes, names: tuple[str, ...], query: MatrixQuery) -> dict[str, Any]:
+    """The matrix with the nodes asked for; `found` counts all of them. TraceError when it cannot be read."""
     matrix = codec.decode(blob, names)
     scored = matrix.score_rows
+    chosen = _chosen(matrix, query)
+    end = None if query.limit is None else query.offset + query.limit
     return {
         "nodes_total": len(names),
         "nodes_wanted": matrix.num_nodes_to_find,
@@ -37,11 +59,60 @@ def matrix_view(blob: bytes, names: tuple[str, ...]) -> dict[str, Any]:
         "skipped_scores": scored.skipped if scored is not None else (),
         "plugins": [{"name": name, "weight": weight} for name, weight in scored.plugins] if scored is not None else [],
         "nominated": _nominated(matrix),
-        "nodes": [_node(verdict) for verdict in matrix.rows()],
+        "nodes": [_node(verdict) for verdict in chosen[query.offset : end]],
+        "found": len(chosen),
         "tied": [names[node] for node in matrix.tied.tolist()] if matrix.tied is not None else [],
         "post_filter": _post_filter(matrix.post_filter),
         "extenders": [_exchange(exchange) for exchange in matrix.exchanges],
     }
+
+
+def preemption_view(blob: bytes, names: tuple[str, ...]) -> dict[str, Any] | None:
+    """The search for victims of an attempt; None where there was none."""
+    record = codec.decode(blob, names).post_filter
+    return _preemption(record.preemption) if record is not None else None
+
+
+def refusal_view(blob: bytes, place: int) -> dict[str, Any] | None:
+    """What refused the node at this place of the attempt's order; None where nothing did, or nothing can be read."""
+    try:
+        status = lookup.refusal(blob, place)
+    except TraceError:
+        return None
+    return None if status is None else _status(status)
+
+
+def _chosen(matrix: AttemptMatrix, query: MatrixQuery) -> list[NodeVerdict]:
+    """All nodes asked for, in the order asked for."""
+    rows = [
+        row
+        for row in matrix.rows()
+        if query.node in row.node_name
+        and (query.feasible is None or row.feasible is query.feasible)
+        and (not query.plugin or row.status.plugin == query.plugin)
+        and (not query.reason or query.reason in row.status.reasons)
+    ]
+    if query.sort == "walk":
+        return rows[::-1] if query.descending else rows
+    value = _sort_value(query.sort)
+    known = [row for row in rows if value(row) is not None]
+    known.sort(key=value, reverse=query.descending)
+    return known + [row for row in rows if value(row) is None]
+
+
+def _sort_value(sort: str) -> Callable[[NodeVerdict], Any]:
+    if sort == "node":
+        return lambda row: row.node_name
+    if sort == "total":
+        return lambda row: row.total
+    field, _, plugin = sort.partition(":")
+
+    def score(row: NodeVerdict) -> int | None:
+        found: PluginScore | None = next((one for one in row.scores if one.plugin == plugin), None)
+        value: int | None = getattr(found, field) if found is not None else None
+        return value
+
+    return score
 
 
 def _node(verdict: NodeVerdict) -> dict[str, Any]:
@@ -100,6 +171,7 @@ def _preemption(record: PreemptionRecord | None) -> dict[str, Any] | None:
             for found in record.candidates
         ],
         "not_candidates": [{"node": name, "status": _status(status)} for name, status in record.not_candidates],
+        "criterion": getattr(record, "criterion", ""),
         "tied": record.tied,
         "node": record.chosen,
         "victims": record.victims,

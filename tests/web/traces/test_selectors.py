@@ -204,7 +204,15 @@ def test_summary_counts_pending_pods_by_their_last_refusal(cluster: Cluster) -> 
     assert told["pending"] == {
         "pods": 1,
         "queues": {"unschedulable": 1},
-        "reasons": [{"plugin": "NodeResourcesFit", "reason": "Insufficient cpu", "pods": 1}],
+        "reasons": [
+            {
+                "plugin": "NodeResourcesFit",
+                "reason": "Insufficient cpu",
+                "pods": 1,
+                "nodes": 2 * REFUSED["count"],
+                "examples": ["default/p1"],
+            }
+        ],
     }
     assert told["overcommitted"] == [] and told["objects"] == {"Node": 1, "Pod": 1}
 

@@ -1,10 +1,10 @@
-"""REST over what the engine did: snapshot and frames, attempts, the digest, what pods wait for."""
+"""REST over what browsers follow: snapshot and missed frames, one pod, and how far scheduling has come."""
 
 from dataclasses import asdict
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,39 +14,9 @@ from kschedweb.accounts.choices import Role
 from kschedweb.accounts.permissions import actor
 from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.cluster import services as cluster_services
-from kschedweb.common.pagination import KeysetPagination
 from kschedweb.common.rendering import OrjsonRenderer
 from kschedweb.live.events import Cursor
 from kschedweb.traces import selectors
-from kschedweb.traces.choices import Result
-
-
-class AttemptOutput(serializers.Serializer[Any]):
-    seq = serializers.IntegerField()
-    step = serializers.IntegerField()
-    pod_uid = serializers.CharField()
-    namespace = serializers.CharField()
-    name = serializers.CharField()
-    attempt = serializers.IntegerField()
-    profile = serializers.CharField()
-    result = serializers.ChoiceField(Result.choices)
-    node_name = serializers.CharField()
-    nominated_node_name = serializers.CharField(allow_null=True)
-    message = serializers.CharField()
-    started_at = serializers.DateTimeField()
-    duration_us = serializers.IntegerField()
-    durations = serializers.DictField(child=serializers.IntegerField())
-    evaluated = serializers.IntegerField()
-    feasible = serializers.IntegerField()
-    unschedulable_plugins = serializers.ListField(child=serializers.CharField())
-    rejections = serializers.JSONField()
-    best = serializers.JSONField()
-    preemption = serializers.JSONField(allow_null=True)
-    repeat_count = serializers.IntegerField()
-    last_seen_at = serializers.DateTimeField()
-
-    class Meta:
-        ref_name = "Attempt"
 
 
 class SnapshotView(APIView):
@@ -134,47 +104,6 @@ class PodView(APIView):
             **given.validated_data,
         )
         return Response({"gone": gone}, status=status.HTTP_200_OK)
-
-
-class AttemptPagination(KeysetPagination):
-    ordering = "-seq"
-
-
-class PodAttemptListView(APIView):
-    renderer_classes = [OrjsonRenderer]
-
-    @extend_schema(
-        parameters=[OpenApiParameter("cursor", str), OpenApiParameter("limit", int)],
-        responses=inline_serializer(
-            "AttemptPage",
-            {
-                "results": AttemptOutput(many=True),
-                "next": serializers.CharField(allow_null=True),
-                "previous": serializers.CharField(allow_null=True),
-            },
-        ),
-    )
-    def get(self, request: Request, cluster_id: int, namespace: str, name: str) -> Response:
-        """The pod's attempts, the newest first."""
-        pages = AttemptPagination()
-        page = pages.paginate_queryset(selectors.pod_attempts(cluster_id, namespace, name), request, view=self)
-        return pages.get_paginated_response(AttemptOutput(page or (), many=True).data)
-
-
-class AttemptView(APIView):
-    renderer_classes = [OrjsonRenderer]
-
-    class OutputSerializer(AttemptOutput):
-        matrix = serializers.JSONField(allow_null=True)
-
-        class Meta:
-            ref_name = "AttemptDetail"
-
-    @extend_schema(responses=OutputSerializer)
-    def get(self, request: Request, cluster_id: int, seq: int) -> Response:
-        """One attempt with its whole matrix: what each node was told and scored."""
-        attempt = selectors.attempt_get(cluster_id, seq)
-        return Response({**AttemptOutput(attempt).data, "matrix": selectors.attempt_matrix(attempt)})
 
 
 class DigestView(APIView):

@@ -1,17 +1,12 @@
-"""Reads of the traces: the live feed's source, the snapshot, attempts, and what a cluster's pods wait for."""
+"""What browsers follow: ranges of both logs as live events, missed frames, and the snapshot they start from."""
 
-import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, cast
 
-import orjson
-from django.db import connection
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from kschedweb.cluster import selectors as cluster_selectors
-from kschedweb.cluster.choices import TERMINAL_PHASES
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.cluster.selectors import milliseconds
 from kschedweb.common.errors import GoneError, NotFoundError
@@ -19,42 +14,17 @@ from kschedweb.common.reading import one_state
 from kschedweb.live import events
 from kschedweb.live.events import Cursor
 from kschedweb.live.feed import ENTRIES_PER_FRAME, RESUME_ENTRIES, LogRange
-from kschedweb.traces import adapters
 from kschedweb.traces.choices import LogKind
-from kschedweb.traces.models import Attempt, EngineLog, NodeOrder, QueueState
+from kschedweb.traces.models import Attempt, EngineLog, QueueState
 
 SNAPSHOT_EVENTS = 200
 SNAPSHOT_ATTEMPTS = 200
 
 _ATTEMPT_FIELDS = frozenset(events.AttemptView.__dataclass_fields__)
 _QUEUE_FIELDS = frozenset(events.QueueView.__dataclass_fields__)
-
-
-@dataclass(frozen=True, slots=True)
-class PendingReason:
-    """How many unassigned pods were last refused by this plugin for this reason."""
-
-    plugin: str
-    reason: str
-    pods: int
-
-
-@dataclass(frozen=True, slots=True)
-class PendingSummary:
-    """The pods without a node: how many, where they stand, what refused them."""
-
-    pods: int
-    queues: dict[str, int]
-    reasons: list[PendingReason]
-
-
-@dataclass(frozen=True, slots=True)
-class FirstAttempts:
-    """A digest over the first attempt of each pod, and how many pods had one."""
-
-    digest: str
-    attempts: int
-    scheduled: int
+_EVENT_FIELDS = frozenset(events.EventView.__dataclass_fields__)
+# What an entry that repeats an attempt leaves to that one.
+_REPEATED_FIELDS = ("seq", "node_name", "message", "evaluated", "feasible")
 
 
 def head(cluster_id: int) -> Cursor | None:
@@ -79,40 +49,64 @@ def log_range(cluster_id: int, after: Cursor, limit: int) -> LogRange:
         return LogRange(after, ())
     found: list[events.LiveEvent] = []
     place = 0
+    repeated = _repeated_attempts(cluster_id, entries)
     for entry in entries:
         # The engine had seen these changes when it wrote the entry.
         while place < len(changes) and changes[place].rv <= entry.rv:
             _append(found, cluster_selectors.change_event(changes[place]))
             place += 1
-        _append(found, log_event(entry))
+        _append(found, log_event(entry, repeated))
     for change in changes[place:]:
         _append(found, cluster_selectors.change_event(change))
     return LogRange(to, found)
 
 
-def log_event(entry: EngineLog) -> events.EngineLogEvent | None:
-    """What browsers are told of an entry of the engine log."""
-    payload: dict[str, Any] = entry.payload
+def log_event(
+    entry: EngineLog, repeated: Mapping[int, Mapping[str, Any]] = MappingProxyType({})
+) -> events.EngineLogEvent | None:
+    """What browsers are told of an entry of the engine log; None where the attempt it repeats was cleared away."""
+    told = entry.told
     if entry.kind == LogKind.QUEUE:
-        view = events.QueueView(**{key: value for key, value in payload.items() if key in _QUEUE_FIELDS})
+        view = events.QueueView(**{key: value for key, value in told.items() if key in _QUEUE_FIELDS})
         return events.QueueMove(seq=entry.seq, move=view)
     if entry.kind == LogKind.CACHE:
         return events.CacheMoved(
             seq=entry.seq,
-            uid=payload["uid"],
-            key=payload["key"],
-            node=payload["node"],
-            kind=payload["kind"],
-            at_ms=payload["at_ms"],
+            uid=told["uid"],
+            key=told["key"],
+            node=told["node"],
+            kind=told["kind"],
+            at_ms=told["at_ms"],
         )
     if entry.kind == LogKind.ATTEMPT:
-        values = {key: value for key, value in payload.items() if key in _ATTEMPT_FIELDS}
         # A repeat is stored with the attempt it repeats.
-        values["seq"] = payload.get("repeats", entry.seq)
-        return events.AttemptMade(seq=entry.seq, attempt=events.AttemptView(**values))
+        seq = told.get("repeats", entry.seq)
+        if _is_bare_repeat(entry):
+            if seq not in repeated:
+                return None
+            told |= repeated[seq]
+        values = {key: value for key, value in told.items() if key in _ATTEMPT_FIELDS}
+        return events.AttemptMade(seq=entry.seq, attempt=events.AttemptView(**values | {"seq": seq}))
     if entry.kind == LogKind.EVENT:
-        return events.EventNoted(seq=entry.seq, event=events.EventView(seq=entry.seq, **payload))
-    return events.StepDone(seq=entry.seq, step=entry.step, cycles=payload["cycles"], kind=payload["kind"])
+        if "counts" in told:
+            counts = [events.EventCount(seq=seq, count=count) for seq, count in told["counts"]]
+            return events.EventsCounted(seq=entry.seq, counts=counts, at_ms=told["at_ms"])
+        values = {key: value for key, value in told.items() if key in _EVENT_FIELDS}
+        return events.EventNoted(seq=entry.seq, event=events.EventView(**values | {"seq": entry.seq}))
+    return events.StepDone(seq=entry.seq, step=entry.step, cycles=told["cycles"], kind=told["kind"])
+
+
+def _repeated_attempts(cluster_id: int, entries: Iterable[EngineLog]) -> dict[int, dict[str, Any]]:
+    """What the attempts say that these entries repeat, by position."""
+    wanted = {entry.payload["repeats"] for entry in entries if _is_bare_repeat(entry)}
+    if not wanted:
+        return {}
+    rows = Attempt.objects.filter(cluster_id=cluster_id, seq__in=wanted).values(*_REPEATED_FIELDS)
+    return {row.pop("seq"): row | {"node": row.pop("node_name")} for row in rows}
+
+
+def _is_bare_repeat(entry: EngineLog) -> bool:
+    return entry.kind == LogKind.ATTEMPT and "repeats" in entry.payload and "evaluated" not in entry.payload
 
 
 def frames_after(cluster_id: int, after: Cursor) -> Iterator[events.Frame]:
@@ -168,77 +162,6 @@ def pod_queue(cluster_id: int, pod: Pod) -> events.QueueView | None:
     """Where the scheduler keeps the pod; None when it does not."""
     row = QueueState.objects.filter(cluster_id=cluster_id, pod_uid=pod.uid).first()
     return queue_view(row) if row is not None else None
-
-
-def pod_attempts(cluster_id: int, namespace: str, name: str) -> QuerySet[Attempt]:
-    """The attempts of the pod that has this name now, or of all that had it; without matrices."""
-    pod = Pod.objects.filter(cluster_id=cluster_id, namespace=namespace, name=name).values_list("uid", flat=True)
-    attempts = Attempt.objects.defer("matrix", "digest").filter(cluster_id=cluster_id)
-    uid = pod.first()
-    return attempts.filter(pod_uid=uid) if uid is not None else attempts.filter(namespace=namespace, name=name)
-
-
-def attempt_get(cluster_id: int, seq: int) -> Attempt:
-    attempt = Attempt.objects.filter(cluster_id=cluster_id, seq=seq).first()
-    if attempt is None:
-        raise NotFoundError("the attempt does not exist", seq=seq)
-    return attempt
-
-
-def attempt_matrix(attempt: Attempt) -> dict[str, Any] | None:
-    """The attempt's matrix, node by node; None when none was kept."""
-    if attempt.matrix is None:
-        return None
-    order = NodeOrder.objects.filter(cluster_id=attempt.cluster_id, digest=attempt.node_order).first()
-    names = adapters.node_names(bytes(order.names)) if order is not None else ()
-    try:
-        return adapters.matrix_view(bytes(attempt.matrix), names)
-    except adapters.TraceError as error:
-        raise NotFoundError(f"the matrix of this attempt cannot be read: {error}", seq=attempt.seq) from error
-
-
-def first_attempts(cluster_id: int) -> FirstAttempts:
-    """The digest over node and reasons of every pod's first attempt, by the pods' names: equal for equal decisions."""
-    rows = (
-        Attempt.objects.filter(cluster_id=cluster_id)
-        .order_by("namespace", "name", "pod_uid", "seq")
-        .distinct("namespace", "name", "pod_uid")
-        .values_list("namespace", "name", "result", "node_name", "message", "rejections")
-    )
-    summed = hashlib.sha256()
-    count = scheduled = 0
-    for namespace, name, result, node_name, message, rejections in rows.iterator(chunk_size=2000):
-        reasons = sorted((one["plugin"], one["reason"], one["count"]) for one in rejections)
-        summed.update(orjson.dumps([namespace, name, result, node_name, message, reasons]) + b"\n")
-        count += 1
-        scheduled += bool(node_name)
-    return FirstAttempts(digest=summed.hexdigest(), attempts=count, scheduled=scheduled)
-
-
-def pending_summary(cluster_id: int) -> PendingSummary:
-    """What the unassigned pods wait for, the most frequent reason first."""
-    queues: dict[str, int] = {}
-    for queue in QueueState.objects.filter(cluster_id=cluster_id).values_list("queue", flat=True):
-        queues[queue] = queues.get(queue, 0) + 1
-    pending = Pod.objects.filter(cluster_id=cluster_id, node_name="").exclude(phase__in=TERMINAL_PHASES)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT told.plugin, told.reason, count(DISTINCT pod.uid)
-            FROM cluster_pod AS pod
-            CROSS JOIN LATERAL (
-                SELECT rejections FROM traces_attempt AS attempt
-                WHERE attempt.cluster_id = pod.cluster_id AND attempt.pod_uid = pod.uid
-                ORDER BY attempt.seq DESC LIMIT 1
-            ) AS last
-            CROSS JOIN LATERAL jsonb_to_recordset(last.rejections) AS told (plugin text, reason text)
-            WHERE pod.cluster_id = %s AND pod.node_name = '' AND NOT pod.phase = ANY (%s)
-            GROUP BY told.plugin, told.reason ORDER BY 3 DESC, told.plugin, told.reason LIMIT 50
-            """,
-            [cluster_id, [str(phase) for phase in TERMINAL_PHASES]],
-        )
-        reasons = [PendingReason(*row) for row in cursor.fetchall()]
-    return PendingSummary(pods=pending.count(), queues=dict(sorted(queues.items())), reasons=reasons)
 
 
 def _attempt_views(cluster_id: int, limit: int) -> list[events.AttemptView]:

@@ -1,0 +1,112 @@
+"""What questions over the traces may ask for, as query parameters."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from kschedweb.traces.choices import Result
+from kschedweb.traces.selectors import AttemptFilter, EventFilter, MatrixQuery
+
+YEARS = 10 * 366 * 24 * 3600
+
+
+class SpanInput(serializers.Serializer[Any]):
+    since = serializers.DateTimeField(required=False, help_text="seen at this time or later")
+    until = serializers.DateTimeField(required=False, help_text="before this time")
+    last_seconds = serializers.IntegerField(
+        required=False, min_value=1, max_value=YEARS, help_text="instead of since: so many seconds ago"
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        seconds = attrs.pop("last_seconds", None)
+        if seconds is not None:
+            if "since" in attrs:
+                raise serializers.ValidationError("either since or last_seconds")
+            attrs["since"] = timezone.now() - timedelta(seconds=seconds)
+        return attrs
+
+
+class RefusalInput(SpanInput):
+    plugin = serializers.CharField(required=False, max_length=128, help_text="that refused nodes")
+    reason = serializers.CharField(required=False, max_length=1000, help_text="for which it refused nodes, in full")
+    namespace = serializers.CharField(required=False, max_length=63)
+    profile = serializers.CharField(required=False, max_length=253)
+    result = serializers.ChoiceField(Result.choices, required=False)
+
+
+class AttemptInput(RefusalInput):
+    name = serializers.CharField(required=False, max_length=253, help_text="of the pod")
+    node = serializers.CharField(required=False, max_length=253, help_text="that was chosen")
+    min_duration_us = serializers.IntegerField(required=False, min_value=0, max_value=2**62)
+
+
+class NodeRefusalInput(RefusalInput):
+    node = serializers.CharField(max_length=253)
+    limit = serializers.IntegerField(default=100, min_value=1, max_value=1000)
+    before = serializers.IntegerField(
+        default=None, allow_null=True, min_value=0, max_value=2**62, help_text="go on from an unfinished answer"
+    )
+
+
+class SlowestInput(AttemptInput):
+    limit = serializers.IntegerField(default=20, min_value=1, max_value=200)
+
+
+class PendingInput(serializers.Serializer[Any]):
+    limit = serializers.IntegerField(default=50, min_value=1, max_value=500)
+
+
+class PendingPodInput(serializers.Serializer[Any]):
+    plugin = serializers.CharField(default="", max_length=128)
+    reason = serializers.CharField(default="", max_length=1000)
+    limit = serializers.IntegerField(default=100, min_value=1, max_value=1000)
+
+
+class EventInput(SpanInput):
+    namespace = serializers.CharField(required=False, max_length=63, help_text="of what it is about")
+    name = serializers.CharField(required=False, max_length=253)
+    kind = serializers.CharField(required=False, max_length=63)
+    reason = serializers.CharField(required=False, max_length=128)
+    type = serializers.ChoiceField(["Normal", "Warning"], required=False)
+
+
+class HistoryInput(serializers.Serializer[Any]):
+    limit = serializers.IntegerField(default=500, min_value=1, max_value=5000, help_text="the newest so many entries")
+
+
+class MatrixInput(serializers.Serializer[Any]):
+    node = serializers.CharField(required=False, max_length=253, help_text="part of a node's name")
+    plugin = serializers.CharField(required=False, max_length=128, help_text="that refused the node")
+    reason = serializers.CharField(required=False, max_length=1000, help_text="for which, in full")
+    feasible = serializers.BooleanField(required=False, allow_null=True, default=None)
+    sort = serializers.RegexField(
+        r"^(walk|node|total|(raw|normalized|weighted):[^\x00]{1,128})$",
+        default="walk",
+        help_text="walk, node, total, or raw:, normalized:, weighted: with a plugin's name",
+    )
+    descending = serializers.BooleanField(default=False)
+    offset = serializers.IntegerField(default=0, min_value=0, max_value=10**6)
+    limit = serializers.IntegerField(default=200, min_value=1, max_value=10_000)
+
+
+def given(serializer: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:
+    """The query parameters, validated."""
+    read = serializer(data=request.query_params)
+    read.is_valid(raise_exception=True)
+    return dict(read.validated_data)
+
+
+def attempt_filter(values: dict[str, Any]) -> AttemptFilter:
+    """Those of the values that choose attempts."""
+    return AttemptFilter(**{key: value for key, value in values.items() if key in AttemptFilter.__dataclass_fields__})
+
+
+def event_filter(request: Request) -> EventFilter:
+    return EventFilter(**given(EventInput, request))
+
+
+def matrix_query(request: Request) -> MatrixQuery:
+    return MatrixQuery(**given(MatrixInput, request))

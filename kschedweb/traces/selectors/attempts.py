@@ -1,0 +1,144 @@
+"""Attempts: by what was found and when, one with its matrix in pages, searches for victims, and the digest over all.
+
+A span of time means when an attempt was seen: a repeat is stored with the attempt it repeats, and counts when it was
+seen last. Rows are read without matrices unless one is asked for.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+from django.db.models import QuerySet
+
+from kschedweb.cluster import selectors as cluster_selectors
+from kschedweb.cluster.models import Pod
+from kschedweb.common.errors import NotFoundError
+from kschedweb.traces import adapters
+from kschedweb.traces.adapters import MatrixQuery
+from kschedweb.traces.models import Attempt, NodeOrder
+
+_HEAVY = ("matrix", "digest")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptFilter:
+    """Which attempts; what is empty or None does not matter. `plugin` and `reason` are of a rejection."""
+
+    namespace: str = ""
+    name: str = ""
+    node: str = ""
+    result: str = ""
+    profile: str = ""
+    plugin: str = ""
+    reason: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    min_duration_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FirstAttempts:
+    """A digest over the first attempt of each pod, and how many pods had one."""
+
+    digest: str
+    attempts: int
+    scheduled: int
+
+
+def attempts(cluster_id: int, wanted: AttemptFilter | None = None) -> QuerySet[Attempt]:
+    """The attempts asked for, without matrices, in no order."""
+    wanted = wanted or AttemptFilter()
+    found = Attempt.objects.defer(*_HEAVY).filter(cluster_id=cluster_id)
+    equal = {"namespace": "namespace", "name": "name", "node": "node_name", "result": "result", "profile": "profile"}
+    found = found.filter(**{column: value for name, column in equal.items() if (value := getattr(wanted, name))})
+    if words := [word for word in (wanted.plugin, wanted.reason) if word]:
+        found = found.filter(refused__contains=words)
+    if wanted.plugin and wanted.reason:
+        # Both words may stand in different rejections.
+        found = found.filter(rejections__contains=[{"plugin": wanted.plugin, "reason": wanted.reason}])
+    if wanted.since is not None:
+        found = found.filter(last_seen_at__gte=wanted.since)
+    if wanted.until is not None:
+        found = found.filter(started_at__lt=wanted.until)
+    if wanted.min_duration_us:
+        found = found.filter(duration_us__gte=wanted.min_duration_us)
+    return found
+
+
+def pod_attempts(cluster_id: int, namespace: str, name: str) -> QuerySet[Attempt]:
+    """The attempts of the pod that has this name now, or of all that had it; without matrices."""
+    uid = Pod.objects.filter(cluster_id=cluster_id, namespace=namespace, name=name).values_list("uid", flat=True)
+    attempts = Attempt.objects.defer(*_HEAVY).filter(cluster_id=cluster_id)
+    present = uid.first()
+    return attempts.filter(pod_uid=present) if present is not None else attempts.filter(namespace=namespace, name=name)
+
+
+def attempt_get(cluster_id: int, seq: int) -> Attempt:
+    attempt = Attempt.objects.filter(cluster_id=cluster_id, seq=seq).first()
+    if attempt is None:
+        raise NotFoundError("the attempt does not exist", seq=seq)
+    return attempt
+
+
+def attempt_matrix(attempt: Attempt, query: MatrixQuery | None = None) -> dict[str, Any] | None:
+    """The attempt's matrix with one page of its nodes; None when none was kept."""
+    if attempt.matrix is None:
+        return None
+    names = order_names(attempt.cluster_id, attempt.node_order)
+    try:
+        return adapters.matrix_view(bytes(attempt.matrix), names, query or MatrixQuery())
+    except adapters.TraceError as error:
+        raise NotFoundError(f"the matrix of this attempt cannot be read: {error}", seq=attempt.seq) from error
+
+
+def attempt_seed(attempt: Attempt) -> int:
+    """The seed of every draw in the attempt: that of its cluster, which never changes."""
+    return cluster_selectors.cluster_get(attempt.cluster_id).seed
+
+
+def preemptions(cluster_id: int, wanted: AttemptFilter | None = None) -> QuerySet[Attempt]:
+    """The attempts that looked for victims, with their matrices, in no order."""
+    found = attempts(cluster_id, wanted).filter(preemption__isnull=False)
+    return found.defer(None).defer("digest")
+
+
+def preemption_details(found: Iterator[Attempt] | list[Attempt]) -> Iterator[tuple[Attempt, dict[str, Any] | None]]:
+    """Each with its whole search for victims; None where the matrix was not kept or cannot be read."""
+    orders: dict[str, tuple[str, ...]] = {}
+    for attempt in found:
+        if attempt.matrix is None:
+            yield attempt, None
+            continue
+        if attempt.node_order not in orders:
+            orders[attempt.node_order] = order_names(attempt.cluster_id, attempt.node_order)
+        try:
+            yield attempt, adapters.preemption_view(bytes(attempt.matrix), orders[attempt.node_order])
+        except adapters.TraceError:
+            yield attempt, None
+
+
+def order_names(cluster_id: int, digest: str) -> tuple[str, ...]:
+    """The names of the nodes in the order attempts refer to; empty when it is not stored."""
+    order = NodeOrder.objects.filter(cluster_id=cluster_id, digest=digest).first()
+    return adapters.node_names(bytes(order.names)) if order is not None else ()
+
+
+def first_attempts(cluster_id: int) -> FirstAttempts:
+    """The digest over node and reasons of every pod's first attempt, by the pods' names: equal for equal decisions."""
+    rows = (
+        Attempt.objects.filter(cluster_id=cluster_id)
+        .order_by("namespace", "name", "pod_uid", "seq")
+        .distinct("namespace", "name", "pod_uid")
+        .values_list("namespace", "name", "result", "node_name", "message", "rejections")
+    )
+    summed = hashlib.sha256()
+    count = scheduled = 0
+    for namespace, name, result, node_name, message, rejections in rows.iterator(chunk_size=2000):
+        reasons = sorted((one["plugin"], one["reason"], one["count"]) for one in rejections)
+        summed.update(orjson.dumps([namespace, name, result, node_name, message, reasons]) + b"\n")
+        count += 1
+        scheduled += bool(node_name)
+    return FirstAttempts(digest=summed.hexdigest(), attempts=count, scheduled=scheduled)

@@ -1,0 +1,150 @@
+"""What happened, in order: the engine's log of one pod or of all, and the events told to users."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.db.models import QuerySet
+
+from kschedweb.cluster.models import Event, Pod
+from kschedweb.traces.choices import LogKind
+from kschedweb.traces.models import Attempt, EngineLog
+
+MOVES = (LogKind.QUEUE, LogKind.CACHE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryEntry:
+    """One thing that happened to a pod. `what`: the queue it came to ("" when it left them all), the move in the cache,
+    how an attempt, a binding or an eviction ended, the reason of an event.
+    """
+
+    kind: str  # queue, cache, attempt, event, binding, eviction
+    what: str
+    at: datetime
+    seq: int | None = None  # in the engine's log
+    rv: int | None = None
+    event: str = ""  # what moved it
+    hint: str = ""  # the plugin whose hint did
+    plugins: tuple[str, ...] = ()  # blamed, or waited for
+    attempts: int | None = None
+    until: datetime | None = None  # of backoff, or of a wait for Permit
+    node: str = ""
+    message: str = ""
+    attempt_seq: int | None = None  # of the stored attempt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventFilter:
+    """Which events; what is empty or None does not matter."""
+
+    namespace: str = ""
+    name: str = ""
+    kind: str = ""
+    reason: str = ""
+    type: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+def moves(cluster_id: int, *, since: datetime | None = None, until: datetime | None = None) -> QuerySet[EngineLog]:
+    """Moves between queues and in the cache, of all pods, in no order."""
+    found = EngineLog.objects.filter(cluster_id=cluster_id, kind__in=MOVES)
+    if since is not None:
+        found = found.filter(at__gte=since)
+    return found.filter(at__lt=until) if until is not None else found
+
+
+def pod_uid(cluster_id: int, namespace: str, name: str) -> str | None:
+    """The uid of the pod that has this name, or of the last one that was tried under it."""
+    uid = Pod.objects.filter(cluster_id=cluster_id, namespace=namespace, name=name).values_list("uid", flat=True)
+    tried = Attempt.objects.filter(cluster_id=cluster_id, namespace=namespace, name=name).order_by("-seq")
+    return uid.first() or tried.values_list("pod_uid", flat=True).first()
+
+
+def pod_log(cluster_id: int, uid: str, limit: int) -> list[HistoryEntry]:
+    """The newest entries of the engine's log about a pod, oldest first."""
+    rows = list(EngineLog.objects.filter(cluster_id=cluster_id, pod_uid=uid).order_by("-seq")[:limit])
+    return history_entries(rows[::-1])
+
+
+def history_entries(rows: list[EngineLog]) -> list[HistoryEntry]:
+    """Entries of the engine's log of one cluster in the words of a pod's history."""
+    repeated = {row.payload["repeats"] for row in rows if row.kind == LogKind.ATTEMPT and "repeats" in row.payload}
+    stored: dict[int, tuple[str, str, str]] = {}
+    if repeated:
+        found = Attempt.objects.filter(cluster_id=rows[0].cluster_id, seq__in=sorted(repeated))
+        columns = found.values_list("seq", "result", "node_name", "message")
+        stored = {seq: (result, node, message) for seq, result, node, message in columns}
+    return [_history_entry(row, stored) for row in rows]
+
+
+def _history_entry(row: EngineLog, stored: dict[int, tuple[str, str, str]]) -> HistoryEntry:
+    """`stored`: result, node and message of the attempts that others repeat, by seq."""
+    said, at = row.told, row.at
+    match row.kind:
+        case LogKind.QUEUE:
+            return HistoryEntry(
+                kind="queue",
+                what=said["queue"],
+                at=at,
+                seq=row.seq,
+                rv=row.rv,
+                event=said["event"],
+                hint=said["hint"],
+                plugins=tuple(said["plugins"]),
+                attempts=said["attempts"],
+                until=_moment(said["backoff_until_ms"]),
+            )
+        case LogKind.CACHE:
+            return HistoryEntry(
+                kind="cache",
+                what=said["kind"],
+                at=at,
+                seq=row.seq,
+                rv=row.rv,
+                plugins=tuple(said.get("plugins", ())),
+                until=_moment(said.get("until_ms")),
+                node=said["node"],
+                message=said.get("message", ""),
+            )
+        case LogKind.ATTEMPT:
+            seq = said.get("repeats", row.seq)
+            itself = (said.get("result", ""), said["node"], said["message"])
+            result, node, message = stored.get(seq, itself)
+            return HistoryEntry(
+                kind="attempt",
+                what=result,
+                at=at,
+                seq=row.seq,
+                rv=row.rv,
+                attempts=said["attempt"],
+                node=node,
+                message=message,
+                attempt_seq=seq,
+            )
+        case _:
+            return HistoryEntry(
+                kind="event",
+                what=said.get("reason", row.kind),
+                at=at,
+                seq=row.seq,
+                rv=row.rv,
+                message=said.get("note", ""),
+            )
+
+
+def events(cluster_id: int, wanted: EventFilter | None = None) -> QuerySet[Event]:
+    """The events asked for, in no order."""
+    wanted = wanted or EventFilter()
+    found = Event.objects.filter(cluster_id=cluster_id)
+    columns = {"namespace": "regarding_namespace", "name": "regarding_name", "kind": "regarding_kind"}
+    for name in ("namespace", "name", "kind", "reason", "type"):
+        if value := getattr(wanted, name):
+            found = found.filter(**{columns.get(name, name): value})
+    if wanted.since is not None:
+        found = found.filter(last_at__gte=wanted.since)
+    return found.filter(first_at__lt=wanted.until) if wanted.until is not None else found
+
+
+def _moment(at_ms: int | None) -> datetime | None:
+    return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)

@@ -1,0 +1,210 @@
+"""Questions over many attempts, each one request: who was refused on a node, what pods wait for, what took longest.
+
+The summary index (`refused`, `last_seen_at`, `duration_us`) leaves few attempts; only of those a matrix is opened, and
+of a matrix only what it says of one node. A question that would take too long answers with what it has found, and from
+where to go on.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import QuerySet
+
+from kschedweb.cluster.choices import TERMINAL_PHASES
+from kschedweb.cluster.models import Pod
+from kschedweb.traces import adapters
+from kschedweb.traces.models import Attempt, QueueState
+from kschedweb.traces.selectors.attempts import AttemptFilter, attempts, order_names
+
+QUESTION_SECONDS = 0.7
+ROWS_AT_ONCE = 500
+EXAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRefusal:
+    """A pod that was refused on the node, with the newest attempt in which it was."""
+
+    pod_uid: str
+    namespace: str
+    name: str
+    seq: int
+    attempt: int
+    result: str
+    seen_at: datetime
+    times: int  # this attempt and its repeats
+    plugin: str
+    code: str
+    reasons: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRefusals:
+    """The newest first. `before`: where an unfinished answer goes on, None: that is all. `examined`: matrices read."""
+
+    refusals: list[NodeRefusal]
+    examined: int
+    before: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PendingReason:
+    """How many unassigned pods were last refused by this plugin for this reason, on how many nodes all in all."""
+
+    plugin: str
+    reason: str
+    pods: int
+    nodes: int
+    examples: list[str]  # keys of the pods that wait longest
+
+
+@dataclass(frozen=True, slots=True)
+class PendingSummary:
+    """The pods without a node: how many, where they stand, what refused them."""
+
+    pods: int
+    queues: dict[str, int]
+    reasons: list[PendingReason]
+
+
+@dataclass(frozen=True, slots=True)
+class PendingPod:
+    """An unassigned pod with its newest attempt that was refused for the reason asked for."""
+
+    pod_uid: str
+    namespace: str
+    name: str
+    created_at: datetime
+    seq: int
+    attempt: int
+    seen_at: datetime
+    message: str
+    nodes: int
+
+
+def node_refusals(
+    cluster_id: int,
+    node: str,
+    wanted: AttemptFilter,
+    *,
+    limit: int,
+    before: int | None = None,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> NodeRefusals:
+    """Which pods were refused on the node, by `wanted.plugin` and for `wanted.reason` where given; each pod once."""
+    ends_at = monotonic() + QUESTION_SECONDS
+    found: dict[str, NodeRefusal] = {}
+    places: dict[str, int | None] = {}  # of the node in each order of nodes
+    examined = 0
+    rows = refused_attempts(cluster_id, wanted, before)
+    with transaction.atomic():  # a cursor of the server lives in a transaction; nothing is fetched before it is needed
+        for row in rows.iterator(chunk_size=ROWS_AT_ONCE):
+            if len(found) >= limit or monotonic() > ends_at:
+                return NodeRefusals(list(found.values()), examined, row.seq + 1)
+            if row.pod_uid in found or row.matrix is None:
+                continue
+            if row.node_order not in places:
+                names = order_names(cluster_id, row.node_order)
+                places[row.node_order] = names.index(node) if node in names else None
+            place = places[row.node_order]
+            if place is None:
+                continue
+            examined += 1
+            told = adapters.refusal_view(bytes(row.matrix), place)
+            if told is None or (wanted.plugin and told["plugin"] != wanted.plugin):
+                continue
+            if wanted.reason and wanted.reason not in told["reasons"]:
+                continue
+            found[row.pod_uid] = NodeRefusal(
+                pod_uid=row.pod_uid,
+                namespace=row.namespace,
+                name=row.name,
+                seq=row.seq,
+                attempt=row.attempt,
+                result=row.result,
+                seen_at=row.last_seen_at,
+                times=row.repeat_count + 1,
+                **told,
+            )
+    return NodeRefusals(list(found.values()), examined, None)
+
+
+def refused_attempts(cluster_id: int, wanted: AttemptFilter, before: int | None = None) -> QuerySet[Attempt]:
+    """The attempts the summary index leaves, the newest first, with their matrices."""
+    found = attempts(cluster_id, wanted).exclude(refused=[]).order_by("-seq")
+    if before is not None:
+        found = found.filter(seq__lt=before)
+    columns = ("seq", "pod_uid", "namespace", "name", "attempt", "result", "last_seen_at", "repeat_count")
+    return found.defer(None).only(*columns, "node_order", "matrix")
+
+
+def slowest_attempts(cluster_id: int, wanted: AttemptFilter) -> QuerySet[Attempt]:
+    """The attempts that took longest, the slowest first."""
+    return attempts(cluster_id, wanted).order_by("-duration_us", "-seq")
+
+
+PENDING_REASONS = """
+    WITH told AS (
+        SELECT pod.uid, pod.namespace || '/' || pod.name AS key, pod.created_at, reason.plugin, reason.reason,
+               sum(reason.count) AS nodes
+        FROM cluster_pod AS pod
+        CROSS JOIN LATERAL (
+            SELECT rejections FROM traces_attempt AS attempt
+            WHERE attempt.cluster_id = pod.cluster_id AND attempt.pod_uid = pod.uid
+            ORDER BY attempt.seq DESC LIMIT 1
+        ) AS last
+        CROSS JOIN LATERAL jsonb_to_recordset(last.rejections) AS reason (plugin text, reason text, count bigint)
+        WHERE pod.cluster_id = %s AND pod.node_name = '' AND NOT pod.phase = ANY (%s)
+        GROUP BY pod.uid, pod.namespace, pod.name, pod.created_at, reason.plugin, reason.reason
+    )
+    SELECT plugin, reason, count(*), sum(nodes), (array_agg(key ORDER BY created_at, key))[1:%s]
+    FROM told GROUP BY plugin, reason ORDER BY 3 DESC, plugin, reason LIMIT %s
+"""
+
+
+def pending_summary(cluster_id: int, limit: int = 50) -> PendingSummary:
+    """What the unassigned pods wait for, the most frequent reason first."""
+    queues: dict[str, int] = {}
+    for queue in QueueState.objects.filter(cluster_id=cluster_id).values_list("queue", flat=True):
+        queues[queue] = queues.get(queue, 0) + 1
+    with connection.cursor() as cursor:
+        cursor.execute(PENDING_REASONS, pending_values(cluster_id, limit))
+        reasons = [PendingReason(plugin, reason, n, int(nodes), keys) for plugin, reason, n, nodes, keys in cursor]
+    return PendingSummary(pods=_pending(cluster_id).count(), queues=dict(sorted(queues.items())), reasons=reasons)
+
+
+def pending_values(cluster_id: int, limit: int) -> list[Any]:
+    """What PENDING_REASONS asks for."""
+    return [cluster_id, [str(phase) for phase in TERMINAL_PHASES], EXAMPLES, limit]
+
+
+PENDING_PODS = """
+    SELECT pod.uid, pod.namespace, pod.name, pod.created_at, last.seq, last.attempt, last.last_seen_at, last.message,
+           sum(reason.count)::bigint
+    FROM cluster_pod AS pod
+    CROSS JOIN LATERAL (
+        SELECT seq, attempt, last_seen_at, message, rejections FROM traces_attempt AS attempt
+        WHERE attempt.cluster_id = pod.cluster_id AND attempt.pod_uid = pod.uid
+        ORDER BY attempt.seq DESC LIMIT 1
+    ) AS last
+    CROSS JOIN LATERAL jsonb_to_recordset(last.rejections) AS reason (plugin text, reason text, count bigint)
+    WHERE pod.cluster_id = %s AND pod.node_name = '' AND NOT pod.phase = ANY (%s)
+      AND (reason.plugin = %s OR %s = '') AND (reason.reason = %s OR %s = '')
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 ORDER BY pod.created_at, pod.namespace, pod.name LIMIT %s
+"""
+
+
+def pending_pods(cluster_id: int, *, plugin: str, reason: str, limit: int) -> list[PendingPod]:
+    """The unassigned pods that were last refused by this plugin and for this reason, longest waiting first."""
+    phases = [str(phase) for phase in TERMINAL_PHASES]
+    with connection.cursor() as cursor:
+        cursor.execute(PENDING_PODS, [cluster_id, phases, plugin, plugin, reason, reason, limit])
+        return [PendingPod(*row) for row in cursor]
+
+
+def _pending(cluster_id: int) -> QuerySet[Pod]:
+    return Pod.objects.filter(cluster_id=cluster_id, node_name="").exclude(phase__in=TERMINAL_PHASES)
