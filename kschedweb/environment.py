@@ -11,6 +11,9 @@ Wrong values fail at start with one line for each variable that is wrong. Lists 
 | KSCHED_HTTPS                  | true unless debugging   | secure cookies, redirect to https, trusts X-Forwarded-Proto
 | KSCHED_ALLOWED_HOSTS *        |                         | names of this service besides 127.0.0.1, localhost, [::1]
 | KSCHED_TRUSTED_ORIGINS        |                         | further origins of forms and WebSockets, with scheme
+| KSCHED_EXTENDER_HOSTS         |                         | host or host:port of extenders that configurations may name
+| KSCHED_IMPORTS_PER_MINUTE     | 120                     | of one user, and changes of configurations; 0: no limit
+| KSCHED_OBJECT_POSTS_PER_MINUTE| 6000                    | of one user; 0: no limit
 | KSCHED_DATA_DIR               | .ksched in the tree     | logs, beat's schedule, embedded databases
 | KSCHED_HOST                   | 127.0.0.1               | address the web process listens on
 | KSCHED_PORT                   | 8480                    | and its port
@@ -41,6 +44,10 @@ LIBPQ_OPTIONS = frozenset(
     {"sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout", "application_name", "target_session_attrs"}
 )
 WEAK_SECRETS = ("changeme", "change-me", "secret", "insecure", "example")
+# What documentation and images of PostgreSQL and Valkey begin with, and people leave as it is.
+DEFAULT_PASSWORDS = frozenset(
+    {"admin", "change-me", "changeme", "example", "ksched", "kschedweb", "password", "postgres", "secret"}
+)
 
 CommaList = Annotated[list[str], NoDecode]
 
@@ -61,6 +68,9 @@ class Environment(BaseSettings):
     https: bool | None = None
     allowed_hosts: CommaList = []
     trusted_origins: CommaList = []
+    extender_hosts: CommaList = []
+    imports_per_minute: int = Field(default=120, ge=0)
+    object_posts_per_minute: int = Field(default=6000, ge=0)
     data_dir: Path = ROOT / ".ksched"
     host: str = "127.0.0.1"
     port: int = Field(default=8480, ge=1, le=65535)
@@ -72,7 +82,7 @@ class Environment(BaseSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["console", "json"] = "console"
 
-    @field_validator("allowed_hosts", "trusted_origins", mode="before")
+    @field_validator("allowed_hosts", "trusted_origins", "extender_hosts", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
@@ -83,6 +93,19 @@ class Environment(BaseSettings):
         for origin in value:
             if urlsplit(origin).scheme not in ("http", "https"):
                 raise ValueError(f"{origin!r} is no origin: write it as https://name")
+        return value
+
+    @field_validator("extender_hosts")
+    @classmethod
+    def _hosts(cls, value: list[str]) -> list[str]:
+        for entry in value:
+            try:
+                parts = urlsplit(f"//{entry}")
+                usable = bool(parts.hostname) and parts.port != 0 and not (parts.path or parts.query or parts.username)
+            except ValueError:
+                usable = False
+            if not usable:
+                raise ValueError(f"{entry!r} is neither host nor host:port")
         return value
 
     @field_validator("database_url")
@@ -104,6 +127,11 @@ class Environment(BaseSettings):
                 raise ValueError("KSCHED_SECRET_KEY: needs at least 32 characters unless KSCHED_DEBUG is on")
             if any(word in self.secret_key.lower() for word in WEAK_SECRETS):
                 raise ValueError("KSCHED_SECRET_KEY: is a value from an example; make one of your own")
+            if len(set(self.secret_key)) < 8:
+                raise ValueError("KSCHED_SECRET_KEY: is made of too few different characters; make it at random")
+            for name, url in (("DATABASE_URL", self.database_url), ("REDIS_URL", self.redis_url)):
+                if _password(url).lower() in DEFAULT_PASSWORDS:
+                    raise ValueError(f"{name}: has a default password; give that server one of its own")
             if "*" in self.allowed_hosts:
                 raise ValueError("KSCHED_ALLOWED_HOSTS: '*' is refused unless KSCHED_DEBUG is on; name the hosts")
         return self
@@ -160,6 +188,11 @@ def database_settings(url: str) -> dict[str, Any]:
         "PORT": port,
         "OPTIONS": dict(query),
     }
+
+
+def _password(url: str) -> str:
+    parts = urlsplit(url)
+    return unquote(parts.password or "") or dict(parse_qsl(parts.query)).get("password", "")
 
 
 def broker_url(redis_url: str) -> str:

@@ -24,8 +24,8 @@ ALLOWED_HOSTS = [*ENVIRONMENT.allowed_hosts, "127.0.0.1", "localhost", "[::1]"] 
 CSRF_TRUSTED_ORIGINS = ENVIRONMENT.trusted_origins
 
 INSTALLED_APPS = [
-    "unfold",
-    "django.contrib.admin",
+    "unfold.apps.BasicAppConfig",
+    "kschedweb.accounts.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -46,6 +46,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "kschedweb.common.headers.security_headers",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -84,12 +85,22 @@ else:
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = ENVIRONMENT.redis_url
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "ksched",
+        "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
+    }
+}
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+EXTENDER_HOSTS = ENVIRONMENT.extender_hosts
+LOGIN_TRIES_PER_WINDOW, LOGIN_WINDOW_SECONDS = 10, 300
 LOGIN_URL = "/login"
 LOGIN_REDIRECT_URL = "/"
 SESSION_COOKIE_NAME = "ksched_session"
@@ -104,6 +115,7 @@ SECURE_REDIRECT_EXEMPT = [r"^(healthz|livez|readyz)$"]  # probes come from besid
 if ENVIRONMENT.secure:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 31_536_000
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = True
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
@@ -125,6 +137,11 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["kschedweb.accounts.permissions.Access"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    # For each user; 0 means no limit.
+    "DEFAULT_THROTTLE_RATES": {
+        "imports": f"{ENVIRONMENT.imports_per_minute}/minute",
+        "objects": f"{ENVIRONMENT.object_posts_per_minute}/minute",
+    },
     "EXCEPTION_HANDLER": "kschedweb.common.refusals.exception_handler",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -134,6 +151,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "A kube-scheduler that keeps every decision.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "COMPONENT_SPLIT_REQUEST": True,
     # Its scripts are served from here, not from somebody's network.
     "SWAGGER_UI_DIST": "SIDECAR",

@@ -14,6 +14,10 @@ if os.environ.get("REDIS_URL", f"unix://{RUN_DIR}").startswith(f"unix://{RUN_DIR
     os.environ["REDIS_URL"] = f"unix://{RUN_DIR}/valkey-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}/valkey.sock"
 os.environ.setdefault("KSCHED_SECRET_KEY", "only-for-tests-" + "0123456789" * 3)
 os.environ.setdefault("KSCHED_HTTPS", "0")
+# Tests upload faster than people; those of the limits set their own.
+os.environ.setdefault("KSCHED_IMPORTS_PER_MINUTE", "0")
+os.environ.setdefault("KSCHED_OBJECT_POSTS_PER_MINUTE", "0")
+os.environ.setdefault("KSCHED_EXTENDER_HOSTS", "127.0.0.1,localhost,extender.example,e")
 os.environ.setdefault("KSCHED_DATA_DIR", f"{RUN_DIR}/data")
 
 from kschedweb.settings import *  # noqa: E402, F403

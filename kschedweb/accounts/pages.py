@@ -1,7 +1,9 @@
 """The pages before the dashboard: login, the one-time link, logout."""
 
-from typing import cast
+from http import HTTPStatus
+from typing import Any, cast
 
+from django.conf import settings
 from django.contrib.auth import login, logout
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
@@ -11,8 +13,26 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from kschedweb.accounts import services
+from kschedweb.accounts.secrets import digest
+from kschedweb.common import throttling
 
-login_page = LoginView.as_view(template_name="accounts/login.html", redirect_authenticated_user=True)
+
+class LoginPage(LoginView):
+    """Tries are limited, for each address and name."""
+
+    template_name = "accounts/login.html"
+    redirect_authenticated_user = True
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        whom = digest(f"{request.META.get('REMOTE_ADDR', '')} {request.POST.get('username', '')}")
+        tries, _ = throttling.count("login", whom, seconds=settings.LOGIN_WINDOW_SECONDS)
+        if tries > settings.LOGIN_TRIES_PER_WINDOW:
+            context = self.get_context_data(form=self.form_class(request), too_often=True)
+            return render(request, self.template_name, context, status=HTTPStatus.TOO_MANY_REQUESTS)
+        return super().post(request, *args, **kwargs)
+
+
+login_page = LoginPage.as_view()
 
 
 @require_GET

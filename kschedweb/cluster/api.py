@@ -32,6 +32,7 @@ from kschedweb.cluster.models import Cluster, SchedulerConfigVersion
 from kschedweb.common.errors import InvalidError
 from kschedweb.common.pagination import KeysetPagination
 from kschedweb.common.rendering import OrjsonRenderer
+from kschedweb.common.throttling import UploadThrottle
 
 
 class ClusterOutput(serializers.Serializer[Any]):
@@ -224,6 +225,8 @@ class ConfigDetailOutput(ConfigVersionOutput):
 class SchedulerConfigView(APIView):
     """The configuration the cluster is scheduled by: a KubeSchedulerConfiguration as YAML or JSON."""
 
+    throttle_classes = [UploadThrottle]
+    throttle_scope = "imports"  # each is built and checked, which costs about as much
     parser_classes = [uploading.RawParser]
     renderer_classes = [OrjsonRenderer]
 
@@ -292,6 +295,8 @@ def _config(found: SchedulerConfigVersion) -> Response:
 
 class ImportListView(APIView):
     access = {"POST": Role.OPERATOR}
+    throttle_classes = [UploadThrottle]
+    throttle_scope = "imports"
     parser_classes = [MultiPartParser, uploading.RawParser]
 
     class InputSerializer(serializers.Serializer[Any]):
@@ -339,6 +344,8 @@ class ObjectListView(APIView):
     """Objects are created as the API server would: an existing name is a conflict."""
 
     access = {"POST": Role.OPERATOR}
+    throttle_classes = [UploadThrottle]
+    throttle_scope = "objects"
     parser_classes = [uploading.RawParser]
 
     class OutputSerializer(serializers.Serializer[Any]):

@@ -1,5 +1,8 @@
 """The way to an extender over HTTP: one POST of JSON per question, within the extender's time.
 
+Only hosts of KSCHED_EXTENDER_HOSTS are asked: without that list whoever may write a configuration could make a worker
+send requests to anything it reaches. The list is checked before anything else of the configuration is used.
+
 The whole exchange has to be over after `httpTimeout`; only status 200 is an answer, redirects are not followed, and
 an answer ends at 64 MiB. Over HTTPS the certificate is not checked when `insecure` says so, or when `enableHTTPS` comes
 without a CA (as upstream). Anything that goes wrong is an `ExtenderError`; TLS settings that cannot be used are a
@@ -19,12 +22,15 @@ import time
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from urllib.parse import SplitResult, urlsplit
 
+from django.conf import settings
+
 from scheduler_core.config.types import Extender, ExtenderTLSConfig
 from scheduler_core.errors import ConfigError, ExtenderError
 
 MAX_ANSWER_BYTES = 64 << 20
 CHUNK_BYTES = 64 << 10
 OK = 200
+DEFAULT_PORTS = {"http": 80, "https": 443}
 TIMED_OUT = "context deadline exceeded (Client.Timeout exceeded while awaiting an answer)"
 
 
@@ -37,7 +43,7 @@ class HTTPTransport:
         parts = _checked_url(self._prefix)
         assert parts.hostname is not None  # checked
         self._host = parts.hostname
-        self._port = parts.port or (443 if parts.scheme == "https" else 80)
+        self._port = parts.port or DEFAULT_PORTS[parts.scheme]
         self._path = parts.path
         self._tls = tls_context(extender) if parts.scheme == "https" else None
         tls_config = extender.tls_config
@@ -138,7 +144,16 @@ def _checked_url(prefix: str) -> SplitResult:
         usable = False
     if not usable:
         raise ConfigError([f'urlPrefix "{prefix}" is no http or https URL'])
+    port = parts.port or DEFAULT_PORTS[parts.scheme]
+    if not any(_names(entry, str(parts.hostname), port) for entry in settings.EXTENDER_HOSTS):
+        raise ConfigError([f'urlPrefix "{prefix}" names a host that is not in KSCHED_EXTENDER_HOSTS'])
     return parts
+
+
+def _names(entry: str, host: str, port: int) -> bool:
+    """Whether an entry, host or host:port, allows that address."""
+    allowed = urlsplit(f"//{entry}")
+    return allowed.hostname == host and allowed.port in (None, port)
 
 
 def _read(response: HTTPResponse, sock: socket.socket, deadline: float) -> bytes:

@@ -88,6 +88,8 @@ def _start(watch: Supervisor, place: Place, leftovers: list[int], *, sample: boo
     # What the user has set stays.
     os.environ["KSCHED_SECRET_KEY"] = os.environ.get("KSCHED_SECRET_KEY") or _secret_key(place.data)
     os.environ["KSCHED_HTTPS"] = os.environ.get("KSCHED_HTTPS") or "0"
+    # On a laptop an extender is a program on the same laptop; in production the operator names the hosts.
+    os.environ.setdefault("KSCHED_EXTENDER_HOSTS", "127.0.0.1,localhost,[::1]")
     for name, seconds in QUICK_LEASE.items():
         os.environ[name] = os.environ.get(name) or seconds
     os.environ["DATABASE_URL"] = os.environ.get("DATABASE_URL") or _start_postgres(watch, place)

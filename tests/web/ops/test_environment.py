@@ -35,6 +35,19 @@ def clean(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         pytest.param("REDIS_URL", "unix://", "REDIS_URL: names no socket", id="no socket"),
         pytest.param("KSCHED_SECRET_KEY", "short", "KSCHED_SECRET_KEY: needs at least 32", id="short secret"),
         pytest.param("KSCHED_SECRET_KEY", "changeme" * 8, "KSCHED_SECRET_KEY: is a value from", id="example secret"),
+        pytest.param(
+            "KSCHED_SECRET_KEY", "0123456" * 8, "KSCHED_SECRET_KEY: is made of too few", id="monotonous secret"
+        ),
+        pytest.param(
+            "DATABASE_URL", "postgresql://u:Postgres@h/n", "DATABASE_URL: has a default", id="default password"
+        ),
+        pytest.param(
+            "DATABASE_URL", "postgresql:///n?host=h&password=changeme", "DATABASE_URL: has", id="in the query"
+        ),
+        pytest.param("REDIS_URL", "redis://:password@h/0", "REDIS_URL: has a default password", id="broker's password"),
+        pytest.param("KSCHED_EXTENDER_HOSTS", "http://h", "KSCHED_EXTENDER_HOSTS: 'http://h'", id="extender's URL"),
+        pytest.param("KSCHED_EXTENDER_HOSTS", "h:x", "KSCHED_EXTENDER_HOSTS: 'h:x' is neither", id="extender's port"),
+        pytest.param("KSCHED_IMPORTS_PER_MINUTE", "-1", "KSCHED_IMPORTS_PER_MINUTE: ", id="rate below 0"),
         pytest.param("KSCHED_ALLOWED_HOSTS", "*", "KSCHED_ALLOWED_HOSTS: '*' is refused", id="every host"),
         pytest.param("KSCHED_TRUSTED_ORIGINS", "example.org", "KSCHED_TRUSTED_ORIGINS: 'example.org'", id="no scheme"),
         pytest.param("KSCHED_PORT", "http", "KSCHED_PORT: ", id="port is no number"),
