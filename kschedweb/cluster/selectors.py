@@ -130,6 +130,7 @@ def event_views(cluster_id: int, limit: int) -> list[events.EventView]:
             note=row.note,
             key=f"{row.regarding_namespace}/{row.regarding_name}" if row.regarding_namespace else row.regarding_name,
             at_ms=milliseconds(row.last_at),
+            count=row.count,
         )
         for row in reversed(rows)
     ]

@@ -5,7 +5,6 @@ As `json` a value takes about half the room it takes as `jsonb`, and PostgreSQL 
 
 from typing import Any
 
-import orjson
 from django.db import models
 
 
@@ -16,5 +15,4 @@ class CompactJSONField(models.JSONField):
         return "json"
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
-        # psycopg reads `json` itself; values reached by a key come as text or already read.
-        return orjson.loads(value) if isinstance(value, str | bytes) and expression.output_field is self else value
+        return value  # psycopg has read it; Django turns that off for jsonb only

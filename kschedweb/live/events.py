@@ -110,7 +110,8 @@ class EventView:
     reason: str
     note: str
     key: str  # what it is about: namespace/name
-    at_ms: int
+    at_ms: int  # when it was seen last
+    count: int = 1  # how often, as a series
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +199,24 @@ class EventNoted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EventCount:
+    """How often the event noted at this position was seen so far."""
+
+    seq: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsCounted:
+    """Events noted before were seen again."""
+
+    seq: int
+    counts: Sequence[EventCount]
+    at_ms: int
+    type: Literal["events_counted"] = "events_counted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepDone:
     seq: int
     step: int
@@ -207,7 +226,7 @@ class StepDone:
 
 
 ChangeLogEvent = NodePut | NodeDeleted | PodPut | PodDeleted | ObjectPut | ObjectDeleted | ClusterSetting
-EngineLogEvent = QueueMove | CacheMoved | AttemptMade | EventNoted | StepDone
+EngineLogEvent = QueueMove | CacheMoved | AttemptMade | EventNoted | EventsCounted | StepDone
 LiveEvent = ChangeLogEvent | EngineLogEvent
 
 

@@ -6,6 +6,7 @@ Effects become tuples in column order, ready to be copied. Nothing here touches 
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from kschedweb.cluster.follow import moment_of
 from kschedweb.cluster.services import ObjectPatch
 from kschedweb.traces.choices import StepKind
+from kschedweb.traces.models import BestNodesField
 from scheduler_core.api import manifests
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.storage import PersistentVolume, PersistentVolumeClaim
@@ -42,6 +44,7 @@ class StepRows:
 
     attempts: list[tuple[Any, ...]] = field(default_factory=list)
     repeats: list[tuple[int, datetime]] = field(default_factory=list)  # (seq of the stored attempt, seen again at)
+    counted: list[tuple[int, int]] = field(default_factory=list)  # (seq of the stored event, seen how often)
     node_orders: dict[str, tuple[str, ...]] = field(default_factory=dict)
     log: list[tuple[Any, ...]] = field(default_factory=list)
     queue: dict[str, QueueRow] = field(default_factory=dict)
@@ -60,6 +63,61 @@ class LastAttempt:
 
     digest: bytes
     seq: int
+    seen_at: int = 0  # when it was made last
+
+
+# An attempt not made for longer is stored anew, and retention leaves what is younger alone: so a repeat never counts
+# on a row that was cleared away.
+REPEAT_WITHIN_US = 10 * 60 * 1_000_000
+# Source: client-go v0.34.1, tools/events: a series ends when it had no event for six minutes.
+SERIES_WITHIN_US = 6 * 60 * 1_000_000
+
+SeriesKey = tuple[str, str, str, str, str]  # uid, type, reason, action, reporter: the note is no part
+
+
+@dataclass(slots=True)
+class Series:
+    """An event that may be seen again: its position, how often it was seen, and when last."""
+
+    seq: int
+    count: int
+    seen_at: int
+
+
+@dataclass(slots=True)
+class Remembered:
+    """What steps remember of steps before: last attempts by pod uid, and series of warnings.
+
+    Only warnings repeat; a pod is scheduled once. What belongs to a pod that left is dropped.
+    """
+
+    attempts: dict[str, LastAttempt] = field(default_factory=dict)
+    series: dict[SeriesKey, Series] = field(default_factory=dict)
+    _sweep_at: int = 1_000
+
+    def attempt_repeated(self, uid: str, attempt_digest: bytes, at: int) -> int | None:
+        """The position of the stored attempt this one repeats."""
+        last = self.attempts.get(uid)
+        if last is None or last.digest != attempt_digest or at - last.seen_at > REPEAT_WITHIN_US:
+            return None
+        self.attempts[uid] = LastAttempt(attempt_digest, last.seq, at)
+        return last.seq
+
+    def event_counted(self, key: SeriesKey, at: int) -> Series | None:
+        """The series this event goes on, counted already."""
+        series = self.series.get(key)
+        if series is None or at - series.seen_at > SERIES_WITHIN_US:
+            return None
+        series.count += 1
+        series.seen_at = at
+        return series
+
+    def event_stored(self, key: SeriesKey, seq: int, at: int) -> None:
+        """A series begins."""
+        self.series[key] = Series(seq, 1, at)
+        if len(self.series) >= self._sweep_at:
+            self.series = {k: s for k, s in self.series.items() if at - s.seen_at <= SERIES_WITHIN_US}
+            self._sweep_at = max(1_000, 2 * len(self.series))
 
 
 def step_rows(
@@ -73,11 +131,11 @@ def step_rows(
     config_version: int,
     previous_digest: bytes,
     now: int,
-    last_attempts: dict[str, LastAttempt],
+    remembered: Remembered,
 ) -> StepRows:
     """The rows of a step whose log positions begin after `seq`; digests chain on the step before.
 
-    `last_attempts` (by pod uid) is read and brought up to date.
+    `remembered` is read and brought up to date.
     """
     rows = StepRows(seq_to=seq)
     digests: list[tuple[int, bytes]] = []
@@ -89,31 +147,34 @@ def step_rows(
         return rows.seq_to
 
     for place, attempt in enumerate(effects.attempts):
+        uid, key = attempt.pod_uid, attempt.pod_key
         attempt_digest = digest.attempt_digest(attempt)
         digests.append((attempt.attempt, attempt_digest))
-        view = attempt_view(attempt)
-        last = last_attempts.get(attempt.pod_uid)
         # What extenders answered is no part of the digest, and a replay needs every answer.
-        if last is not None and last.digest == attempt_digest and not attempt.exchanges:
-            # Where the walk began is no part of the digest: a repeat may have another.
-            again = {"place": place, "repeats": last.seq, "start": attempt.start_index, "end": attempt.end_index}
-            entry("attempt", attempt.pod_uid, attempt.pod_key, view | again)
-            rows.repeats.append((last.seq, moment_of(attempt.started_at)))
+        stored = None if attempt.exchanges else remembered.attempt_repeated(uid, attempt_digest, attempt.started_at)
+        if stored is not None:
+            entry("attempt", uid, key, repeat_payload(attempt) | {"place": place, "repeats": stored})
+            rows.repeats.append((stored, moment_of(attempt.started_at)))
             continue
-        position = entry("attempt", attempt.pod_uid, attempt.pod_key, view | {"place": place})
-        last_attempts[attempt.pod_uid] = LastAttempt(attempt_digest, position)
+        position = entry("attempt", uid, key, attempt_payload(attempt) | {"place": place})
+        if attempt.result == "scheduled":
+            remembered.attempts.pop(uid, None)
+        else:
+            remembered.attempts[uid] = LastAttempt(attempt_digest, position, attempt.started_at)
         place_of = (position, rv, config_version, run, step, place)
         rows.attempts.append(_attempt_row(attempt, place_of, attempt_digest))
         if attempt.node_order is not None:
             rows.node_orders[attempt.node_order.digest] = attempt.node_order.names
     for move in effects.moves:
-        payload = queue_payload(move) if isinstance(move, QueueMove) else cache_payload(move)
-        kind = "queue" if isinstance(move, QueueMove) else "cache"
-        position = entry(kind, move.pod_uid, move.pod_key, payload)
-        rows.queue[move.pod_uid] = _queue_row(move, rows.queue.get(move.pod_uid), position)
-    for record in effects.events:
-        position = entry("event", record.regarding_uid, record.regarding_key, event_payload(record))
-        rows.events.append(_event_row(record, position))
+        uid = move.pod_uid
+        if isinstance(move, QueueMove):
+            position = entry("queue", uid, move.pod_key, queue_payload(move, now))
+            if not move.to:
+                remembered.attempts.pop(uid, None)
+        else:
+            position = entry("cache", uid, move.pod_key, cache_payload(move, now))
+        rows.queue[uid] = _queue_row(move, rows.queue.get(uid), position)
+    _log_events(effects.events, now, remembered, rows, entry)
     if effects.attempts or effects.exchanges or kind != StepKind.APPLY:
         told: dict[str, Any] = {"step": step, "cycles": len(effects.attempts), "kind": str(kind)}
         if effects.exchanges:
@@ -121,6 +182,26 @@ def step_rows(
         entry("step", "", "", told)
     rows.digest = digest.step_digest(previous_digest, digests)
     return rows
+
+
+def _log_events(
+    records: Sequence[EventRecord], now: int, remembered: Remembered, rows: StepRows, entry: Callable[..., int]
+) -> None:
+    """An entry for each event that is new; those seen before share one, with how often each was seen so far."""
+    for record in records:
+        key = (record.regarding_uid, record.type, record.reason, record.action, record.reporter)
+        warns = record.type == "Warning"
+        series = remembered.event_counted(key, record.at) if warns else None
+        if series is not None:
+            rows.counted.append((series.seq, series.count))
+            continue
+        position = entry("event", record.regarding_uid, record.regarding_key, event_payload(record, now))
+        rows.events.append(_event_row(record, position))
+        if warns:
+            remembered.event_stored(key, position, record.at)
+    if rows.counted:
+        rows.counted = list(dict(rows.counted).items())
+        entry("event", "", "", {"counts": rows.counted})
 
 
 # What VolumeBinding writes of its kinds; of others, written by custom plugins, everything but their identity.
@@ -146,46 +227,54 @@ def object_patch(obj: KubeObject) -> ObjectPatch:
     return ObjectPatch(obj.kind, obj.namespace, obj.name, obj.uid, patch, obj.metadata.resource_version)
 
 
-def attempt_view(attempt: Attempt) -> dict[str, Any]:
-    """An attempt in one line, as the browser's lists show it."""
-    return {
-        "uid": attempt.pod_uid,
-        "key": attempt.pod_key,
-        "attempt": attempt.attempt,
-        "result": attempt.result,
-        "node": attempt.node_name,
-        "message": attempt.message[:300],
+def attempt_payload(attempt: Attempt) -> dict[str, Any]:
+    """An attempt in one line, as the browser's lists show it. Of this and all payloads: see EngineLog.told."""
+    payload = repeat_payload(attempt) | {
         "evaluated": attempt.evaluated_nodes,
         "feasible": 0 if attempt.feasible is None else len(attempt.feasible),
-        "duration_us": sum(attempt.durations_ns.values()) // 1000,
-        "at_ms": attempt.started_at // 1000,
     }
+    if attempt.node_name:
+        payload["node"] = attempt.node_name
+    if attempt.message:
+        payload["message"] = attempt.message[:300]
+    return payload
 
 
-def queue_payload(move: QueueMove) -> dict[str, Any]:
-    """A move into or out of a sub-queue."""
+def repeat_payload(attempt: Attempt) -> dict[str, Any]:
+    """What an attempt has of its own when it repeats another.
+
+    Where the walk began is no part of the digest: a repeat may have begun elsewhere.
+    """
     return {
-        "uid": move.pod_uid,
-        "key": move.pod_key,
-        "queue": move.to,
-        "event": move.event,
-        "since_ms": move.at // 1000,
-        "attempts": move.attempts,
-        "backoff_until_ms": None if move.backoff_expiration is None else move.backoff_expiration // 1000,
-        "plugins": list(move.plugins),
-        "hint": move.hint_plugin,
+        "attempt": attempt.attempt,
+        "result": attempt.result,
+        "duration_us": sum(attempt.durations_ns.values()) // 1000,
+        "start": attempt.start_index,
+        "end": attempt.end_index,
     }
 
 
-def cache_payload(move: CacheMove) -> dict[str, Any]:
+def queue_payload(move: QueueMove, now: int) -> dict[str, Any]:
+    """A move into or out of a sub-queue."""
+    payload: dict[str, Any] = {"queue": move.to, "event": move.event}
+    if move.attempts:
+        payload["attempts"] = move.attempts
+    if move.at != now:
+        payload["since_ms"] = move.at // 1000
+    if move.backoff_expiration is not None:
+        payload["backoff_until_ms"] = move.backoff_expiration // 1000
+    if move.plugins:
+        payload["plugins"] = list(move.plugins)
+    if move.hint_plugin:
+        payload["hint"] = move.hint_plugin
+    return payload
+
+
+def cache_payload(move: CacheMove, now: int) -> dict[str, Any]:
     """A pod assumed, confirmed, forgotten (with the reason) or waiting (for whom, and until when)."""
-    payload: dict[str, Any] = {
-        "uid": move.pod_uid,
-        "key": move.pod_key,
-        "node": move.node_name,
-        "kind": move.kind,
-        "at_ms": move.at // 1000,
-    }
+    payload: dict[str, Any] = {"node": move.node_name, "kind": move.kind}
+    if move.at != now:
+        payload["at_ms"] = move.at // 1000
     if move.message:
         payload["message"] = move.message[:300]
     if move.plugins:
@@ -207,15 +296,12 @@ def _exchange_payload(pod_uid: str, exchange: ExtenderExchange) -> dict[str, Any
     }
 
 
-def event_payload(record: EventRecord) -> dict[str, Any]:
+def event_payload(record: EventRecord, now: int) -> dict[str, Any]:
     """An event, as the ticker shows it."""
-    return {
-        "type": record.type,
-        "reason": record.reason,
-        "note": record.note,
-        "key": record.regarding_key,
-        "at_ms": record.at // 1000,
-    }
+    payload: dict[str, Any] = {"type": record.type, "reason": record.reason, "note": record.note}
+    if record.at != now:
+        payload["at_ms"] = record.at // 1000
+    return payload
 
 
 def split_key(key: str) -> tuple[str, str]:
@@ -250,7 +336,7 @@ def _attempt_row(attempt: Attempt, place_of: tuple[int, ...], attempt_digest: by
             for reason in told.rejections
         ],
         sorted({word for reason in told.rejections for word in (reason.plugin, reason.reason) if word}),
-        [{"node": best.node_name, "total": best.total, "scores": best.scores} for best in told.best],
+        BestNodesField.pack([(best.node_name, best.total, best.scores) for best in told.best]),
         _preemption_view(told.preemption),
         attempt.node_order.digest if attempt.node_order else "",
         codec.encode(attempt),

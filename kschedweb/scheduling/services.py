@@ -5,6 +5,7 @@ Each transaction holds the fence first and takes the cluster's counter last (`ch
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,14 +19,16 @@ from django.utils import timezone
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.choices import Operation
-from kschedweb.cluster.follow import BINDING_VERDICT, EVICTION_VERDICT
+from kschedweb.cluster.follow import BINDING_VERDICT, EVICTION_VERDICT, microseconds, moment_of
 from kschedweb.cluster.models import Cluster, Event
 from kschedweb.cluster.services import ObjectPatch
 from kschedweb.common import bulk, wake
 from kschedweb.scheduling import leases
-from kschedweb.scheduling.adapters import LastAttempt, QueueRow, StepRows
+from kschedweb.scheduling.adapters import SERIES_WITHIN_US, LastAttempt, QueueRow, Remembered, Series, StepRows
+from kschedweb.scheduling.api_calls import api_calls_measure
 from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, EngineState, Eviction, LeaseFence
+from kschedweb.traces.choices import Result
 from kschedweb.traces.models import Attempt, EngineLog, EngineStep, NodeOrder, QueueState
 
 Work = TypeVar("Work", Binding, Eviction)
@@ -130,6 +133,7 @@ def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, r
         _repeats_count(cluster_id, rows.repeats)
         _copy(EngineLog, LOG_COLUMNS, cluster_id, rows.log)
         _copy(Event, EVENT_COLUMNS, cluster_id, rows.events)
+        _events_count(cluster_id, rows.counted, position.now)
         if rebuilt:
             QueueState.objects.filter(cluster_id=cluster_id).delete()
         _queue_states_put(cluster_id, rows.queue.values())
@@ -180,6 +184,7 @@ def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, r
 
 def bindings_carry_out(*, cluster_id: int) -> int:
     """Bind up to a batch of pods in one transaction; how many were claimed."""
+    started = time.monotonic()
     with transaction.atomic():
         rows = _claim(Binding, cluster_id)
         if not rows:
@@ -210,7 +215,10 @@ def bindings_carry_out(*, cluster_id: int) -> int:
             )
         _work_finish(Binding, rows)
         changes_commit(cluster_id=cluster_id, entries=entries)
-        return len(rows)
+    refused = len(outcomes.refusals)
+    results = {"success": len(rows) - refused, "error": refused}
+    api_calls_measure("pod_binding", results, time.monotonic() - started, cluster_id=cluster_id)
+    return len(rows)
 
 
 def evictions_carry_out(*, cluster_id: int) -> int:
@@ -247,15 +255,31 @@ def evictions_carry_out(*, cluster_id: int) -> int:
         return len(rows)
 
 
-def last_attempts(*, cluster_id: int, pod_uids: Iterable[str]) -> dict[str, LastAttempt]:
-    """What is stored of the last attempt of these pods, so that a rebuilt engine still counts repeats."""
-    rows = (
-        Attempt.objects.filter(cluster_id=cluster_id, pod_uid__in=list(pod_uids))
+def remembered(*, cluster_id: int, pod_uids: Iterable[str], now: int) -> Remembered:
+    """What is stored of these pods' last attempts and events, so that a rebuilt engine still counts repeats."""
+    uids = list(pod_uids)
+    attempts = (
+        Attempt.objects.filter(cluster_id=cluster_id, pod_uid__in=uids)
+        .exclude(result=Result.SCHEDULED)
         .order_by("pod_uid", "-seq")
         .distinct("pod_uid")
-        .values_list("pod_uid", "digest", "seq")
+        .values_list("pod_uid", "digest", "seq", "last_seen_at")
     )
-    return {uid: LastAttempt(bytes(digest), seq) for uid, digest, seq in rows}
+    told = Event.objects.filter(
+        cluster_id=cluster_id,
+        regarding_uid__in=uids,
+        type="Warning",
+        seq__gt=0,
+        last_at__gte=moment_of(now - SERIES_WITHIN_US),
+    ).order_by("id")
+    columns = ("regarding_uid", "type", "reason", "action", "reporter", "seq", "count", "last_at")
+    return Remembered(
+        {uid: LastAttempt(bytes(digest), seq, microseconds(seen)) for uid, digest, seq, seen in attempts},
+        {
+            (uid, type_, reason, action, reporter): Series(seq, count, microseconds(last_at))
+            for uid, type_, reason, action, reporter, seq, count, last_at in told.values_list(*columns)
+        },
+    )
 
 
 def _claim(model: type[Work], cluster_id: int) -> list[Work]:
@@ -339,9 +363,32 @@ def _node_orders_insert(cluster_id: int, orders: dict[str, tuple[str, ...]]) -> 
 
 
 def _repeats_count(cluster_id: int, repeats: Sequence[tuple[int, datetime]]) -> None:
-    for seq, seen_at in repeats:
-        Attempt.objects.filter(cluster_id=cluster_id, seq=seq).update(
-            repeat_count=models.F("repeat_count") + 1, last_seen_at=seen_at
+    """Count attempts made again; several repeats of one in a step come as several entries."""
+    if not repeats:
+        return
+    counted: dict[int, int] = {}
+    for seq, _ in repeats:
+        counted[seq] = counted.get(seq, 0) + 1
+    seen = dict(repeats)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {Attempt._meta.db_table} AS row SET repeat_count = row.repeat_count + n, last_seen_at = seen_at"
+            " FROM unnest(%s::bigint[], %s::int[], %s::timestamptz[]) AS given (seq, n, seen_at)"
+            " WHERE row.cluster_id = %s AND row.seq = given.seq",
+            [list(counted), list(counted.values()), [seen[seq] for seq in counted], cluster_id],
+        )
+
+
+def _events_count(cluster_id: int, counted: Sequence[tuple[int, int]], now: datetime) -> None:
+    """How often these events were seen so far."""
+    if not counted:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {Event._meta.db_table} AS row SET count = n, last_at = %s"
+            " FROM unnest(%s::bigint[], %s::int[]) AS given (seq, n)"
+            " WHERE row.cluster_id = %s AND row.seq = given.seq AND row.seq > 0",
+            [now, [seq for seq, _ in counted], [count for _, count in counted], cluster_id],
         )
 
 
@@ -365,8 +412,10 @@ def _queue_states_put(cluster_id: int, rows: Iterable[QueueRow]) -> None:
             " event text, since timestamptz, attempts int, backoff_until timestamptz, plugins text[], seq bigint)"
             " ON CONFLICT (cluster_id, pod_uid) DO UPDATE SET pod_key = EXCLUDED.pod_key, queue = EXCLUDED.queue,"
             " node_name = EXCLUDED.node_name, event = EXCLUDED.event, since = EXCLUDED.since,"
-            " attempts = EXCLUDED.attempts, backoff_until = EXCLUDED.backoff_until, plugins = EXCLUDED.plugins,"
-            " seq = EXCLUDED.seq",
+            # Moves of the cache do not know how often the pod was tried.
+            " attempts = CASE WHEN EXCLUDED.queue IN ('assumed', 'waiting') THEN greatest(traces_queuestate.attempts,"
+            " EXCLUDED.attempts) ELSE EXCLUDED.attempts END,"
+            " backoff_until = EXCLUDED.backoff_until, plugins = EXCLUDED.plugins, seq = EXCLUDED.seq",
             [cluster_id, bulk.json_text(stay)],
         )
 

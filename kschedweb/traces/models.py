@@ -118,7 +118,8 @@ class EngineLog(models.Model):
         known: dict[str, Any] = {"uid": self.pod_uid, "key": self.pod_key} if self.pod_uid else {}
         if self.kind in _TIMES:
             known[_TIMES[LogKind(self.kind)]] = int(self.at.timestamp() * 1000)
-        return known | _LEFT_OUT.get(self.kind, {}) | self.payload
+        payload: dict[str, Any] = self.payload
+        return known | _LEFT_OUT.get(self.kind, {}) | payload
 
 
 class Attempt(models.Model):

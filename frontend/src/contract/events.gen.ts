@@ -104,6 +104,7 @@ export interface EventView {
   readonly note: string;
   readonly key: string;
   readonly at_ms: number;
+  readonly count: number;
 }
 
 export interface NodePut {
@@ -179,6 +180,18 @@ export interface EventNoted {
   readonly event: EventView;
 }
 
+export interface EventCount {
+  readonly seq: number;
+  readonly count: number;
+}
+
+export interface EventsCounted {
+  readonly type: "events_counted";
+  readonly seq: number;
+  readonly counts: readonly EventCount[];
+  readonly at_ms: number;
+}
+
 export interface StepDone {
   readonly type: "step";
   readonly seq: number;
@@ -225,6 +238,7 @@ export type EngineLogEvent =
   | CacheMoved
   | AttemptMade
   | EventNoted
+  | EventsCounted
   | StepDone;
 
 export type LiveEvent =
@@ -239,6 +253,7 @@ export type LiveEvent =
   | CacheMoved
   | AttemptMade
   | EventNoted
+  | EventsCounted
   | StepDone;
 
 export type Message =

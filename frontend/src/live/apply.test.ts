@@ -147,6 +147,22 @@ describe("applyEvent", () => {
     expect(after.usage.has("n1")).toBe(false);
   });
 
+  it("counts an event that is seen again where it stands", () => {
+    const noted = (seq: number): LiveEvent => ({
+      type: "event",
+      seq,
+      event: { seq, type: "Warning", reason: "FailedScheduling", note: "0/1", key: "default/a", at_ms: 1, count: 1 },
+    });
+    const before = applyEvent(applyEvent(start(), noted(21)), noted(22));
+    const counts = [{ seq: 21, count: 3 }];
+    const after = applyEvent(before, { type: "events_counted", seq: 23, counts, at_ms: 9 });
+    expect(after.events.map(({ seq, count, at_ms }) => [seq, count, at_ms])).toEqual([
+      [21, 3, 9],
+      [22, 1, 1],
+    ]);
+    expect(before.events.map((event) => event.count)).toEqual([1, 1]);
+  });
+
   it("keeps the identity of what did not change", () => {
     const before = start();
     const after = applyEvent(before, { type: "pod_put", rv: 11, pod: pod("a") });

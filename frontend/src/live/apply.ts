@@ -4,7 +4,7 @@
  * An event at or before the cursor has been seen and is skipped; a frame which begins past the cursor leaves a gap, and
  * only a new snapshot helps, as it does when the engine was rebuilt. Maps are copied at most once a frame, and only those that change.
  */
-import type { CacheMoved, Frame, LiveEvent, NodeView, PodView, QueueView } from "../contract/events.gen";
+import type { CacheMoved, EventsCounted, Frame, LiveEvent, NodeView, PodView, QueueView } from "../contract/events.gen";
 import {
   addRequests,
   type Bucket,
@@ -90,6 +90,9 @@ class Draft {
         return;
       case "event":
         this.state.events = this.append(this.state.events, event.event);
+        return;
+      case "events_counted":
+        this.count(event);
         return;
       case "step":
         return;
@@ -224,6 +227,17 @@ class Draft {
     own.push(item);
     if (own.length > KEPT) own.shift();
     return own;
+  }
+
+  /** Events seen again stay where they are, with the new count. */
+  private count({ counts, at_ms }: EventsCounted): void {
+    const bySeq = new Map(counts.map(({ seq, count }) => [seq, count]));
+    const events = this.state.events.map((event) => {
+      const count = event.seq ? bySeq.get(event.seq) : undefined;
+      return count === undefined ? event : { ...event, count, at_ms };
+    });
+    this.own.add(events);
+    this.state.events = events;
   }
 
   private series(): readonly Bucket[] {

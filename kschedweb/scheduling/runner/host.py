@@ -16,7 +16,7 @@ from django.db import transaction
 from kschedweb.cluster import extender_http, follow
 from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling import adapters, services
-from kschedweb.scheduling.adapters import LastAttempt
+from kschedweb.scheduling.adapters import Remembered
 from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, EngineState
 from kschedweb.scheduling.runner.pace import Allowance, PaceSetting
@@ -74,7 +74,7 @@ class EngineHost:
     _config_version: int = 0
     _digest: bytes = START_OF_CHAIN
     _last_now: int = 0
-    _last_attempts: dict[str, LastAttempt] = field(default_factory=dict)
+    _remembered: Remembered = field(default_factory=Remembered)
     _allowance: Allowance = field(default_factory=Allowance)
 
     def step(self) -> StepOutcome:
@@ -170,9 +170,10 @@ class EngineHost:
         self._config_version = cluster.config_version
         engine.restore_bindings(in_flight)
         effects = engine.step(now, changes, Budget(max_cycles=0))
-        self._last_attempts = services.last_attempts(
+        self._remembered = services.remembered(
             cluster_id=self.cluster_id,
             pod_uids=[move.pod_uid for move in effects.moves if isinstance(move, QueueMove)],
+            now=now,
         )
         self._engine = engine
         self._commit(kind, effects, now, cluster.rv, 0, 0, None)
@@ -200,7 +201,7 @@ class EngineHost:
             config_version=self._config_version,
             previous_digest=self._digest,
             now=now,
-            last_attempts=self._last_attempts,
+            remembered=self._remembered,
         )
         position = StepPosition(
             cluster_id=self.cluster_id,

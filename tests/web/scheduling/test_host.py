@@ -167,6 +167,30 @@ def test_repeat_of_a_decision_is_counted_and_not_stored_again(cluster: Cluster, 
     assert log == sum(1 + attempt.repeat_count for attempt in stored)
 
 
+def test_repeated_warning_is_one_event_with_a_count_even_after_a_rebuild(
+    cluster: Cluster, put_objects: PutObjects
+) -> None:
+    put_objects(cluster, [node("n1", cpu="2"), pod("big", cpu="16")])
+    host = lead(cluster)
+    now = 1_790_000_000_000_000
+    host.clock_us = lambda: now
+    settle(cluster, host)
+    for _ in range(2):
+        now += 331_000_000  # what waits for an event is tried again after five minutes, and so within the series
+        settle(cluster, host)
+    host = type(host)(cluster.pk, host.epoch, clock_us=lambda: now)
+    settle(cluster, host)
+    event = Event.objects.get(cluster=cluster, reason="FailedScheduling")
+    attempts = EngineLog.objects.filter(cluster=cluster, kind="attempt").count()
+    assert (event.count, attempts) == (4, 4)
+    assert (event.last_at - event.first_at).total_seconds() == pytest.approx(662, abs=0.1)
+    counted = EngineLog.objects.filter(cluster=cluster, kind="event").order_by("seq")
+    assert [entry.payload.get("counts") for entry in counted] == [None, *([[event.seq, n]] for n in (2, 3, 4))]
+    now += 421_000_000  # longer than a series lasts
+    settle(cluster, host)
+    assert list(Event.objects.filter(cluster=cluster).order_by("id").values_list("count", flat=True)) == [4, 1]
+
+
 def test_rebuilding_and_large_backlogs_ask_for_patience(cluster: Cluster, put_objects: PutObjects) -> None:
     host, asked = lead(cluster), []
     host.be_patient = asked.append
