@@ -24,6 +24,7 @@ Wrong values fail at start with one line for each variable that is wrong. Lists 
 | KSCHED_RETRY_PERIOD_SECONDS   | 2                       | pause between two tries to renew or to take a lease
 | KSCHED_LOG_LEVEL              | INFO                    | DEBUG, INFO, WARNING or ERROR
 | KSCHED_LOG_FORMAT             | console                 | console or json
+| KSCHED_LOG_VERBOSITY          | 0                       | how much the scheduler tells: 2 results, 3 cycles, up to 10
 
 The launchers of the embedded servers and ./ksched read, before any of this: KSCHED_POSTGRES_BIN (bin directory of a
 PostgreSQL), KSCHED_VALKEY_BIN (a valkey-server) and KSCHED_VENV (where the Python environment is made).
@@ -81,6 +82,7 @@ class Environment(BaseSettings):
     retry_period_seconds: float = Field(default=2.0, gt=0)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["console", "json"] = "console"
+    log_verbosity: int = Field(default=0, ge=0, le=10)
 
     @field_validator("allowed_hosts", "trusted_origins", "extender_hosts", mode="before")
     @classmethod

@@ -9,6 +9,7 @@ from typing import Any
 import structlog
 
 from kschedweb import environment
+from kschedweb.common import logs
 
 try:
     ENVIRONMENT = environment.load()
@@ -111,7 +112,8 @@ CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = ENVIRONMENT.secure
-SECURE_REDIRECT_EXEMPT = [r"^(healthz|livez|readyz)$"]  # probes come from beside the process, without TLS
+# Probes and Prometheus come from beside the process, without TLS.
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|livez|readyz)(/[\w-]+)?$", r"^metrics(/\w+)?$"]
 if ENVIRONMENT.secure:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 31_536_000
@@ -165,20 +167,16 @@ _shared_processors: list[Any] = [
     structlog.stdlib.add_logger_name,
     structlog.stdlib.add_log_level,
     structlog.stdlib.ExtraAdder(),
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.format_exc_info,
 ]
-_renderer = (
-    structlog.processors.JSONRenderer()
-    if ENVIRONMENT.log_format == "json"
-    else structlog.dev.ConsoleRenderer(colors=False, sort_keys=False)
-)
+LOG_VERBOSITY = ENVIRONMENT.log_verbosity
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
         "structlog": {
             "()": structlog.stdlib.ProcessorFormatter,
-            "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, _renderer],
+            "processors": [logs.json_line if ENVIRONMENT.log_format == "json" else logs.klog],
             "foreign_pre_chain": _shared_processors,
         },
     },

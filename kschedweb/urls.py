@@ -9,6 +9,7 @@ from kschedweb.accounts import pages as account_pages
 from kschedweb.cluster import api as cluster
 from kschedweb.common import pages
 from kschedweb.scheduling import api as scheduling
+from kschedweb.scheduling import health, monitoring
 from kschedweb.traces import api as traces
 
 handler404 = "kschedweb.common.pages.not_found"
@@ -20,9 +21,12 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("login", account_pages.login_page, name="login"),
     path("login/once/<str:token>", account_pages.login_once),
     path("logout", account_pages.logout_now),
-    path("livez", pages.livez),
-    path("healthz", pages.livez),
-    path("readyz", pages.readyz),
+    *(path(group, health.group, {"group": group}) for group in health.GROUPS),
+    *(path(f"{group}/<str:name>", health.single, {"group": group}) for group in health.GROUPS),
+    path("metrics", monitoring.MetricsView.as_view()),
+    path("metrics/resources", monitoring.ResourceMetricsView.as_view()),
+    path("metrics/slis", monitoring.HealthMetricsView.as_view()),
+    path("configz", monitoring.ConfigzView.as_view()),
     path("admin/", admin.site.urls),
     path("api/me", accounts.MeView.as_view()),
     path("api/csrf", accounts.CsrfView.as_view()),

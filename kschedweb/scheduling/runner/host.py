@@ -7,7 +7,7 @@ next slice builds a new one. Everything of a step, from reading the log to commi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -15,15 +15,21 @@ from django.db import transaction
 
 from kschedweb.cluster import extender_http, follow
 from kschedweb.cluster.models import Cluster
+from kschedweb.common import logs
+from kschedweb.common.metrics import RECORDER
 from kschedweb.scheduling import adapters, services
 from kschedweb.scheduling.adapters import Remembered
+from kschedweb.scheduling.api_calls import api_calls_measure
 from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, EngineState
+from kschedweb.scheduling.runner import slow_cycles
+from kschedweb.scheduling.runner.meter import Meter
 from kschedweb.scheduling.runner.pace import Allowance, PaceSetting
 from kschedweb.scheduling.services import StatusPatch, StepOrders, StepPosition, WorkRequest
 from kschedweb.traces.choices import StepKind
 from scheduler_core import build, config
-from scheduler_core.model.effects import Effects, QueueMove
+from scheduler_core.model.changes import Change
+from scheduler_core.model.effects import Attempt, Effects, QueueMove
 from scheduler_core.ports import SeededDraws
 from scheduler_core.scheduler.scheduler import Budget, Scheduler
 from scheduler_core.trace import digest
@@ -76,12 +82,19 @@ class EngineHost:
     _last_now: int = 0
     _remembered: Remembered = field(default_factory=Remembered)
     _allowance: Allowance = field(default_factory=Allowance)
+    _meter: Meter = field(init=False)
+    _commit_seconds: float = 0.0  # of the last step
+
+    def __post_init__(self) -> None:
+        self._meter = Meter(self.cluster_id, self.monotonic)
 
     def step(self) -> StepOutcome:
         """One step and its commit; builds the engine first when there is none. Any error ends the engine."""
         try:
             return self._step_once()
         except BaseException:
+            if self._engine is not None:
+                RECORDER.count("ksched_steps_lost_total", cluster_id=self.cluster_id)
             self._engine = None
             raise
 
@@ -104,12 +117,14 @@ class EngineHost:
             if log_to > self._rv_seen:
                 self._commit(StepKind.APPLY, Effects(), now, log_to, 0, 0, row)
             return StepOutcome(0, 0, self._due_in(engine, now, row.pace))
-        ends_at = self.monotonic() + STEP_SECONDS
+        started = self.monotonic()
+        ends_at = started + STEP_SECONDS
         budget = Budget(max_cycles=allowed, deadline=lambda: self.monotonic() >= ends_at)
         effects = engine.step(now, changes, budget)
         cycles = len(effects.attempts)
         stepped = min(row.pace.steps_waiting, cycles)
         self._commit(StepKind.APPLY, effects, now, log_to, cycles, stepped, row)
+        self._tell(StepKind.APPLY, effects, changes, started)
         self._allowance.spend(cycles - stepped)
         pace = PaceSetting(row.pace.pace, row.pace.rate, row.pace.steps_waiting - stepped)
         return StepOutcome(cycles, len(changes), self._due_in(engine, now, pace))
@@ -144,6 +159,7 @@ class EngineHost:
     def _rebuild(self, kind: str) -> None:
         """A new engine from the tables as of one moment; a step of its own kind in the journal."""
         started = self.monotonic()
+        self._meter = Meter(self.cluster_id, self.monotonic)
         self.be_patient(REBUILD_SECONDS)
         with transaction.atomic():
             follow.read_only_moment()
@@ -160,6 +176,8 @@ class EngineHost:
             draws=SeededDraws(cluster.seed),
             stopwatch=self.stopwatch,
             connect_extender=extender_http.connect,
+            recorder=self._meter,
+            log=_engine_log,
         )
         now = self._now()
         self._run = (state.run if state else 0) + 1
@@ -177,6 +195,7 @@ class EngineHost:
         )
         self._engine = engine
         self._commit(kind, effects, now, cluster.rv, 0, 0, None)
+        self._tell(kind, effects, (), started)
         log.info(
             "engine built",
             cluster=self.cluster_id,
@@ -219,11 +238,63 @@ class EngineHost:
             next_due_at=None if due is None else follow.moment_of(due),
             pace_steps_done=stepped,
         )
+        started = self.monotonic()
         services.step_commit(position=position, rows=rows, orders=_orders(effects), rebuilt=kind != StepKind.APPLY)
+        self._commit_seconds = self.monotonic() - started
         self._step += 1
         self._seq = rows.seq_to
         self._rv_seen = log_to
         self._digest = rows.digest
+
+    def _tell(self, kind: str, effects: Effects, changes: Sequence[Change], started: float) -> None:
+        """Metrics and log of a step that has been committed."""
+        assert self._engine is not None
+        patches = len(effects.status_patches)
+        if patches:
+            api_calls_measure(
+                "pod_status_patch", {"success": patches}, self._commit_seconds, cluster_id=self.cluster_id
+            )
+        self._meter.step_committed(
+            self._engine.engine,
+            effects,
+            changes,
+            kind=str(kind),
+            epoch=self.epoch,
+            seconds=self.monotonic() - started,
+        )
+        for attempt in effects.attempts:
+            record = slow_cycles.trace_of(attempt, all_steps=logs.is_shown(4))
+            if record is not None:
+                log.info(record, pod=attempt.pod_key, node=attempt.node_name, attempt=attempt.attempt)
+        if logs.is_shown(2):
+            for attempt in effects.attempts:
+                log_attempt(attempt)
+
+
+def log_attempt(attempt: Attempt) -> None:
+    """The result of an attempt, in upstream's words."""
+    fields = {"pod": attempt.pod_key, "attempt": attempt.attempt, "v": 2}
+    if attempt.result == "scheduled":
+        feasible = 0 if attempt.feasible is None else len(attempt.feasible)
+        log.info(
+            "Attempting to bind pod to node",
+            node=attempt.node_name,
+            evaluatedNodes=attempt.evaluated_nodes,
+            feasibleNodes=feasible,
+            **fields,
+        )
+    elif attempt.result == "unschedulable":
+        log.info("Unable to schedule pod; no fit; waiting", err=attempt.message, **fields)
+    else:
+        log.info("Error scheduling pod; retrying", err=attempt.message, result=attempt.result, **fields)
+
+
+def _engine_log(message: str, fields: dict[str, object]) -> None:
+    """What the engine has to say: errors, and details for those who ask for them."""
+    if "err" in fields:
+        log.error(message, **fields)
+    elif logs.is_shown(5):
+        log.info(message, v=5, **fields)
 
 
 def _orders(effects: Effects) -> StepOrders:

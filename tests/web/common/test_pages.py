@@ -1,4 +1,4 @@
-"""The dashboard's page, the probes, the schema, the bound on bodies."""
+"""The dashboard's page, the schema, the bound on bodies."""
 
 import asyncio
 from pathlib import Path
@@ -8,40 +8,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from kschedweb.common import pages
 from kschedweb.common.body_limit import BodyLimit
 from kschedweb.common.reading import one_state
 from tests.web.rest import logged_in
-
-
-@pytest.mark.django_db
-def test_readyz_answers_when_everything_is_there() -> None:
-    answer = Client().get("/readyz")
-    assert answer.status_code == 200
-    assert answer.json() == {
-        "status": "ok",
-        "checks": {"postgresql": "ok", "migrations": "ok", "valkey": "ok"},
-    }
-
-
-@pytest.mark.django_db
-def test_readyz_names_what_is_missing(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.REDIS_URL = "unix:///nowhere/valkey.sock"
-    answer = Client().get("/readyz")
-    assert answer.status_code == 503 and answer.json()["status"] == "unready"
-    assert answer.json()["checks"]["postgresql"] == "ok"
-    assert "nowhere" in answer.json()["checks"]["valkey"]
-
-
-@pytest.mark.django_db
-def test_readyz_names_migrations_that_are_not_applied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "_migrated", False)
-    monkeypatch.setattr(pages.MigrationExecutor, "migration_plan", lambda *_: [1, 2])
-    assert Client().get("/readyz").json()["checks"]["migrations"] == "2 migrations are not applied"
-
-
-def test_livez_answers_without_the_database() -> None:
-    assert Client().get("/livez").status_code == Client().get("/healthz").status_code == 200
 
 
 @pytest.mark.django_db

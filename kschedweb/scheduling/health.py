@@ -1,0 +1,179 @@
+"""/healthz, /livez, /readyz: whether the service works, check by check, as kube-scheduler answers.
+
+A group passes with 200 `ok`; when a check fails the answer is 500 and lists all of them. `?verbose` lists them always,
+`?exclude=NAME` leaves one out, `/healthz/NAME` asks one alone. A probe that should restart this process alone, and not
+because a database is away, asks /livez/ping. Every check has its time; one that hangs has failed.
+Source: kubernetes v1.34.1, k8s.io/apiserver/pkg/server/healthz, cmd/kube-scheduler/app/server.go.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as Overdue
+
+import redis
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from kschedweb.common.metrics import RECORDER
+from kschedweb.scheduling import leadership
+
+CHECK_SECONDS = 2.0
+# Beyond its duration a lease may go unrenewed for so long before that is a failure.
+LEASE_GRACE_SECONDS = 20.0
+
+_latch = threading.Event()  # handlers were synchronized once since this process began
+_migrated = threading.Event()
+_lock = threading.Lock()
+_hanging: dict[str, Future[str]] = {}
+_threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="health")
+
+
+def ping() -> str:
+    return ""
+
+
+def postgresql() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return ""
+
+
+def migrations() -> str:
+    if not _migrated.is_set():
+        executor = MigrationExecutor(connection)
+        plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+        if plan:
+            return f"{len(plan)} migrations are not applied"
+        _migrated.set()  # a schema does not go back under a running process
+    return ""
+
+
+def valkey() -> str:
+    with redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=CHECK_SECONDS, socket_connect_timeout=CHECK_SECONDS
+    ) as client:
+        client.ping()
+    return ""
+
+
+def leader_election() -> str:
+    """Every cluster there is something to schedule in is led; being without a leader for a while is no failure."""
+    for one in leadership.leaderships():
+        duration = max(one.duration, settings.ENVIRONMENT.lease_duration_seconds)
+        if one.is_wanted and one.age > duration + LEASE_GRACE_SECONDS:
+            return f"failed election to renew leadership on lease {leadership.LEASE_NAME} of cluster {one.cluster}"
+    return ""
+
+
+def handlers_synchronized() -> str:
+    """Until the engines of all clusters have been built once since this process began."""
+    if not _latch.is_set():
+        if not all(one.is_synced for one in leadership.leaderships()):
+            return "handlers are not fully synchronized"
+        _latch.set()
+    return ""
+
+
+CHECKS: dict[str, Callable[[], str]] = {
+    "ping": ping,
+    "postgresql": postgresql,
+    "migrations": migrations,
+    "valkey": valkey,
+    "leaderElection": leader_election,
+    "sched-handler-sync": handlers_synchronized,
+}
+_HEALTH = ("ping", "postgresql", "valkey", "leaderElection")
+GROUPS: dict[str, tuple[str, ...]] = {
+    "healthz": _HEALTH,
+    "livez": _HEALTH,
+    "readyz": ("ping", "postgresql", "migrations", "valkey", "leaderElection", "sched-handler-sync"),
+}
+
+
+def problems(names: tuple[str, ...]) -> dict[str, str]:
+    """What each check has found wrong, empty when nothing; together they take no longer than the slowest may."""
+    running: dict[str, Future[str]] = {}
+    for name in names:
+        with _lock:
+            hanging = _hanging.get(name)
+            if hanging is not None and not hanging.done():
+                continue  # asked before and not answered yet: no second thread waits for the same
+            running[name] = _hanging[name] = _threads.submit(_run, CHECKS[name])
+    return {name: _answer(running.get(name)) for name in names}
+
+
+def _answer(future: Future[str] | None) -> str:
+    try:
+        return "does not answer" if future is None else future.result(CHECK_SECONDS)
+    except Overdue:
+        return "does not answer"
+
+
+def _run(check: Callable[[], str]) -> str:
+    try:
+        return check()
+    except Exception as error:  # whatever it is: it does not work
+        return str(error).partition("\n")[0] or type(error).__name__
+    finally:
+        connection.close()
+
+
+@require_safe
+@never_cache
+def group(request: HttpRequest, group: str) -> HttpResponse:
+    """All checks of a group."""
+    excluded = set(request.GET.getlist("exclude"))
+    names = GROUPS[group]
+    found = problems(tuple(name for name in names if name not in excluded))
+    _count(group, found)
+    lines = []
+    for name in names:
+        if name in excluded:
+            lines.append(f"[+]{name} excluded: ok")
+        elif found[name]:
+            lines.append(f"[-]{name} failed: reason withheld")
+        else:
+            lines.append(f"[+]{name} ok")
+    unknown = sorted(excluded - set(names))
+    if unknown:
+        given = ",".join(f'"{name}"' for name in unknown)
+        lines.append(f"warn: some health checks cannot be excluded: no matches for {given}")
+    if any(found.values()):
+        return _text("\n".join([*lines, f"{group} check failed"]) + "\n", 500)
+    if "verbose" not in request.GET:
+        return _text("ok", 200)
+    return _text("\n".join([*lines, f"{group} check passed"]) + "\n", 200)
+
+
+@require_safe
+@never_cache
+def single(request: HttpRequest, group: str, name: str) -> HttpResponse:
+    """One check of a group."""
+    if name not in GROUPS[group]:
+        return _text("404 page not found\n", 404)
+    found = problems((name,))
+    _count(group, found)
+    if found[name]:
+        return _text(f"internal server error: {found[name]}\n", 500)
+    return _text("ok", 200)
+
+
+def _count(group: str, found: dict[str, str]) -> None:
+    for name, problem in found.items():
+        RECORDER.count("kubernetes_healthchecks_total", (name, group, "error" if problem else "success"))
+
+
+def _text(body: str, status: int) -> HttpResponse:
+    return HttpResponse(
+        body,
+        status=status,
+        content_type="text/plain; charset=utf-8",
+        headers={"X-Content-Type-Options": "nosniff"},
+    )

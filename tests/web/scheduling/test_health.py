@@ -1,0 +1,148 @@
+"""Probes: groups of checks, single checks, and what fails when something is away."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import DatabaseError
+from django.test import Client
+from django.utils import timezone
+
+from kschedweb.cluster.models import Cluster
+from kschedweb.scheduling import health
+from kschedweb.scheduling.models import EngineState, Lease, LeaseFence
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _fresh(valkey_client: object) -> Iterator[None]:
+    """A process that has just begun."""
+    health._latch.clear()
+    yield
+    health._latch.clear()
+    health._hanging.clear()
+
+
+def led(name: str = "led", *, age: float = 0, built: int = 1) -> Cluster:
+    cluster = Cluster.objects.create(name=name, rv=5)
+    renewed = timezone.now() - timezone.timedelta(seconds=age)
+    Lease.objects.create(cluster=cluster, holder="w/1", renewed_at=renewed)
+    LeaseFence.objects.create(cluster=cluster, epoch=1, holder="w/1")
+    EngineState.objects.create(cluster=cluster, epoch=built, rv_seen=5)
+    return cluster
+
+
+def get(path: str) -> tuple[int, str]:
+    answer = Client().get(path)
+    assert answer["Content-Type"] == "text/plain; charset=utf-8"
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    return answer.status_code, answer.content.decode()
+
+
+@pytest.mark.parametrize("group", ["healthz", "livez", "readyz"])
+def test_group_passes_when_everything_is_there(group: str) -> None:
+    led()
+    assert get(f"/{group}") == (200, "ok")
+    status, text = get(f"/{group}?verbose")
+    names = health.GROUPS[group]
+    assert (status, text) == (200, "".join(f"[+]{name} ok\n" for name in names) + f"{group} check passed\n")
+
+
+def test_liveness_asks_what_health_asks() -> None:
+    assert health.GROUPS["livez"] == health.GROUPS["healthz"]
+
+
+@pytest.mark.parametrize("group", ["healthz", "livez", "readyz"])
+def test_group_fails_when_valkey_is_away(group: str, settings: Any) -> None:
+    settings.REDIS_URL = "unix:///nowhere/valkey.sock"
+    status, text = get(f"/{group}")
+    assert status == 500
+    assert "[-]valkey failed: reason withheld\n" in text and "[+]postgresql ok\n" in text
+    assert text.endswith(f"{group} check failed\n")
+    assert get(f"/{group}?exclude=valkey") == (200, "ok")
+
+
+@pytest.mark.parametrize("group", ["healthz", "livez", "readyz"])
+def test_group_fails_when_postgresql_is_away(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Away:
+        def cursor(self) -> Any:
+            raise DatabaseError("connection refused")
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(health, "connection", Away())
+    status, text = get(f"/{group}")
+    assert status == 500 and "[-]postgresql failed: reason withheld\n" in text
+
+
+def test_check_that_hangs_has_failed_and_is_not_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, started = threading.Event(), []
+
+    def hang() -> str:
+        started.append(1)
+        go_on.wait(30)
+        return ""
+
+    monkeypatch.setitem(health.CHECKS, "postgresql", hang)
+    monkeypatch.setattr(health, "CHECK_SECONDS", 0.05)
+    try:
+        for _ in range(3):
+            assert health.problems(("ping", "postgresql")) == {"ping": "", "postgresql": "does not answer"}
+        assert len(started) == 1
+    finally:
+        go_on.set()
+
+
+@pytest.mark.parametrize(
+    ("age", "status"),
+    [pytest.param(34, 200, id="lease and grace are not over"), pytest.param(36, 500, id="nobody renews")],
+)
+def test_leader_election_fails_when_nobody_has_renewed_for_35_seconds(age: float, status: int) -> None:
+    led(age=age)
+    assert get("/healthz/leaderElection")[0] == status
+    if status == 500:
+        assert get("/healthz/leaderElection")[1] == (
+            "internal server error: failed election to renew leadership on lease kube-scheduler of cluster led\n"
+        )
+        assert get("/readyz")[0] == get("/livez")[0] == 500
+
+
+def test_cluster_nothing_happened_in_needs_no_leader() -> None:
+    cluster = Cluster.objects.create(name="empty")
+    Cluster.objects.filter(pk=cluster.pk).update(created_at="2020-01-01T00:00:00Z")
+    assert get("/readyz") == (200, "ok")
+
+
+def test_cluster_never_led_fails_after_a_while() -> None:
+    cluster = Cluster.objects.create(name="orphan", rv=1)
+    assert get("/healthz") == (200, "ok")
+    Cluster.objects.filter(pk=cluster.pk).update(created_at="2020-01-01T00:00:00Z")
+    assert get("/healthz")[0] == 500
+
+
+def test_process_is_ready_once_all_engines_were_built() -> None:
+    cluster = led(built=0)
+    status, text = get("/readyz")
+    assert status == 500 and "[-]sched-handler-sync failed" in text
+    assert get("/readyz/sched-handler-sync")[1] == "internal server error: handlers are not fully synchronized\n"
+    EngineState.objects.filter(cluster=cluster).update(epoch=1)
+    assert get("/readyz") == (200, "ok")
+    EngineState.objects.filter(cluster=cluster).update(epoch=0)  # a later takeover takes nothing back
+    assert get("/readyz") == (200, "ok")
+
+
+def test_unknown_names() -> None:
+    assert get("/healthz/nothing")[0] == 404
+    status, text = get("/healthz?verbose&exclude=nothing&exclude=valkey")
+    assert status == 200
+    assert "[+]valkey excluded: ok\n" in text
+    assert 'warn: some health checks cannot be excluded: no matches for "nothing"\n' in text
+
+
+def test_migrations_that_are_not_applied_keep_the_process_from_being_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    health._migrated.clear()
+    monkeypatch.setattr(health.MigrationExecutor, "migration_plan", lambda *_: [1, 2])
+    assert get("/readyz/migrations")[1] == "internal server error: 2 migrations are not applied\n"
