@@ -1,20 +1,28 @@
 """Who leads a cluster: taking, renewing and giving up its lease, and the fence that makes it binding.
 
 A lease's age is measured from when this process saw the record change, on its own monotonic clock; the
-record's times are for people. Taking over raises the epoch in the fence and supersedes the work of the
-old one, in one transaction which waits for every writer still holding the old fence.
+record's times are the database's and for people. Taking over raises the epoch in the fence and inherits what the old
+leader decided and nobody carried out, in one transaction which waits for every writer still holding the old fence.
+Source: kubernetes v1.34.1, client-go/tools/leaderelection (leaderelection.go, resourcelock/leaselock.go).
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection, transaction
+from django.utils import timezone
 
-from kschedweb.cluster.models import Cluster
+from kschedweb.cluster.models import Cluster, Event, Node, Pod
 from kschedweb.scheduling.choices import WorkStatus
-from kschedweb.scheduling.models import Binding, Eviction, Lease, LeaseFence
+from kschedweb.scheduling.models import Binding, Eviction, Lease
+
+LEASE_KIND, LEASE_NAMESPACE, LEASE_NAME = "Lease", "kube-system", "kube-scheduler"
+# A frozen leader's open transaction is ended by the server after so long, so that it keeps nobody from taking over.
+IDLE_IN_TRANSACTION_MS = 2000
 
 
 class FencedOutError(Exception):
@@ -57,34 +65,74 @@ def lease_get(*, cluster_id: int) -> LeaseView | None:
     return LeaseView(*row) if row else None
 
 
-def lease_renew(*, view: LeaseView, duration_seconds: float, now: datetime) -> LeaseView | None:
-    """The renewed lease, None when somebody wrote it meanwhile."""
-    return _write(view, view.holder, duration_seconds, renewed_at=now)
+def leases_renew(*, views: Sequence[LeaseView], duration_seconds: float) -> dict[int, LeaseView]:
+    """The renewed leases by cluster; those somebody wrote meanwhile are not among them. One statement."""
+    if not views:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE leases SET duration_seconds = %s, renewed_at = clock_timestamp(), version = leases.version + 1"
+            " FROM unnest(%s::bigint[], %s::bigint[], %s::text[]) AS known (cluster_id, version, holder)"
+            " WHERE leases.cluster_id = known.cluster_id AND leases.version = known.version"
+            " AND leases.holder = known.holder"
+            " RETURNING leases.cluster_id, leases.holder, leases.version, leases.duration_seconds",
+            [
+                duration_seconds,
+                [view.cluster_id for view in views],
+                [view.version for view in views],
+                [view.holder for view in views],
+            ],
+        )
+        return {row[0]: LeaseView(*row) for row in cursor.fetchall()}
 
 
 def lease_acquire(
-    *, view: LeaseView, holder: str, duration_seconds: float, now: datetime
+    *, view: LeaseView, holder: str, duration_seconds: float, lock_seconds: float = 5.0, now: datetime | None = None
 ) -> tuple[LeaseView, int] | None:
     """Take a free or expired lease: the lease and the new epoch; None when somebody was faster.
 
-    The caller has watched the lease long enough. Everything the former leader asked for and nobody began
-    is superseded: the new engine decides again from what is in the tables.
+    The caller has watched the lease long enough. Writers under the old epoch are waited for, `lock_seconds` at most;
+    then the try has failed (OperationalError). Winning back one's own record is no transition. What the former leader
+    decided and nobody carried out is inherited.
     """
+    is_other = view.holder != holder
     with transaction.atomic():
-        taken = _write(view, holder, duration_seconds, acquired_at=now, renewed_at=now, transition=True)
-        if taken is None:
-            return None
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{int(lock_seconds * 1000)}ms"])
+            cursor.execute(
+                "UPDATE leases SET holder = %s, duration_seconds = %s, version = version + 1,"
+                " renewed_at = coalesce(%s, clock_timestamp()), transitions = transitions + %s,"
+                " acquired_at = CASE WHEN %s THEN coalesce(%s, clock_timestamp()) ELSE acquired_at END"
+                " WHERE cluster_id = %s AND version = %s",
+                [holder, duration_seconds, now, int(is_other), is_other, now, view.cluster_id, view.version],
+            )
+            if cursor.rowcount == 0:
+                return None
         epoch = fence_raise(cluster_id=view.cluster_id, holder=holder)
-    return taken, epoch
+        if is_other:
+            _event_create(view.cluster_id, f"{holder} became leader")
+    return LeaseView(view.cluster_id, holder, view.version + 1, duration_seconds), epoch
 
 
-def lease_release(*, view: LeaseView, now: datetime) -> None:
-    """Give the lease up so that a standby may take it at once."""
-    _write(view, "", 1.0, renewed_at=now)
+def lease_release(*, view: LeaseView) -> bool:
+    """Give the lease up so that a standby may take it at once; False when it is somebody else's by now."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE leases SET holder = '', duration_seconds = 1, acquired_at = clock_timestamp(),"
+            " renewed_at = clock_timestamp(), version = version + 1 WHERE cluster_id = %s AND holder = %s",
+            [view.cluster_id, view.holder],
+        )
+        if cursor.rowcount == 0:
+            return False
+        _event_create(view.cluster_id, f"{view.holder} stopped leading")
+        return True
 
 
 def fence_raise(*, cluster_id: int, holder: str) -> int:
-    """The new epoch. Waits for writers under the old one; work they left pending is superseded."""
+    """The new epoch. Waits for writers under the old one; it inherits what they left pending.
+
+    Bindings of pods or nodes that are gone, and of pods that are bound or being deleted, are void.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO lease_fences (cluster_id, epoch, holder) VALUES (%s, 1, %s)"
@@ -93,36 +141,59 @@ def fence_raise(*, cluster_id: int, holder: str) -> int:
             [cluster_id, holder],
         )
         epoch = int(cursor.fetchone()[0])
-    for work in (Binding, Eviction):
-        work.objects.filter(cluster_id=cluster_id, status=WorkStatus.PENDING).update(status=WorkStatus.SUPERSEDED)
+        cursor.execute(
+            f"UPDATE {Binding._meta.db_table} b SET epoch = %s WHERE cluster_id = %s AND status = 'pending'"
+            f" AND EXISTS (SELECT 1 FROM {Pod._meta.db_table} p WHERE p.cluster_id = b.cluster_id"
+            " AND p.uid = b.pod_uid AND p.node_name = '' AND p.deletion_timestamp IS NULL)"
+            f" AND EXISTS (SELECT 1 FROM {Node._meta.db_table} n WHERE n.cluster_id = b.cluster_id"
+            " AND n.name = b.node_name)",
+            [epoch, cluster_id],
+        )
+    void = Binding.objects.filter(cluster_id=cluster_id, status=WorkStatus.PENDING).exclude(epoch=epoch)
+    void.update(status=WorkStatus.SUPERSEDED)
+    Eviction.objects.filter(cluster_id=cluster_id, status=WorkStatus.PENDING).update(epoch=epoch)
     return epoch
 
 
 def fence_hold(*, cluster_id: int, epoch: int) -> None:
     """Begin a scheduler's transaction: FencedOutError unless the epoch is in force until commit."""
-    held = LeaseFence.objects.raw(
-        "SELECT cluster_id, epoch FROM lease_fences WHERE cluster_id = %s AND epoch = %s FOR SHARE", [cluster_id, epoch]
-    )
-    if not list(held):
+    if fence_share(cluster_id=cluster_id, epoch=epoch) is None:
         raise FencedOutError(f"cluster {cluster_id}: epoch {epoch} is over")
 
 
-def _write(
-    view: LeaseView,
-    holder: str,
-    duration_seconds: float,
-    *,
-    renewed_at: datetime,
-    acquired_at: datetime | None = None,
-    transition: bool = False,
-) -> LeaseView | None:
+def fence_share(*, cluster_id: int, epoch: int | None = None) -> int | None:
+    """The epoch in force (None when it is not the one given), held until this transaction ends.
+
+    A transaction that falls silent is ended by the server: a frozen process holds the fence only for so long.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE leases SET holder = %s, duration_seconds = %s, renewed_at = %s,"
-            " acquired_at = COALESCE(%s, acquired_at), transitions = transitions + %s, version = version + 1"
-            " WHERE cluster_id = %s AND version = %s",
-            [holder, duration_seconds, renewed_at, acquired_at, int(transition), view.cluster_id, view.version],
+            "SELECT epoch, set_config('idle_in_transaction_session_timeout', %s, true) FROM lease_fences"
+            " WHERE cluster_id = %s AND (%s::bigint IS NULL OR epoch = %s) FOR SHARE",
+            [f"{IDLE_IN_TRANSACTION_MS}ms", cluster_id, epoch, epoch],
         )
-        if cursor.rowcount == 0:
-            return None
-    return LeaseView(view.cluster_id, holder, view.version + 1, duration_seconds)
+        row = cursor.fetchone()
+    return None if row is None else int(row[0])
+
+
+def _event_create(cluster_id: int, note: str) -> None:
+    """An event on the lease, as the lock records it."""
+    at = timezone.now()
+    Event.objects.create(
+        cluster_id=cluster_id,
+        seq=0,
+        namespace=LEASE_NAMESPACE,
+        name=f"{LEASE_NAME}.{time.time_ns():x}",
+        type="Normal",
+        reason="LeaderElection",
+        action="",
+        note=note,
+        regarding_kind=LEASE_KIND,
+        regarding_namespace=LEASE_NAMESPACE,
+        regarding_name=LEASE_NAME,
+        regarding_uid="",
+        reporter=LEASE_NAME,
+        count=1,
+        first_at=at,
+        last_at=at,
+    )

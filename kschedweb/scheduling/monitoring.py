@@ -51,7 +51,7 @@ class MonitoringView(APIView):
         """Those the asker may see one by one."""
         everything = Cluster.objects.order_by("pk")
         if request.user and request.user.is_authenticated:
-            return accounts.visible(everything, request.user)  # type: ignore[arg-type]
+            return accounts.visible(everything, request.user)
         return everything
 
 

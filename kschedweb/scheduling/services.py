@@ -27,7 +27,7 @@ from kschedweb.scheduling import leases
 from kschedweb.scheduling.adapters import SERIES_WITHIN_US, LastAttempt, QueueRow, Remembered, Series, StepRows
 from kschedweb.scheduling.api_calls import api_calls_measure
 from kschedweb.scheduling.choices import WorkStatus
-from kschedweb.scheduling.models import Binding, EngineState, Eviction, LeaseFence
+from kschedweb.scheduling.models import Binding, EngineState, Eviction
 from kschedweb.traces.choices import Result
 from kschedweb.traces.models import Attempt, EngineLog, EngineStep, NodeOrder, QueueState
 
@@ -162,12 +162,15 @@ def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, r
                     step=position.step,
                     rv_seen=position.log_to,
                     digest=rows.digest,
+                    config_version=position.config_version,
                     next_due_at=position.next_due_at,
                 )
             ],
             update_conflicts=True,
             unique_fields=["cluster"],
-            update_fields=["epoch", "run", "step", "rv_seen", "digest", "next_due_at", "updated_at"],
+            update_fields=[
+                *("epoch", "run", "step", "rv_seen", "digest", "config_version", "next_due_at", "updated_at")
+            ],
         )
         Cluster.objects.filter(pk=cluster_id).update(
             seq=rows.seq_to, pace_steps_done=models.F("pace_steps_done") + position.pace_steps_done
@@ -284,16 +287,12 @@ def remembered(*, cluster_id: int, pod_uids: Iterable[str], now: int) -> Remembe
 
 def _claim(model: type[Work], cluster_id: int) -> list[Work]:
     """Pending rows of the epoch in force, locked; the fence stays held until commit."""
-    fence = list(
-        LeaseFence.objects.raw(
-            "SELECT cluster_id, epoch FROM lease_fences WHERE cluster_id = %s FOR SHARE", [cluster_id]
-        )
-    )
-    if not fence:
+    epoch = leases.fence_share(cluster_id=cluster_id)
+    if epoch is None:
         return []
     return list(
         model.objects.select_for_update(skip_locked=True)
-        .filter(cluster_id=cluster_id, status=WorkStatus.PENDING, epoch=fence[0].epoch)
+        .filter(cluster_id=cluster_id, status=WorkStatus.PENDING, epoch=epoch)
         .order_by("id")[:BATCH]
     )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import structlog
+
 from kschedweb.common import wake
 from kschedweb.scheduling import services
 
@@ -19,6 +21,11 @@ def evictions_run(cluster_id: int) -> int:
 
 
 def _drain(cluster_id: int, carry_out: Callable[..., int]) -> int:
+    with structlog.contextvars.bound_contextvars(cluster=cluster_id):
+        return _drain_batches(cluster_id, carry_out)
+
+
+def _drain_batches(cluster_id: int, carry_out: Callable[..., int]) -> int:
     total = 0
     while claimed := carry_out(cluster_id=cluster_id):
         total += claimed

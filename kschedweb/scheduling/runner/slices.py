@@ -64,7 +64,8 @@ class Worker:
         ends_at = time.monotonic() + SLICE_SECONDS
         led.waiting_since = None
         try:
-            while True:
+            # The elector may have lost the lease meanwhile.
+            while self.elector.leadership(cluster_id) is led:
                 led.busy_since, led.patience = time.monotonic(), 0.0
                 outcome = host.step()
                 led.busy_since = None
@@ -76,6 +77,7 @@ class Worker:
                     led.waiting_since = time.monotonic()
                     self.wake(cluster_id)
                     return
+            self.hosts.pop(cluster_id, None)
         except FencedOutError as error:
             log.warning("fenced out", cluster=cluster_id, reason=str(error))
             self.elector.drop(cluster_id)
@@ -113,9 +115,12 @@ def worker() -> Worker:
 
 
 def worker_stop() -> None:
-    """Give all leases up; called when the process is told to end."""
+    """Give all leases up; called when the process is told to end and its last slice is over."""
     if _worker is not None:
-        _worker.elector.stop()
+        log.info("Requested to terminate, exiting")
+        for cluster_id in _worker.elector.stop():
+            # Whoever hears it first leads; without the message a standby finds the lease free at its next look.
+            wake.send("scheduling.ensure_leader", cluster_id=cluster_id)
 
 
 def ensure_leader(cluster_id: int) -> None:
@@ -132,6 +137,7 @@ def _quietly(run: object, cluster_id: int) -> None:
     """Absent databases are waited out: the row stays, and the sweep or the elector wakes us again."""
     assert callable(run)
     try:
-        run(cluster_id)
+        with structlog.contextvars.bound_contextvars(cluster=cluster_id):
+            run(cluster_id)
     except OperationalError as error:
         log.warning("slice given up, the database is away", cluster=cluster_id, reason=str(error).strip())

@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import DatabaseError
+from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 from django.utils import timezone
 
@@ -27,7 +29,7 @@ def _fresh(valkey_client: object) -> Iterator[None]:
 
 def led(name: str = "led", *, age: float = 0, built: int = 1) -> Cluster:
     cluster = Cluster.objects.create(name=name, rv=5)
-    renewed = timezone.now() - timezone.timedelta(seconds=age)
+    renewed = timezone.now() - timedelta(seconds=age)
     Lease.objects.create(cluster=cluster, holder="w/1", renewed_at=renewed)
     LeaseFence.objects.create(cluster=cluster, epoch=1, holder="w/1")
     EngineState.objects.create(cluster=cluster, epoch=built, rv_seen=5)
@@ -144,5 +146,5 @@ def test_unknown_names() -> None:
 
 def test_migrations_that_are_not_applied_keep_the_process_from_being_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     health._migrated.clear()
-    monkeypatch.setattr(health.MigrationExecutor, "migration_plan", lambda *_: [1, 2])
+    monkeypatch.setattr(MigrationExecutor, "migration_plan", lambda *_: [1, 2])
     assert get("/readyz/migrations")[1] == "internal server error: 2 migrations are not applied\n"

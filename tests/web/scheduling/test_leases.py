@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from kschedweb.cluster.models import Cluster
+from kschedweb.cluster.models import Cluster, Event, Node, Pod
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.elector import Elector, LeaseTimes
 from kschedweb.scheduling.leases import FencedOutError, LeaseView
@@ -59,14 +59,39 @@ def test_acquire_fails_when_somebody_wrote_the_lease_since(cluster: Cluster) -> 
     assert LeaseFence.objects.get(pk=cluster.pk).holder == "a"
 
 
-def test_takeover_supersedes_pending_bindings_and_leaves_done_ones(cluster: Cluster) -> None:
-    common = {"cluster": cluster, "epoch": 1, "namespace": "d", "node_name": "n", "created_at": NOW}
-    pending = Binding.objects.create(pod_uid="p", name="p", **common)
-    done = Binding.objects.create(pod_uid="q", name="q", status="done", **common)
+def test_takeover_inherits_pending_bindings_and_voids_those_of_pods_and_nodes_that_are_gone(cluster: Cluster) -> None:
+    epoch = leases.fence_raise(cluster_id=cluster.pk, holder="a")
+    Node.objects.create(cluster=cluster, name="n", uid="n", manifest={})
+    places = {"here": "n", "gone": "n", "bound": "n", "leaving": "n", "homeless": "m", "done": "n"}
+    for name, node_name in places.items():
+        if name != "gone":
+            Pod.objects.create(
+                cluster=cluster,
+                namespace="d",
+                name=name,
+                uid=name,
+                created_at=NOW,
+                manifest={},
+                node_name="other" if name == "bound" else "",
+                deletion_timestamp=NOW if name == "leaving" else None,
+            )
+        Binding.objects.create(
+            cluster=cluster,
+            epoch=epoch,
+            namespace="d",
+            name=name,
+            pod_uid=name,
+            node_name=node_name,
+            created_at=NOW,
+            status="done" if name == "done" else "pending",
+        )
     leases.lease_acquire(view=view_of(cluster), holder="b", duration_seconds=15, now=NOW)
-    pending.refresh_from_db()
-    done.refresh_from_db()
-    assert (pending.status, done.status) == ("superseded", "done")
+    found = {name: (status, at - epoch) for name, status, at in Binding.objects.values_list("name", "status", "epoch")}
+    assert found == {
+        "here": ("pending", 1),
+        **dict.fromkeys(("gone", "bound", "leaving", "homeless"), ("superseded", 0)),
+        "done": ("done", 0),
+    }
 
 
 def test_fence_refuses_an_epoch_that_is_over(cluster: Cluster) -> None:
@@ -194,6 +219,159 @@ def test_step_with_much_to_take_in_is_given_the_time_for_it(cluster: Cluster) ->
     assert led.view.version == Lease.objects.get(pk=cluster.pk).version == version
 
 
+class Broken:
+    """The leases while the database is away; the rest of the time as they are."""
+
+    def __init__(self) -> None:
+        self.is_away = False
+
+    def __getattr__(self, name: str) -> object:
+        if self.is_away:
+            raise OperationalError("the database is away")
+        return getattr(leases, name)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_kept"), [pytest.param(9, True, id="9 s are survived"), pytest.param(11, False, id="11 s are not")]
+)
+def test_leadership_survives_an_outage_shorter_than_the_renew_deadline(
+    cluster: Cluster, seconds: int, is_kept: bool
+) -> None:
+    clock, lock, ended = Clock(), Broken(), []
+    leader = make_elector("leader", clock, [])
+    leader.lock, leader.stopped = lock, ended.append  # type: ignore[assignment]
+    leader.tick()
+    led = leader.leadership(cluster.pk)
+    assert led is not None
+    lock.is_away = True
+    for _ in range(seconds):
+        clock.now += 1
+        with pytest.raises(OperationalError):
+            leader.renew()
+    assert (leader.leadership(cluster.pk) is led) == is_kept
+    assert ended == ([] if is_kept else [cluster.pk])
+    lock.is_away = False
+    leader.tick()
+    again = leader.leadership(cluster.pk)
+    assert again is not None and again.epoch == led.epoch + (not is_kept)  # the engine is built anew
+    assert Lease.objects.get(pk=cluster.pk).transitions == 1  # its own record, won back
+
+
+def test_renewal_keeps_acquire_time_and_transitions(cluster: Cluster) -> None:
+    clock = Clock()
+    leader = make_elector("leader", clock, [])
+    leader.tick()
+    before = Lease.objects.get(pk=cluster.pk)
+    clock.now += 2
+    leader.tick()
+    after = Lease.objects.get(pk=cluster.pk)
+    assert (after.acquired_at, after.transitions) == (before.acquired_at, before.transitions)
+    assert after.renewed_at is not None and before.renewed_at is not None and after.renewed_at > before.renewed_at
+
+
+def test_release_leaves_an_empty_holder_and_a_second(cluster: Cluster) -> None:
+    leader = make_elector("leader", Clock(), [])
+    leader.tick()
+    assert leader.stop() == [cluster.pk]
+    lease = Lease.objects.get(pk=cluster.pk)
+    assert (lease.holder, lease.duration_seconds, lease.transitions) == ("", 1, 1)
+    assert lease.acquired_at == lease.renewed_at
+    notes = list(
+        Event.objects.filter(cluster=cluster, reason="LeaderElection").order_by("id").values_list("note", flat=True)
+    )
+    assert notes == ["leader became leader", "leader stopped leading"]
+    leader.tick()  # whoever was told to stop takes nothing
+    assert leader.led_clusters() == []
+
+
+def test_own_released_lease_taken_again_counts_as_a_transition(cluster: Cluster) -> None:
+    make_elector("same", Clock(), []).tick()
+    Lease.objects.update(holder="")
+    again = make_elector("same", Clock(), [])
+    again.tick()
+    lease = Lease.objects.get(pk=cluster.pk)
+    assert (lease.holder, lease.transitions) == ("same", 2)
+
+
+def test_release_of_a_lease_somebody_else_has_writes_nothing(cluster: Cluster) -> None:
+    leader = make_elector("leader", Clock(), [])
+    leader.tick()
+    Lease.objects.update(holder="other")
+    version = Lease.objects.get(pk=cluster.pk).version
+    assert leader.stop() == []
+    lease = Lease.objects.get(pk=cluster.pk)
+    assert (lease.holder, lease.version) == ("other", version)
+
+
+def test_duration_that_counts_is_the_holders(cluster: Cluster) -> None:
+    clock = Clock()
+    make_elector("dead", clock, []).tick()
+    Lease.objects.update(duration_seconds=40)
+    standby = make_elector("standby", clock, [])
+    standby.tick()
+    clock.now += 39
+    standby.tick()
+    assert standby.led_clusters() == []
+    clock.now += 2
+    standby.tick()
+    assert standby.led_clusters() == [cluster.pk]
+
+
+def test_clocks_an_hour_apart_change_nothing(cluster: Cluster) -> None:
+    clock, ahead = Clock(), Clock()
+    ahead.now += 3600
+    leader, standby = make_elector("leader", clock, []), make_elector("standby", ahead, [])
+    for _ in range(30):
+        leader.tick()
+        standby.tick()
+        clock.now += 1
+        ahead.now += 1
+    assert (leader.led_clusters(), standby.led_clusters()) == ([cluster.pk], [])
+    saw = ahead.now - 1
+    while not standby.led_clusters():  # the leader is dead from now on
+        ahead.now += 0.5
+        standby.tick()
+    assert 15 < ahead.now - saw <= 15 + 4.4
+    assert Lease.objects.get(pk=cluster.pk).transitions == 2
+
+
+def test_epoch_never_falls_behind_the_transitions(cluster: Cluster) -> None:
+    clock, distance = Clock(), []
+    one, two = make_elector("one", clock, []), make_elector("two", clock, [])
+    for round_ in range(6):
+        for elector in (one, two):
+            elector.tick()
+        (one if round_ % 2 else two).drop(cluster.pk)  # lost; won back, or taken by the other
+        clock.now += 20
+        epoch = LeaseFence.objects.get(pk=cluster.pk).epoch
+        distance.append(epoch - Lease.objects.get(pk=cluster.pk).transitions)
+    assert distance == sorted(distance)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        pytest.param({"wake": None}, "OnStartedLeading callback must not be nil", id="nobody hears of the start"),
+        pytest.param({"stopped": None}, "OnStoppedLeading callback must not be nil", id="nobody hears of the end"),
+        pytest.param({"lock": None}, r"Lock must not be nil\.", id="no lock"),
+        pytest.param({"identity": ""}, "Lock identity is empty", id="no identity"),
+    ],
+)
+def test_elector_refused(changed: dict[str, object], message: str) -> None:
+    given = {"identity": "a", "times": LeaseTimes(), "wake": lambda _: None, **changed}
+    with pytest.raises(ValueError, match=message):
+        Elector(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("jitter", "pause"), [pytest.param(0.0, 2.0, id="shortest"), pytest.param(1.0, 4.4, id="longest")]
+)
+def test_pause_between_looks_is_jittered(jitter: float, pause: float) -> None:
+    elector = make_elector("a", Clock(), [])
+    elector.jitter = lambda: jitter
+    assert elector._pause() == pytest.approx(pause)
+
+
 @pytest.mark.parametrize(
     ("times", "message"),
     [
@@ -202,6 +380,9 @@ def test_step_with_much_to_take_in_is_given_the_time_for_it(cluster: Cluster) ->
             (15, 2.4, 2), r"renewDeadline must be greater than retryPeriod\*JitterFactor", id="deadline too near"
         ),
         pytest.param((15, 10, 0), "retryPeriod must be greater than zero", id="no retry period"),
+        pytest.param((0, 0, 0), "leaseDuration must be greater than renewDeadline", id="in upstream's order"),
+        pytest.param((1, 0, -1), "renewDeadline must be greater than zero", id="no deadline"),
+        pytest.param((0, -1, -2), "leaseDuration must be greater than zero", id="no duration"),
     ],
 )
 def test_lease_times_refused(times: tuple[float, float, float], message: str) -> None:

@@ -60,6 +60,8 @@ def busy_cluster(valkey_client: object, put_objects: PutObjects) -> Cluster:
     settle(cluster, host)
     while bindings.evictions_run(cluster.pk):
         settle(cluster, host)
+    put_objects(cluster, [make_node("n0").capacity(cpu="4", memory="8Gi", pods="21").manifest()])
+    settle(cluster, host)
     assert RECORDER.push()
     return cluster
 
@@ -147,12 +149,16 @@ def test_numbers_are_those_of_what_happened(busy_cluster: Cluster) -> None:
     ):
         labels = {"extension_point": point, "status": "Success", "profile": PROFILE}
         assert read(found, "scheduler_framework_extension_point_duration_seconds_count", **labels) > 0, point
-    assert any(name == "scheduler_queueing_hint_execution_duration_seconds_count" for name, _ in found)
+    hints = {"plugin": "NodeResourcesFit", "event": "NodeUpdateNodeAllocatable", "hint": "QueueSkip"}
+    assert read(found, "scheduler_queueing_hint_execution_duration_seconds_count", **hints) >= 1
 
 
 def test_sums_over_clusters_and_single_ones_agree(busy_cluster: Cluster, put_objects: PutObjects) -> None:
     other = Cluster.objects.create(name="other", seed=3)
-    put_objects(other, [make_node("n").capacity(cpu="4", memory="8Gi", pods="9").manifest(), make_pod("p").req(cpu="1").manifest()])
+    put_objects(
+        other,
+        [make_node("n").capacity(cpu="4", memory="8Gi", pods="9").manifest(), make_pod("p").req(cpu="1").manifest()],
+    )
     settle(other, lead(other))
     assert RECORDER.push()
     together, single = scrape(), scrape("/metrics?by=cluster")
