@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, field
 
 import structlog
-from django.db import OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 
 from kschedweb.common import wake
 from kschedweb.environment import load as load_environment
@@ -139,5 +139,5 @@ def _quietly(run: object, cluster_id: int) -> None:
     try:
         with structlog.contextvars.bound_contextvars(cluster=cluster_id):
             run(cluster_id)
-    except OperationalError as error:
+    except (OperationalError, InterfaceError, InternalError) as error:
         log.warning("slice given up, the database is away", cluster=cluster_id, reason=str(error).strip())

@@ -1,9 +1,10 @@
 """Leases on real PostgreSQL: who may lead, and that nobody who was replaced can write."""
 
+import threading
 from datetime import UTC, datetime
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import InternalError, OperationalError, connection, transaction
 
 from kschedweb.cluster.models import Cluster, Event, Node, Pod
 from kschedweb.scheduling import leases
@@ -116,6 +117,36 @@ def test_takeover_waits_for_a_writer_under_the_old_epoch(cluster: Cluster) -> No
     finally:
         other.close()
     assert leases.fence_raise(cluster_id=cluster.pk, holder="b") == epoch + 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_silent_transaction_does_not_keep_a_takeover_waiting(cluster: Cluster) -> None:
+    epoch = leases.fence_raise(cluster_id=cluster.pk, holder="frozen")
+    held, over = threading.Event(), threading.Event()
+
+    def freeze() -> None:
+        try:
+            with transaction.atomic():
+                leases.fence_hold(cluster_id=cluster.pk, epoch=epoch)
+                held.set()
+                over.wait(30)
+                Cluster.objects.filter(pk=cluster.pk).update(seed=99)
+        except InternalError:
+            pass
+        finally:
+            connection.close()
+
+    frozen = threading.Thread(target=freeze)
+    frozen.start()
+    try:
+        assert held.wait(10)
+        taken = leases.lease_acquire(view=view_of(cluster), holder="b", duration_seconds=15, lock_seconds=10)
+    finally:
+        over.set()
+        frozen.join()
+    assert taken is not None and taken[1] == epoch + 1
+    cluster.refresh_from_db()
+    assert cluster.seed != 99
 
 
 def test_elector_takes_a_free_cluster_and_wakes_it(cluster: Cluster) -> None:

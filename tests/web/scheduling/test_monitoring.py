@@ -110,7 +110,7 @@ def test_numbers_are_those_of_what_happened(busy_cluster: Cluster) -> None:
     assert bound == read(found, "scheduler_pod_scheduling_attempts_count")
     first = read(found, "scheduler_pod_scheduling_sli_duration_seconds_count", attempts="1")
     assert 6 <= first <= bound
-    assert read(found, "scheduler_scheduling_algorithm_duration_seconds_count") == 8
+    assert read(found, "scheduler_scheduling_algorithm_duration_seconds_count") >= 8
     assert read(found, "scheduler_pending_pods", queue="gated") == 1
     assert read(found, "scheduler_pending_pods", queue="unschedulable") >= 1
     assert read(found, "scheduler_cache_size", type="nodes") == 3
