@@ -45,6 +45,7 @@ class MeView(APIView):
 
 
 class CsrfView(APIView):
+    authentication_classes: list[Any] = []
     permission_classes = [AllowAny]
 
     class OutputSerializer(serializers.Serializer[object]):
@@ -146,7 +147,7 @@ class RoleOutput(serializers.Serializer[RoleBinding]):
 
 
 class RolePagination(KeysetPagination):
-    ordering = "user__username"
+    ordering = "user_id"
 
 
 class RoleListView(APIView):

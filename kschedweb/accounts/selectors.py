@@ -50,7 +50,7 @@ def tokens_of(user: User) -> "QuerySet[Token]":
 
 def role_bindings(cluster_id: int) -> "QuerySet[RoleBinding]":
     """Who has which role in a cluster."""
-    return RoleBinding.objects.filter(cluster_id=cluster_id).select_related("user").order_by("user__username")
+    return RoleBinding.objects.filter(cluster_id=cluster_id).select_related("user").order_by("user_id")
 
 
 def cluster_of_roles(cluster_id: int) -> Any:

@@ -1,0 +1,222 @@
+"""Every cell of the table of principals and endpoints, and that no endpoint is missing in it."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from kschedweb.accounts import services
+from kschedweb.accounts.models import Token
+from kschedweb.cluster import services as cluster_services
+from kschedweb.cluster.models import Cluster
+from tests.web import rest
+from tests.web.accounts.table import OPEN, PAGES, PRINCIPALS, ROWS, Principal, Row, World
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+ROLES = ("viewer", "operator", "admin")
+ELSEWHERE = "203.0.113.9"  # some views trust this machine
+NO_CLUSTER = "the cluster does not exist"
+# They need more than an address.
+NOT_PAGES = ("admin/login/", "admin/logout/", "admin/autocomplete/")
+_serial = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class People:
+    users: dict[str, User]
+    secrets: dict[str, str]
+    clients: dict[str, APIClient] = field(default_factory=dict)
+
+    def client(self, principal: Principal) -> APIClient:
+        if principal.name in self.clients:
+            return self.clients[principal.name]
+        client = self.clients[principal.name] = APIClient()
+        if principal.name in self.secrets:
+            client.credentials(HTTP_AUTHORIZATION=f"Bearer {self.secrets[principal.name]}")
+        elif principal.name in self.users:
+            client.force_login(self.users[principal.name])
+        return client
+
+
+@pytest.fixture(scope="module")
+def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """The table's rows are committed: some views read in a transaction of their own kind."""
+    with django_db_blocker.unblock():
+        yield
+        for cluster in Cluster.objects.all():
+            cluster_services.cluster_delete(cluster_id=cluster.pk)
+        User.objects.all().delete()
+
+
+@pytest.fixture(scope="module")
+def people(committed: None) -> People:
+    names = [*ROLES, "stranger", "creator", "superuser", "closed account", "newcomer"]
+    users = {name: User.objects.create_user(name) for name in names}
+    User.objects.filter(username="superuser").update(is_superuser=True, is_staff=True)
+    User.objects.filter(username="closed account").update(is_active=False)
+    # Being staff opens nothing: the admin pages show all clusters.
+    User.objects.filter(username="admin").update(is_staff=True)
+    users["creator"].user_permissions.add(Permission.objects.get(codename="add_cluster"))
+    tokens = {
+        "admin's token": ("admin", "admin"),
+        "admin's token for viewing": ("admin", "viewer"),
+        "viewer's token for everything": ("viewer", "admin"),
+        "superuser's token": ("superuser", "admin"),
+        "superuser's token for operating": ("superuser", "operator"),
+        "revoked token": ("superuser", "admin"),
+        "token that has expired": ("superuser", "admin"),
+    }
+    secrets = {}
+    for number, (name, (owner, cap)) in enumerate(tokens.items()):
+        given: dict[str, Any] = {"name": f"t{number}", "max_role": cap, "days": 1, "actor": "test"}
+        token, secrets[name] = services.token_create(user=users[owner], **given)
+        if name == "revoked token":
+            services.token_revoke(user=None, token_id=token.pk, actor="test")
+        if name == "token that has expired":
+            past = timezone.now() - timedelta(days=3)
+            Token.objects.filter(pk=token.pk).update(created_at=past, expires_at=past + timedelta(days=1))
+    found = {name: User.objects.get(username=name) for name in users}
+    return People(found, secrets)
+
+
+@pytest.fixture(scope="module")
+def read_only(people: People) -> World:
+    """One world for all that only read."""
+    return make_world()
+
+
+def make_world(person: Principal | None = None, people: People | None = None) -> World:
+    serial = next(_serial)
+    cluster = cluster_services.cluster_create(name=f"c{serial}")
+    for role in ROLES:
+        services.role_set(cluster=cluster, username=role, role=role, actor="test")
+    answer = rest.upload(rest.logged_in("superuser"), cluster, rest.items(rest.node(), rest.pod(namespace="default")))
+    assert answer.status_code == 201
+    token_id = 0
+    if person is not None and people is not None and person.name in people.users:
+        owner = people.users[person.name]
+        given: dict[str, Any] = {"name": f"own-{serial}", "max_role": "viewer", "days": 1, "actor": "test"}
+        token_id = services.token_create(user=owner, **given)[0].pk
+    return World(cluster.pk, token_id, serial)
+
+
+def ask(client: Client, row: Row, world: World) -> Any:
+    body = b"" if row.body is None else row.body(world)
+    path = world.path(row.route, **row.values) + row.query
+    if isinstance(body, bytes):
+        return client.generic(row.method, path, body, content_type=row.content_type, REMOTE_ADDR=ELSEWHERE)
+    content = rest.orjson.dumps(body)
+    return client.generic(row.method, path, content, content_type=row.content_type, REMOTE_ADDR=ELSEWHERE)
+
+
+@pytest.mark.parametrize("principal", PRINCIPALS, ids=str)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row}{row.query}")
+def test_cell(people: People, read_only: World, row: Row, principal: Principal) -> None:
+    changes = row.method != "GET" and principal.may(row.needs)
+    world = make_world(principal, people) if changes else read_only
+    answer = ask(people.client(principal), row, world)
+    said = _message(answer)
+    if principal.may(row.needs):
+        allowed = answer.status_code not in (401, 403) if row.status is None else answer.status_code == row.status
+        assert allowed, (answer.status_code, said)
+        assert said != NO_CLUSTER
+    elif not principal.known:
+        assert answer.status_code == 401 and answer.headers["WWW-Authenticate"] == "Bearer"
+    elif principal.role is None and "cluster_id" in row.route:
+        # To whoever has no role in it a cluster is not there.
+        assert (answer.status_code, said) == (404, NO_CLUSTER)
+    else:
+        assert answer.status_code == 403
+    if not changes:
+        untouched = Cluster.objects.get(pk=world.cluster_id)
+        assert (untouched.pace, untouched.lifecycle_mode, untouched.config_version) == ("run", "frozen", 1)
+
+
+def test_every_route_and_method_has_a_row() -> None:
+    """A new endpoint fails here until the table says who may use it."""
+    there = {
+        (route, method)
+        for route, view in routes()
+        if route not in PAGES and not route.startswith("admin/")
+        for method in methods(view)
+    }
+    assert there == {(row.route, row.method) for row in ROWS}
+
+
+def test_every_cell_that_is_open_is_meant_to_be() -> None:
+    assert {row.route for row in ROWS if row.needs == OPEN} == {
+        "livez", "healthz", "readyz", "livez/<str:name>", "healthz/<str:name>", "readyz/<str:name>",
+        "login/once/<str:token>", "api/csrf",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("principal", PRINCIPALS, ids=str)
+def test_dashboard_leads_to_the_login_unless_logged_in(people: People, principal: Principal) -> None:
+    answer = people.client(principal).get("/")
+    if principal.known and principal.person:
+        assert answer.status_code == 200
+    else:
+        assert (answer.status_code, answer["Location"]) == (302, "/login?next=/")
+
+
+@pytest.mark.parametrize("principal", PRINCIPALS, ids=str)
+def test_admin_pages_are_for_superusers(people: People, principal: Principal) -> None:
+    client = people.client(principal)
+    for route, _ in routes():
+        # What the service writes cannot be added by hand, by nobody.
+        if not route.startswith("admin/") or "<" in route or route.endswith("/add/") or route in NOT_PAGES:
+            continue
+        answer = client.get(f"/{route}", follow=True)
+        ended = answer.redirect_chain[-1][0].partition("?")[0] if answer.redirect_chain else f"/{route}"
+        if principal.superuser and principal.person:
+            assert (ended, answer.status_code) != ("/login", 200) and answer.status_code not in (401, 403), route
+        elif principal.known and principal.person:
+            assert answer.status_code in (403, 405), route
+        else:
+            assert ended == "/login" or answer.status_code == 405, route
+
+
+@pytest.mark.django_db  # one test has to say that there is to be a database
+def test_list_shows_only_the_clusters_one_has_a_role_in(people: People, read_only: World) -> None:
+    people = replace(people, clients={})  # their sessions end with this test's transaction
+    alone = cluster_services.cluster_create(name="not-for-everybody")
+    for principal in PRINCIPALS:
+        if principal.known:
+            shown = {one["id"] for one in people.client(principal).get("/api/clusters?limit=1000").json()["results"]}
+            assert (alone.pk in shown) == (people.users.get("superuser") is not None and "superuser" in principal.name)
+            assert (read_only.cluster_id in shown) == (principal.role is not None)
+
+
+def _message(answer: Any) -> str:
+    if "json" not in answer.headers.get("Content-Type", ""):
+        return ""
+    body = answer.json()
+    return str(body.get("message", "")) if isinstance(body, dict) else ""
+
+
+def routes() -> Iterator[tuple[str, Any]]:
+    def walk(prefix: str, patterns: list[Any]) -> Iterator[tuple[str, Any]]:
+        for pattern in patterns:
+            route = prefix + str(pattern.pattern)
+            if isinstance(pattern, URLResolver):
+                yield from walk(route, pattern.url_patterns)
+            else:
+                assert isinstance(pattern, URLPattern)
+                yield route, pattern.callback
+
+    return walk("", get_resolver().url_patterns)
+
+
+def methods(view: Any) -> list[str]:
+    """What a REST view answers; of a page, which is a function, the table asks GET."""
+    if not hasattr(view, "cls"):
+        return ["GET"]
+    return [method for method in METHODS if hasattr(view.cls, method.lower())]
