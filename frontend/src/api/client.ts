@@ -5,16 +5,22 @@
 import type { Snapshot } from "../contract/events.gen";
 import type {
   Attempt,
+  AttemptDetail,
   ClusterSummary,
   ImportJob,
   NodeDetail,
+  NodeRefusals,
   PaceRequest,
+  Pending,
+  PendingPod,
   PodDetail,
+  PodHistory,
   SchedulerConfig,
   SchedulerConfigVersion,
 } from "./types";
 
 const ATTEMPTS = 100;
+const HISTORY = 500;
 const CSRF_COOKIE = "ksched_csrf";
 
 export class ApiError extends Error {
@@ -44,6 +50,21 @@ export const api = {
     request<Page<Attempt>>("GET", `/api/clusters/${id}/pods/${path(key)}/attempts?limit=${ATTEMPTS}`).then(
       (page) => page.results,
     ),
+  podHistory: (id: number, key: string) =>
+    request<PodHistory>("GET", `/api/clusters/${id}/pods/${path(key)}/history?limit=${HISTORY}`),
+  /** One attempt with a page of its matrix. */
+  attempt: (id: number, seq: number, query: Query) =>
+    request<AttemptDetail>("GET", `/api/clusters/${id}/attempts/${seq}${search(query)}`),
+  refusals: (id: number, query: Query) => request<NodeRefusals>("GET", `/api/clusters/${id}/refusals${search(query)}`),
+  pending: (id: number) => request<Pending>("GET", `/api/clusters/${id}/pending`),
+  pendingPods: (id: number, query: Query) =>
+    request<{ pods: readonly PendingPod[] }>("GET", `/api/clusters/${id}/pending/pods${search(query)}`).then(
+      (found) => found.pods,
+    ),
+  slowest: (id: number, query: Query) =>
+    request<readonly Attempt[]>("GET", `/api/clusters/${id}/slowest${search(query)}`),
+  exportHref: (id: number, what: "attempts" | "preemptions" | "events" | "moves", form: "jsonl" | "csv") =>
+    `/api/clusters/${id}/export/${what}.${form}`,
   node: (id: number, name: string) => request<NodeDetail>("GET", `/api/clusters/${id}/nodes/${path(name)}`),
   nodeCordon: (id: number, name: string, unschedulable: boolean) =>
     request<unknown>("PATCH", `/api/clusters/${id}/nodes/${path(name)}`, { unschedulable }),
@@ -149,6 +170,14 @@ function parse(text: string): unknown {
   } catch {
     return null;
   }
+}
+
+/** Query parameters; what is empty, null or undefined is left out. */
+type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+function search(query: Query): string {
+  const given = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+  return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : "";
 }
 
 function path(value: string): string {

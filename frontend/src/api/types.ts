@@ -3,36 +3,21 @@ import type { components } from "../contract/rest.gen";
 
 type Schemas = components["schemas"];
 
-export interface Rejection {
-  readonly plugin: string;
-  readonly reason: string;
-  readonly code: string;
-  readonly count: number;
-}
-
-export interface BestNode {
-  readonly node: string;
-  readonly total: number;
-  readonly scores: Readonly<Record<string, number>>;
-}
-
-/** A search for victims: how many nodes were tried and would do; an empty node means none was found. */
-export interface Preemption {
-  readonly tried: number;
-  readonly candidates: number;
-  readonly tied: number;
-  readonly node: string;
-  readonly victims: readonly string[]; // the first of them
-  readonly num_victims: number;
-  readonly num_pdb_violations: number;
-  readonly cleared: readonly string[];
-}
-
-export type Attempt = Omit<Schemas["Attempt"], "rejections" | "best" | "preemption"> & {
-  readonly rejections: readonly Rejection[]; // the most frequent first
-  readonly best: readonly BestNode[]; // the best first
-  readonly preemption: Preemption | null;
-};
+export type Attempt = Schemas["Attempt"];
+export type AttemptDetail = Schemas["AttemptDetail"];
+export type BestNode = Schemas["BestNode"];
+export type HistoryEntry = Schemas["HistoryEntry"];
+export type Matrix = Schemas["Matrix"];
+export type MatrixNode = Schemas["MatrixNode"];
+export type NodeRefusals = Schemas["NodeRefusals"];
+export type Pending = Schemas["Pending"];
+export type PendingPod = Schemas["PendingPod"];
+export type PendingReason = Schemas["PendingReason"];
+export type PodHistory = Schemas["PodHistory"];
+export type Preemption = Schemas["Preemption"];
+export type PreemptionAttempt = Schemas["PreemptionAttempt"];
+export type PreemptionDetail = Schemas["PreemptionDetail"];
+export type Rejection = Schemas["Rejection"];
 
 export type ImportJob = Omit<Schemas["Import"], "report" | "error"> & {
   readonly report: Readonly<Record<string, unknown>> | null;

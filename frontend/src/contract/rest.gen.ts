@@ -13,7 +13,7 @@ export interface paths {
         };
         get: operations["clusters_list"];
         put?: never;
-        post: operations["clusters_create"];
+        post: operations["api_clusters_create"];
         delete?: never;
         options?: never;
         head?: never;
@@ -27,13 +27,30 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get: operations["clusters_retrieve"];
+        get: operations["api_clusters_retrieve"];
         put?: never;
         post?: never;
-        delete: operations["clusters_destroy"];
+        delete: operations["api_clusters_destroy"];
         options?: never;
         head?: never;
-        patch: operations["clusters_partial_update"];
+        patch: operations["api_clusters_partial_update"];
+        trace?: never;
+    };
+    "/api/clusters/{cluster_id}/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The cluster's attempts, the newest first. */
+        get: operations["clusters_attempts_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/clusters/{cluster_id}/attempts/{seq}": {
@@ -43,8 +60,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description One attempt with its whole matrix: what each node was told and scored. */
-        get: operations["clusters_attempts_retrieve"];
+        /** @description One attempt with a page of its matrix: what each node was told and scored. */
+        get: operations["api_clusters_attempts_retrieve"];
         put?: never;
         post?: never;
         delete?: never;
@@ -61,7 +78,41 @@ export interface paths {
             cookie?: never;
         };
         /** @description A digest over each pod's first attempt: equal decisions have equal digests. */
-        get: operations["clusters_digest_retrieve"];
+        get: operations["api_clusters_digest_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clusters/{cluster_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The events told to users, the newest first. */
+        get: operations["clusters_events_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clusters/{cluster_id}/export/{what}.{form}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description All attempts, searches for victims, events, or moves between queues, as JSON lines or CSV. */
+        get: operations["api_clusters_export_._retrieve"];
         put?: never;
         post?: never;
         delete?: never;
@@ -78,7 +129,7 @@ export interface paths {
             cookie?: never;
         };
         /** @description The frames after a cursor, as the WebSocket would have sent them; 410 when they are too many. */
-        get: operations["clusters_frames_retrieve"];
+        get: operations["api_clusters_frames_retrieve"];
         put?: never;
         post?: never;
         delete?: never;
@@ -97,7 +148,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** @description Load cluster state: kubectl output in JSON or YAML, or the openb CSV files; gzip is understood. */
-        post: operations["clusters_import_create"];
+        post: operations["api_clusters_import_create"];
         delete?: never;
         options?: never;
         head?: never;
@@ -111,7 +162,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get: operations["clusters_imports_retrieve"];
+        get: operations["api_clusters_imports_retrieve"];
         put?: never;
         post?: never;
         delete?: never;
@@ -127,14 +178,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get: operations["clusters_nodes_retrieve"];
+        get: operations["api_clusters_nodes_retrieve"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
         /** @description Cordon, uncordon, or give the node other taints. */
-        patch: operations["clusters_nodes_partial_update"];
+        patch: operations["api_clusters_nodes_partial_update"];
         trace?: never;
     };
     "/api/clusters/{cluster_id}/objects": {
@@ -147,7 +198,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** @description Create one or more manifests, given as an object, a list or several YAML documents. */
-        post: operations["clusters_objects_create"];
+        post: operations["api_clusters_objects_create"];
         delete?: never;
         options?: never;
         head?: never;
@@ -181,7 +232,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        delete: operations["clusters_objects_destroy"];
+        delete: operations["api_clusters_objects_destroy"];
         options?: never;
         head?: never;
         patch?: never;
@@ -197,7 +248,41 @@ export interface paths {
         get?: never;
         put?: never;
         /** @description Run, slow down to `rate` cycles a second, pause; `steps` lets a paused cluster make that many cycles. */
-        post: operations["clusters_pace_create"];
+        post: operations["api_clusters_pace_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clusters/{cluster_id}/pending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What pods without a node wait for: reasons of their last refusal by number of pods. */
+        get: operations["api_clusters_pending_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clusters/{cluster_id}/pending/pods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The pods without a node that were last refused so, longest waiting first. */
+        get: operations["clusters_pending_pods_list"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -212,11 +297,11 @@ export interface paths {
             cookie?: never;
         };
         /** @description The manifest, and `queue`: where the scheduler keeps the pod, null when it does not. */
-        get: operations["clusters_pods_retrieve"];
+        get: operations["api_clusters_pods_retrieve"];
         put?: never;
         post?: never;
         /** @description Delete gracefully; `gone` says whether it was removed at once. */
-        delete: operations["clusters_pods_destroy"];
+        delete: operations["api_clusters_pods_destroy"];
         options?: never;
         head?: never;
         patch?: never;
@@ -230,10 +315,94 @@ export interface paths {
             cookie?: never;
         };
         /** @description The pod's attempts, the newest first. */
-        get: operations["clusters_pods_attempts_retrieve"];
+        get: operations["clusters_pods_attempts_list"];
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clusters/{cluster_id}/pods/{namespace}/{name}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What happened to the pod: queues, attempts, assumed and forgotten, waits, bindings and why they failed. */
+        get: operations["api_clusters_pods_history_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clusters/{cluster_id}/preemptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Searches for victims, the newest first: all candidates, the victims in order, what decided. */
+        get: operations["clusters_preemptions_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clusters/{cluster_id}/refusals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Which pods were refused on a node, by a plugin and for a reason where given; each pod once, newest first. */
+        get: operations["clusters_refusals_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clusters/{cluster_id}/roles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Who may do what in a cluster, for its admins. */
+        get: operations["clusters_roles_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clusters/{cluster_id}/roles/{username}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put: operations["api_clusters_roles_update"];
+        post?: never;
+        delete: operations["api_clusters_roles_destroy"];
         options?: never;
         head?: never;
         patch?: never;
@@ -247,9 +416,9 @@ export interface paths {
             cookie?: never;
         };
         /** @description The configuration the cluster is scheduled by: a KubeSchedulerConfiguration as YAML or JSON. */
-        get: operations["clusters_scheduler_config_retrieve"];
+        get: operations["api_clusters_scheduler_config_retrieve"];
         /** @description Replace it from the next step on; an empty body means the defaults. A refusal lists every problem. */
-        put: operations["clusters_scheduler_config_update"];
+        put: operations["api_clusters_scheduler_config_update"];
         /** @description The same as PUT. */
         post: operations["clusters_scheduler_config_replace"];
         delete?: never;
@@ -281,7 +450,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get: operations["clusters_scheduler_config_versions_retrieve"];
+        get: operations["api_clusters_scheduler_config_versions_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clusters/{cluster_id}/slowest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The cycles that took longest, with what each phase took. */
+        get: operations["clusters_slowest_list"];
         put?: never;
         post?: never;
         delete?: never;
@@ -298,7 +484,7 @@ export interface paths {
             cookie?: never;
         };
         /** @description Everything the dashboard shows, as of one cursor: Snapshot of live/events.py. */
-        get: operations["clusters_snapshot_retrieve"];
+        get: operations["api_clusters_snapshot_retrieve"];
         put?: never;
         post?: never;
         delete?: never;
@@ -315,7 +501,7 @@ export interface paths {
             cookie?: never;
         };
         /** @description How far scheduling has come: what is pending and why, and nodes over their allocatable (there are none). */
-        get: operations["clusters_summary_retrieve"];
+        get: operations["api_clusters_summary_retrieve"];
         put?: never;
         post?: never;
         delete?: never;
@@ -332,7 +518,7 @@ export interface paths {
             cookie?: never;
         };
         /** @description The token for `X-CSRFToken`; the answer sets its cookie too. */
-        get: operations["csrf_retrieve"];
+        get: operations["api_csrf_retrieve"];
         put?: never;
         post?: never;
         delete?: never;
@@ -348,10 +534,45 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get: operations["me_retrieve"];
+        get: operations["api_me_retrieve"];
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description One's own tokens. Made and listed by people only: a token that leaks makes no other. */
+        get: operations["tokens_list"];
+        put?: never;
+        /** @description One's own tokens. Made and listed by people only: a token that leaks makes no other. */
+        post: operations["api_tokens_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tokens/{token_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Revoke it, for good and at once; its row stays. */
+        delete: operations["api_tokens_destroy"];
         options?: never;
         head?: never;
         patch?: never;
@@ -362,8 +583,15 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         Attempt: {
+            /** @description position in the engine log */
             seq: number;
+            /** @description position in the change log the engine had seen */
+            rv: number;
+            run: number;
             step: number;
+            /** @description in its step */
+            place: number;
+            config_version: number;
             pod_uid: string;
             namespace: string;
             name: string;
@@ -376,22 +604,30 @@ export interface components {
             /** Format: date-time */
             started_at: string;
             duration_us: number;
+            /** @description microseconds by phase */
             durations: {
                 [key: string]: number;
             };
             evaluated: number;
             feasible: number;
             unschedulable_plugins: string[];
-            rejections: unknown;
-            best: unknown;
-            preemption: unknown;
+            rejections: components["schemas"]["Rejection"][];
+            best: components["schemas"]["BestNode"][];
+            preemption: components["schemas"]["Preemption"] | null;
             repeat_count: number;
             /** Format: date-time */
             last_seen_at: string;
         };
         AttemptDetail: {
+            /** @description position in the engine log */
             seq: number;
+            /** @description position in the change log the engine had seen */
+            rv: number;
+            run: number;
             step: number;
+            /** @description in its step */
+            place: number;
+            config_version: number;
             pod_uid: string;
             namespace: string;
             name: string;
@@ -404,24 +640,38 @@ export interface components {
             /** Format: date-time */
             started_at: string;
             duration_us: number;
+            /** @description microseconds by phase */
             durations: {
                 [key: string]: number;
             };
             evaluated: number;
             feasible: number;
             unschedulable_plugins: string[];
-            rejections: unknown;
-            best: unknown;
-            preemption: unknown;
+            rejections: components["schemas"]["Rejection"][];
+            best: components["schemas"]["BestNode"][];
+            preemption: components["schemas"]["Preemption"] | null;
             repeat_count: number;
             /** Format: date-time */
             last_seen_at: string;
-            matrix: unknown;
+            /** @description of every draw in it */
+            seed: number;
+            /** @description over what was found and decided; equal decisions have equal digests */
+            digest: string;
+            matrix: components["schemas"]["Matrix"] | null;
         };
         AttemptPage: {
             results: components["schemas"]["Attempt"][];
+            /** @description address of the next page */
             next: string | null;
             previous: string | null;
+        };
+        BestNode: {
+            node: string;
+            total: number | null;
+            /** @description weighted, by plugin */
+            scores: {
+                [key: string]: number;
+            };
         };
         /** @description ClusterView of live/events.py. */
         Cluster: {
@@ -504,6 +754,66 @@ export interface components {
             not_deterministic: string[];
             replayable: boolean;
         };
+        Event: {
+            /** @description position in the engine log, 0 when it is not from the engine */
+            seq: number;
+            type: string;
+            reason: string;
+            action: string;
+            note: string;
+            regarding_kind: string;
+            regarding_namespace: string;
+            regarding_name: string;
+            regarding_uid: string;
+            reporter: string;
+            count: number;
+            /** Format: date-time */
+            first_at: string;
+            /** Format: date-time */
+            last_at: string;
+        };
+        EventPage: {
+            results: components["schemas"]["Event"][];
+            /** @description address of the next page */
+            next: string | null;
+            previous: string | null;
+        };
+        ExtenderExchange: {
+            extender: string;
+            point: components["schemas"]["PointEnum"];
+            /** @description digest of what was sent */
+            request: string;
+            answer: string | null;
+            error: string;
+        };
+        /** @description One thing that happened to a pod. */
+        HistoryEntry: {
+            kind: components["schemas"]["KindEnum"];
+            /** @description queue: where it came to, empty when it left; cache: assumed, waiting, confirmed, forgotten, finished; attempt: its result; event: its reason; binding and eviction: pending, done, refused, superseded */
+            what: string;
+            /** Format: date-time */
+            at: string;
+            /** @description position in the engine log */
+            seq: number | null;
+            rv: number | null;
+            /** @description what moved it */
+            event: string;
+            /** @description the plugin whose hint moved it */
+            hint: string;
+            /** @description blamed, or waited for */
+            plugins: string[];
+            attempts: number | null;
+            /**
+             * Format: date-time
+             * @description end of backoff, or of a wait for Permit
+             */
+            until: string | null;
+            node: string;
+            /** @description why it failed */
+            message: string;
+            /** @description the stored attempt */
+            attempt_seq: number | null;
+        };
         Import: {
             /** Format: uuid */
             id: string;
@@ -517,14 +827,73 @@ export interface components {
             finished_at: string | null;
         };
         /**
+         * @description * `queue` - queue
+         *     * `cache` - cache
+         *     * `attempt` - attempt
+         *     * `event` - event
+         *     * `binding` - binding
+         *     * `eviction` - eviction
+         * @enum {string}
+         */
+        KindEnum: "queue" | "cache" | "attempt" | "event" | "binding" | "eviction";
+        /**
          * @description * `frozen` - Frozen
          *     * `simulate` - Simulate
          * @enum {string}
          */
         LifecycleModeEnum: "frozen" | "simulate";
+        Matrix: {
+            /** @description nodes of the cluster then */
+            nodes_total: number;
+            /** @description feasible nodes that end the search */
+            nodes_wanted: number | null;
+            /** @description where the walk over the nodes began: the rotation state */
+            start_index: number;
+            /** @description where the next walk begins */
+            end_index: number;
+            pre_filter: components["schemas"]["Status"] | null;
+            pre_filter_nodes: string[] | null;
+            skipped_filters: string[];
+            skipped_scores: string[];
+            plugins: components["schemas"]["ScorePlugin"][];
+            nominated: components["schemas"]["NominatedTry"] | null;
+            /** @description one page of them */
+            nodes: components["schemas"]["MatrixNode"][];
+            /** @description nodes on all pages */
+            found: number;
+            tied: string[];
+            post_filter: components["schemas"]["PostFilter"] | null;
+            extenders: components["schemas"]["ExtenderExchange"][];
+        };
+        MatrixNode: {
+            node: string;
+            feasible: boolean;
+            /** @description null: no filter refused it */
+            status: components["schemas"]["Status"] | null;
+            total: number | null;
+            /** @description by plugin */
+            scores: {
+                [key: string]: components["schemas"]["Score"];
+            };
+        };
+        /**
+         * @description * `viewer` - Viewer
+         *     * `operator` - Operator
+         *     * `admin` - Admin
+         * @enum {string}
+         */
+        MaxRoleEnum: "viewer" | "operator" | "admin";
         Me: {
             username: string;
+            /** @description the role admin in every cluster, and the admin pages */
             is_superuser: boolean;
+            may_create_clusters: boolean;
+            /** @description the name of the token that asks, null for a person */
+            token: string | null;
+            /** @description by the cluster's id; a superuser's are not listed */
+            roles: {
+                [key: string]: "viewer" | "operator" | "admin";
+            };
         };
         Node: {
             rv: number;
@@ -532,6 +901,41 @@ export interface components {
             allocatable: {
                 [key: string]: number;
             };
+        };
+        NodeRefusal: {
+            pod_uid: string;
+            namespace: string;
+            name: string;
+            /** @description of the newest attempt in which it was refused */
+            seq: number;
+            attempt: number;
+            /** @description of that attempt: other nodes may have taken the pod */
+            result: string;
+            /** Format: date-time */
+            seen_at: string;
+            /** @description this attempt and its repeats */
+            times: number;
+            plugin: string;
+            /** @description Unschedulable, UnschedulableAndUnresolvable, Pending or Error */
+            code: string;
+            reasons: string[];
+        };
+        NodeRefusals: {
+            refusals: components["schemas"]["NodeRefusal"][];
+            /** @description matrices opened for this answer */
+            examined: number;
+            /** @description null: that is all; else where to go on */
+            before: number | null;
+        };
+        NodeStatus: {
+            node: string;
+            status: components["schemas"]["Status"] | null;
+        };
+        NominatedTry: {
+            node: string;
+            fits: boolean;
+            status: components["schemas"]["Status"] | null;
+            error: string;
         };
         ObjectsCreated: {
             kinds: {
@@ -563,6 +967,42 @@ export interface components {
             unschedulable?: boolean;
             taints?: components["schemas"]["TaintRequest"][];
         };
+        Pending: {
+            /** @description without a node */
+            pods: number;
+            /** @description pods by where the scheduler keeps them */
+            queues: {
+                [key: string]: number;
+            };
+            reasons: components["schemas"]["PendingReason"][];
+        };
+        PendingPod: {
+            pod_uid: string;
+            namespace: string;
+            name: string;
+            /** Format: date-time */
+            created_at: string;
+            /** @description of its last attempt */
+            seq: number;
+            attempt: number;
+            /** Format: date-time */
+            seen_at: string;
+            message: string;
+            /** @description refused for what was asked */
+            nodes: number;
+        };
+        PendingPods: {
+            pods: components["schemas"]["PendingPod"][];
+        };
+        PendingReason: {
+            plugin: string;
+            reason: string;
+            pods: number;
+            /** @description refused for it, over all these pods */
+            nodes: number;
+            /** @description keys of pods, longest waiting first */
+            examples: string[];
+        };
         Pod: {
             rv: number;
             manifest: unknown;
@@ -573,6 +1013,87 @@ export interface components {
         PodDeleted: {
             gone: boolean;
         };
+        PodHistory: {
+            pod_uid: string;
+            /** @description oldest first */
+            entries: components["schemas"]["HistoryEntry"][];
+        };
+        /**
+         * @description * `filter` - filter
+         *     * `prioritize` - prioritize
+         *     * `bind` - bind
+         *     * `preempt` - preempt
+         * @enum {string}
+         */
+        PointEnum: "filter" | "prioritize" | "bind" | "preempt";
+        PostFilter: {
+            code: string;
+            plugin: string;
+            message: string;
+            nominated_node_name: string | null;
+            preemption: components["schemas"]["PreemptionDetail"] | null;
+        };
+        /** @description The search for victims in short; an empty node means that none was found. */
+        Preemption: {
+            tried: number;
+            candidates: number;
+            tied: number;
+            node: string;
+            /** @description the first of them */
+            victims: string[];
+            num_victims: number;
+            num_pdb_violations: number;
+            /** @description pods that lost their nomination */
+            cleared: string[];
+        };
+        PreemptionAttempt: {
+            seq: number;
+            pod_uid: string;
+            namespace: string;
+            name: string;
+            attempt: number;
+            /** Format: date-time */
+            started_at: string;
+            nominated_node_name: string | null;
+            preemption: components["schemas"]["Preemption"];
+            /** @description null where the matrix was not kept */
+            detail: components["schemas"]["PreemptionDetail"] | null;
+        };
+        PreemptionAttemptPage: {
+            results: components["schemas"]["PreemptionAttempt"][];
+            /** @description address of the next page */
+            next: string | null;
+            previous: string | null;
+        };
+        PreemptionCandidate: {
+            node: string;
+            /** @description the most important first */
+            victims: string[];
+            num_pdb_violations: number;
+        };
+        PreemptionDetail: {
+            /** @description in the order tried */
+            potential_nodes: string[];
+            offset: number;
+            candidates_wanted: number;
+            candidates: components["schemas"]["PreemptionCandidate"][];
+            not_candidates: components["schemas"]["NodeStatus"][];
+            /** @description what decided among the candidates; empty: unknown */
+            criterion: string;
+            tied: string[];
+            node: string;
+            /** @description in the order of their eviction */
+            victims: string[];
+            cleared: string[];
+        };
+        Rejection: {
+            plugin: string;
+            reason: string;
+            /** @description Unschedulable, UnschedulableAndUnresolvable, Pending or Error */
+            code: string;
+            /** @description nodes refused for it */
+            count: number;
+        };
         /**
          * @description * `scheduled` - Scheduled
          *     * `unschedulable` - Unschedulable
@@ -582,6 +1103,28 @@ export interface components {
          * @enum {string}
          */
         ResultEnum: "scheduled" | "unschedulable" | "error" | "skipped" | "noProfile";
+        RoleBinding: {
+            username: string;
+            role: components["schemas"]["RoleEnum"];
+            granted_by: string;
+            /** Format: date-time */
+            granted_at: string;
+        };
+        RoleChangeRequest: {
+            role: components["schemas"]["RoleEnum"];
+        };
+        /**
+         * @description * `viewer` - Viewer
+         *     * `operator` - Operator
+         *     * `admin` - Admin
+         * @enum {string}
+         */
+        RoleEnum: "viewer" | "operator" | "admin";
+        RolePage: {
+            results: components["schemas"]["RoleBinding"][];
+            next: string | null;
+            previous: string | null;
+        };
         SchedulerConfig: {
             version: number;
             /** @description whether every plugin declared itself deterministic */
@@ -607,6 +1150,24 @@ export interface components {
             next: string | null;
             previous: string | null;
         };
+        Score: {
+            /** @description before NormalizeScore */
+            raw: number;
+            /** @description 0 to 100 */
+            normalized: number;
+            /** @description normalized times the plugin's weight */
+            weighted: number;
+        };
+        ScorePlugin: {
+            name: string;
+            weight: number;
+        };
+        Status: {
+            /** @description Unschedulable, UnschedulableAndUnresolvable, Pending or Error */
+            code: string;
+            plugin: string;
+            reasons: string[];
+        };
         /**
          * @description * `queued` - Queued
          *     * `running` - Running
@@ -619,6 +1180,48 @@ export interface components {
             key: string;
             value?: string;
             effect: components["schemas"]["EffectEnum"];
+        };
+        Token: {
+            id: number;
+            name: string;
+            max_role: components["schemas"]["MaxRoleEnum"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** Format: date-time */
+            revoked_at: string | null;
+            /** Format: date-time */
+            last_used_at: string | null;
+            readonly is_over: boolean;
+        };
+        TokenCreateRequest: {
+            name: string;
+            /** @default viewer */
+            max_role: components["schemas"]["MaxRoleEnum"];
+            /** @default 90 */
+            days: number;
+        };
+        TokenCreated: {
+            id: number;
+            name: string;
+            max_role: components["schemas"]["MaxRoleEnum"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** Format: date-time */
+            revoked_at: string | null;
+            /** Format: date-time */
+            last_used_at: string | null;
+            readonly is_over: boolean;
+            /** @description for `Authorization: Bearer`; shown only in this answer */
+            secret: string;
+        };
+        TokenPage: {
+            results: components["schemas"]["Token"][];
+            next: string | null;
+            previous: string | null;
         };
     };
     responses: never;
@@ -648,7 +1251,7 @@ export interface operations {
             };
         };
     };
-    clusters_create: {
+    api_clusters_create: {
         parameters: {
             query?: never;
             header?: never;
@@ -673,7 +1276,7 @@ export interface operations {
             };
         };
     };
-    clusters_retrieve: {
+    api_clusters_retrieve: {
         parameters: {
             query?: never;
             header?: never;
@@ -694,7 +1297,7 @@ export interface operations {
             };
         };
     };
-    clusters_destroy: {
+    api_clusters_destroy: {
         parameters: {
             query?: never;
             header?: never;
@@ -714,7 +1317,7 @@ export interface operations {
             };
         };
     };
-    clusters_partial_update: {
+    api_clusters_partial_update: {
         parameters: {
             query?: never;
             header?: never;
@@ -741,9 +1344,71 @@ export interface operations {
             };
         };
     };
-    clusters_attempts_retrieve: {
+    clusters_attempts_list: {
         parameters: {
-            query?: never;
+            query?: {
+                cursor?: string;
+                /** @description instead of since: so many seconds ago */
+                last_seconds?: number;
+                limit?: number;
+                min_duration_us?: number;
+                /** @description of the pod */
+                name?: string;
+                namespace?: string;
+                /** @description that was chosen */
+                node?: string;
+                /** @description that refused nodes */
+                plugin?: string;
+                profile?: string;
+                /** @description for which it refused nodes, in full */
+                reason?: string;
+                /**
+                 * @description * `scheduled` - Scheduled
+                 *     * `unschedulable` - Unschedulable
+                 *     * `error` - Error
+                 *     * `skipped` - Skipped
+                 *     * `noProfile` - No Profile
+                 */
+                result?: "scheduled" | "unschedulable" | "error" | "skipped" | "noProfile";
+                /** @description seen at this time or later */
+                since?: string;
+                /** @description before this time */
+                until?: string;
+            };
+            header?: never;
+            path: {
+                cluster_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttemptPage"];
+                };
+            };
+        };
+    };
+    api_clusters_attempts_retrieve: {
+        parameters: {
+            query?: {
+                descending?: boolean;
+                feasible?: boolean | null;
+                limit?: number;
+                /** @description part of a node's name */
+                node?: string;
+                offset?: number;
+                /** @description that refused the node */
+                plugin?: string;
+                /** @description for which, in full */
+                reason?: string;
+                /** @description walk, node, total, or raw:, normalized:, weighted: with a plugin's name */
+                sort?: string;
+            };
             header?: never;
             path: {
                 cluster_id: number;
@@ -763,7 +1428,7 @@ export interface operations {
             };
         };
     };
-    clusters_digest_retrieve: {
+    api_clusters_digest_retrieve: {
         parameters: {
             query?: never;
             header?: never;
@@ -784,7 +1449,97 @@ export interface operations {
             };
         };
     };
-    clusters_frames_retrieve: {
+    clusters_events_list: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                kind?: string;
+                /** @description instead of since: so many seconds ago */
+                last_seconds?: number;
+                limit?: number;
+                name?: string;
+                /** @description of what it is about */
+                namespace?: string;
+                reason?: string;
+                /** @description seen at this time or later */
+                since?: string;
+                /**
+                 * @description * `Normal` - Normal
+                 *     * `Warning` - Warning
+                 */
+                type?: "Normal" | "Warning";
+                /** @description before this time */
+                until?: string;
+            };
+            header?: never;
+            path: {
+                cluster_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventPage"];
+                };
+            };
+        };
+    };
+    "api_clusters_export_._retrieve": {
+        parameters: {
+            query?: {
+                /** @description instead of since: so many seconds ago */
+                last_seconds?: number;
+                min_duration_us?: number;
+                /** @description of the pod */
+                name?: string;
+                namespace?: string;
+                /** @description that was chosen */
+                node?: string;
+                /** @description that refused nodes */
+                plugin?: string;
+                profile?: string;
+                /** @description for which it refused nodes, in full */
+                reason?: string;
+                /**
+                 * @description * `scheduled` - Scheduled
+                 *     * `unschedulable` - Unschedulable
+                 *     * `error` - Error
+                 *     * `skipped` - Skipped
+                 *     * `noProfile` - No Profile
+                 */
+                result?: "scheduled" | "unschedulable" | "error" | "skipped" | "noProfile";
+                /** @description seen at this time or later */
+                since?: string;
+                /** @description before this time */
+                until?: string;
+            };
+            header?: never;
+            path: {
+                cluster_id: number;
+                form: "csv" | "jsonl";
+                what: "attempts" | "events" | "moves" | "preemptions";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    api_clusters_frames_retrieve: {
         parameters: {
             query: {
                 rv: number;
@@ -810,7 +1565,7 @@ export interface operations {
             };
         };
     };
-    clusters_import_create: {
+    api_clusters_import_create: {
         parameters: {
             query?: {
                 /**
@@ -864,7 +1619,7 @@ export interface operations {
             };
         };
     };
-    clusters_imports_retrieve: {
+    api_clusters_imports_retrieve: {
         parameters: {
             query?: never;
             header?: never;
@@ -886,7 +1641,7 @@ export interface operations {
             };
         };
     };
-    clusters_nodes_retrieve: {
+    api_clusters_nodes_retrieve: {
         parameters: {
             query?: never;
             header?: never;
@@ -908,7 +1663,7 @@ export interface operations {
             };
         };
     };
-    clusters_nodes_partial_update: {
+    api_clusters_nodes_partial_update: {
         parameters: {
             query?: never;
             header?: never;
@@ -934,7 +1689,7 @@ export interface operations {
             };
         };
     };
-    clusters_objects_create: {
+    api_clusters_objects_create: {
         parameters: {
             query?: never;
             header?: never;
@@ -985,7 +1740,7 @@ export interface operations {
             };
         };
     };
-    clusters_objects_destroy: {
+    api_clusters_objects_destroy: {
         parameters: {
             query?: never;
             header?: never;
@@ -1007,7 +1762,7 @@ export interface operations {
             };
         };
     };
-    clusters_pace_create: {
+    api_clusters_pace_create: {
         parameters: {
             query?: never;
             header?: never;
@@ -1034,7 +1789,55 @@ export interface operations {
             };
         };
     };
-    clusters_pods_retrieve: {
+    api_clusters_pending_retrieve: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                cluster_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pending"];
+                };
+            };
+        };
+    };
+    clusters_pending_pods_list: {
+        parameters: {
+            query?: {
+                limit?: number;
+                plugin?: string;
+                reason?: string;
+            };
+            header?: never;
+            path: {
+                cluster_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PendingPods"];
+                };
+            };
+        };
+    };
+    api_clusters_pods_retrieve: {
         parameters: {
             query?: never;
             header?: never;
@@ -1057,7 +1860,7 @@ export interface operations {
             };
         };
     };
-    clusters_pods_destroy: {
+    api_clusters_pods_destroy: {
         parameters: {
             query?: {
                 grace_seconds?: number;
@@ -1083,7 +1886,7 @@ export interface operations {
             };
         };
     };
-    clusters_pods_attempts_retrieve: {
+    clusters_pods_attempts_list: {
         parameters: {
             query?: {
                 cursor?: string;
@@ -1109,7 +1912,198 @@ export interface operations {
             };
         };
     };
-    clusters_scheduler_config_retrieve: {
+    api_clusters_pods_history_retrieve: {
+        parameters: {
+            query?: {
+                /** @description the newest so many entries */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                cluster_id: number;
+                name: string;
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PodHistory"];
+                };
+            };
+        };
+    };
+    clusters_preemptions_list: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                /** @description instead of since: so many seconds ago */
+                last_seconds?: number;
+                limit?: number;
+                min_duration_us?: number;
+                /** @description of the pod */
+                name?: string;
+                namespace?: string;
+                /** @description that was chosen */
+                node?: string;
+                /** @description that refused nodes */
+                plugin?: string;
+                profile?: string;
+                /** @description for which it refused nodes, in full */
+                reason?: string;
+                /**
+                 * @description * `scheduled` - Scheduled
+                 *     * `unschedulable` - Unschedulable
+                 *     * `error` - Error
+                 *     * `skipped` - Skipped
+                 *     * `noProfile` - No Profile
+                 */
+                result?: "scheduled" | "unschedulable" | "error" | "skipped" | "noProfile";
+                /** @description seen at this time or later */
+                since?: string;
+                /** @description before this time */
+                until?: string;
+            };
+            header?: never;
+            path: {
+                cluster_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreemptionAttemptPage"];
+                };
+            };
+        };
+    };
+    clusters_refusals_list: {
+        parameters: {
+            query: {
+                /** @description go on from an unfinished answer */
+                before?: number | null;
+                /** @description instead of since: so many seconds ago */
+                last_seconds?: number;
+                limit?: number;
+                namespace?: string;
+                node: string;
+                /** @description that refused nodes */
+                plugin?: string;
+                profile?: string;
+                /** @description for which it refused nodes, in full */
+                reason?: string;
+                /**
+                 * @description * `scheduled` - Scheduled
+                 *     * `unschedulable` - Unschedulable
+                 *     * `error` - Error
+                 *     * `skipped` - Skipped
+                 *     * `noProfile` - No Profile
+                 */
+                result?: "scheduled" | "unschedulable" | "error" | "skipped" | "noProfile";
+                /** @description seen at this time or later */
+                since?: string;
+                /** @description before this time */
+                until?: string;
+            };
+            header?: never;
+            path: {
+                cluster_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeRefusals"];
+                };
+            };
+        };
+    };
+    clusters_roles_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RolePage"];
+                };
+            };
+        };
+    };
+    api_clusters_roles_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster_id: number;
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RoleChangeRequest"];
+                "application/x-www-form-urlencoded": components["schemas"]["RoleChangeRequest"];
+                "multipart/form-data": components["schemas"]["RoleChangeRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoleBinding"];
+                };
+            };
+        };
+    };
+    api_clusters_roles_destroy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster_id: number;
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    api_clusters_scheduler_config_retrieve: {
         parameters: {
             query?: never;
             header?: never;
@@ -1130,7 +2124,7 @@ export interface operations {
             };
         };
     };
-    clusters_scheduler_config_update: {
+    api_clusters_scheduler_config_update: {
         parameters: {
             query?: never;
             header?: never;
@@ -1207,7 +2201,7 @@ export interface operations {
             };
         };
     };
-    clusters_scheduler_config_versions_retrieve: {
+    api_clusters_scheduler_config_versions_retrieve: {
         parameters: {
             query?: never;
             header?: never;
@@ -1229,7 +2223,55 @@ export interface operations {
             };
         };
     };
-    clusters_snapshot_retrieve: {
+    clusters_slowest_list: {
+        parameters: {
+            query?: {
+                /** @description instead of since: so many seconds ago */
+                last_seconds?: number;
+                limit?: number;
+                min_duration_us?: number;
+                /** @description of the pod */
+                name?: string;
+                namespace?: string;
+                /** @description that was chosen */
+                node?: string;
+                /** @description that refused nodes */
+                plugin?: string;
+                profile?: string;
+                /** @description for which it refused nodes, in full */
+                reason?: string;
+                /**
+                 * @description * `scheduled` - Scheduled
+                 *     * `unschedulable` - Unschedulable
+                 *     * `error` - Error
+                 *     * `skipped` - Skipped
+                 *     * `noProfile` - No Profile
+                 */
+                result?: "scheduled" | "unschedulable" | "error" | "skipped" | "noProfile";
+                /** @description seen at this time or later */
+                since?: string;
+                /** @description before this time */
+                until?: string;
+            };
+            header?: never;
+            path: {
+                cluster_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Attempt"][];
+                };
+            };
+        };
+    };
+    api_clusters_snapshot_retrieve: {
         parameters: {
             query?: never;
             header?: never;
@@ -1252,7 +2294,7 @@ export interface operations {
             };
         };
     };
-    clusters_summary_retrieve: {
+    api_clusters_summary_retrieve: {
         parameters: {
             query?: never;
             header?: never;
@@ -1275,7 +2317,7 @@ export interface operations {
             };
         };
     };
-    csrf_retrieve: {
+    api_csrf_retrieve: {
         parameters: {
             query?: never;
             header?: never;
@@ -1294,7 +2336,7 @@ export interface operations {
             };
         };
     };
-    me_retrieve: {
+    api_me_retrieve: {
         parameters: {
             query?: never;
             header?: never;
@@ -1310,6 +2352,70 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Me"];
                 };
+            };
+        };
+    };
+    tokens_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenPage"];
+                };
+            };
+        };
+    };
+    api_tokens_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenCreateRequest"];
+                "application/x-www-form-urlencoded": components["schemas"]["TokenCreateRequest"];
+                "multipart/form-data": components["schemas"]["TokenCreateRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenCreated"];
+                };
+            };
+        };
+    };
+    api_tokens_destroy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

@@ -48,7 +48,7 @@ export function attemptText(attempt: Attempt): string {
       said.push(t("attempt.saysScheduled", { node, evaluated, feasible }));
       const total = attempt.best.find((best) => best.node === node)?.total;
       if (feasible === 1) said.push(t("attempt.saysOnly", { node }));
-      else if (total !== undefined) said.push(t("attempt.saysBest", { node, total }));
+      else if (total !== undefined && total !== null) said.push(t("attempt.saysBest", { node, total }));
       break;
     }
     case "unschedulable": {

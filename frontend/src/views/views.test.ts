@@ -8,7 +8,11 @@ import AttemptCard from "./pod/AttemptCard.svelte";
 
 const ATTEMPT: Attempt = {
   seq: 9,
+  rv: 7,
+  run: 1,
   step: 3,
+  place: 0,
+  config_version: 1,
   pod_uid: "u1",
   namespace: "default",
   name: "web",

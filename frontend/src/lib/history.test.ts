@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import type { HistoryEntry } from "../api/types";
+import { historyDetails, historyOf, historyText, historyTone } from "./history";
+
+const entry = (more: Partial<HistoryEntry>): HistoryEntry => ({
+  kind: "queue",
+  what: "active",
+  at: "2026-11-21T08:00:00Z",
+  seq: 1,
+  rv: 1,
+  event: "",
+  hint: "",
+  plugins: [],
+  attempts: null,
+  until: null,
+  node: "",
+  message: "",
+  attempt_seq: null,
+  ...more,
+});
+
+describe("historyText", () => {
+  it.each<[Partial<HistoryEntry>, string]>([
+    [{ what: "backoff" }, "To the backoff queue"],
+    [{ what: "" }, "Left the queue"],
+    [{ kind: "cache", what: "forgotten", node: "n1" }, "Forgotten: no longer assumed on n1"],
+    [{ kind: "attempt", what: "unschedulable", attempts: 3 }, "Attempt #3: No node fits"],
+    [{ kind: "binding", what: "refused", node: "n1" }, "Binding to n1 refused"],
+    [{ kind: "eviction", what: "done", node: "n2" }, "Evicted from n2"],
+    [{ kind: "event", what: "Scheduled" }, "Event: Scheduled"],
+  ])("tells %o", (more, text) => expect(historyText(entry(more))).toBe(text));
+});
+
+describe("historyDetails", () => {
+  it("names the event and the hint that moved the pod", () => {
+    const moved = entry({ event: "NodeAdd", hint: "NodeResourcesFit" });
+    expect(historyDetails(moved)).toEqual(["because of NodeAdd", "on the hint of NodeResourcesFit"]);
+  });
+  it("says for whom a pod waits, and why a binding failed", () => {
+    const waits = entry({ kind: "cache", what: "waiting", plugins: ["Gang"] });
+    expect(historyDetails(waits)).toEqual(["for Gang"]);
+    const refused = entry({ kind: "binding", what: "refused", message: "the node is gone" });
+    expect(historyDetails(refused)).toEqual(["the node is gone"]);
+    expect(historyTone(refused)).toBe("bad");
+  });
+});
+
+describe("historyOf", () => {
+  it("takes what followed the newest time an attempt was made", () => {
+    const entries = [
+      entry({ kind: "attempt", attempt_seq: 2, seq: 2 }),
+      entry({ seq: 3 }),
+      entry({ kind: "attempt", attempt_seq: 2, seq: 4 }),
+      entry({ seq: 5 }),
+      entry({ kind: "attempt", attempt_seq: 6, seq: 6 }),
+      entry({ seq: 7 }),
+    ];
+    expect(historyOf(entries, 2).map(({ seq }) => seq)).toEqual([5]);
+    expect(historyOf(entries, 6).map(({ seq }) => seq)).toEqual([7]);
+    expect(historyOf(entries, 9)).toEqual([]);
+  });
+});
