@@ -1,17 +1,44 @@
-"""Admin of the cluster app. Clusters are changed through the service, whose log records it; here all is for reading."""
+"""Admin of the cluster app: for reading, but for how much of a cluster's past is kept."""
+
+from typing import Any
 
 from django.contrib import admin
+from django.http import HttpRequest
 
+from kschedweb.cluster import services
 from kschedweb.cluster.models import ApiObject, Change, Cluster, Event, Import, Node, Pod, SchedulerConfigVersion
 from kschedweb.common.admin import ResultAdmin
 
 
 @admin.register(Cluster)
 class ClusterAdmin(ResultAdmin):
-    list_display = ("name", "lifecycle_mode", "pace", "rv", "seq", "is_sample", "created_at")
+    list_display = (
+        "name",
+        "lifecycle_mode",
+        "pace",
+        "rv",
+        "seq",
+        "retention_hours",
+        "retention_mb",
+        "is_sample",
+        "created_at",
+    )
     list_filter = ("lifecycle_mode", "pace", "is_sample")
     search_fields = ("name",)
     ordering = ("name",)
+    editable = ("retention_hours", "retention_mb")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_active and request.user.is_superuser)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        return [name for name in self.get_fields(request, obj) if name not in self.editable]
+
+    def save_model(self, request: HttpRequest, obj: Cluster, form: Any, change: bool) -> None:
+        """Through the service, as every change of a cluster: the log says who made it."""
+        values = {name: form.cleaned_data[name] for name in self.editable if name in form.changed_data}
+        if values:
+            services.cluster_change(cluster_id=obj.pk, actor=request.user.get_username(), **values)
 
 
 @admin.register(SchedulerConfigVersion)

@@ -34,6 +34,8 @@ from kschedweb.common.pagination import KeysetPagination
 from kschedweb.common.rendering import OrjsonRenderer
 from kschedweb.common.throttling import UploadThrottle
 
+MAX_RETENTION = 10_000_000
+
 
 class ClusterOutput(serializers.Serializer[Any]):
     """ClusterView of live/events.py."""
@@ -47,6 +49,11 @@ class ClusterOutput(serializers.Serializer[Any]):
     is_sample = serializers.BooleanField()
     config_version = serializers.IntegerField()
     leader = serializers.CharField(allow_null=True)
+    scheduler_problem = serializers.CharField(
+        help_text="why the configuration in force cannot be used; empty when it is what the scheduler runs under"
+    )
+    retention_hours = serializers.IntegerField()
+    retention_mb = serializers.IntegerField()
 
     class Meta:
         ref_name = "Cluster"
@@ -126,6 +133,15 @@ class ClusterDetailView(APIView):
     class InputSerializer(serializers.Serializer[Any]):
         name = serializers.CharField(max_length=63, required=False)
         lifecycle_mode = serializers.ChoiceField(LifecycleMode.choices, required=False)
+        retention_hours = serializers.IntegerField(
+            required=False,
+            min_value=1,
+            max_value=MAX_RETENTION,
+            help_text="how long logs, attempts and events are kept",
+        )
+        retention_mb = serializers.IntegerField(
+            required=False, min_value=64, max_value=MAX_RETENTION, help_text="and in how much room"
+        )
 
         class Meta:
             ref_name = "ClusterChange"

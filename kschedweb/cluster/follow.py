@@ -54,13 +54,19 @@ def stored_changes(*, cluster_id: int) -> list[core.Change]:
     return [change for change in found if change is not None]
 
 
+class LogClearedError(Exception):
+    """What follows the position has been cleared away: begin again with `stored_changes`."""
+
+
 def changes_after(*, cluster_id: int, rv: int) -> tuple[list[core.Change], int]:
-    """All changes after `rv` in order, and the position the log ends at."""
+    """All changes after `rv` in order, and the position the log ends at; LogClearedError when some are missing."""
     rows = list(
         Change.objects.filter(cluster_id=cluster_id, rv__gt=rv)
         .order_by("rv")
         .values_list("rv", "kind", "namespace", "name", "uid", "operation", "object")
     )
+    if rows and rows[0][0] != rv + 1:
+        raise LogClearedError(f"cluster {cluster_id}: the log begins at {rows[0][0]}, {rv + 1} is wanted")
     found = [_change_of(*row) for row in rows]
     return [change for change in found if change is not None], rows[-1][0] if rows else rv
 

@@ -37,11 +37,19 @@ class Cluster(models.Model):
     is_sample = models.BooleanField(default=False)
     scheduler_config = models.TextField(blank=True, default="")
     config_version = models.PositiveIntegerField(default=1)
+    # Why the configuration in force cannot be used by the scheduler, which goes on with an older one or stands still.
+    scheduler_problem = models.TextField(blank=True, default="")
+    # How much of both logs, attempts and events is kept: so long, and within so much room.
+    retention_hours = models.PositiveIntegerField(default=168)
+    retention_mb = models.PositiveIntegerField(default=4096)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["name"], name="cluster_name_unique"),
+            models.CheckConstraint(
+                condition=Q(retention_hours__gte=1, retention_mb__gte=64), name="cluster_retention_positive"
+            ),
             models.CheckConstraint(
                 condition=Q(name__regex=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"), name="cluster_name_dns_label"
             ),

@@ -146,6 +146,9 @@ def cluster_view(cluster: Cluster) -> events.ClusterView:
         seed=cluster.seed,
         is_sample=cluster.is_sample,
         config_version=cluster.config_version,
+        scheduler_problem=cluster.scheduler_problem,
+        retention_hours=cluster.retention_hours,
+        retention_mb=cluster.retention_mb,
     )
 
 

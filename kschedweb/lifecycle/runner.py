@@ -184,6 +184,9 @@ def _act(cluster_id: int) -> float | None:
             host = _hosts[cluster_id] = ControllerHost.build(cluster_id)
         try:
             return host.step(time.time_ns() // 1000)
+        except follow.LogClearedError:
+            _hosts.pop(cluster_id, None)
+            return 0.0  # begin again with what is stored
         except BaseException:
             _hosts.pop(cluster_id, None)
             raise

@@ -37,6 +37,9 @@ class ClusterView:
     is_sample: bool
     config_version: int = 1  # of the scheduler's configuration
     leader: str | None = None  # the worker that schedules it, where known
+    scheduler_problem: str = ""  # why the configuration in force is not what the scheduler runs under
+    retention_hours: int = 168
+    retention_mb: int = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -165,6 +165,7 @@ def step_rows(
         rows.attempts.append(_attempt_row(attempt, place_of, attempt_digest))
         if attempt.node_order is not None:
             rows.node_orders[attempt.node_order.digest] = attempt.node_order.names
+    tried = {attempt.pod_uid: attempt.attempt for attempt in effects.attempts}
     for move in effects.moves:
         uid = move.pod_uid
         if isinstance(move, QueueMove):
@@ -173,7 +174,7 @@ def step_rows(
                 remembered.attempts.pop(uid, None)
         else:
             position = entry("cache", uid, move.pod_key, cache_payload(move, now))
-        rows.queue[uid] = _queue_row(move, rows.queue.get(uid), position)
+        rows.queue[uid] = _queue_row(move, rows.queue.get(uid), position, tried.get(uid, 0))
     _log_events(effects.events, now, remembered, rows, entry)
     if effects.attempts or effects.exchanges or kind != StepKind.APPLY:
         told: dict[str, Any] = {"step": step, "cycles": len(effects.attempts), "kind": str(kind)}
@@ -361,7 +362,7 @@ def _preemption_view(told: summary.PreemptionSummary | None) -> dict[str, Any] |
     }
 
 
-def _queue_row(move: QueueMove | CacheMove, before: QueueRow | None, seq: int) -> QueueRow:
+def _queue_row(move: QueueMove | CacheMove, before: QueueRow | None, seq: int, tried: int) -> QueueRow:
     if isinstance(move, QueueMove):
         return QueueRow(
             pod_uid=move.pod_uid,
@@ -384,7 +385,7 @@ def _queue_row(move: QueueMove | CacheMove, before: QueueRow | None, seq: int) -
         node_name=move.node_name,
         event=move.kind,
         since=moment_of(move.at),
-        attempts=before.attempts if before else 0,
+        attempts=max(before.attempts if before else 0, tried),
         seq=seq,
     )
 

@@ -58,6 +58,8 @@ class EngineState(models.Model):
     step = models.BigIntegerField(default=0)
     rv_seen = models.BigIntegerField(default=0)
     digest = models.BinaryField(default=b"")
+    config_version = models.PositiveIntegerField(default=0, help_text="the one the engine runs under")
+    checkpoint_wanted = models.BooleanField(default=False, help_text="somebody waits for a checkpoint")
     next_due_at = models.DateTimeField(null=True, help_text="when the engine wants a step without any change")
     updated_at = models.DateTimeField(auto_now=True)
 

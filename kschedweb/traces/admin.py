@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from kschedweb.common.admin import ResultAdmin
-from kschedweb.traces.models import Attempt, EngineLog, EngineStep, NodeOrder, QueueState
+from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, NodeOrder, QueueState
 
 
 @admin.register(EngineStep)
@@ -47,3 +47,11 @@ class QueueStateAdmin(ResultAdmin):
     list_select_related = ("cluster",)
     search_fields = ("pod_key", "pod_uid")
     ordering = ("cluster", "pod_key")
+
+
+@admin.register(Checkpoint)
+class CheckpointAdmin(ResultAdmin):
+    list_display = ("at", "cluster", "run", "step", "seq", "rv", "config_version")
+    list_filter = ("cluster",)
+    list_select_related = ("cluster",)
+    ordering = ("cluster", "-seq")

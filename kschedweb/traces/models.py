@@ -201,6 +201,34 @@ class NodeOrder(models.Model):
         return self.digest
 
 
+class Checkpoint(models.Model):
+    """All there is to go on from a step of the engine: its state, and every object stored then.
+
+    `engine` is the core's checkpoint, compressed; `objects_packed` compressed lines of JSON {kind, rv, manifest} as of
+    `objects_rv`, which may be past the `rv` the engine had seen. Retention cuts the logs only at a checkpoint.
+    """
+
+    cluster = models.ForeignKey(Cluster, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    run = models.BigIntegerField()
+    step = models.BigIntegerField()
+    seq = models.BigIntegerField()
+    rv = models.BigIntegerField()
+    objects_rv = models.BigIntegerField()
+    config_version = models.PositiveIntegerField()
+    at = models.DateTimeField()
+    engine = models.BinaryField()
+    objects_packed = models.BinaryField()
+
+    class Meta:
+        constraints = [
+            # Its index serves replay and retention: the newest checkpoint before a position.
+            models.UniqueConstraint(fields=["cluster", "seq", "run", "step"], name="checkpoint_position_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"checkpoint at step {self.run}.{self.step}"
+
+
 class QueueState(models.Model):
     """Where a pod stands now, derived from the engine log; the row goes when the pod is bound or gone."""
 

@@ -99,9 +99,9 @@ class RecordingQueue(SchedulingQueue):
         self.sort_key = parts.sort_key
         self.requeuing: RecordingRequeuing = RecordingRequeuing(parts)
 
-    def add(self, pod: Pod, now: int) -> None:
+    def add(self, pod: Pod, now: int, attempts: int = 0) -> None:
         self.calls.append(f"Add {written(pod)}")
-        super().add(pod, now)
+        super().add(pod, now, attempts)
 
     def update(self, old: Pod | None, new: Pod, now: int) -> None:
         self.calls.append(f"Update {written(old)} {written(new)}")

@@ -81,9 +81,11 @@ class SchedulingQueue:
 
     # -- a pod's way through -------------------------------------------------------------------------------------
 
-    def add(self, pod: Pod, now: int) -> None:
-        """A new unscheduled pod; one queued already starts afresh."""
-        self._queues.to_active(self._new_info(pod, now), UNSCHEDULABLE_POD_ADD.label, now)
+    def add(self, pod: Pod, now: int, attempts: int = 0) -> None:
+        """A new unscheduled pod; one queued already starts afresh. `attempts` were made in vain by another queue."""
+        info = self._new_info(pod, now)
+        info.attempts = info.unschedulable_count = attempts
+        self._queues.to_active(info, UNSCHEDULABLE_POD_ADD.label, now)
 
     def pop(self, now: int) -> QueuedPodInfo | None:
         """The next pod to try, from the ordinary backoff heap when nothing is active; None where upstream blocks."""

@@ -118,13 +118,13 @@ def _bind_by_extender(engine: Engine, cycle: BindingCycle) -> Status | None:
     return status
 
 
-def restore(engine: Engine, pod: Pod, node_name: str) -> None:
-    """Stand where another engine stood after it had asked for this binding."""
+def restore(engine: Engine, pod: Pod, node_name: str, attempts: int) -> None:
+    """Stand where another engine stood after it had asked for this binding, at the latest of so many attempts."""
     assumed = pod.on_node(node_name)
     engine.cache.assume_pod(assumed)
     engine.note_cache_move("assumed", assumed, node_name)
     framework = engine.frameworks[pod.spec.scheduler_name]
-    queued = QueuedPodInfo(pod, engine.now, attempts=1, initial_attempt_timestamp=engine.now)
+    queued = QueuedPodInfo(pod, engine.now, attempts=max(attempts, 1), initial_attempt_timestamp=engine.now)
     cycle = BindingCycle(queued, assumed, framework.name, CycleState(), node_name, BindingStage.BIND)
     cycle.bind_plugin = framework.bind[0].name
     engine.bindings[pod.uid] = cycle

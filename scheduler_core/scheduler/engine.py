@@ -77,6 +77,7 @@ class Engine:
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)
     bindings: dict[str, BindingCycle] = field(default_factory=dict)  # by pod uid
     restored_bindings: dict[str, str] = field(default_factory=dict)  # pod uid -> node name, until the pod arrives
+    restored_attempts: dict[str, int] = field(default_factory=dict)  # by pod uid, until the pod arrives
     next_start_node_index: int = 0
     now: int = 0
     effects: Effects = field(default_factory=Effects)

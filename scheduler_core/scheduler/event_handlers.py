@@ -165,10 +165,11 @@ def _add_pod(engine: Engine, pod: Pod) -> None:
         _add_assigned_pod(engine, pod)
     elif pod.spec.scheduler_name in engine.frameworks:
         node_name = engine.restored_bindings.pop(pod.uid, None)
+        attempts = engine.restored_attempts.pop(pod.uid, 0)
         if node_name is None:
-            engine.queue.add(pod, engine.now)
+            engine.queue.add(pod, engine.now, attempts)
         else:
-            binding_cycle.restore(engine, pod, node_name)
+            binding_cycle.restore(engine, pod, node_name, attempts)
 
 
 def _add_assigned_pod(engine: Engine, pod: Pod) -> None:

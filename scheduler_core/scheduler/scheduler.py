@@ -7,7 +7,7 @@ deadline cut short is repeated by giving the number of its attempts as `max_cycl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scheduler_core.api.pod import Pod
@@ -95,6 +95,13 @@ class Scheduler:
         apply_change(engine, change)
         if label:
             engine.recorder.duration("event_handling_duration", (label,), engine.stopwatch() - started)
+
+    def restore_attempts(self, attempts: Mapping[str, int]) -> None:
+        """How often pods, by uid, were tried under engines before this one; told before the first step.
+
+        They are tried at once, as after any start; numbers of attempts and backoff go on from there.
+        """
+        self.engine.restored_attempts.update(attempts)
 
     def _entry_of(self, pod: Pod | str, now: int) -> QueuedPodInfo | None:
         engine = self.engine

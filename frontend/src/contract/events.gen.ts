@@ -39,6 +39,9 @@ export interface ClusterView {
   readonly is_sample: boolean;
   readonly config_version: number;
   readonly leader: string | null;
+  readonly scheduler_problem: string;
+  readonly retention_hours: number;
+  readonly retention_mb: number;
 }
 
 export interface NodeView {

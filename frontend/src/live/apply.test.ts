@@ -12,6 +12,9 @@ const CLUSTER = {
   seed: 0,
   is_sample: false,
   config_version: 1,
+  scheduler_problem: "",
+  retention_hours: 168,
+  retention_mb: 4096,
   leader: null,
 } as const;
 const NODE = {

@@ -7,6 +7,7 @@ from kschedweb.cluster.services.clusters import (
     cluster_delete,
     lifecycle_mode_set,
     pace_set,
+    scheduler_problem_set,
 )
 from kschedweb.cluster.services.configurations import scheduler_config_set
 from kschedweb.cluster.services.imports import ImportOptions, import_apply, import_take
@@ -52,4 +53,5 @@ __all__ = [
     "pods_status_patch",
     "pods_status_update",
     "scheduler_config_set",
+    "scheduler_problem_set",
 ]

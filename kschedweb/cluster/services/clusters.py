@@ -39,15 +39,25 @@ def cluster_create(
 
 
 def cluster_change(
-    *, cluster_id: int, name: str | None = None, lifecycle_mode: str | None = None, actor: str
+    *,
+    cluster_id: int,
+    name: str | None = None,
+    lifecycle_mode: str | None = None,
+    retention_hours: int | None = None,
+    retention_mb: int | None = None,
+    actor: str,
 ) -> Cluster:
-    """Give the cluster another name, or choose whether controllers act on it; what is None stays."""
+    """Another name, whether controllers act on it, how much of its past is kept; what is None stays."""
     values: dict[str, Any] = {}
     if name is not None:
         _check_name(name)
         values["name"] = name
     if lifecycle_mode is not None:
         values["lifecycle_mode"] = lifecycle_mode
+    if retention_hours is not None:
+        values["retention_hours"] = retention_hours
+    if retention_mb is not None:
+        values["retention_mb"] = retention_mb
     try:
         cluster = _set(cluster_id, actor, **values)
     except IntegrityError as error:
@@ -114,6 +124,12 @@ def _set(cluster_id: int, actor: str, **values: Any) -> Cluster:
         cluster = Cluster.objects.get(pk=cluster_id)
         record_setting(cluster, actor)
     return cluster
+
+
+def scheduler_problem_set(*, cluster_id: int, problem: str, actor: str) -> None:
+    """Say why the scheduler cannot use the configuration in force; nothing says that it can. Within a transaction."""
+    if Cluster.objects.filter(pk=cluster_id).exclude(scheduler_problem=problem).update(scheduler_problem=problem):
+        record_setting(Cluster.objects.get(pk=cluster_id), actor)
 
 
 def record_setting(cluster: Cluster, actor: str) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import structlog
-from django.db import transaction
 
 from kschedweb.cluster import extender_http, follow
 from kschedweb.cluster.models import Cluster
@@ -20,9 +19,13 @@ from kschedweb.common.metrics import RECORDER
 from kschedweb.scheduling import adapters, services
 from kschedweb.scheduling.adapters import Remembered
 from kschedweb.scheduling.api_calls import api_calls_measure
-from kschedweb.scheduling.choices import WorkStatus
-from kschedweb.scheduling.models import Binding, EngineState
-from kschedweb.scheduling.runner import slow_cycles
+from kschedweb.scheduling.checkpoints import (
+    LEAST_SECONDS_BETWEEN,
+    CheckpointPosition,
+    CheckpointTimer,
+    checkpoint_store,
+)
+from kschedweb.scheduling.runner import building, slow_cycles
 from kschedweb.scheduling.runner.meter import Meter
 from kschedweb.scheduling.runner.pace import Allowance, PaceSetting
 from kschedweb.scheduling.services import StatusPatch, StepOrders, StepPosition, WorkRequest
@@ -31,6 +34,7 @@ from scheduler_core import build, config
 from scheduler_core.model.changes import Change
 from scheduler_core.model.effects import Attempt, Effects, QueueMove
 from scheduler_core.ports import SeededDraws
+from scheduler_core.scheduler import checkpoint
 from scheduler_core.scheduler.scheduler import Budget, Scheduler
 from scheduler_core.trace import digest
 
@@ -60,6 +64,7 @@ class ClusterRow:
     rv: int
     pace: PaceSetting
     config_version: int
+    checkpoint_wanted: bool
 
 
 @dataclass
@@ -82,6 +87,9 @@ class EngineHost:
     _last_now: int = 0
     _remembered: Remembered = field(default_factory=Remembered)
     _allowance: Allowance = field(default_factory=Allowance)
+    _refused_version: int = 0  # of a configuration this process cannot use
+    _stands_still: bool = False  # for want of a configuration that can be used
+    _checkpoints: CheckpointTimer | None = None
     _meter: Meter = field(init=False)
     _commit_seconds: float = 0.0  # of the last step
 
@@ -100,12 +108,19 @@ class EngineHost:
 
     def _step_once(self) -> StepOutcome:
         row = self._cluster_row()
-        if self._engine is None:
+        if row.config_version not in (self._config_version, self._refused_version):
+            self._rebuild(StepKind.REBUILD if self._engine is None else StepKind.CONFIG)
+        elif self._engine is None and not self._stands_still:
             self._rebuild(StepKind.REBUILD)
-        elif row.config_version != self._config_version:
-            self._rebuild(StepKind.CONFIG)
         engine = self._engine
-        assert engine is not None  # built above
+        if engine is None:
+            return StepOutcome(0, 0, None)  # until there is another configuration
+        outcome = self._advance(engine, row)
+        self._checkpoint_if_due(row, idle=outcome.due_in is None or outcome.due_in > 0)
+        return outcome
+
+    def _advance(self, engine: Scheduler, row: ClusterRow) -> StepOutcome:
+        """Take what changed and run the cycles the pace allows."""
         if row.rv > self._rv_seen:
             self.be_patient((row.rv - self._rv_seen) * SECONDS_PER_CHANGE)
         changes, log_to = follow.changes_after(cluster_id=self.cluster_id, rv=self._rv_seen)
@@ -150,43 +165,38 @@ class EngineHost:
     def _cluster_row(self) -> ClusterRow:
         values = (
             Cluster.objects.filter(pk=self.cluster_id)
-            .values_list("rv", "pace", "pace_rate", "pace_steps_requested", "pace_steps_done", "config_version")
+            .values_list(
+                *("rv", "pace", "pace_rate", "pace_steps_requested", "pace_steps_done", "config_version"),
+                "enginestate__checkpoint_wanted",
+            )
             .get()
         )
-        rv, pace, rate, requested, done, config_version = values
-        return ClusterRow(rv, PaceSetting(pace, rate, max(0, requested - done)), config_version)
+        rv, pace, rate, requested, done, config_version, wanted = values
+        return ClusterRow(rv, PaceSetting(pace, rate, max(0, requested - done)), config_version, bool(wanted))
 
     def _rebuild(self, kind: str) -> None:
         """A new engine from the tables as of one moment; a step of its own kind in the journal."""
         started = self.monotonic()
         self._meter = Meter(self.cluster_id, self.monotonic)
         self.be_patient(REBUILD_SECONDS)
-        with transaction.atomic():
-            follow.read_only_moment()
-            cluster = Cluster.objects.get(pk=self.cluster_id)
-            state = EngineState.objects.filter(pk=self.cluster_id).first()
-            changes = follow.stored_changes(cluster_id=self.cluster_id)
-            in_flight = list(
-                Binding.objects.filter(cluster_id=self.cluster_id, status=WorkStatus.PENDING, epoch=self.epoch)
-                .order_by("id")
-                .values_list("pod_uid", "node_name")
-            )
-        engine = build.build(
-            config.load(cluster.scheduler_config or None),
-            draws=SeededDraws(cluster.seed),
-            stopwatch=self.stopwatch,
-            connect_extender=extender_http.connect,
-            recorder=self._meter,
-            log=_engine_log,
-        )
+        keeps = self._engine is not None  # and goes on, should the new configuration be of no use
+        stored = building.read(cluster_id=self.cluster_id, epoch=self.epoch, build=self._build, only_wanted=keeps)
+        building.problem_tell(cluster_id=self.cluster_id, epoch=self.epoch, stored=stored)
+        cluster, engine, changes = stored.cluster, stored.engine, stored.changes
+        self._refused_version = cluster.config_version if stored.problem else 0
+        self._stands_still = engine is None and not keeps
+        if engine is None:
+            return
         now = self._now()
-        self._run = (state.run if state else 0) + 1
+        self._run = stored.run + 1
         self._step = 0
         self._digest = START_OF_CHAIN
         self._seq = cluster.seq
         self._rv_seen = cluster.rv
-        self._config_version = cluster.config_version
-        engine.restore_bindings(in_flight)
+        self._config_version = stored.config_version
+        self._checkpoints = CheckpointTimer(self._seq, 0, self.monotonic() - LEAST_SECONDS_BETWEEN)
+        engine.restore_bindings(stored.in_flight)
+        engine.restore_attempts(stored.attempts)
         effects = engine.step(now, changes, Budget(max_cycles=0))
         self._remembered = services.remembered(
             cluster_id=self.cluster_id,
@@ -204,6 +214,41 @@ class EngineHost:
             rv=cluster.rv,
             seconds=round(self.monotonic() - started, 3),
         )
+
+    def _build(self, text: str, seed: int) -> Scheduler:
+        return build.build(
+            config.load(text or None),
+            draws=SeededDraws(seed),
+            stopwatch=self.stopwatch,
+            connect_extender=extender_http.connect,
+            recorder=self._meter,
+            log=_engine_log,
+        )
+
+    def _checkpoint_if_due(self, row: ClusterRow, *, idle: bool) -> None:
+        """Write the engine down between two steps, now and then."""
+        assert self._engine is not None and self._checkpoints is not None
+        monotonic = self.monotonic()
+        if not self._checkpoints.is_due(
+            seq=self._seq, step=self._step, monotonic=monotonic, idle=idle, wanted=row.checkpoint_wanted
+        ):
+            return
+        self.be_patient(REBUILD_SECONDS)
+        checkpoint_store(
+            cluster_id=self.cluster_id,
+            epoch=self.epoch,
+            position=CheckpointPosition(
+                run=self._run,
+                step=self._step,
+                seq=self._seq,
+                rv=self._rv_seen,
+                config_version=self._config_version,
+                at=follow.moment_of(self._last_now),
+            ),
+            engine=checkpoint.dump(self._engine),
+        )
+        self._checkpoints = CheckpointTimer(self._seq, self._step, monotonic)
+        log.info("checkpoint", cluster=self.cluster_id, seconds=round(self.monotonic() - monotonic, 3), seq=self._seq)
 
     def _commit(
         self, kind: str, effects: Effects, now: int, log_to: int, cycles: int, stepped: int, row: ClusterRow | None

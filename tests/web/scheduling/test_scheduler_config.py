@@ -3,7 +3,11 @@
 import pytest
 
 from kschedweb.cluster import services
-from kschedweb.cluster.models import Cluster, Pod
+from kschedweb.cluster.models import Change, Cluster, Pod, SchedulerConfigVersion
+from kschedweb.scheduling.choices import WorkStatus
+from kschedweb.scheduling.models import Binding, EngineState
+from kschedweb.scheduling.runner import building
+from kschedweb.scheduling.runner.host import EngineHost, StepOutcome
 from kschedweb.traces.models import Attempt, EngineStep, QueueState
 from tests.builders import make_node, make_pod
 from tests.web.scheduling.conftest import PutObjects, lead, settle
@@ -23,6 +27,26 @@ profiles:
     args:
       scoringStrategy: {type: MostAllocated}
 """
+
+OF_GONE_PLUGIN = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins:
+    filter:
+      enabled: [{name: Gone}]
+"""
+
+
+def give_a_configuration_of_a_plugin_that_is_gone(cluster: Cluster) -> None:
+    """As it is when a plugin was uninstalled since: the service would refuse the upload."""
+    Cluster.objects.filter(pk=cluster.pk).update(scheduler_config=OF_GONE_PLUGIN, config_version=2)
+    SchedulerConfigVersion.objects.create(cluster=cluster, version=2, text=OF_GONE_PLUGIN, actor="test")
+
+
+def problem_of(cluster: Cluster) -> str:
+    cluster.refresh_from_db()
+    return cluster.scheduler_problem
 
 
 def test_new_configuration_decides_from_the_next_step_on(cluster: Cluster, put_objects: PutObjects) -> None:
@@ -59,3 +83,90 @@ def test_configuration_given_back_takes_effect_as_well(cluster: Cluster, put_obj
         settle(cluster, host)
     kinds = EngineStep.objects.filter(cluster=cluster, kind="config").order_by("id")
     assert list(kinds.values_list("config_version", flat=True)) == [2, 3]
+
+
+def test_engine_goes_on_when_the_new_configuration_cannot_be_used(db: None, put_objects: PutObjects) -> None:
+    cluster = services.cluster_create(name="c")
+    put_objects(cluster, [make_node("n1").capacity(cpu="8", memory="8Gi", pods="110").manifest()])
+    host = lead(cluster)
+    settle(cluster, host)
+    give_a_configuration_of_a_plugin_that_is_gone(cluster)
+    put_objects(cluster, [make_pod("a").req(cpu="1").manifest()])
+    settle(cluster, host)
+    assert Pod.objects.get(cluster=cluster).node_name == "n1"
+    assert problem_of(cluster).startswith("version 2 of the configuration cannot be used: ")
+    assert "Gone" in problem_of(cluster)
+    told = Change.objects.filter(cluster=cluster, operation="setting", actor="scheduler")
+    assert told.count() == 1  # once, however many steps there are
+    assert {step.config_version for step in EngineStep.objects.filter(cluster=cluster)} == {1}
+    services.scheduler_config_set(cluster_id=cluster.pk, content=b"", actor="test")
+    settle(cluster, host)
+    assert problem_of(cluster) == ""
+    assert EngineState.objects.get(pk=cluster.pk).config_version == 3
+
+
+def test_new_leader_takes_the_last_configuration_that_could_be_used(db: None, put_objects: PutObjects) -> None:
+    cluster = services.cluster_create(name="c")
+    put_objects(cluster, [make_node("n1").capacity(cpu="8", memory="8Gi", pods="110").manifest()])
+    settle(cluster, lead(cluster))
+    give_a_configuration_of_a_plugin_that_is_gone(cluster)
+    put_objects(cluster, [make_pod("a").req(cpu="1").manifest()])
+    settle(cluster, lead(cluster, "new"))
+    assert Pod.objects.get(cluster=cluster).node_name == "n1"
+    assert problem_of(cluster).endswith("Scheduling goes on under version 1.")
+    assert EngineStep.objects.filter(cluster=cluster).order_by("-id")[0].config_version == 1
+
+
+def test_cluster_stands_still_without_looking_again_when_no_configuration_can_be_used(
+    db: None, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = services.cluster_create(name="c")
+    give_a_configuration_of_a_plugin_that_is_gone(cluster)
+    put_objects(cluster, [make_node("n1").capacity(cpu="8").manifest(), make_pod("a").req(cpu="1").manifest()])
+    host = lead(cluster)
+    reads: list[object] = []
+    read = building.read
+    monkeypatch.setattr(building, "read", lambda **given: (reads.append(given), read(**given))[1])
+    assert [host.step() for _ in range(5)] == [StepOutcome(0, 0, None)] * 5
+    assert len(reads) == 1
+    assert "Gone" in problem_of(cluster)
+    assert not EngineStep.objects.filter(cluster=cluster).exists()
+    services.scheduler_config_set(cluster_id=cluster.pk, content=b"", actor="test")
+    settle(cluster, host)
+    assert (Pod.objects.get(cluster=cluster).node_name, problem_of(cluster)) == ("n1", "")
+
+
+def test_numbers_of_attempts_and_backoff_go_on_after_a_rebuild(cluster: Cluster, put_objects: PutObjects) -> None:
+    small = make_node("n1").capacity(cpu="2", memory="8Gi", pods="110").manifest()
+    put_objects(cluster, [small, make_pod("big").req(cpu="16").manifest()])
+    now = 1_790_000_000_000_000
+    host = lead(cluster)
+    host.clock_us = lambda: now
+    settle(cluster, host)
+    for _ in range(2):
+        now += 331_000_000
+        settle(cluster, host)
+    again = EngineHost(cluster.pk, host.epoch, clock_us=lambda: now)
+    settle(cluster, again)
+    assert QueueState.objects.get(cluster=cluster).attempts == 4
+    assert Attempt.objects.get(cluster=cluster).repeat_count == 3
+    # The node grows in the flight's wake: the pod waits as long as its fourth failure has earned it.
+    put_objects(cluster, [make_node("n1").capacity(cpu="32", memory="8Gi", pods="110").manifest()])
+    again.step()
+    state = QueueState.objects.filter(cluster=cluster).first()
+    tried = Attempt.objects.filter(cluster=cluster, result="scheduled").values_list("attempt", flat=True)
+    assert (state.queue if state else "", list(tried)) in (("backoff", []), ("assumed", [5]))
+
+
+def test_binding_that_failed_after_a_rebuild_is_followed_by_the_next_number(
+    cluster: Cluster, put_objects: PutObjects
+) -> None:
+    put_objects(
+        cluster, [make_node("n1").capacity(cpu="8", memory="8Gi").manifest(), make_pod("a").req(cpu="1").manifest()]
+    )
+    host = lead(cluster)
+    host.step()
+    assert QueueState.objects.get(cluster=cluster).attempts == 1
+    Binding.objects.update(status=WorkStatus.SUPERSEDED)  # nobody carried it out
+    settle(cluster, EngineHost(cluster.pk, host.epoch))
+    assert list(Attempt.objects.order_by("seq").values_list("attempt", flat=True)) == [1, 2]

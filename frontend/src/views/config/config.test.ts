@@ -13,6 +13,9 @@ const CLUSTER: ClusterView = {
   seed: 0,
   is_sample: false,
   config_version: 2,
+  scheduler_problem: "",
+  retention_hours: 168,
+  retention_mb: 4096,
   leader: null,
 };
 const CONFIG: SchedulerConfig = {

@@ -1,0 +1,132 @@
+"""Checkpoints in the trace store: engine and objects as of a step, few enough to be kept, dense enough to be of use.
+
+A checkpoint is due every 5,000 steps or entries of the engine's log, and once a day when anything happened at all. A
+busy engine takes one a minute at most. All of the last hour are kept, of the last day one an hour, then one in six.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import zstandard
+from django.db import connection, transaction
+
+from kschedweb.cluster import follow
+from kschedweb.cluster.models import ApiObject, Cluster, Node, Pod
+from kschedweb.scheduling import leases
+from kschedweb.scheduling.models import EngineState
+from kschedweb.traces.models import Checkpoint
+
+EVERY_ENTRIES = 5_000
+EVERY_SECONDS = 86_400.0
+LEAST_SECONDS_BETWEEN = 60.0
+# A busy engine has better to do, for so many entries.
+PUT_OFF_ENTRIES = 50_000
+LEVEL = 3
+ROWS_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointPosition:
+    """The step after which the engine was written down, and what it had seen."""
+
+    run: int
+    step: int
+    seq: int
+    rv: int
+    config_version: int
+    at: datetime
+
+
+@dataclass(slots=True)
+class CheckpointTimer:
+    """When the next checkpoint is due; times are the caller's monotonic seconds."""
+
+    seq: int
+    step: int
+    taken_at: float
+
+    def is_due(self, *, seq: int, step: int, monotonic: float, idle: bool, wanted: bool) -> bool:
+        """`idle`: nothing is due at once. Somebody who waits for a checkpoint gets it whatever else there is."""
+        if wanted:
+            return True
+        entries, passed = seq - self.seq, monotonic - self.taken_at
+        if passed < LEAST_SECONDS_BETWEEN or not entries:
+            return False
+        if max(entries, step - self.step) >= EVERY_ENTRIES:
+            return idle or entries >= PUT_OFF_ENTRIES
+        return idle and passed >= EVERY_SECONDS
+
+
+def checkpoint_store(*, cluster_id: int, epoch: int, position: CheckpointPosition, engine: bytes) -> None:
+    """Keep the engine's state with all objects as of now; FencedOutError when the epoch is over."""
+    with transaction.atomic():
+        follow.read_only_moment()
+        objects_rv = Cluster.objects.values_list("rv", flat=True).get(pk=cluster_id)
+        packed = _packed_objects(cluster_id)
+    with transaction.atomic():
+        leases.fence_hold(cluster_id=cluster_id, epoch=epoch)
+        Checkpoint.objects.bulk_create(
+            [
+                Checkpoint(
+                    cluster_id=cluster_id,
+                    run=position.run,
+                    step=position.step,
+                    seq=position.seq,
+                    rv=position.rv,
+                    objects_rv=objects_rv,
+                    config_version=position.config_version,
+                    at=position.at,
+                    engine=zstandard.ZstdCompressor(level=LEVEL).compress(engine),
+                    objects_packed=packed,
+                )
+            ],
+            ignore_conflicts=True,
+        )
+        EngineState.objects.filter(pk=cluster_id).update(checkpoint_wanted=False)
+        _thin_out(cluster_id, position.at)
+
+
+def checkpoint_want(*, cluster_id: int) -> None:
+    """Ask the cluster's engine for a checkpoint after its next step; the caller wakes it."""
+    EngineState.objects.filter(pk=cluster_id).update(checkpoint_wanted=True)
+
+
+def _packed_objects(cluster_id: int) -> bytes:
+    compressor = zstandard.ZstdCompressor(level=LEVEL).compressobj()
+    parts = [compressor.compress(line) for line in _object_lines(cluster_id)]
+    return b"".join((*parts, compressor.flush()))
+
+
+def _object_lines(cluster_id: int) -> Iterator[bytes]:
+    """Nodes, other kinds, pods, each as it came: the order in which an engine is told of them."""
+    for model, kind in ((Node, "'Node'"), (ApiObject, "kind"), (Pod, "'Pod'")):
+        with connection.chunked_cursor() as cursor:
+            # Manifests are passed on as PostgreSQL writes them: nobody has to parse them here.
+            cursor.execute(
+                f"""SELECT '{{"kind":"' || {kind} || '","rv":' || rv || ',"manifest":' || manifest::text || '}}'"""
+                f" FROM {model._meta.db_table} WHERE cluster_id = %s ORDER BY id",
+                [cluster_id],
+            )
+            while rows := cursor.fetchmany(ROWS_AT_ONCE):
+                yield b"".join(line.encode() + b"\n" for (line,) in rows)
+
+
+def _thin_out(cluster_id: int, now: datetime) -> None:
+    """Drop checkpoints that have others close before them, the closer the older they are."""
+    found = list(Checkpoint.objects.filter(cluster_id=cluster_id).order_by("seq", "id").values_list("id", "at"))
+    dropped: list[int] = []
+    slots: set[tuple[int, int]] = set()
+    for pk, at in found:
+        age = now - at
+        if age < timedelta(hours=1):
+            continue
+        hours = 1 if age < timedelta(days=1) else 6
+        slot = (hours, int(at.timestamp()) // (3600 * hours))
+        if slot in slots:
+            dropped.append(pk)
+        slots.add(slot)
+    if dropped:
+        Checkpoint.objects.filter(pk__in=dropped).delete()

@@ -1,0 +1,230 @@
+"""Clearing away the past: what goes, what stays, and what everybody who reads it sees."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import orjson
+import pytest
+import zstandard
+
+from kschedweb.cluster import follow
+from kschedweb.cluster.models import Change, Cluster, Event, Pod
+from kschedweb.common.errors import GoneError
+from kschedweb.live.events import Cursor
+from kschedweb.scheduling import checkpoints, retention
+from kschedweb.scheduling.checkpoints import CheckpointTimer
+from kschedweb.scheduling.models import Binding, EngineState
+from kschedweb.scheduling.runner.host import EngineHost
+from kschedweb.traces import selectors
+from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, QueueState
+from scheduler_core import build, config
+from scheduler_core.ports import SeededDraws
+from tests.builders import make_node, make_pod
+from tests.web.scheduling.conftest import PutObjects, lead, settle
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MINUTE_US = 60_000_000
+START_US = 1_790_000_000_000_000
+
+
+class Clock:
+    """Engine time, moved by the test."""
+
+    now_us = START_US
+
+    def __call__(self) -> int:
+        return self.now_us
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def run(cluster: Cluster, put_objects: PutObjects, clock: Clock) -> Callable[[str, int], EngineHost]:
+    """A wave of pods, scheduled, with a checkpoint after it; then so many minutes pass."""
+    host = lead(cluster)
+    host.clock_us = clock
+    put_objects(cluster, [make_node("n1").capacity(cpu="64", memory="64Gi", pods="110").manifest()])
+
+    def wave(name: str, minutes: int) -> EngineHost:
+        put_objects(cluster, [make_pod(f"{name}-{i}").req(cpu="100m").manifest() for i in range(5)])
+        settle(cluster, host)
+        checkpoints.checkpoint_want(cluster_id=cluster.pk)
+        host.step()
+        # Changes carry the machine's time; here they are as old as what the engine made of them.
+        Change.objects.filter(cluster=cluster, at__gt=follow.moment_of(clock.now_us)).update(
+            at=follow.moment_of(clock.now_us)
+        )
+        Binding.objects.filter(cluster=cluster, finished_at__gt=follow.moment_of(clock.now_us)).update(
+            finished_at=follow.moment_of(clock.now_us)
+        )
+        clock.now_us += minutes * MINUTE_US
+        return host
+
+    return wave
+
+
+def prune(cluster: Cluster, clock: Clock, **limits: float) -> retention.PruneReport:
+    return retention.prune(cluster_id=cluster.pk, now=follow.moment_of(clock.now_us), **limits)
+
+
+def test_what_is_older_than_the_checkpoint_at_the_cut_goes_and_state_stays(
+    cluster: Cluster, clock: Clock, run: Callable[[str, int], EngineHost]
+) -> None:
+    run("old", 120)
+    host = run("new", 60)
+    before = (Pod.objects.count(), QueueState.objects.count(), EngineState.objects.get().rv_seen)
+    report = prune(cluster, clock, hours=2)
+    assert report.cut is not None
+    assert not report.more
+    assert set(Attempt.objects.values_list("name", flat=True)) == {f"new-{i}" for i in range(5)}
+    assert EngineLog.objects.order_by("seq").values_list("seq", flat=True)[0] == report.cut.seq + 1
+    assert Change.objects.order_by("rv").values_list("rv", flat=True)[0] == report.cut.rv + 1
+    assert not EngineStep.objects.filter(seq_to__lte=report.cut.seq).exists()
+    assert not Event.objects.filter(regarding_name__startswith="old").exists()
+    assert not Binding.objects.filter(name__startswith="old").exists()
+    assert [Checkpoint.objects.filter(seq=report.cut.seq).count(), Checkpoint.objects.count()] == [1, 2]
+    assert (Pod.objects.count(), QueueState.objects.count(), EngineState.objects.get().rv_seen) == before
+    assert not any(prune(cluster, clock, hours=2).rows.values())
+    # The engine goes on, and so does one that is built anew.
+    host.step()
+    again = EngineHost(cluster.pk, host.epoch, clock_us=clock)
+    again.step()
+    assert Pod.objects.exclude(node_name="n1").count() == 0
+
+
+def test_nothing_goes_before_there_is_a_checkpoint_to_cut_at(
+    cluster: Cluster, put_objects: PutObjects, clock: Clock
+) -> None:
+    host = lead(cluster)
+    host.clock_us = clock
+    put_objects(cluster, [make_node("n1").manifest(), make_pod("a").req(cpu="1").manifest()])
+    settle(cluster, host)
+    clock.now_us += 300 * MINUTE_US
+    report = prune(cluster, clock, hours=1)
+    assert (report.waits_for_checkpoint, report.cut, report.rows) == (True, None, {})
+    assert EngineState.objects.get().checkpoint_wanted
+    host.step()
+    assert Checkpoint.objects.count() == 1
+    assert not EngineState.objects.get().checkpoint_wanted
+    clock.now_us += 120 * MINUTE_US
+    assert prune(cluster, clock, hours=1).cut is not None
+
+
+def test_size_alone_cuts_but_never_the_last_ten_minutes(
+    cluster: Cluster, clock: Clock, run: Callable[[str, int], EngineHost]
+) -> None:
+    run("old", 30)
+    run("new", 5)
+    total = sum(size.bytes for size in retention.sizes(cluster.pk).values())
+    assert prune(cluster, clock, hours=1000, megabytes=2 * total / retention.MEGABYTE).cut is None
+    report = prune(cluster, clock, hours=1000, megabytes=0.001)
+    assert report.cut is not None
+    assert set(Attempt.objects.values_list("name", flat=True)) == {f"new-{i}" for i in range(5)}
+
+
+def test_attempt_seen_again_after_the_cut_stays(cluster: Cluster, put_objects: PutObjects, clock: Clock) -> None:
+    host = lead(cluster)
+    host.clock_us = clock
+    put_objects(cluster, [make_node("n1").capacity(cpu="1").manifest(), make_pod("big").req(cpu="8").manifest()])
+    settle(cluster, host)
+    checkpoints.checkpoint_want(cluster_id=cluster.pk)
+    host.step()
+    for _ in range(24):  # two hours of retries
+        clock.now_us += 331_000_000
+        settle(cluster, host)
+    report = prune(cluster, clock, hours=1)
+    assert report.cut is not None
+    attempt = Attempt.objects.get()
+    assert (attempt.repeat_count, attempt.seq <= report.cut.seq) == (24, True)
+    assert Event.objects.get(reason="FailedScheduling").count == 25
+
+
+def test_readers_behind_the_cut_are_told_to_take_a_snapshot(
+    cluster: Cluster, clock: Clock, run: Callable[[str, int], EngineHost]
+) -> None:
+    run("old", 120)
+    run("new", 60)
+    report = prune(cluster, clock, hours=2)
+    assert report.cut is not None
+    with pytest.raises(GoneError):
+        list(selectors.frames_after(cluster.pk, Cursor(report.cut.rv - 3, report.cut.seq - 3)))
+    assert list(selectors.frames_after(cluster.pk, Cursor(report.cut.rv, report.cut.seq)))
+    with pytest.raises(follow.LogClearedError):
+        follow.changes_after(cluster_id=cluster.pk, rv=report.cut.rv - 3)
+    assert selectors.snapshot(cluster.pk).pods
+
+
+def test_batches_are_bounded_and_the_next_call_goes_on(
+    cluster: Cluster, clock: Clock, run: Callable[[str, int], EngineHost], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("old", 120)
+    run("new", 60)
+    monkeypatch.setattr(retention, "BATCH_ROWS", 2)
+    monkeypatch.setattr(retention, "SECONDS_AT_ONCE", 0.0)
+    reports = [prune(cluster, clock, hours=2)]
+    while reports[-1].more:
+        reports.append(prune(cluster, clock, hours=2))
+    assert len(reports) > 10
+    assert all(sum(report.rows.values()) <= 2 * len(report.rows) for report in reports)
+    assert not Attempt.objects.filter(name__startswith="old").exists()
+
+
+def test_checkpoint_holds_the_engine_and_every_object(
+    cluster: Cluster, clock: Clock, run: Callable[[str, int], EngineHost]
+) -> None:
+    run("a", 1)
+    kept = Checkpoint.objects.get()
+    lines = zstandard.ZstdDecompressor().decompressobj().decompress(bytes(kept.objects_packed)).splitlines()
+    objects = [orjson.loads(line) for line in lines]
+    assert [(entry["kind"], entry["manifest"]["metadata"]["name"]) for entry in objects] == [
+        ("Node", "n1"),
+        *(("Pod", f"a-{i}") for i in range(5)),
+    ]
+    assert {entry["rv"] for entry in objects} <= set(range(1, kept.objects_rv + 1))
+    engine = build.build(
+        config.load(None),
+        draws=SeededDraws(cluster.seed),
+        state=zstandard.ZstdDecompressor().decompress(bytes(kept.engine)),
+    )
+    assert sorted(pod.metadata.name for pod in engine.engine.store if pod.kind == "Pod") == [f"a-{i}" for i in range(5)]
+    last = EngineStep.objects.order_by("-run", "-step")[0]
+    assert (kept.run, kept.step, kept.seq, kept.rv) == (last.run, last.step, last.seq_to, last.log_to)
+
+
+@pytest.mark.parametrize(
+    ("given", "want"),
+    [
+        pytest.param({"seq": 4_999, "step": 4_000}, False, id="too few entries and steps"),
+        pytest.param({"seq": 5_000, "step": 10}, True, id="entries enough"),
+        pytest.param({"seq": 10, "step": 5_000}, True, id="steps enough"),
+        pytest.param({"seq": 5_000, "step": 10, "idle": False}, False, id="busy"),
+        pytest.param({"seq": 50_000, "step": 10, "idle": False}, True, id="busy for long"),
+        pytest.param({"seq": 90_000, "step": 10, "monotonic": 59.0}, False, id="taken a minute ago"),
+        pytest.param({"seq": 1, "step": 1, "monotonic": 86_400.0}, True, id="a day later"),
+        pytest.param({"seq": 0, "step": 0, "monotonic": 86_400.0}, False, id="a day without anything"),
+        pytest.param({"seq": 0, "step": 0, "monotonic": 0.0, "wanted": True}, True, id="wanted"),
+    ],
+)
+def test_checkpoint_is_due(given: dict[str, float], want: bool) -> None:
+    timer = CheckpointTimer(seq=0, step=0, taken_at=0.0)
+    defaults = {"monotonic": 60.0, "idle": True, "wanted": False}
+    assert timer.is_due(**(defaults | given)) is want  # type: ignore[arg-type]
+
+
+def test_old_checkpoints_become_fewer(cluster: Cluster) -> None:
+    now = follow.moment_of(START_US)
+    for seq, minutes in enumerate(range(3 * 24 * 60, -1, -20)):
+        at = now - timedelta(minutes=minutes)
+        Checkpoint.objects.create(
+            cluster=cluster, run=1, step=seq, seq=seq, rv=0, objects_rv=0, config_version=1, at=at, engine=b"",
+            objects_packed=b"",
+        )  # fmt: skip
+    checkpoints._thin_out(cluster.pk, now)
+    ages = [now - at for at in Checkpoint.objects.values_list("at", flat=True)]
+    assert sum(age < timedelta(hours=1) for age in ages) == 3
+    assert 23 <= sum(timedelta(hours=1) <= age < timedelta(days=1) for age in ages) <= 25
+    assert 8 <= sum(age >= timedelta(days=1) for age in ages) <= 10
