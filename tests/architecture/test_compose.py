@@ -28,7 +28,9 @@ FOR_OTHERS = {"POSTGRES_PASSWORD"}
 
 def test_services_are_one_of_each_process() -> None:
     kinds = {"beat" if kind == "beat" else f"worker-{kind}" for kind in worker.KINDS}
-    assert set(COMPOSE["services"]) == {"postgres", "valkey", "migrations", "web", *kinds}
+    plain = {name for name, service in COMPOSE["services"].items() if "profiles" not in service}
+    assert plain == {"postgres", "valkey", "migrations", "web", *kinds}
+    assert set(COMPOSE["services"]) - plain == {"prometheus", "grafana"}
 
 
 @pytest.mark.parametrize("kind", worker.KINDS)
@@ -59,7 +61,7 @@ def test_variables_taken_from_outside_are_known() -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_environment_of_the_service_is_accepted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    outside = {"KSCHED_SECRET_KEY": "0123456789abcdef" * 3, "POSTGRES_PASSWORD": "p"}
+    outside = {"KSCHED_SECRET_KEY": "0123456789abcdef" * 4, "POSTGRES_PASSWORD": "p"}
     for variable in environment.variables():
         monkeypatch.delenv(variable, raising=False)
     for variable, value in OURS[name]["environment"].items():
