@@ -6,7 +6,7 @@ Wrong values fail at start with one line for each variable that is wrong. Lists 
 | variable                      | default                 | meaning
 | DATABASE_URL *                |                         | postgresql://user:secret@host:port/name; socket: ?host=/dir
 | REDIS_URL *                   |                         | redis://host:port/0, rediss://… or unix:///path of a socket
-| KSCHED_SECRET_KEY *           | random when debugging   | signs sessions; at least 32 characters
+| KSCHED_SECRET_KEY *           | random when debugging   | signs sessions; at least 50 characters
 | KSCHED_DEBUG                  | false                   | error pages with details, no secret needed
 | KSCHED_HTTPS                  | true unless debugging   | secure cookies, redirect to https, trusts X-Forwarded-Proto
 | KSCHED_ALLOWED_HOSTS *        |                         | names of this service besides 127.0.0.1, localhost, [::1]
@@ -125,8 +125,8 @@ class Environment(BaseSettings):
     @model_validator(mode="after")
     def _secrets(self) -> Self:
         if not self.debug:
-            if len(self.secret_key) < 32:
-                raise ValueError("KSCHED_SECRET_KEY: needs at least 32 characters unless KSCHED_DEBUG is on")
+            if len(self.secret_key) < 50:
+                raise ValueError("KSCHED_SECRET_KEY: needs at least 50 characters unless KSCHED_DEBUG is on")
             if any(word in self.secret_key.lower() for word in WEAK_SECRETS):
                 raise ValueError("KSCHED_SECRET_KEY: is a value from an example; make one of your own")
             if len(set(self.secret_key)) < 8:

@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 
 from kschedweb import environment
-from kschedweb.common import logs
+from kschedweb.common import logs, redaction
 
 try:
     ENVIRONMENT = environment.load()
@@ -155,6 +155,11 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {"RoleEnum": "kschedweb.accounts.choices.Role"},
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "kschedweb.common.schema.add_refusals",
+    ],
     # Its scripts are served from here, not from somebody's network.
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
@@ -176,7 +181,7 @@ LOGGING = {
     "formatters": {
         "structlog": {
             "()": structlog.stdlib.ProcessorFormatter,
-            "processors": [logs.json_line if ENVIRONMENT.log_format == "json" else logs.klog],
+            "processors": [redaction.redact, logs.json_line if ENVIRONMENT.log_format == "json" else logs.klog],
             "foreign_pre_chain": _shared_processors,
         },
     },

@@ -12,7 +12,7 @@ RUN_DIR = os.environ.setdefault("KSCHED_TEST_RUN_DIR", f"{tempfile.gettempdir()}
 os.environ.setdefault("DATABASE_URL", f"postgresql:///ksched?host={RUN_DIR}/pg&user=ksched")
 if os.environ.get("REDIS_URL", f"unix://{RUN_DIR}").startswith(f"unix://{RUN_DIR}"):
     os.environ["REDIS_URL"] = f"unix://{RUN_DIR}/valkey-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}/valkey.sock"
-os.environ.setdefault("KSCHED_SECRET_KEY", "only-for-tests-" + "0123456789" * 3)
+os.environ.setdefault("KSCHED_SECRET_KEY", "only-for-tests-" + "0123456789" * 4)
 os.environ.setdefault("KSCHED_HTTPS", "0")
 # Tests upload faster than people; those of the limits set their own.
 os.environ.setdefault("KSCHED_IMPORTS_PER_MINUTE", "0")

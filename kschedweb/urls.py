@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from kschedweb.accounts import api as accounts
 from kschedweb.accounts import pages as account_pages
@@ -31,7 +31,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/me", accounts.MeView.as_view()),
     path("api/csrf", accounts.CsrfView.as_view()),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
-    path("api/docs", SpectacularSwaggerView.as_view(url_name="schema")),
+    path("api/docs", SpectacularSwaggerSplitView.as_view(url_name="schema")),
     path("api/tokens", accounts.TokenListView.as_view()),
     path("api/tokens/<int:token_id>", accounts.TokenDetailView.as_view()),
     path("api/clusters", cluster.ClusterListView.as_view()),
@@ -42,6 +42,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLUSTER}/scheduler-config", cluster.SchedulerConfigView.as_view()),
     path(f"{CLUSTER}/scheduler-config/versions", cluster.SchedulerConfigVersionListView.as_view()),
     path(f"{CLUSTER}/scheduler-config/versions/<int:version>", cluster.SchedulerConfigVersionView.as_view()),
+    path(f"{CLUSTER}/storage", scheduling.StorageView.as_view()),
+    path(f"{CLUSTER}/prune", scheduling.PruneView.as_view()),
     path(f"{CLUSTER}/import", cluster.ImportListView.as_view()),
     path(f"{CLUSTER}/imports/<uuid:import_id>", cluster.ImportDetailView.as_view(), name="import"),
     path(f"{CLUSTER}/objects", cluster.ObjectListView.as_view()),

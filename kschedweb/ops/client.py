@@ -1,6 +1,6 @@
 """`./ksched import`: hands files to the running service over its REST API, as the browser does.
 
-The session is the one that `./ksched up` wrote into its data directory. All files go in one request, hence one
+The token is the one that `./ksched up` wrote into its data directory. All files go in one request, hence one
 transaction. A large upload is answered with an import to follow; `--wait` then also waits for the scheduler.
 """
 
@@ -41,19 +41,14 @@ class Client:
 
     host: str
     port: int
-    session: str
-    csrf: str
+    token: str
 
     def call(
         self, method: str, path: str, body: bytes | None = None, content_type: str = "application/json"
     ) -> tuple[int, Any]:
         """Status and parsed answer; Refused when the service says no."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_SECONDS)
-        headers = {
-            "Accept": "application/json",
-            "Cookie": f"ksched_session={self.session}; ksched_csrf={self.csrf}",
-            "X-CSRFToken": self.csrf,
-        }
+        headers = {"Accept": "application/json", "Authorization": f"Bearer {self.token}"}
         if body is not None:
             headers["Content-Type"] = content_type
         try:
@@ -133,7 +128,9 @@ def connect(data_dir: Path) -> Client:
     if facts is None or "port" not in facts or not credential.exists():
         raise Refused(f"nothing runs on {data_dir}: start it with ./ksched up")
     known = json.loads(credential.read_text())
-    return Client(host=facts["host"], port=facts["port"], session=known["session"], csrf=known["csrf"])
+    if "token" not in known:
+        raise Refused("the service was set up by an older version: start it again with ./ksched up")
+    return Client(host=facts["host"], port=facts["port"], token=known["token"])
 
 
 def cluster_named(client: Client, options: argparse.Namespace) -> dict[str, Any]:

@@ -21,6 +21,8 @@ from django.db.migrations.executor import MigrationExecutor
 CREDENTIAL_FILE = "credential.json"
 MARKER_FILE = "first-start-done"
 ADMIN = "admin"
+COMMAND_LINE = "command-line"  # the token of ./ksched
+ACTOR = "setup"
 
 
 def main(words: list[str]) -> None:
@@ -80,21 +82,18 @@ def administrator(*, reset: bool) -> tuple[Any, str]:
 
 
 def write_credential(user: Any) -> None:
-    """A session of that user for `./ksched import` and the like, in a file of the owner's; the last one ends."""
-    from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-    from django.contrib.sessions.backends.db import SessionStore
-
+    """A token of that user for `./ksched import` and the like, in a file of the owner's; the last one ends."""
+    from kschedweb.accounts import services
+    from kschedweb.accounts.choices import Role
+    from kschedweb.accounts.models import Token
     from kschedweb.ops.supervisor import write_private
 
-    path = Path(settings.DATA_DIR) / CREDENTIAL_FILE
-    if path.exists():
-        SessionStore(json.loads(path.read_text())["session"]).delete()
-    session = SessionStore()
-    session[SESSION_KEY] = str(user.pk)
-    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
-    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
-    session.create()
-    write_private(path, json.dumps({"session": session.session_key, "csrf": secrets.token_hex(16)}))
+    for old in Token.objects.filter(name=COMMAND_LINE, revoked_at=None):
+        services.token_revoke(user=None, token_id=old.pk, actor=ACTOR)
+    _, secret = services.token_create(
+        user=user, name=COMMAND_LINE, max_role=Role.ADMIN, days=services.TOKEN_DAYS_MOST, actor=ACTOR
+    )
+    write_private(Path(settings.DATA_DIR) / CREDENTIAL_FILE, json.dumps({"token": secret}))
 
 
 def login_link(user: Any) -> str:

@@ -35,6 +35,9 @@ def main() -> None:
     except environment.EnvironmentProblem as problem:
         sys.exit(f"kschedweb cannot start, the environment is not usable:\n{problem}")
 
+    if not settings.debug:
+        _refuse_default_passwords()
+
     from granian import Granian
     from granian.constants import Interfaces
 
@@ -51,6 +54,31 @@ def main() -> None:
         respawn_failed_workers=False,
         workers_kill_timeout=STOP_SECONDS,
     ).serve()
+
+
+def _refuse_default_passwords() -> None:
+    """End here when an administrator has a password everybody knows."""
+    import django
+
+    django.setup()
+
+    from django.db import DatabaseError, connections
+
+    from kschedweb.accounts.checks import default_passwords
+
+    try:
+        names = default_passwords()
+    except DatabaseError as problem:
+        # The database is away, or has no tables yet: /readyz tells, and nobody can log in.
+        print(f"passwords of administrators were not checked: {str(problem).partition(chr(10))[0]}", file=sys.stderr)
+        return
+    finally:
+        connections.close_all()
+    if names:
+        sys.exit(
+            f"kschedweb cannot start: the password of {', '.join(names)} is a default one; "
+            f"set another with: python manage.py changepassword {names[0]}"
+        )
 
 
 if __name__ == "__main__":

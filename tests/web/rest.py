@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from rest_framework.test import APIClient
 
 from kschedweb.cluster.models import Change, Cluster
@@ -16,6 +16,10 @@ def logged_in(username: str = "ada") -> APIClient:
     client = APIClient()
     client.force_login(user)
     return client
+
+
+def permission(codename: str) -> Permission:
+    return Permission.objects.get(codename=codename)
 
 
 def upload(client: APIClient, cluster: Cluster, content: bytes | Mapping[str, Any], query: str = "") -> Any:

@@ -97,6 +97,8 @@ ROWS = [
     Row(f"{CLUSTER}/roles/<str:username>", "PUT", Role.ADMIN, body=lambda world: {"role": "viewer"}),
     Row(f"{CLUSTER}/roles/<str:username>", "DELETE", Role.ADMIN, 404),
     Row(f"{CLUSTER}/pace", "POST", Role.OPERATOR, body=lambda world: {"pace": "pause"}),
+    _get(f"{CLUSTER}/storage"),
+    Row(f"{CLUSTER}/prune", "POST", Role.ADMIN, body=lambda world: {}),
     _get(f"{CLUSTER}/scheduler-config"),
     Row(f"{CLUSTER}/scheduler-config", "PUT", Role.ADMIN, body=lambda world: b"", content_type=YAML),
     Row(f"{CLUSTER}/scheduler-config", "POST", Role.ADMIN, body=lambda world: b"", content_type=YAML),

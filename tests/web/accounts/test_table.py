@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
@@ -64,7 +64,7 @@ def people(committed: None) -> People:
     User.objects.filter(username="closed account").update(is_active=False)
     # Being staff opens nothing: the admin pages show all clusters.
     User.objects.filter(username="admin").update(is_staff=True)
-    users["creator"].user_permissions.add(Permission.objects.get(codename="add_cluster"))
+    users["creator"].user_permissions.add(rest.permission("add_cluster"))
     tokens = {
         "admin's token": ("admin", "admin"),
         "admin's token for viewing": ("admin", "viewer"),

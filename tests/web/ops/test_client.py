@@ -50,7 +50,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
     thread.start()
     status = {"host": "127.0.0.1", "port": server.server_port, "processes": {}}
     supervisor.status_path(tmp_path).write_text(json.dumps(status))
-    (tmp_path / CREDENTIAL_FILE).write_text(json.dumps({"session": "s3ss10n", "csrf": "c5rf"}))
+    (tmp_path / CREDENTIAL_FILE).write_text(json.dumps({"token": "t0ken"}))
     yield state
     server.shutdown()
     thread.join()
@@ -82,8 +82,7 @@ def test_import_makes_the_cluster_and_sends_all_files_in_one_request(
     assert sent[1] == "/api/clusters/7/import?admission=auto&replace=true"
     assert b'filename="My nodes.csv"' in sent[3] and b"\r\n\r\none\r\n--x\r\n--" in sent[3]
     assert b'filename="pods.csv"' in sent[3] and b"\r\n\r\ntwo\r\n--" in sent[3]
-    assert sent[2]["Cookie"] == "ksched_session=s3ss10n; ksched_csrf=c5rf"
-    assert sent[2]["X-CSRFToken"] == "c5rf"
+    assert sent[2]["Authorization"] == "Bearer t0ken"
     assert '"created": 3' in capsys.readouterr().out
 
 

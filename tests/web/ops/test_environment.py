@@ -11,7 +11,7 @@ from kschedweb import environment
 GOOD = {
     "DATABASE_URL": "postgresql://u:p@db:5433/name",
     "REDIS_URL": "redis://cache:6379/1",
-    "KSCHED_SECRET_KEY": "0123456789abcdef0123456789abcdef",
+    "KSCHED_SECRET_KEY": "0123456789abcdef" * 4,
 }
 
 
@@ -33,7 +33,7 @@ def clean(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         pytest.param("DATABASE_URL", "postgresql://h/d?pool=3", "option that is not known: pool", id="unknown option"),
         pytest.param("REDIS_URL", "http://x", "REDIS_URL: must begin with redis://", id="other broker"),
         pytest.param("REDIS_URL", "unix://", "REDIS_URL: names no socket", id="no socket"),
-        pytest.param("KSCHED_SECRET_KEY", "short", "KSCHED_SECRET_KEY: needs at least 32", id="short secret"),
+        pytest.param("KSCHED_SECRET_KEY", "short", "KSCHED_SECRET_KEY: needs at least 50", id="short secret"),
         pytest.param("KSCHED_SECRET_KEY", "changeme" * 8, "KSCHED_SECRET_KEY: is a value from", id="example secret"),
         pytest.param(
             "KSCHED_SECRET_KEY", "0123456" * 8, "KSCHED_SECRET_KEY: is made of too few", id="monotonous secret"

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.sessions.models import Session
 from django.test import Client
 
+from kschedweb.accounts.models import Token
 from kschedweb.ops import setup
 
 pytestmark = pytest.mark.django_db
@@ -46,23 +46,23 @@ def test_administrator_keeps_the_password_once_it_was_shown(logged_in: bool) -> 
     assert again.check_password(password)
 
 
-def test_credential_is_a_session_only_its_owner_can_read(data_dir: Path) -> None:
+def test_credential_is_a_token_only_its_owner_can_read(data_dir: Path) -> None:
     user, _ = setup.administrator(reset=True)
     setup.write_credential(user)
     path = data_dir / setup.CREDENTIAL_FILE
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    client = Client()
-    client.cookies["ksched_session"] = json.loads(path.read_text())["session"]
-    assert client.get("/admin/").status_code == 200
+    client = Client(headers={"Authorization": f"Bearer {json.loads(path.read_text())['token']}"})
+    assert client.get("/api/me").json()["token"] == "command-line"
+    assert client.post("/api/clusters", {"name": "c"}, content_type="application/json").status_code == 201
 
 
 def test_credential_of_the_last_start_ends(data_dir: Path) -> None:
     user, _ = setup.administrator(reset=True)
     setup.write_credential(user)
-    first = json.loads((data_dir / setup.CREDENTIAL_FILE).read_text())["session"]
+    first = json.loads((data_dir / setup.CREDENTIAL_FILE).read_text())["token"]
     setup.write_credential(user)
-    assert not Session.objects.filter(session_key=first).exists()
-    assert Session.objects.count() == 1
+    assert Client(headers={"Authorization": f"Bearer {first}"}).get("/api/me").status_code == 401
+    assert Token.objects.filter(revoked_at=None).count() == 1
 
 
 def test_migrate_does_nothing_when_the_schema_is_up_to_date() -> None:
