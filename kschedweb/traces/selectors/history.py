@@ -64,7 +64,25 @@ def pod_uid(cluster_id: int, namespace: str, name: str) -> str | None:
 def pod_log(cluster_id: int, uid: str, limit: int) -> list[HistoryEntry]:
     """The newest entries of the engine's log about a pod, oldest first."""
     rows = list(EngineLog.objects.filter(cluster_id=cluster_id, pod_uid=uid).order_by("-seq")[:limit])
-    return history_entries(rows[::-1])
+    rows.reverse()
+    return _as_it_happened(rows, history_entries(rows))
+
+
+def _as_it_happened(rows: list[EngineLog], entries: list[HistoryEntry]) -> list[HistoryEntry]:
+    """One pod's entries in their order: a step logs its attempts before its moves.
+
+    How often the pod had been tried says which moves came before which attempt.
+    """
+    keys: list[tuple[int, int]] = []
+    start = reached = 0
+    for index, (row, entry) in enumerate(zip(rows, entries, strict=True)):
+        if not index or (row.step, row.at) != (rows[index - 1].step, rows[index - 1].at):
+            start, reached = index, 0
+        tried = entry.attempts or 0
+        own = 2 * tried if entry.kind == "attempt" else 2 * tried + 1 if entry.kind == "queue" else reached
+        reached = max(reached, own)
+        keys.append((start, own))
+    return [entries[index] for index in sorted(range(len(entries)), key=lambda index: (keys[index], index))]
 
 
 def history_entries(rows: list[EngineLog]) -> list[HistoryEntry]:

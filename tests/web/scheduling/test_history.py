@@ -1,0 +1,189 @@
+"""What REST tells of a pod's way: queues with event and hint, attempts, the cache, bindings, preemption, downloads."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import orjson
+import pytest
+
+from kschedweb.cluster.models import Cluster, Pod
+from kschedweb.scheduling import services
+from kschedweb.traces.models import Attempt
+from tests.builders import make_manifest, make_node, make_pod
+from tests.web.rest import logged_in
+from tests.web.scheduling.conftest import PutObjects, lead, settle
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def node(name: str, cpu: str = "4") -> dict[str, Any]:
+    return make_node(name).capacity(cpu=cpu, memory="8Gi", pods="110").manifest()
+
+
+def pod(name: str, cpu: str = "1") -> dict[str, Any]:
+    return make_pod(name).req(cpu=cpu, memory="1Gi").manifest()
+
+
+def get(cluster: Cluster, path: str, **query: Any) -> Any:
+    answer = logged_in().get(f"/api/clusters/{cluster.pk}/{path}", query)
+    assert answer.status_code == 200, answer.content
+    return answer.json()
+
+
+def history(cluster: Cluster, name: str) -> list[tuple[str, str]]:
+    entries = get(cluster, f"pods/default/{name}/history")["entries"]
+    return [(entry["kind"], entry["what"]) for entry in entries]
+
+
+def test_history_follows_a_pod_from_the_queue_to_its_node(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [node("n1"), pod("a")])
+    settle(cluster, lead(cluster))
+    told = history(cluster, "a")
+    assert told[:3] == [("queue", "active"), ("attempt", "scheduled"), ("cache", "assumed")]
+    assert set(told[3:]) == {
+        ("binding", "done"), ("cache", "confirmed"), ("cache", "finished"), ("event", "Scheduled"),
+    }  # fmt: skip
+
+
+def test_history_names_the_event_and_the_hint_that_moved_a_pod(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [node("n1", cpu="2"), pod("big", cpu="16")])
+    host = lead(cluster)
+    settle(cluster, host)
+    put_objects(cluster, [node("n2", cpu="32")])
+    settle(cluster, host)
+    entries = get(cluster, "pods/default/big/history")["entries"]
+    refused = next(one for one in entries if one["what"] == "unschedulable" and one["kind"] == "queue")
+    assert refused["plugins"] == ["NodeResourcesFit"]
+    moved = next(one for one in entries if one["hint"])
+    assert (moved["hint"], moved["event"]) == ("NodeResourcesFit", "NodeAdd")
+    assert [one["attempts"] for one in entries if one["kind"] == "attempt"] == [1, 2]
+
+
+def test_history_says_why_a_binding_failed(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [node("n1"), pod("a")])
+    host = lead(cluster)
+    host.step()
+    Pod.objects.filter(cluster=cluster).update(node_name="elsewhere")  # somebody bound it meanwhile
+    services.bindings_carry_out(cluster_id=cluster.pk)
+    host.step()
+    entries = get(cluster, "pods/default/a/history")["entries"]
+    refused = next(one for one in entries if one["kind"] == "binding")
+    reason = 'pod a is already assigned to node "elsewhere"'
+    assert (refused["what"], refused["node"], refused["message"]) == ("refused", "n1", reason)
+    forgotten = next(one for one in entries if one["what"] == "forgotten")
+    assert reason in forgotten["message"]
+
+
+def test_history_of_a_pod_nobody_tried_is_not_found(cluster: Cluster) -> None:
+    assert logged_in().get(f"/api/clusters/{cluster.pk}/pods/default/nobody/history").status_code == 404
+
+
+def test_repeats_are_told_with_the_attempt_they_repeat(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [node("n1", cpu="2"), pod("big", cpu="16")])
+    host = lead(cluster)
+    settle(cluster, host)
+    for size in ("2500m", "3"):
+        put_objects(cluster, [node("n1", cpu=size)])
+        settle(cluster, host)
+    stored = {attempt.seq: attempt for attempt in Attempt.objects.filter(cluster=cluster)}
+    for entry in get(cluster, "pods/default/big/history")["entries"]:
+        if entry["kind"] == "attempt":
+            assert (entry["what"], entry["message"]) == ("unschedulable", stored[entry["attempt_seq"]].message)
+
+
+@pytest.fixture
+def crowded(cluster: Cluster, put_objects: PutObjects) -> Cluster:
+    """A pod of high priority that finds room on one of two nodes only when others go."""
+    high = make_pod("high").req(cpu="3").spec(priorityClassName="high").manifest()
+    low = [make_pod(f"low-{n}").req(cpu="2").on(f"n{n}").phase("Running").manifest() for n in (1, 2)]
+    put_objects(cluster, [make_manifest("PriorityClass", "high", value=100), node("n1"), node("n2"), *low, high])
+    settle(cluster, lead(cluster))
+    return cluster
+
+
+def test_preemptions_tell_candidates_and_victims(crowded: Cluster) -> None:
+    (told,) = get(crowded, "preemptions")["results"]
+    assert (told["name"], told["nominated_node_name"]) == ("high", told["detail"]["node"])
+    candidates = told["detail"]["candidates"]
+    assert sorted((one["node"], one["victims"], one["num_pdb_violations"]) for one in candidates) == [
+        ("n1", ["default/low-1"], 0),
+        ("n2", ["default/low-2"], 0),
+    ]
+    assert told["detail"]["victims"] == told["preemption"]["victims"]
+    assert isinstance(told["detail"]["criterion"], str)
+
+
+def test_attempt_says_where_it_stood_and_how_the_walk_went(crowded: Cluster) -> None:
+    stored = Attempt.objects.get(cluster=crowded)
+    told = get(crowded, f"attempts/{stored.seq}")
+    assert (told["run"], told["config_version"], told["seed"], told["place"]) == (1, 1, crowded.seed, 0)
+    assert told["rv"] > 0 and told["digest"] == bytes(stored.digest).hex()
+    assert set(told["durations"]) >= {"pre_filter", "filter"}
+    matrix = told["matrix"]
+    assert (matrix["start_index"], matrix["end_index"], matrix["found"]) == (0, 0, 2)
+
+
+def test_matrix_is_paged_sorted_and_filtered(cluster: Cluster, put_objects: PutObjects) -> None:
+    sizes = {f"n{number}": str(2 + 2 * number) for number in range(6)}
+    tainted = make_node("locked").capacity(cpu="64", memory="8Gi", pods="110").taint("dedicated", "x").manifest()
+    put_objects(cluster, [*(node(name, cpu) for name, cpu in sizes.items()), tainted, pod("a", cpu="3")])
+    settle(cluster, lead(cluster))
+    path = f"attempts/{Attempt.objects.get(cluster=cluster).seq}"
+
+    def nodes(**query: Any) -> list[str]:
+        return [row["node"] for row in get(cluster, path, **query)["matrix"]["nodes"]]
+
+    whole = get(cluster, path)["matrix"]
+    totals = {row["node"]: row["total"] for row in whole["nodes"]}
+    by_total = sorted((name for name in totals if totals[name] is not None), key=lambda name: -totals[name])
+    assert nodes(sort="total", descending=True)[: len(by_total)] == by_total
+    assert nodes(feasible=False) == [name for name in totals if totals[name] is None]
+    assert nodes(plugin="TaintToleration") == ["locked"]
+    assert nodes(reason="Insufficient cpu") == ["n0"]
+    assert nodes(node="n3") == ["n3"]
+    assert nodes(sort="node", offset=2, limit=3) == sorted(totals)[2:5]
+    fits = {row["node"]: row["scores"]["NodeResourcesFit"] for row in whole["nodes"] if row["feasible"]}
+    assert nodes(sort="raw:NodeResourcesFit", feasible=True) == sorted(fits, key=lambda name: fits[name]["raw"])
+    weights = {plugin["name"]: plugin["weight"] for plugin in whole["plugins"]}
+    for row in whole["nodes"]:
+        for plugin, score in row["scores"].items():
+            assert score["weighted"] == score["normalized"] * weights[plugin] and 0 <= score["normalized"] <= 100
+    assert logged_in().get(f"/api/clusters/{cluster.pk}/{path}?sort=height").status_code == 400
+
+
+def test_events_are_filtered(crowded: Cluster) -> None:
+    told = get(crowded, "events", reason="FailedScheduling")["results"]
+    assert [(one["regarding_name"], one["type"]) for one in told] == [("high", "Warning")]
+    assert get(crowded, "events", name="nobody")["results"] == []
+
+
+@pytest.mark.parametrize("what", ["attempts", "preemptions", "events", "moves"])
+def test_export_has_one_line_for_each_row_in_both_forms(crowded: Cluster, what: str) -> None:
+    client = logged_in()
+    lines = client.get(f"/api/clusters/{crowded.pk}/export/{what}.jsonl")
+    table = client.get(f"/api/clusters/{crowded.pk}/export/{what}.csv")
+    assert lines["Content-Type"].startswith("application/x-ndjson") and table["Content-Type"].startswith("text/csv")
+    rows = [orjson.loads(line) for line in b"".join(lines.streaming_content).splitlines()]  # type: ignore[attr-defined]
+    text = b"".join(table.streaming_content).decode()  # type: ignore[attr-defined]
+    cells = list(csv.DictReader(io.StringIO(text)))
+    assert rows and len(rows) == len(cells)
+    assert list(rows[0]) == list(cells[0])
+    nested = next((name for name, value in rows[0].items() if isinstance(value, list | dict)), None)
+    if nested is not None:
+        assert orjson.loads(cells[0][nested]) == rows[0][nested]
+
+
+def test_export_goes_on_where_a_page_ended(
+    cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kschedweb.traces.api.export.ROWS_AT_ONCE", 3)
+    put_objects(cluster, [node("n1", cpu="64"), *(pod(f"p{number}") for number in range(8))])
+    settle(cluster, lead(cluster))
+    sent = list(logged_in().get(f"/api/clusters/{cluster.pk}/export/attempts.jsonl").streaming_content)  # type: ignore[attr-defined]
+    assert [chunk.count(b"\n") for chunk in sent] == [3, 3, 2]
+    names = [orjson.loads(line)["name"] for line in b"".join(sent).splitlines()]
+    assert sorted(names) == [f"p{number}" for number in range(8)]
+    assert logged_in().get(f"/api/clusters/{cluster.pk}/export/secrets.csv").status_code == 404
