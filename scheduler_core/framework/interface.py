@@ -3,7 +3,8 @@
 A plugin is a class with `name` and the methods of the points it takes part in; the runtime finds out
 which by these Protocols. Hot rules have a second form over all rows of the node table at once
 (`filter_nodes`, `score_nodes`, and `pre_filter_table`, `pre_score_table` where these count pods of all nodes); a plugin
-without it runs node by node, with equal results.
+without it runs node by node, with equal results. What its answers depend on it may say with `reads`: then they are kept
+from one pod to the next pod like it.
 Source: kubernetes v1.34.1, pkg/scheduler/framework/interface.go.
 """
 
@@ -35,6 +36,9 @@ MAX_NODE_SCORE = 100
 
 Int64Array = npt.NDArray[np.int64]
 UInt16Array = npt.NDArray[np.uint16]
+RowIndex = slice | npt.NDArray[np.int32]
+"""Which rows of the table are asked for: ALL_ROWS or their numbers; an index into any column."""
+ALL_ROWS = slice(None)
 
 
 class QueueingHint(IntEnum):
@@ -78,15 +82,29 @@ class NominatingInfo:
 CLEAR_NOMINATION = NominatingInfo(NominatingMode.OVERRIDE, "")
 
 
+class Reads(IntEnum):
+    """How much of the cluster the answers of a plugin depend on; each level includes those before it."""
+
+    POD = 0  # nothing: all rows get one answer
+    NODE = 1  # the node object of the row judged
+    ROW = 2  # everything of the row judged, its pods included
+    CLUSTER = 3  # other rows, or other objects: asked anew in every cycle
+
+
 @dataclass(frozen=True, slots=True)
 class RowVerdicts:
-    """Answer of a filter for all rows of the table: `codes[row]` is 0 for success, else 1 + index into `statuses`.
+    """Answer of a filter for the rows asked for: a code is 0 for success, else 1 + index into `statuses`.
 
-    `codes`: (n_rows,) uint16, in row order of the table, not in node order.
+    `codes`: uint16, in the order of the rows asked for; for all rows that is (n_rows,) in row order of the table, not
+    in node order. Whoever gets them only reads them: a plugin may give the same array again.
     """
 
     codes: UInt16Array
     statuses: Sequence[Status]
+
+    def at(self, rows: RowIndex) -> RowVerdicts:
+        """Those of the rows, where these verdicts are of all rows."""
+        return self if isinstance(rows, slice) else RowVerdicts(self.codes[rows], self.statuses)
 
 
 class Snapshot(Protocol):
@@ -247,8 +265,8 @@ class FilterPlugin(Protocol):
 class TableFilterPlugin(Protocol):
     name: str
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
-        """Verdicts for all rows; None when every row passes."""
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
+        """Verdicts of the rows asked for; None when all of them pass."""
         ...
 
 
@@ -375,6 +393,22 @@ class EvictionObserver(Protocol):
     name: str
 
     def evictions_done(self, verdict: EvictionVerdict) -> None: ...
+
+
+@runtime_checkable
+class ReadingPlugin(Protocol):
+    """Not an extension point: a plugin that says what its answers depend on, so that they may be kept.
+
+    Beside what is read, PreFilter, Filter, PreScore and Score must depend on nothing but the pod's signature
+    (`api/signature.py`) and the plugin's arguments. `score_nodes` judges each row by itself unless it reads
+    other rows.
+    """
+
+    name: str
+
+    def reads(self, pod: Pod) -> Reads | None:
+        """What is read for pods with this signature; None when nothing can be kept."""
+        ...
 
 
 @runtime_checkable

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import NominatedPods
+from scheduler_core.framework.interface import ALL_ROWS, NominatedPods
 from scheduler_core.framework.runtime import Framework, counts_against, refusal
 from scheduler_core.model.effects import FilterRows, NodeOrder
 from scheduler_core.model.node_info import NodeInfo
@@ -227,7 +227,7 @@ def _table_codes(
         if table_plugin is None:
             row_only.append(index)
             continue
-        verdicts = table_plugin.filter_nodes(state, pod, view.table)
+        verdicts = table_plugin.filter_nodes(state, pod, view.table, ALL_ROWS)
         if verdicts is None:
             continue
         hit = (verdicts.codes != 0) & (by_row == 0)

@@ -22,7 +22,7 @@ from scheduler_core.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, amount,
 from scheduler_core.config.args_validation import validate_args
 from scheduler_core.config.types import ConfigValue
 from scheduler_core.errors import ConfigError
-from scheduler_core.framework.interface import MAX_NODE_SCORE, Int64Array, QueueingHint, RowVerdicts
+from scheduler_core.framework.interface import MAX_NODE_SCORE, Int64Array, QueueingHint, RowIndex, RowVerdicts
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Status
 from scheduler_core.table.node_table import NodeTable
@@ -138,9 +138,9 @@ def refuse(mask: BoolArray, status: Status) -> RowVerdicts | None:
     return RowVerdicts(mask.astype(np.uint16), (status,)) if mask.any() else None
 
 
-def refuse_all(table: NodeTable, status: Status) -> RowVerdicts:
-    """Every row gets the status."""
-    return RowVerdicts(np.ones(table.n_rows, dtype=np.uint16), (status,))
+def refuse_all(table: NodeTable, rows: RowIndex, status: Status) -> RowVerdicts:
+    """Every row asked for gets the status."""
+    return RowVerdicts(np.ones(len(table.live[rows]), dtype=np.uint16), (status,))
 
 
 # Taints

@@ -28,6 +28,7 @@ from scheduler_core.framework.interface import (
     Handle,
     Int64Array,
     PreFilterResult,
+    RowIndex,
     RowVerdicts,
 )
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
@@ -119,20 +120,20 @@ class NodeResourcesFit:
             return SUCCESS
         return Status.unresolvable(*reasons) if never else Status.unschedulable(*reasons)
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         kept = state.find(PreFilterState)
         if kept is None:
-            return refuse_all(table, Status.failed(NO_PRE_FILTER))
-        columns = table.resources
-        shortages = _Shortages(table.live)
-        shortages.add(columns.pod_count >= columns.allowed_pods, TOO_MANY_PODS)
+            return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
+        columns, live = table.resources, table.live[rows]
+        shortages = _Shortages(live)
+        shortages.add(columns.pod_count[rows] >= columns.allowed_pods[rows], TOO_MANY_PODS)
         for resource, amount in self._amounts_to_check(kept.request):
             index = columns.index_of.get(resource)
             if index is None:  # no node has ever named it
-                shortages.add(np.ones(len(table), dtype=np.bool_), insufficient_reason(resource), amount > 0)
+                shortages.add(np.ones(len(live), dtype=np.bool_), insufficient_reason(resource), amount > 0)
                 continue
-            offered = columns.allocatable[index]
-            short = offered - columns.requested[index] < amount
+            offered = columns.allocatable[index][rows]
+            short = offered - columns.requested[index][rows] < amount
             shortages.add(short, insufficient_reason(resource), offered < amount)
         return shortages.verdicts()
 

@@ -44,6 +44,7 @@ from scheduler_core.framework.interface import (
     Handle,
     PreFilterResult,
     QueueingHint,
+    RowIndex,
     RowVerdicts,
 )
 from scheduler_core.framework.storage_lister import ObjectMissingError, StorageLister
@@ -94,7 +95,7 @@ class NodeVolumeLimits:
         known = state.find(_Known) or self._begin()
         return self._judge(known, pod, node_info, self._storage.csi_node(node_info.name))
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         """Only nodes with a CSINode can differ; the others have no limits and no migration."""
         statuses: dict[Status, int] = {}
         codes = np.zeros(table.n_rows, dtype=np.uint16)
@@ -108,7 +109,7 @@ class NodeVolumeLimits:
             row = table.row_of.get(csi_node.name)
             if row is not None:
                 codes[row] = code_of(self._judge(known, pod, table.node_infos[row], csi_node))
-        return RowVerdicts(codes, tuple(statuses)) if codes.any() else None
+        return RowVerdicts(codes, tuple(statuses)).at(rows) if codes.any() else None
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         pod_deleted = ClusterEvent(EventResource.POD, ActionType.DELETE)

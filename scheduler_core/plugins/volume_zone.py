@@ -27,6 +27,7 @@ from scheduler_core.framework.interface import (
     Handle,
     PreFilterResult,
     QueueingHint,
+    RowIndex,
     RowVerdicts,
 )
 from scheduler_core.framework.storage_lister import ObjectMissingError, StorageLister
@@ -93,10 +94,10 @@ class VolumeZone:
                 return _ELSEWHERE
         return SUCCESS
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         wanted = self._wanted(state, pod)
         if isinstance(wanted, Status):
-            return refuse_all(table, wanted)
+            return refuse_all(table, rows, wanted)
         elsewhere: BoolArray = np.zeros(table.n_rows, dtype=np.bool_)
         for key, values in wanted:
             listed = sorted(values)
@@ -109,7 +110,7 @@ class VolumeZone:
         somewhere: BoolArray = np.zeros(table.n_rows, dtype=np.bool_)
         for label in _LABELS:
             somewhere |= table.label(label).has_key
-        return refuse(elsewhere & somewhere, _ELSEWHERE)
+        return refuse((elsewhere & somewhere)[rows], _ELSEWHERE)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         add_or_update = ActionType.ADD | ActionType.UPDATE

@@ -18,6 +18,7 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.config.types import InterPodAffinityArgs, PodTopologySpreadArgs
 from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import ALL_ROWS
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.model.types import PodInfo
@@ -149,7 +150,7 @@ def _cluster(random: Random) -> Cluster:
 
 
 def _by_rows(plugin: Any, state: CycleState, pod: Pod, cluster: Cluster) -> list[Status]:
-    verdicts = plugin.filter_nodes(state, pod, cluster.table)
+    verdicts = plugin.filter_nodes(state, pod, cluster.table, ALL_ROWS)
     if verdicts is None:
         return [SUCCESS] * len(cluster.infos)
     codes = [int(verdicts.codes[cluster.table.row_of[info.name]]) for info in cluster.infos]

@@ -32,6 +32,7 @@ from scheduler_core.framework.interface import (
     Int64Array,
     PreFilterResult,
     QueueingHint,
+    RowIndex,
     RowVerdicts,
 )
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
@@ -94,11 +95,12 @@ class InterPodAffinity:
             return Status.failed(NO_PRE_FILTER)
         return filtering.judge_node(counted, node_info.node.labels if node_info.node is not None else NO_LABELS)
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         counted = state.find(filtering.PreFilterState)
         if counted is None:
-            return refuse_all(table, Status.failed(NO_PRE_FILTER))
-        return filtering.judge_rows(counted, table)
+            return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
+        verdicts = filtering.judge_rows(counted, table)
+        return verdicts.at(rows) if verdicts is not None else None
 
     # Score
 

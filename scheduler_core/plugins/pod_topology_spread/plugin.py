@@ -24,6 +24,7 @@ from scheduler_core.framework.interface import (
     Int64Array,
     PreFilterResult,
     QueueingHint,
+    RowIndex,
     RowVerdicts,
 )
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
@@ -92,11 +93,12 @@ class PodTopologySpread:
             return Status.failed(NO_PRE_FILTER)
         return filtering.judge_node(counted, pod, node_info.node.labels if node_info.node is not None else {})
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         counted = state.find(filtering.PreFilterState)
         if counted is None:
-            return refuse_all(table, Status.failed(NO_PRE_FILTER))
-        return filtering.judge_rows(counted, pod, table)
+            return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
+        verdicts = filtering.judge_rows(counted, pod, table)
+        return verdicts.at(rows) if verdicts is not None else None
 
     # Score
 

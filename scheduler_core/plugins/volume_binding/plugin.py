@@ -29,6 +29,7 @@ from scheduler_core.framework.interface import (
     Int64Array,
     PreBindWork,
     PreFilterResult,
+    RowIndex,
     RowVerdicts,
 )
 from scheduler_core.framework.storage_lister import ObjectMissingError, StorageLister
@@ -111,11 +112,12 @@ class VolumeBinding:
         except BindingError as error:
             return Status.failed(str(error))
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         kept = state.find(PreFilterState)
         if kept is None:
-            return refuse_all(table, Status.failed(NO_PRE_FILTER))
-        return judge_rows(self._binder, kept.claims or PodClaims(), table)
+            return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
+        verdicts = judge_rows(self._binder, kept.claims or PodClaims(), table)
+        return verdicts.at(rows) if verdicts is not None else None
 
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
         return SKIP
