@@ -16,7 +16,7 @@ from scheduler_core.api.derived import normalized_image_name
 from scheduler_core.api.pod import Pod
 from scheduler_core.config import names
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import MAX_NODE_SCORE, Handle, Int64Array
+from scheduler_core.framework.interface import MAX_NODE_SCORE, Handle, Int64Array, Reads
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.plugins.helpers import Rows
@@ -33,6 +33,9 @@ class ImageLocality:
     def __init__(self, args: object | None, handle: Handle) -> None:
         """It takes no arguments; the number of nodes is the snapshot's."""
         self._handle = handle
+
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.CLUSTER  # the number of nodes
 
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]:
         total_nodes = self._handle.snapshot.num_nodes()

@@ -40,6 +40,7 @@ from scheduler_core.framework.interface import (
     Int64Array,
     PreFilterResult,
     QueueingHint,
+    Reads,
     RowIndex,
     RowVerdicts,
 )
@@ -83,6 +84,9 @@ class NodeAffinity:
         preferred = added.preferred_during_scheduling_ignored_during_execution
         self._added_required = parse_node_selector(required) if required is not None else None
         self._added_preferred = parse_preferred_terms(preferred) if preferred is not None else None
+
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.NODE
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]

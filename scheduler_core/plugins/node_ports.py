@@ -19,6 +19,7 @@ from scheduler_core.framework.interface import (
     Handle,
     PreFilterResult,
     QueueingHint,
+    Reads,
     RowIndex,
     RowVerdicts,
 )
@@ -44,6 +45,9 @@ class NodePorts:
 
     def __init__(self, args: object | None, handle: Handle) -> None:
         """It takes no arguments and needs nothing of the scheduler."""
+
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.ROW
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]

@@ -28,6 +28,7 @@ from scheduler_core.framework.interface import (
     Handle,
     Int64Array,
     PreFilterResult,
+    Reads,
     RowIndex,
     RowVerdicts,
 )
@@ -94,6 +95,9 @@ class NodeResourcesFit:
         self._resources = tuple((spec.name, spec.weight) for spec in args.scoring_strategy.resources)
         self._strategy = _strategy(args.scoring_strategy)
         self._hints = FitHints()
+
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.ROW
 
     # Filter
 

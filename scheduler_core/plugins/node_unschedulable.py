@@ -12,7 +12,7 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.config import names
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import ClusterEventWithHint, Handle, QueueingHint, RowIndex, RowVerdicts
+from scheduler_core.framework.interface import ClusterEventWithHint, Handle, QueueingHint, Reads, RowIndex, RowVerdicts
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
@@ -30,6 +30,9 @@ class NodeUnschedulable:
 
     def __init__(self, args: object | None, handle: Handle) -> None:
         """It takes no arguments and needs nothing of the scheduler."""
+
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.NODE
 
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
         node = node_info.node

@@ -44,6 +44,7 @@ from scheduler_core.framework.interface import (
     Handle,
     PreFilterResult,
     QueueingHint,
+    Reads,
     RowIndex,
     RowVerdicts,
 )
@@ -82,6 +83,9 @@ class NodeVolumeLimits:
     def __init__(self, args: object | None, handle: Handle) -> None:
         """It takes no arguments."""
         self._storage = StorageLister(handle)
+
+    def reads(self, pod: Pod) -> Reads | None:
+        return None if pod.spec.volumes else Reads.POD
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]

@@ -23,6 +23,7 @@ from scheduler_core.framework.interface import (
     Handle,
     Int64Array,
     QueueingHint,
+    Reads,
     RowIndex,
     RowVerdicts,
 )
@@ -64,6 +65,9 @@ class TaintToleration:
 
     def __init__(self, args: object | None, handle: Handle) -> None:
         """It takes no arguments and needs nothing of the scheduler."""
+
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.NODE
 
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
         taints = node_info.node.taints if node_info.node is not None else ()

@@ -25,6 +25,7 @@ from scheduler_core.framework.interface import (
     Handle,
     PreFilterResult,
     QueueingHint,
+    Reads,
     RowIndex,
     RowVerdicts,
 )
@@ -69,6 +70,9 @@ class VolumeRestrictions:
         """It takes no arguments."""
         self._handle = handle
         self._storage = StorageLister(handle)
+
+    def reads(self, pod: Pod) -> Reads | None:
+        return None if pod.spec.volumes else Reads.POD
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]

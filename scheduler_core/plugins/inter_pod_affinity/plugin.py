@@ -32,6 +32,7 @@ from scheduler_core.framework.interface import (
     Int64Array,
     PreFilterResult,
     QueueingHint,
+    Reads,
     RowIndex,
     RowVerdicts,
 )
@@ -56,6 +57,9 @@ class InterPodAffinity:
         check_args(args)
         self._handle = handle
         self._args = args
+
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.CLUSTER
 
     # Filter
 

@@ -24,6 +24,7 @@ from scheduler_core.framework.interface import (
     Int64Array,
     PreFilterResult,
     QueueingHint,
+    Reads,
     RowIndex,
     RowVerdicts,
 )
@@ -58,6 +59,9 @@ class PodTopologySpread:
         self._handle = handle
         self._system_defaulted = args.defaulting_type == "System"
         self._defaults = SYSTEM_DEFAULTS if self._system_defaulted else args.default_constraints
+
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.CLUSTER
 
     # Filter
 

@@ -29,6 +29,7 @@ from scheduler_core.framework.interface import (
     Int64Array,
     PreBindWork,
     PreFilterResult,
+    Reads,
     RowIndex,
     RowVerdicts,
 )
@@ -80,6 +81,9 @@ class VolumeBinding:
         self._cache = AssumeCache(StorageLister(handle))
         self._binder = Binder(self._cache)
         self._reservations: dict[str, Reservation] = {}  # by pod uid, until its volumes are bound
+
+    def reads(self, pod: Pod) -> Reads | None:
+        return None if pod.spec.volumes else Reads.POD
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
