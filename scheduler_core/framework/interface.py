@@ -170,7 +170,7 @@ class Handle(Protocol):
     @property
     def lister(self) -> Lister: ...
     @property
-    def runner(self) -> PluginRunner: ...
+    def runner(self) -> ProfileRunner: ...
     @property
     def nominated_pods(self) -> NominatedPods: ...
     @property
@@ -423,4 +423,47 @@ class StatefulPlugin(Protocol):
 
     def load_state(self, state: Any) -> None:
         """Take over what `dump_state` gave; the plugin is fresh."""
+        ...
+
+
+class ProfileRunner(PluginRunner, Protocol):
+    """The plugins of the profile themselves, for asking "what if" about many rows at once."""
+
+    @property
+    def use_table(self) -> bool: ...
+    @property
+    def filter(self) -> Sequence[FilterPlugin]:
+        """In running order."""
+        ...
+
+    @property
+    def pre_filter_extensions(self) -> Sequence[PreFilterExtensions]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What would be left on some rows with the pod on them; it fits where nothing is below 0.
+
+    `left`: (1 + len(resources), len(rows)) int64; line 0 counts pods, line 1 + i is of the resource whose index in the
+    table is `resources[i]`. Whoever got it may write into it: each pod less on a row adds 1 and its requests.
+    """
+
+    left: Int64Array
+    resources: tuple[int, ...]
+
+
+@runtime_checkable
+class RoomPlugin(Protocol):
+    """Not an extension point: a filter that looks at the pods of a node only to add up their number and requests."""
+
+    name: str
+
+    def room(self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.int32]) -> Room | None:
+        """None: only asking node by node tells."""
+        ...
+
+    def room_verdicts(
+        self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.int32], left: Int64Array
+    ) -> RowVerdicts | None:
+        """What `filter` says of the rows when this is left; None when all of them pass."""
         ...

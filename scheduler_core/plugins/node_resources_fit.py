@@ -29,6 +29,7 @@ from scheduler_core.framework.interface import (
     Int64Array,
     PreFilterResult,
     Reads,
+    Room,
     RowIndex,
     RowVerdicts,
 )
@@ -49,6 +50,7 @@ from scheduler_core.plugins.helpers import (
     weigh_requests,
 )
 from scheduler_core.table.node_table import NodeTable
+from scheduler_core.table.resources import MAX_AMOUNT
 
 TOO_MANY_PODS = "Too many pods"
 NO_PRE_FILTER = f'error reading "PreFilter{names.NODE_RESOURCES_FIT}" from cycleState: not found'
@@ -138,6 +140,33 @@ class NodeResourcesFit:
                 continue
             offered = columns.allocatable[index][rows]
             short = offered - columns.requested[index][rows] < amount
+            shortages.add(short, insufficient_reason(resource), offered < amount)
+        return shortages.verdicts()
+
+    def room(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Room | None:
+        """What `filter_nodes` compares, with the pod on the rows."""
+        kept = state.find(PreFilterState)
+        if kept is None:
+            return None
+        columns = table.resources
+        wanted = list(self._amounts_to_check(kept.request))
+        if any(name not in columns.index_of or not 0 <= amount <= MAX_AMOUNT for name, amount in wanted):
+            return None
+        indices = tuple(columns.index_of[name] for name, _ in wanted)
+        left = np.empty((1 + len(wanted), len(rows)), dtype=np.int64)
+        left[0] = columns.allowed_pods[rows] - columns.pod_count[rows] - 1
+        for line, (index, (_, amount)) in enumerate(zip(indices, wanted, strict=True), start=1):
+            left[line] = columns.allocatable[index][rows] - columns.requested[index][rows] - amount
+        return Room(left, indices)
+
+    def room_verdicts(
+        self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows, left: Int64Array
+    ) -> RowVerdicts | None:
+        shortages = _Shortages(table.live[rows])
+        shortages.add(left[0] < 0, TOO_MANY_PODS)
+        wanted = self._amounts_to_check(state.read(PreFilterState).request)
+        for short, (resource, amount) in zip(left[1:] < 0, wanted, strict=True):
+            offered = table.resources.allocatable[table.resources.index_of[resource]][rows]
             shortages.add(short, insufficient_reason(resource), offered < amount)
         return shortages.verdicts()
 
