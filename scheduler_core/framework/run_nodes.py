@@ -19,7 +19,9 @@ import numpy.typing as npt
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import ALL_ROWS, NominatedPods
-from scheduler_core.framework.runtime import Framework, counts_against, refusal
+from scheduler_core.framework.refusals import FirstRefusals, judge_rows, refusal
+from scheduler_core.framework.reuse import SchedulingClass
+from scheduler_core.framework.runtime import Framework, counts_against
 from scheduler_core.model.effects import FilterRows, NodeOrder
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Code, Status
@@ -30,8 +32,10 @@ MIN_FEASIBLE_NODES_TO_FIND = 100
 MIN_FEASIBLE_NODES_PERCENTAGE = 5
 
 Int32Array = npt.NDArray[np.int32]
-BoolArray = npt.NDArray[np.bool_]
-Codes = npt.NDArray[np.int32]
+Rows = npt.NDArray[np.intp]  # rows of the table, in the type numpy gathers by without converting each time
+Codes = npt.NDArray[np.int32] | npt.NDArray[np.uint16]
+
+_FEW = 8  # different refusals, up to which looking for each one is quicker than sorting all
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,28 @@ class NodeView:
     rows: Int32Array
     index: dict[str, int]  # node name -> i
     table: NodeTable
+    # All nodes, and their rows, twice in a row: a walk round the nodes is a stretch of these.
+    _around: Int32Array
+    _rows_around: Rows
+
+    @staticmethod
+    def of(order: NodeOrder, infos: Sequence[NodeInfo], rows: Int32Array, table: NodeTable) -> NodeView:
+        around = np.tile(np.arange(len(rows), dtype=np.int32), 2)
+        around.flags.writeable = False
+        index = {name: node for node, name in enumerate(order.names)}
+        return NodeView(order, infos, rows, index, table, around, np.tile(rows, 2).astype(np.intp))
+
+    def from_node(self, start: int) -> tuple[Int32Array, Rows]:
+        """All nodes from the one at `start` round to the one before it, and their rows."""
+        n = len(self.rows)
+        first = start % n if n else 0
+        return self._around[first : first + n], self._rows_around[first : first + n]
+
+    def from_candidate(self, candidates: Int32Array, start: int) -> tuple[Int32Array, Rows]:
+        """The same of some nodes; `start` counts among these."""
+        first = start % len(candidates) if len(candidates) else 0
+        walk = np.concatenate((candidates[first:], candidates[:first])) if first else candidates
+        return walk, self.rows[walk].astype(np.intp)
 
     def pick(self, nodes: Int32Array) -> PickedNodes:
         return PickedNodes(self.infos, nodes, self.rows[nodes])
@@ -96,7 +122,7 @@ class WalkStatuses(NodeToStatus):
         self._view = view
         self._rows = walk.filter_rows
         self._filled = False
-        rejected = self._rows.nodes[self._rows.codes != 0]
+        rejected = self._rows.nodes[self._rows.codes != 0] if len(earlier) else self._rows.nodes
         for name, status in earlier.items():
             node = view.index.get(name)  # none: an extender spoke of a node that is not there
             if node is None or not (rejected == node).any():
@@ -158,27 +184,35 @@ def find_nodes_that_pass_filters(
     state: CycleState,
     pod: Pod,
     view: NodeView,
-    candidates: Int32Array,
+    candidates: Int32Array | None,
     *,
     start: int,
     count: int,
     nominated: NominatedPods,
+    kept: SchedulingClass | None = None,
 ) -> Walk:
-    """Walk over `candidates` from `start` on, round and round, until `count` nodes and one more are found.
+    """Walk over `candidates` (None: all nodes) from `start` on, round and round, until `count` nodes and one more
+    are found.
 
     The one more ends the walk and is thrown away, but nodes refused before it are kept: upstream does so.
     """
-    if len(candidates) == 0:
-        return Walk(_no_rows(), candidates, 0)
-    shift = start % len(candidates)
-    walk = np.concatenate((candidates[shift:], candidates[:shift])) if shift else candidates
+    walk, rows = view.from_node(start) if candidates is None else view.from_candidate(candidates, start)
+    if len(walk) == 0:
+        return Walk(_no_rows(), walk, 0)
     if not framework.filter:
         return Walk(_no_rows(), walk[:count], 0)
-    if framework.use_table:
-        codes, statuses = _table_codes(framework, state, pod, view, walk, count, nominated)
-    else:
+    if not framework.use_table or len(walk) == 1:
         codes, statuses = _row_codes(framework, state, pod, view, walk, count, nominated)
-    return _cut(walk[: len(codes)], codes, statuses, count)
+        return _cut(walk[: len(codes)], codes, statuses, count)
+    refusals, row_only = _judge(framework, state, pod, view, kept)
+    crowded = _crowded(pod, view, nominated)
+    if not row_only and not crowded:
+        if not refusals.statuses:
+            end = min(len(walk), count + 1)
+            return Walk(FilterRows(walk[:end], np.zeros(end, dtype=np.uint8), ()), walk[:count], 0)
+        return _cut_by_rows(walk, rows, refusals, count)
+    codes, statuses = _ask_by_node(framework, state, pod, view, walk, count, nominated, refusals, row_only, crowded)
+    return _cut(walk, codes, statuses, count)
 
 
 def _row_codes(
@@ -208,7 +242,46 @@ def _row_codes(
     return np.array(codes, dtype=np.int32), statuses
 
 
-def _table_codes(
+def _judge(
+    framework: Framework, state: CycleState, pod: Pod, view: NodeView, kept: SchedulingClass | None
+) -> tuple[FirstRefusals, list[int]]:
+    """What the table forms say of all rows (not to be changed), and the filters that have none, by index."""
+    table, skipped = view.table, state.skip_filter_plugins
+    active = [index for index, plugin in enumerate(framework.filter) if plugin.name not in skipped]
+    row_only = [index for index in active if framework.filter[index].name not in framework.table_filters]
+    asked = [index for index in active if framework.filter[index].name in framework.table_filters]
+    if kept is not None:
+        refusals = kept.refusals.brought_up_to(table, framework, state, pod, asked)
+        if refusals is not None:
+            anew = [index for index in asked if not kept.keeps(framework.filter[index].name)]
+            return _with_verdicts(framework, state, pod, table, anew, refusals), row_only
+    refusals = FirstRefusals.none(len(table))
+    judge_rows(framework, state, pod, table, ALL_ROWS, asked, refusals)
+    return refusals, row_only
+
+
+def _with_verdicts(
+    framework: Framework,
+    state: CycleState,
+    pod: Pod,
+    table: NodeTable,
+    filters: Sequence[int],
+    refusals: FirstRefusals,
+) -> FirstRefusals:
+    """The refusals and those of more filters; the ones given stay as they are."""
+    copied = False
+    for index in filters:
+        name = framework.filter[index].name
+        verdicts = framework.table_filters[name].filter_nodes(state, pod, table, ALL_ROWS)
+        if verdicts is None:
+            continue
+        if not copied:
+            refusals, copied = refusals.copy(), True
+        refusals.add(index, name, verdicts)
+    return refusals
+
+
+def _ask_by_node(
     framework: Framework,
     state: CycleState,
     pod: Pod,
@@ -216,32 +289,15 @@ def _table_codes(
     walk: Int32Array,
     count: int,
     nominated: NominatedPods,
+    refusals: FirstRefusals,
+    row_only: Sequence[int],
+    crowded: set[int],
 ) -> tuple[Codes, list[Status]]:
-    active = [plugin for plugin in framework.filter if plugin.name not in state.skip_filter_plugins]
-    by_row: Codes = np.zeros(len(view.table), dtype=np.int32)
-    refused_by = np.full(len(view.table), len(active), dtype=np.int16)
-    statuses: list[Status] = []
-    row_only: list[int] = []
-    for index, plugin in enumerate(active):
-        table_plugin = framework.table_filters.get(plugin.name)
-        if table_plugin is None:
-            row_only.append(index)
-            continue
-        verdicts = table_plugin.filter_nodes(state, pod, view.table, ALL_ROWS)
-        if verdicts is None:
-            continue
-        hit = (verdicts.codes != 0) & (by_row == 0)
-        by_row[hit] = verdicts.codes[hit] + np.int32(len(statuses))
-        refused_by[hit] = index
-        statuses.extend(refusal(plugin.name, status) for status in verdicts.statuses)
+    """Node by node where the table cannot know: in walk order, and no further than the walk itself would go."""
     rows = view.rows[walk]
-    codes = by_row[rows]
-    crowded = _crowded(pod, view, nominated)
-    if not row_only and not crowded:
-        return codes, statuses
-
-    # Node by node where the table cannot know: in walk order, and no further than the walk itself would go.
-    open_until = refused_by[rows]
+    statuses = list(refusals.statuses)
+    codes: Codes = refusals.codes[rows].astype(np.int32)
+    open_until = refusals.refused_by[rows]
     asked = open_until > row_only[0] if row_only else np.zeros(len(walk), dtype=np.bool_)
     if crowded:
         asked |= np.isin(walk, np.array(sorted(crowded), dtype=np.int32))
@@ -256,7 +312,7 @@ def _table_codes(
             status = SUCCESS
             for index in row_only:
                 if index < open_until[position] and status.is_success:
-                    plugin = active[index]
+                    plugin = framework.filter[index]
                     status = plugin.filter(state, pod, node_info)
                     if not status.is_success:
                         status = refusal(plugin.name, status)
@@ -282,13 +338,22 @@ def _crowded(pod: Pod, view: NodeView, nominated: NominatedPods) -> set[int]:
     return nodes
 
 
-def _cut(walk: Int32Array, codes: Codes, statuses: list[Status], count: int) -> Walk:
+def _cut_by_rows(walk: Int32Array, rows: Rows, refusals: FirstRefusals, count: int) -> Walk:
+    """`_cut` without looking at more nodes than needed: a stretch of the walk, and twice as long until it is enough."""
+    end = min(len(walk), 2 * (count + 1))
+    while True:
+        codes = refusals.codes[rows[:end]]
+        if end == len(walk) or end - np.count_nonzero(codes) > count:
+            return _cut(walk[:end], codes, refusals.statuses, count)
+        end = min(len(walk), 2 * end)
+
+
+def _cut(walk: Int32Array, codes: Codes, statuses: Sequence[Status], count: int) -> Walk:
     """End the walk at the success after the last wanted one, or before the first error."""
-    passed: BoolArray = codes == 0
-    found = np.cumsum(passed)
+    passed = np.flatnonzero(codes == 0)
     end = len(walk)
-    if end and found[-1] > count:
-        end = int(np.searchsorted(found, count + 1)) + 1
+    if len(passed) > count:
+        end = int(passed[count]) + 1
     error: Status | None = None
     failures = [index + 1 for index, status in enumerate(statuses) if status.code is Code.Error]
     if failures:
@@ -296,24 +361,29 @@ def _cut(walk: Int32Array, codes: Codes, statuses: list[Status], count: int) -> 
         if len(failed):
             end = int(failed[0])
             error = statuses[int(codes[end]) - 1]
-    walk, codes, passed = walk[:end], codes[:end], passed[:end]
-    rows = _compact(walk, codes, statuses)
-    return Walk(rows, walk[passed][:count], end - int(np.count_nonzero(passed)), error)
+            passed = passed[: int(np.searchsorted(passed, end))]
+    num_passed = min(len(passed), count + 1)
+    rows = _compact(walk[:end], codes[:end], statuses)
+    return Walk(rows, walk[passed[:count]], end - num_passed, error)
 
 
 def _compact(walk: Int32Array, codes: Codes, statuses: Sequence[Status]) -> FilterRows:
     """Number the statuses that occur by first appearance, equal ones once."""
-    if not statuses:
+    present = np.flatnonzero(np.bincount(codes, minlength=1)[1:]) + 1
+    if len(present) == 0:
         return FilterRows(walk, np.zeros(len(walk), dtype=np.uint8), ())
-    present, first = np.unique(codes, return_index=True)
+    if len(present) > _FEW:
+        present, first = np.unique(codes, return_index=True)
+    else:
+        first = np.array([(codes == code).argmax() for code in present])
     numbers: dict[Status, int] = {}
-    renumber = np.zeros(len(statuses) + 1, dtype=np.int32)
+    renumber = np.zeros(len(statuses) + 1, dtype=np.uint16)
     for old in present[np.argsort(first)].tolist():
         if old:
             renumber[old] = numbers.setdefault(statuses[old - 1], len(numbers) + 1)
     # More than 255 different refusals in one cycle need the wider type.
-    kind = np.uint8 if len(numbers) <= np.iinfo(np.uint8).max else np.uint16
-    return FilterRows(walk, renumber[codes].astype(kind), tuple(numbers))
+    wide = len(numbers) > np.iinfo(np.uint8).max
+    return FilterRows(walk, (renumber if wide else renumber.astype(np.uint8))[codes], tuple(numbers))
 
 
 def with_refusals(rows: FilterRows, refused: Mapping[int, Status]) -> FilterRows:

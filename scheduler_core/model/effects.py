@@ -22,12 +22,12 @@ class FilterRows:
     """The main filter phase of one cycle, in walk order.
 
     `nodes`: (n_evaluated,) int32, indices into the attempt's node order;
-    `codes`: (n_evaluated,) uint8, 0 = passed, else 1 + index into `statuses`.
+    `codes`: (n_evaluated,) uint8 (uint16 from 256 statuses on), 0 = passed, else 1 + index into `statuses`.
     The last row may be the one feasible node more than wanted: it passed but is not among the feasible.
     """
 
     nodes: npt.NDArray[np.int32]
-    codes: npt.NDArray[np.uint8]
+    codes: npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
     statuses: tuple[Status, ...]
 
 

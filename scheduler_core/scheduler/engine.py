@@ -85,8 +85,7 @@ class Engine:
             names = tuple(info.name for info in infos)
             digest = hashlib.blake2b("\n".join(names).encode(), digest_size=16).hexdigest()
             order = view.order if view is not None and view.order.digest == digest else NodeOrder(digest, names)
-            index = {name: node for node, name in enumerate(names)}
-            view = self._view = NodeView(order, infos, snapshot.order, index, snapshot.table)
+            view = self._view = NodeView.of(order, infos, snapshot.order, snapshot.table)
         return view
 
     def move_all(

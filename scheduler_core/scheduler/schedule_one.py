@@ -17,6 +17,7 @@ from scheduler_core.cache.cache import CacheError
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.hints import EXTENDER
 from scheduler_core.framework.interface import CLEAR_NOMINATION, NominatingInfo, NominatingMode
+from scheduler_core.framework.reuse import SchedulingClass
 from scheduler_core.framework.run_nodes import (
     Int32Array,
     NodeView,
@@ -26,6 +27,7 @@ from scheduler_core.framework.run_nodes import (
     num_feasible_nodes_to_find,
     with_refusals,
 )
+from scheduler_core.framework.run_scores import run_pre_score, run_score
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import WaitingPod
 from scheduler_core.model.effects import Attempt, NominatedTry, PostFilterRecord, PreemptionRecord
@@ -50,6 +52,7 @@ class Cycle:
     pod: Pod
     attempt: Attempt
     diagnosis: Diagnosis
+    kept: SchedulingClass | None = None
     # The feasible nodes as an extender sent them back, when it did: what is scored instead of the snapshot's.
     sent_back: Sequence[NodeInfo] | None = None
 
@@ -80,7 +83,9 @@ def schedule_one(engine: Engine, queued: QueuedPodInfo) -> Attempt:
         attempt.message = skip
         engine.queue.done(pod.uid)
         return attempt
-    cycle = Cycle(engine, framework, CycleState(), pod, attempt, Diagnosis())
+    kept = framework.reuse.class_of(pod, engine.snapshot.table) if framework.reuse is not None else None
+    state = CycleState(kept.memo) if kept is not None else CycleState()
+    cycle = Cycle(engine, framework, state, pod, attempt, Diagnosis(), kept)
     chosen = _scheduling_cycle(cycle, queued)
     if isinstance(chosen, Failure):
         handle_scheduling_failure(engine, framework, queued, chosen, attempt)
@@ -170,7 +175,7 @@ def _find_nodes_that_fit(cycle: Cycle, view: NodeView) -> Int32Array | Status:
     """The feasible nodes in the order found (none: the diagnosis says why), or the error that ended the search."""
     engine, attempt, diagnosis, pod = cycle.engine, cycle.attempt, cycle.diagnosis, cycle.pod
     started = engine.stopwatch()
-    outcome = cycle.framework.run_pre_filter(cycle.state, pod, view.infos, view.table)
+    outcome = cycle.framework.run_pre_filter(cycle.state, pod, view.infos, view.table, cycle.kept)
     started = cycle.timed("pre_filter", started)
     attempt.pre_filter_status = outcome.status
     attempt.skip_filter_plugins = tuple(sorted(cycle.state.skip_filter_plugins))
@@ -191,13 +196,14 @@ def _find_nodes_that_fit(cycle: Cycle, view: NodeView) -> Int32Array | Status:
             cycle.timed("filter", started)
             return feasible
     if outcome.node_names is None:
-        candidates = np.arange(len(view.order.names), dtype=np.int32)
+        candidates, num_candidates = None, len(view.order.names)
     else:
         candidates = nodes_named(view, outcome.node_names)
+        num_candidates = len(candidates)
         # All blamed so far, not only those that named nodes: a refusal by the nominated node counts in, as upstream.
         plugins = " ".join(sorted(diagnosis.unschedulable_plugins))
         diagnosis.node_to_status.absent = Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{plugins}]")
-    count = _num_nodes_to_find(cycle, len(candidates))
+    count = _num_nodes_to_find(cycle, num_candidates)
     walk = find_nodes_that_pass_filters(
         cycle.framework,
         cycle.state,
@@ -207,6 +213,7 @@ def _find_nodes_that_fit(cycle: Cycle, view: NodeView) -> Int32Array | Status:
         start=engine.next_start_node_index,
         count=count,
         nominated=engine.queue,
+        kept=cycle.kept,
     )
     diagnosis.node_to_status = WalkStatuses(view, walk, diagnosis.node_to_status)
     for status in walk.filter_rows.statuses:
@@ -323,11 +330,12 @@ def _prioritize_and_select(cycle: Cycle, view: NodeView, feasible: Int32Array) -
         picked = view.pick(feasible)
         nodes: Sequence[NodeInfo] = picked if cycle.sent_back is None else cycle.sent_back
         table = view.table if cycle.sent_back is None else None
-        status = framework.run_pre_score(cycle.state, cycle.pod, nodes, table, picked.rows)
+        kept = cycle.kept
+        status = run_pre_score(framework, cycle.state, cycle.pod, nodes, table, picked.rows, kept)
         started = cycle.timed("pre_score", started)
         if not status.is_success:
             return Failure(status, None, CLEAR_NOMINATION)
-        rows, status = framework.run_score(cycle.state, cycle.pod, nodes, table, picked.rows)
+        rows, status = run_score(framework, cycle.state, cycle.pod, nodes, table, picked.rows, kept)
         if rows is None:
             return Failure(status, None, CLEAR_NOMINATION)
         if engine.extenders.any_prioritizes:
