@@ -231,21 +231,30 @@ class Cache:
         return CacheDump(nodes, tuple(self.assumed_pods))
 
     def copy_of(self, item: CacheItem) -> NodeInfo:
-        """A copy with the images as they stand now. Its summary is shared by copies while it stays true."""
-        if item.summary_version != self.image_states.version:
-            item.summary_version = self.image_states.version
-            summary = summarize(item.images)
-            if summary != item.image_summary:
-                item.image_summary = summary
+        """A copy with the images as they stand now."""
         copy = item.info.copy()
-        copy.image_states = item.image_summary
+        copy.image_states = self._summary_of(item)
         return copy
+
+    def copy_into(self, entry: NodeInfo, item: CacheItem) -> None:
+        """The same into a copy made before."""
+        entry.assign(item.info)
+        entry.image_states = self._summary_of(item)
 
     def next_generation(self) -> int:
         self.generation += 1
         return self.generation
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    def _summary_of(self, item: CacheItem) -> dict[str, ImageStateSummary]:
+        """Of the images as they stand now; shared by copies while it stays true."""
+        if item.summary_version != self.image_states.version:
+            item.summary_version = self.image_states.version
+            summary = summarize(item.images)
+            if summary != item.image_summary:
+                item.image_summary = summary
+        return item.image_summary
 
     def _add_pod(self, pod: Pod, *, assumed: bool) -> None:
         key = _key(pod)
@@ -254,7 +263,7 @@ class Cache:
         if item is None:
             item = self._new_item(name)
         item.info.add_pod(PodInfo.of(pod))
-        self.move_to_head(name)
+        self.items.move_to_end(name)
         self.pod_states[key] = PodState(pod)
         if assumed:
             self.assumed_pods[key] = None
@@ -274,7 +283,7 @@ class Cache:
             if not item.info.remove_pod(pod):
                 raise CacheError(f"no corresponding pod {pod.name} in pods of node {item.info.name}")
             if item.info.pods or item.info.node is not None:
-                self.move_to_head(name)
+                self.items.move_to_end(name)
             else:
                 del self.items[name]
         self.pod_states.pop(key, None)

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
 
 from scheduler_core.api import resources
 from scheduler_core.api.meta import ResourceList
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.pod_affinity import NO_TERMS, AffinityTerms, affinity_terms
+from scheduler_core.api.signature import Signature, signature
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.status import Code, Status
+
+_MAX_KNOWN_PODS: Final = 16_384
 
 
 @dataclass(slots=True)
@@ -48,23 +54,36 @@ class Resource:
         self.milli_cpu += other.milli_cpu
         self.memory += other.memory
         self.ephemeral_storage += other.ephemeral_storage
-        for name, amount in other.scalar.items():
-            self.scalar[name] = self.scalar.get(name, 0) + amount
+        if other.scalar:
+            for name, amount in other.scalar.items():
+                self.scalar[name] = self.scalar.get(name, 0) + amount
 
     def subtract(self, other: Resource) -> None:
         self.milli_cpu -= other.milli_cpu
         self.memory -= other.memory
         self.ephemeral_storage -= other.ephemeral_storage
-        for name, amount in other.scalar.items():
-            self.scalar[name] = self.scalar.get(name, 0) - amount
+        if other.scalar:
+            for name, amount in other.scalar.items():
+                self.scalar[name] = self.scalar.get(name, 0) - amount
+
+    def assign(self, other: Resource) -> None:
+        """Become equal to the other, and stay apart from it."""
+        self.milli_cpu = other.milli_cpu
+        self.memory = other.memory
+        self.ephemeral_storage = other.ephemeral_storage
+        self.allowed_pod_number = other.allowed_pod_number
+        if self.scalar or other.scalar:
+            self.scalar = dict(other.scalar)
 
     def copy(self) -> Resource:
         return Resource(self.milli_cpu, self.memory, self.ephemeral_storage, self.allowed_pod_number, dict(self.scalar))
 
 
-@dataclass(frozen=True, slots=True)
-class PodInfo:
-    """A pod with what its node adds up, computed once; a changed pod gets a new PodInfo."""
+class PodInfo(msgspec.Struct, frozen=True, gc=False):
+    """A pod with what its node adds up, computed once; a changed pod gets a new PodInfo.
+
+    Pods with one signature share `request`, `host_ports`, `claim_keys` and `terms`: the same objects, as a rule.
+    """
 
     pod: Pod
     request: Resource  # status and pod-level resources counted; never changed
@@ -78,6 +97,27 @@ class PodInfo:
 
     @staticmethod
     def of(pod: Pod) -> PodInfo:
+        key = signature(pod)
+        twin = _known_pods.get(key)
+        if twin is not None:
+            return PodInfo(
+                pod,
+                twin.request,
+                twin.non_zero_milli_cpu,
+                twin.non_zero_memory,
+                twin.host_ports,
+                twin.claim_keys,
+                twin.has_affinity,
+                twin.has_required_anti_affinity,
+                twin.terms,
+            )
+        if len(_known_pods) >= _MAX_KNOWN_PODS:
+            _known_pods.clear()
+        info = _known_pods[key] = PodInfo._worked_out(pod)
+        return info
+
+    @staticmethod
+    def _worked_out(pod: Pod) -> PodInfo:
         request, non_zero_milli_cpu, non_zero_memory = resources.node_sums(pod)
         affinity = pod.spec.affinity
         anti = affinity.pod_anti_affinity if affinity else None
@@ -97,6 +137,9 @@ class PodInfo:
             has_required_anti_affinity=bool(anti and anti.required_during_scheduling_ignored_during_execution),
             terms=affinity_terms(pod),
         )
+
+
+_known_pods: dict[Signature, PodInfo] = {}  # one pod of each signature seen lately
 
 
 @dataclass(slots=True)
