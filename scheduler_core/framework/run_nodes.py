@@ -394,8 +394,8 @@ def with_refusals(rows: FilterRows, refused: Mapping[int, Status]) -> FilterRows
         status = refused.get(int(rows.nodes[position]))
         if status is not None:
             codes[position] = numbers.setdefault(status, len(numbers) + 1)
-    kind = np.uint8 if len(numbers) <= np.iinfo(np.uint8).max else np.uint16
-    return FilterRows(rows.nodes, codes.astype(kind), tuple(numbers))
+    wide = len(numbers) > np.iinfo(np.uint8).max
+    return FilterRows(rows.nodes, codes.astype(np.uint16) if wide else codes.astype(np.uint8), tuple(numbers))
 
 
 def _no_rows() -> FilterRows:

@@ -66,6 +66,24 @@ class Cycle:
 
 def schedule_one(engine: Engine, queued: QueuedPodInfo) -> Attempt:
     """Take a popped pod through its cycle; the attempt is among the step's effects."""
+    attempt, cycle = open_cycle(engine, queued)
+    if cycle is None:
+        engine.queue.done(queued.uid)
+        return attempt
+    decided = decide(cycle)
+    chosen = decided if isinstance(decided, Failure) else _reserve_and_permit(cycle, queued, decided)
+    if isinstance(chosen, Failure):
+        handle_scheduling_failure(engine, cycle.framework, queued, chosen, attempt)
+    else:
+        attempt.result = "scheduled"
+        binding_cycle.advance(engine, chosen)
+        chosen.attempt = None  # whatever comes next is told by moves and events
+    binding_cycle.settle_permits(engine)
+    return attempt
+
+
+def open_cycle(engine: Engine, queued: QueuedPodInfo) -> tuple[Attempt, Cycle | None]:
+    """The attempt, among the step's effects from now on, and its cycle; None when the pod is not to be scheduled."""
     pod = queued.pod
     profile = pod.spec.scheduler_name
     attempt = Attempt(pod_key=pod.key, pod_uid=pod.uid, attempt=queued.attempts, profile=profile, started_at=engine.now)
@@ -75,26 +93,32 @@ def schedule_one(engine: Engine, queued: QueuedPodInfo) -> Attempt:
     if framework is None:
         attempt.result = "noProfile"
         attempt.message = f'profile not found for scheduler name "{profile}"'
-        engine.queue.done(pod.uid)
-        return attempt
+        return attempt, None
     skip = _reason_to_skip(engine, pod, framework)
     if skip:
         attempt.result = "skipped"
         attempt.message = skip
-        engine.queue.done(pod.uid)
-        return attempt
+        return attempt, None
     kept = framework.reuse.class_of(pod, engine.snapshot.table) if framework.reuse is not None else None
     state = CycleState(kept.memo) if kept is not None else CycleState()
-    cycle = Cycle(engine, framework, state, pod, attempt, Diagnosis(), kept)
-    chosen = _scheduling_cycle(cycle, queued)
-    if isinstance(chosen, Failure):
-        handle_scheduling_failure(engine, framework, queued, chosen, attempt)
-    else:
-        attempt.result = "scheduled"
-        binding_cycle.advance(engine, chosen)
-        chosen.attempt = None  # whatever comes next is told by moves and events
-    binding_cycle.settle_permits(engine)
-    return attempt
+    return attempt, Cycle(engine, framework, state, pod, attempt, Diagnosis(), kept)
+
+
+def decide(cycle: Cycle) -> Pod | Failure:
+    """The pod as it is assumed on the node chosen for it, or why there is none."""
+    engine, pod = cycle.engine, cycle.pod
+    node_name = _schedule_pod(cycle)
+    if isinstance(node_name, Failure):
+        return node_name
+    cycle.attempt.node_name = node_name
+    assumed = pod.on_node(node_name)
+    try:
+        engine.cache.assume_pod(assumed)
+    except CacheError as error:
+        return Failure(Status.failed(str(error)), None, CLEAR_NOMINATION)
+    engine.note_cache_move("assumed", assumed, node_name)
+    engine.queue.delete_nominated_pod_if_exists(pod)
+    return assumed
 
 
 def _reason_to_skip(engine: Engine, pod: Pod, framework: Framework) -> str:
@@ -108,20 +132,10 @@ def _reason_to_skip(engine: Engine, pod: Pod, framework: Framework) -> str:
     return ""
 
 
-def _scheduling_cycle(cycle: Cycle, queued: QueuedPodInfo) -> BindingCycle | Failure:
-    engine, framework, pod, attempt = cycle.engine, cycle.framework, cycle.pod, cycle.attempt
-    node_name = _schedule_pod(cycle)
-    if isinstance(node_name, Failure):
-        return node_name
-    attempt.node_name = node_name
-    assumed = pod.on_node(node_name)
-    try:
-        engine.cache.assume_pod(assumed)
-    except CacheError as error:
-        return Failure(Status.failed(str(error)), None, CLEAR_NOMINATION)
-    engine.note_cache_move("assumed", assumed, node_name)
-    engine.queue.delete_nominated_pod_if_exists(pod)
-
+def _reserve_and_permit(cycle: Cycle, queued: QueuedPodInfo, assumed: Pod) -> BindingCycle | Failure:
+    """The binding cycle the pod goes on to, or who does not let it."""
+    engine, framework = cycle.engine, cycle.framework
+    node_name = assumed.spec.node_name
     started = engine.stopwatch()
     status = framework.run_reserve(cycle.state, assumed, node_name)
     started = cycle.timed("reserve", started)
@@ -136,12 +150,12 @@ def _scheduling_cycle(cycle: Cycle, queued: QueuedPodInfo) -> BindingCycle | Fai
         return refused_on_node(node_name, status)
 
     if status.is_wait:
-        engine.waiting_pods.add(WaitingPod(pod.uid, engine.now, timeouts))
+        engine.waiting_pods.add(WaitingPod(assumed.uid, engine.now, timeouts))
         engine.note_cache_move("waiting", assumed, node_name)
     engine.activate(cycle.state.pods_to_activate)
     cycle.state.pods_to_activate.clear()
-    binding = BindingCycle(queued, assumed, framework.name, cycle.state, node_name, attempt=attempt)
-    engine.bindings[pod.uid] = binding
+    binding = BindingCycle(queued, assumed, framework.name, cycle.state, node_name, attempt=cycle.attempt)
+    engine.bindings[assumed.uid] = binding
     return binding
 
 
