@@ -29,7 +29,12 @@ def dump_cache(cache: Cache, encode: Encode) -> dict[str, Any]:
         "tree": cache.tree.dump(),
         "image_states": cache.image_states.dump(),
         "items": [
-            {"name": name, "info": _dump_info(item.info, encode), "images": list(item.images)}
+            # Nobody asks for the images of a ghost, and those it had may be gone.
+            {
+                "name": name,
+                "info": _dump_info(item.info, encode),
+                "images": [] if item.info.node is None else list(item.images),
+            }
             for name, item in cache.items.items()
         ],
         "pod_states": [
