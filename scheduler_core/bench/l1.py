@@ -14,7 +14,9 @@ from scheduler_core.bench.meter import Meter
 from scheduler_core.bench.prepare import NOW_US, Prepared, apply
 from scheduler_core.model.effects import Attempt, Effects
 from scheduler_core.model.types import QueuedPodInfo
-from scheduler_core.scheduler.schedule_one import schedule_one
+from scheduler_core.scheduler.engine import Engine
+from scheduler_core.scheduler.failure import Failure, handle_scheduling_failure
+from scheduler_core.scheduler.schedule_one import decide, open_cycle
 from scheduler_core.scheduler.scheduler import Scheduler
 
 
@@ -31,7 +33,7 @@ def run(ready: Prepared, meter: Meter, keeper: Keeper) -> Iterator[Attempt]:
         started = clock()
         queued = engine.queue.pop(NOW_US)
         assert queued is not None  # as many are queued as there are pods
-        attempt = schedule_one(engine, queued)
+        attempt = _cycle(engine, queued)
         lap = clock() - started
         yield attempt
         cycles += 1
@@ -42,7 +44,7 @@ def run(ready: Prepared, meter: Meter, keeper: Keeper) -> Iterator[Attempt]:
             started = clock()
             again = engine.queue.pop_pod(queued.key, NOW_US)
             assert again is not None  # activated
-            attempt = schedule_one(engine, again)
+            attempt = _cycle(engine, again)
             lap += clock() - started
             yield attempt
             cycles += 1
@@ -55,6 +57,19 @@ def run(ready: Prepared, meter: Meter, keeper: Keeper) -> Iterator[Attempt]:
             engine.effects.attempts.clear()
     keeper.end_step(engine.effects.attempts)
     meter.stop()
+
+
+def _cycle(engine: Engine, queued: QueuedPodInfo) -> Attempt:
+    """The pod's cycle up to its assumption, or to what its failure leads to."""
+    attempt, cycle = open_cycle(engine, queued)
+    assert cycle is not None  # the pods of a workload are new and have a profile
+    decided = decide(cycle)
+    if isinstance(decided, Failure):
+        handle_scheduling_failure(engine, cycle.framework, queued, decided, attempt)
+    else:
+        attempt.result = "scheduled"
+        engine.queue.done(queued.uid)
+    return attempt
 
 
 def _make_room(scheduler: Scheduler, cluster: InMemoryCluster, preemptor: QueuedPodInfo) -> None:
