@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from scheduler_core.bench import l1, l2
@@ -20,7 +20,7 @@ LEVELS: dict[str, Run] = {"L1": l1.run, "L2": l2.run}
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What one run came to; times in nanoseconds, `laps_ns` one per pod."""
+    """What one run came to; times in nanoseconds, `laps_ns` one per pod, `phases_ns` as the attempts tell them."""
 
     attempted: int
     scheduled: int
@@ -31,6 +31,7 @@ class Figures:
     build_ns: int
     snapshot_ns: int
     bytes_stored: int
+    phases_ns: dict[str, int]
 
 
 def run_level(level: str, workload: Workload, meter: Meter, *, trace: Trace, reuse: bool) -> Figures:
@@ -38,12 +39,13 @@ def run_level(level: str, workload: Workload, meter: Meter, *, trace: Trace, reu
     stopwatch = stopped_watch if trace is Trace.OFF else meter.clock
     ready = prepare(workload, clock=meter.clock, stopwatch=stopwatch, reuse=reuse)
     keeper = Keeper(trace)
-    attempted = scheduled = 0
+    durations: list[dict[str, int]] = []
+    scheduled = 0
     for attempt in LEVELS[level](ready, meter, keeper):
-        attempted += 1
+        durations.append(attempt.durations_ns)  # added up when the clock has stopped
         scheduled += attempt.result == "scheduled"
     return Figures(
-        attempted=attempted,
+        attempted=len(durations),
         scheduled=scheduled,
         wall_ns=meter.wall_ns,
         cpu_ns=meter.cpu_ns,
@@ -52,4 +54,13 @@ def run_level(level: str, workload: Workload, meter: Meter, *, trace: Trace, reu
         build_ns=ready.build_ns,
         snapshot_ns=ready.snapshot_ns,
         bytes_stored=keeper.bytes_stored,
+        phases_ns=_added_up(durations),
     )
+
+
+def _added_up(durations: Iterable[dict[str, int]]) -> dict[str, int]:
+    phases: dict[str, int] = {}
+    for each in durations:
+        for phase, nanoseconds in each.items():
+            phases[phase] = phases.get(phase, 0) + nanoseconds
+    return phases

@@ -98,9 +98,10 @@ class Workload:
             existing=[(template, node) for template, node in existing if node < num_nodes],
         )
 
-    def first_pods(self, num_pods: int) -> Workload:
-        """The same with the first pods only."""
-        return replace(self, pod_template_of=self.pod_template_of[:num_pods])
+    def with_pods(self, num_pods: int) -> Workload:
+        """The same with so many pods to schedule: the first ones, or all again and again."""
+        templates = self.pod_template_of
+        return replace(self, pod_template_of=[templates[pod % self.num_pods] for pod in range(num_pods)])
 
     def with_own_signatures(self, name: str) -> Workload:
         """The same under another name, every pod with a label, a request and a toleration of its own.

@@ -13,7 +13,7 @@ import msgspec
 from kschedweb.environment import ROOT
 from kschedweb.ops.bench import table
 from kschedweb.ops.bench.worker import Job, profile_here
-from scheduler_core.bench.result import Result, Run, Setup, result_of, setup_of
+from scheduler_core.bench.result import Details, Result, Run, details_of, result_of
 from scheduler_core.bench.verify import verify
 from scheduler_core.errors import CoreError
 
@@ -28,7 +28,7 @@ class Measured:
 
     job: Job
     result: Result
-    setup: Setup
+    details: Details
 
 
 def run(options: argparse.Namespace) -> int:
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         for job in jobs:
             measured = measure(job, options.runs)
             results.append(measured.result)
-            print(table.lines(measured.result, measured.setup, job), flush=True)
+            print(table.lines(measured.result, measured.details, job), flush=True)
     except (CoreError, RunFailed) as problem:
         print(f"ksched: {problem}", file=sys.stderr)
         return 1
@@ -72,7 +72,7 @@ def measure(job: Job, runs: int) -> Measured:
     """So many runs, one after the other, each in a process of its own."""
     job.workload()  # its problems are told here
     done = [_run_apart(job) for _ in range(runs)]
-    return Measured(job, result_of(job.level, done), setup_of(done))
+    return Measured(job, result_of(job.level, done), details_of(done))
 
 
 def _run_apart(job: Job) -> Run:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.ops.bench.worker import Job
-from scheduler_core.bench.result import Result, Setup
+from scheduler_core.bench.result import Details, Result
 
 _FORMAT = "{:<9}{:<6}{:<16}{:>6} {:>9} {:>7} {:>10} {:>10} {:>9} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>7}"
 HEAD = _FORMAT.format(
@@ -12,8 +12,8 @@ HEAD = _FORMAT.format(
 )  # fmt: skip
 
 
-def lines(result: Result, setup: Setup, job: Job) -> str:
-    """The line of a result, and the one of its setup."""
+def lines(result: Result, details: Details, job: Job) -> str:
+    """The line of a result, and the one of its details."""
     figures = _FORMAT.format(
         result.workload,
         result.level,
@@ -32,9 +32,8 @@ def lines(result: Result, setup: Setup, job: Job) -> str:
         f"{result.peak_rss_mb:.0f}",
         f"{result.calibration_ms:.0f}",
     )
-    before = (
-        f"  before: parse {setup.parse_ms:.0f} ms, build {setup.build_ms:.0f} ms, snapshot {setup.snapshot_ms:.0f} ms"
-    )
-    if setup.bytes_per_attempt:
-        before += f"; {setup.bytes_per_attempt:.0f} bytes stored per attempt"
+    before = f"  before: parse {details.parse_ms:.0f} ms, build {details.build_ms:.0f} ms"
+    before += f", snapshot {details.snapshot_ms:.0f} ms"
+    if details.bytes_per_attempt:
+        before += f"; {details.bytes_per_attempt:.0f} bytes stored per attempt"
     return f"{figures}\n{before}"

@@ -42,7 +42,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         if self.nodes is not None:
             workload = workload.resized(self.nodes)
         if self.pods is not None:
-            workload = workload.first_pods(self.pods)
+            workload = workload.with_pods(self.pods)
         return workload
 
 
@@ -65,6 +65,7 @@ def run_here(job: Job, meter: Meter) -> Run:
         build_ns=figures.build_ns,
         snapshot_ns=figures.snapshot_ns,
         bytes_stored=figures.bytes_stored,
+        phases_ns=figures.phases_ns,
         peak_rss_bytes=peak_rss_bytes(),
         calibration_ns=calibration_ns,
     )
