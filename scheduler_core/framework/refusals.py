@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import RowIndex, RowVerdicts, UInt16Array
-from scheduler_core.model.status import Status
+from scheduler_core.model.status import Code, Status
 from scheduler_core.table.node_table import NodeTable
 
 if TYPE_CHECKING:
@@ -57,8 +57,18 @@ class FirstRefusals:
         self.codes[rows] = part.codes
         self.refused_by[rows] = part.refused_by
 
+    def take_row(self, row: int, other: FirstRefusals) -> None:
+        """Take over what `other`, numbered as here, holds of the row."""
+        self.codes[row] = other.codes[row]
+        self.refused_by[row] = other.refused_by[row]
+
     def copy(self) -> FirstRefusals:
         return FirstRefusals(self.codes.copy(), self.refused_by.copy(), list(self.statuses), dict(self._numbers))
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether any filter failed instead of judging."""
+        return any(status.code is Code.Error for status in self.statuses)
 
     def add(self, index: int, plugin_name: str, verdicts: RowVerdicts) -> None:
         """What the filter with this index in running order says."""
@@ -66,16 +76,30 @@ class FirstRefusals:
         hit &= self.refused_by > index
         if not hit.any():
             return
-        numbers = [0]
-        for status in verdicts.statuses:
-            blamed = refusal(plugin_name, status)
-            number = self._numbers.get(blamed)
-            if number is None:
-                self.statuses.append(blamed)
-                number = self._numbers[blamed] = len(self.statuses)
-            numbers.append(number)
-        self.codes[hit] = np.array(numbers, dtype=np.uint16)[verdicts.codes[hit]]
+        numbers = np.array([0, *(self._number_of(plugin_name, status) for status in verdicts.statuses)], np.uint16)
+        self.codes[hit] = numbers[verdicts.codes[hit]]
         self.refused_by[hit] = index
+
+    def number_of(self, status: Status) -> int:
+        """The code of the status, a new one where it was not given before."""
+        number = self._numbers.get(status)
+        if number is None:
+            self.statuses.append(status)
+            number = self._numbers[status] = len(self.statuses)
+        return number
+
+    def add_one(self, row: int, index: int, plugin_name: str, status: Status) -> None:
+        """The same of a row that no filter before this one refuses."""
+        self.codes[row] = self._number_of(plugin_name, status)
+        self.refused_by[row] = index
+
+    def _number_of(self, plugin_name: str, status: Status) -> int:
+        blamed = refusal(plugin_name, status)
+        number = self._numbers.get(blamed)
+        if number is None:
+            self.statuses.append(blamed)
+            number = self._numbers[blamed] = len(self.statuses)
+        return number
 
 
 def judge_rows(
@@ -87,12 +111,37 @@ def judge_rows(
     filters: Iterable[int],
     refusals: FirstRefusals,
 ) -> None:
-    """Ask these filters, by index, for the rows; all of them have a table form."""
+    """Ask these filters, by index, for the rows at once; all of them have a table form. `refusals` are of the rows."""
     for index in filters:
         name = framework.filter[index].name
         verdicts = framework.table_filters[name].filter_nodes(state, pod, table, rows)
         if verdicts is not None:
             refusals.add(index, name, verdicts)
+
+
+def judge_one_by_one(
+    framework: Framework,
+    state: CycleState,
+    pod: Pod,
+    table: NodeTable,
+    rows: Iterable[int],
+    filters: Iterable[int],
+    refusals: FirstRefusals,
+) -> None:
+    """The same in the row form, which is quicker for few rows. `refusals` are of the whole table."""
+    for row in rows:
+        node_info = table.node_infos[row]
+        if node_info is None:
+            continue
+        refused_by = refusals.refused_by[row]
+        for index in filters:
+            if refused_by <= index:
+                break
+            plugin = framework.filter[index]
+            status = plugin.filter(state, pod, node_info)
+            if not status.is_success:
+                refusals.add_one(row, index, plugin.name, status)
+                break
 
 
 def refusal(plugin: str, status: Status) -> Status:

@@ -8,10 +8,12 @@ cycle. Where one plugin of a profile does not say what it reads for a pod, nothi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.signature import Signature, signature
@@ -19,17 +21,14 @@ from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     ALL_ROWS,
     Int64Array,
-    PreFilterPlugin,
+    Plugin,
     PreFilterResult,
-    PreScorePlugin,
     ReadingPlugin,
     Reads,
-    RowIndex,
-    TableScorePlugin,
+    ScorePlugin,
 )
-from scheduler_core.framework.refusals import FirstRefusals, judge_rows
-from scheduler_core.model.node_info import NodeInfo
-from scheduler_core.model.status import Code, Status
+from scheduler_core.framework.refusals import FirstRefusals, judge_one_by_one, judge_rows
+from scheduler_core.model.status import Status
 from scheduler_core.table.node_table import NodeTable
 
 if TYPE_CHECKING:
@@ -39,9 +38,42 @@ if TYPE_CHECKING:
 _MAX_ROWS = 1_500_000
 _MIN_CLASSES, _MAX_CLASSES = 16, 1024
 _MAX_SEEN = 4096
+_FEW_ROWS = 5  # up to which the row form is quicker than arrays
+_MANY_STATUSES = 4096  # more different refusals than a table of this size has: most are of rows as they once were
 
-Values = dict[type[Any], Any]
-"""What a plugin wrote into the cycle's state while it answered."""
+A = TypeVar("A")
+
+
+@dataclass(slots=True)
+class Recorded(Generic[A]):
+    """What the plugins that are kept said at one point, by name, and what they wrote into the cycle's state."""
+
+    answers: dict[str, A] = field(default_factory=dict)
+    values: dict[type[Any], Any] = field(default_factory=dict)
+    # Once all are known and all are success or skip: those that skip, and the plugins that are asked in every cycle.
+    skipped: frozenset[str] = frozenset()
+    anew: Sequence[Any] | None = None
+
+    def settle(self, plugins: Sequence[Plugin], skipped: Iterable[str]) -> None:
+        """No answer of those kept ends or narrows the cycle; `skipped`: who skips in this one."""
+        self.skipped = frozenset(name for name in skipped if name in self.answers)
+        self.anew = [plugin for plugin in plugins if plugin.name not in self.answers]
+
+    def record(self, plugin_name: str, state: CycleState, question: Callable[[], A]) -> A:
+        """Ask the plugin for the first pod of the class."""
+        answer, values = state.recorded(question)
+        self.answers[plugin_name] = answer
+        self.values.update(values)
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFilters:
+    """Filters by index: whose answers are kept per node object, per row, and who is asked in every cycle."""
+
+    by_node: tuple[int, ...]
+    by_row: tuple[int, ...]
+    anew: tuple[int, ...]
 
 
 class SchedulingClass:
@@ -50,29 +82,25 @@ class SchedulingClass:
     def __init__(self, levels: dict[str, Reads]) -> None:
         self.levels = levels
         self.memo: dict[Hashable, tuple[Hashable, Any]] = {}
-        self.pre_filter: dict[str, tuple[tuple[PreFilterResult | None, Status], Values]] = {}
-        self.pre_score: dict[str, tuple[Status, Values]] = {}
+        self.pre_filter: Recorded[tuple[PreFilterResult | None, Status]] = Recorded()
+        self.pre_score: Recorded[Status] = Recorded()
+        self._plans: dict[frozenset[str], KeptFilters] = {}
         self.refusals = KeptRefusals(self)
         self.scores = KeptScores(self)
 
-    def record_pre_filter(
-        self, plugin: PreFilterPlugin, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
-    ) -> tuple[PreFilterResult | None, Status]:
-        """Ask the plugin for the first pod of the class; errors are not kept."""
-        recorded = state.recorded(lambda: plugin.pre_filter(state, pod, node_infos))
-        result, status = recorded[0]
-        if status.code is not Code.Error:
-            self.pre_filter[plugin.name] = recorded
-        return result, status
-
-    def record_pre_score(
-        self, plugin: PreScorePlugin, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
-    ) -> Status:
-        """Ask the plugin for the first pod of the class; errors are not kept."""
-        recorded = state.recorded(lambda: plugin.pre_score(state, pod, node_infos))
-        if recorded[0].code is not Code.Error:
-            self.pre_score[plugin.name] = recorded
-        return recorded[0]
+    def plan(self, framework: Framework, skipped: frozenset[str]) -> KeptFilters:
+        """Which filters are kept how in a cycle that skips some."""
+        plan = self._plans.get(skipped)
+        if plan is None:
+            by_level = [
+                (index, self.levels[framework.filter[index].name]) for index in framework.filter_plan(skipped).in_table
+            ]
+            plan = self._plans[skipped] = KeptFilters(
+                by_node=tuple(index for index, level in by_level if level <= Reads.NODE),
+                by_row=tuple(index for index, level in by_level if level is Reads.ROW),
+                anew=tuple(index for index, level in by_level if level is Reads.CLUSTER),
+            )
+        return plan
 
     def keeps(self, plugin_name: str) -> bool:
         """Whether the plugin's answers last longer than a cycle."""
@@ -84,21 +112,19 @@ class _Kept:
 
     def __init__(self, owner: SchedulingClass) -> None:
         self._owner = owner
-        self._version = -1
-        self._nodes_version = -1
-        self._n_rows = -1
+        self._forget()
 
-    def _stale(self, table: NodeTable) -> tuple[RowIndex | None, bool]:
-        """The rows to judge anew, None when there are none, and whether what reads the node object is among it."""
-        if self._version == table.version:
-            return None, False
+    def _forget(self) -> None:
+        self._version = self._nodes_version = self._n_rows = -1
+
+    def _stale_rows(self, table: NodeTable) -> list[int] | None:
+        """The rows to judge anew; None: all."""
         if self._n_rows != len(table):
-            return ALL_ROWS, True
+            return None
         rows = table.rows_changed_since(self._version)
-        many = 2 * len(rows) > len(table)
-        return ALL_ROWS if many else rows, many or self._nodes_version != table.nodes_version
+        return None if 2 * len(rows) > len(table) else rows
 
-    def _is_fresh(self, table: NodeTable) -> None:
+    def _as_of(self, table: NodeTable) -> None:
         self._version, self._nodes_version, self._n_rows = table.version, table.nodes_version, len(table)
 
 
@@ -111,33 +137,46 @@ class KeptRefusals(_Kept):
         self._all = FirstRefusals.none(0)
 
     def brought_up_to(
-        self, table: NodeTable, framework: Framework, state: CycleState, pod: Pod, active: Sequence[int]
+        self, table: NodeTable, framework: Framework, state: CycleState, pod: Pod
     ) -> FirstRefusals | None:
-        """The refusals as of now, not to be changed; None when a filter failed: failures are not kept.
-
-        `active`: the filters that are not skipped, by index.
-        """
-        rows, nodes_too = self._stale(table)
-        if rows is None:
+        """The refusals as of now, not to be changed; None when a filter failed: failures are not kept."""
+        if self._version == table.version:
             return self._all
-        levels = self._owner.levels
-        by_node = [index for index in active if levels[framework.filter[index].name] <= Reads.NODE]
-        by_row = [index for index in active if levels[framework.filter[index].name] is Reads.ROW]
+        rows = self._stale_rows(table)
+        nodes_too = rows is None or self._nodes_version != table.nodes_version
+        plan = self._owner.plan(framework, state.skip_filter_plugins)
+        if rows is not None and not nodes_too and len(rows) <= _FEW_ROWS:
+            for row in rows:
+                self._all.take_row(row, self._by_node)
+            judge_one_by_one(framework, state, pod, table, rows, plan.by_row, self._all)
+        else:
+            self._judge(table, framework, state, pod, plan, rows, nodes_too)
+        self._as_of(table)
+        if self._all.has_errors or len(self._all.statuses) > _MANY_STATUSES:
+            self._forget()
+        return None if self._all.has_errors else self._all
+
+    def _judge(
+        self,
+        table: NodeTable,
+        framework: Framework,
+        state: CycleState,
+        pod: Pod,
+        plan: KeptFilters,
+        stale: list[int] | None,
+        nodes_too: bool,
+    ) -> None:
+        rows = ALL_ROWS if stale is None else np.array(stale, dtype=np.int32)
         if isinstance(rows, slice):
             self._by_node = FirstRefusals.none(len(table))
             self._all = self._by_node.alike(len(table))
         if nodes_too:
-            part = self._by_node.alike(len(self._by_node.codes[rows]))
-            judge_rows(framework, state, pod, table, rows, by_node, part)
+            part = self._by_node.alike(len(table.live[rows]))
+            judge_rows(framework, state, pod, table, rows, plan.by_node, part)
             self._by_node.put(rows, part)
         part = self._by_node.at(rows)
-        judge_rows(framework, state, pod, table, rows, by_row, part)
+        judge_rows(framework, state, pod, table, rows, plan.by_row, part)
         self._all.put(rows, part)
-        self._is_fresh(table)
-        if any(status.code is Code.Error for status in part.statuses):
-            self._version = self._n_rows = -1
-            return None
-        return self._all
 
 
 class KeptScores(_Kept):
@@ -148,28 +187,49 @@ class KeptScores(_Kept):
         self._raw: dict[str, Int64Array] = {}
 
     def brought_up_to(
-        self, table: NodeTable, state: CycleState, pod: Pod, plugins: Sequence[TableScorePlugin]
+        self, table: NodeTable, framework: Framework, state: CycleState, pod: Pod, plugins: Sequence[ScorePlugin]
     ) -> dict[str, Int64Array]:
-        """The scores as of now by plugin; plugins that are kept and could not score are left out."""
-        rows, nodes_too = self._stale(table)
-        if rows is None:
+        """The scores as of now by plugin, not to be changed; a plugin that could not score is left out."""
+        if self._version == table.version:
             return self._raw
-        if isinstance(rows, slice):
+        stale = self._stale_rows(table)
+        nodes_too = stale is None or self._nodes_version != table.nodes_version
+        if stale is None:
             self._raw = {}
-            rows = np.arange(len(table), dtype=np.int32)
+            stale = list(range(len(table)))
+        rows: npt.NDArray[np.int32] | None = None
         for plugin in plugins:
             level = self._owner.levels[plugin.name]
-            if level is Reads.CLUSTER or (level is not Reads.ROW and not nodes_too):
+            if level is not Reads.ROW and not (nodes_too and level <= Reads.NODE):
                 continue
-            scores = plugin.score_nodes(state, pod, table, rows)
-            if scores is None:
+            raw = self._raw.get(plugin.name)
+            if raw is not None and len(stale) <= _FEW_ROWS:
+                answered = _score_one_by_one(plugin, state, pod, table, stale, raw)
+            else:
+                rows = np.array(stale, dtype=np.int32) if rows is None else rows
+                scores = framework.table_scorers[plugin.name].score_nodes(state, pod, table, rows)
+                answered = scores is not None and (raw is not None or len(rows) == len(table))
+                if raw is not None and scores is not None:
+                    raw[rows] = scores
+                elif scores is not None and answered:
+                    self._raw[plugin.name] = scores
+            if not answered:
                 self._raw.pop(plugin.name, None)
-            elif len(rows) == len(table):
-                self._raw[plugin.name] = scores
-            elif plugin.name in self._raw:
-                self._raw[plugin.name][rows] = scores
-        self._is_fresh(table)
+        self._as_of(table)
         return self._raw
+
+
+def _score_one_by_one(
+    plugin: ScorePlugin, state: CycleState, pod: Pod, table: NodeTable, rows: Iterable[int], raw: Int64Array
+) -> bool:
+    """Score the rows in the row form; False when the plugin could not."""
+    for row in rows:
+        node_info = table.node_infos[row]
+        if node_info is not None:
+            raw[row], status = plugin.score(state, pod, node_info)
+            if not status.is_success:
+                return False
+    return True
 
 
 class Reuse:

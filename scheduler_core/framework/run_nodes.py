@@ -204,7 +204,8 @@ def find_nodes_that_pass_filters(
     if not framework.use_table or len(walk) == 1:
         codes, statuses = _row_codes(framework, state, pod, view, walk, count, nominated)
         return _cut(walk[: len(codes)], codes, statuses, count)
-    refusals, row_only = _judge(framework, state, pod, view, kept)
+    refusals = _judge(framework, state, pod, view, kept)
+    row_only = framework.filter_plan(state.skip_filter_plugins).by_node
     crowded = _crowded(pod, view, nominated)
     if not row_only and not crowded:
         if not refusals.statuses:
@@ -244,20 +245,16 @@ def _row_codes(
 
 def _judge(
     framework: Framework, state: CycleState, pod: Pod, view: NodeView, kept: SchedulingClass | None
-) -> tuple[FirstRefusals, list[int]]:
-    """What the table forms say of all rows (not to be changed), and the filters that have none, by index."""
+) -> FirstRefusals:
+    """What the table forms say of all rows; not to be changed."""
     table, skipped = view.table, state.skip_filter_plugins
-    active = [index for index, plugin in enumerate(framework.filter) if plugin.name not in skipped]
-    row_only = [index for index in active if framework.filter[index].name not in framework.table_filters]
-    asked = [index for index in active if framework.filter[index].name in framework.table_filters]
     if kept is not None:
-        refusals = kept.refusals.brought_up_to(table, framework, state, pod, asked)
-        if refusals is not None:
-            anew = [index for index in asked if not kept.keeps(framework.filter[index].name)]
-            return _with_verdicts(framework, state, pod, table, anew, refusals), row_only
+        known = kept.refusals.brought_up_to(table, framework, state, pod)
+        if known is not None:
+            return _with_verdicts(framework, state, pod, table, kept.plan(framework, skipped).anew, known)
     refusals = FirstRefusals.none(len(table))
-    judge_rows(framework, state, pod, table, ALL_ROWS, asked, refusals)
-    return refusals, row_only
+    judge_rows(framework, state, pod, table, ALL_ROWS, framework.filter_plan(skipped).in_table, refusals)
+    return refusals
 
 
 def _with_verdicts(

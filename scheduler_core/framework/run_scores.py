@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import MAX_NODE_SCORE, Int64Array, ScorePlugin
+from scheduler_core.framework.interface import MAX_NODE_SCORE, Int64Array, PreScorePlugin, ScorePlugin
 from scheduler_core.framework.reuse import SchedulingClass
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.model.effects import ScoreRows
@@ -35,28 +35,44 @@ def run_pre_score(
     kept: SchedulingClass | None = None,
 ) -> Status:
     """Ask every plugin once about the feasible nodes; `rows` are their rows of the table, None: ask by node."""
-    skipped: set[str] = set()
+    plugins, skipped = framework.pre_score, set[str]()
+    if kept is not None:
+        state.take_over(kept.pre_score.values)
+        if kept.pre_score.anew is not None:
+            plugins, skipped = list(kept.pre_score.anew), set(kept.pre_score.skipped)
     try:
-        for plugin in framework.pre_score:
-            recorded = kept.pre_score.get(plugin.name) if kept is not None else None
-            if recorded is not None:
-                status, values = recorded
-                state.take_over(values)
-            else:
-                table_plugin = framework.table_pre_scorers.get(plugin.name)
-                if table_plugin is not None and table is not None:
-                    status = table_plugin.pre_score_table(state, pod, table, rows)
-                elif kept is not None and kept.keeps(plugin.name):
-                    status = kept.record_pre_score(plugin, state, pod, node_infos)
-                else:
-                    status = plugin.pre_score(state, pod, node_infos)
+        for plugin in plugins:
+            status = _ask_pre_score(framework, plugin, state, pod, node_infos, table, rows, kept)
             if status.is_skip:
                 skipped.add(plugin.name)
             elif not status.is_success:
                 return Status.failed(f'running PreScore plugin "{plugin.name}": {status.message}')
     finally:
         state.skip_score_plugins = frozenset(skipped)
+    if kept is not None and kept.pre_score.anew is None:
+        kept.pre_score.settle(framework.pre_score, skipped)
     return SUCCESS
+
+
+def _ask_pre_score(
+    framework: Framework,
+    plugin: PreScorePlugin,
+    state: CycleState,
+    pod: Pod,
+    node_infos: Sequence[NodeInfo],
+    table: NodeTable | None,
+    rows: Rows,
+    kept: SchedulingClass | None,
+) -> Status:
+    if kept is not None and kept.keeps(plugin.name):
+        known = kept.pre_score.answers.get(plugin.name)
+        if known is not None:
+            return known
+        return kept.pre_score.record(plugin.name, state, lambda: plugin.pre_score(state, pod, node_infos))
+    table_plugin = framework.table_pre_scorers.get(plugin.name)
+    if table_plugin is not None and table is not None:
+        return table_plugin.pre_score_table(state, pod, table, rows)
+    return plugin.pre_score(state, pod, node_infos)
 
 
 def run_score(
@@ -72,33 +88,20 @@ def run_score(
 
     Without a table every plugin is asked node by node: the nodes are not those of the snapshot.
     """
-    plugins = [plugin for plugin in framework.score if plugin.name not in state.skip_score_plugins]
-    raw, failure = _raw_scores(framework, plugins, state, pod, node_infos, table, rows, kept)
+    plan = framework.score_plan(state.skip_score_plugins)
+    raw, failure = _raw_scores(framework, plan.plugins, state, pod, node_infos, table, rows, kept)
     if not failure.is_success:
         return None, failure
-    normalizers = framework.normalizers
-    normalized = raw.copy() if any(plugin.name in normalizers for plugin in plugins) else raw
-    for index, plugin in enumerate(plugins):
-        normalizer = normalizers.get(plugin.name)
-        if normalizer is None:
-            continue
+    normalized = raw.copy() if plan.normalizers else raw
+    for index, normalizer in plan.normalizers:
         status = normalizer.normalize_scores(state, pod, normalized[index])
         if not status.is_success:
-            text = f'running Normalize on Score plugins: plugin "{plugin.name}" failed with: {status.message}'
+            name = plan.plugins[index].name
+            text = f'running Normalize on Score plugins: plugin "{name}" failed with: {status.message}'
             return None, Status.failed(text)
-    if normalized.min(initial=0) < 0 or normalized.max(initial=0) > MAX_NODE_SCORE:
-        return None, _invalid(plugins, normalized)
-    weights = framework.weights
-    return (
-        ScoreRows(
-            plugins=tuple((plugin.name, weights[plugin.name]) for plugin in plugins),
-            raw=raw,
-            normalized=normalized,
-            totals=_totals([weights[plugin.name] for plugin in plugins], normalized),
-            skipped=tuple(sorted(state.skip_score_plugins)),
-        ),
-        SUCCESS,
-    )
+    if normalized.size and (normalized.min() < 0 or normalized.max() > MAX_NODE_SCORE):
+        return None, _invalid(plan.plugins, normalized)
+    return ScoreRows(plan.weights, raw, normalized, _totals(plan.weights, normalized), plan.skipped), SUCCESS
 
 
 def _raw_scores(
@@ -116,8 +119,7 @@ def _raw_scores(
     scorers = framework.table_scorers if table is not None else {}
     by_row: dict[str, Int64Array] = {}
     if kept is not None and table is not None:
-        keeping = [scorers[plugin.name] for plugin in plugins if plugin.name in scorers]
-        by_row = kept.scores.brought_up_to(table, state, pod, keeping)
+        by_row = kept.scores.brought_up_to(table, framework, state, pod, plugins)
     # Upstream goes node by node: of several failures that of the first node counts.
     failure, unfailed = SUCCESS, len(rows)
     for index, plugin in enumerate(plugins):
@@ -150,8 +152,7 @@ def _invalid(plugins: Sequence[ScorePlugin], normalized: Int64Array) -> Status:
     )
 
 
-def _totals(weights: Sequence[int], normalized: Int64Array) -> Int64Array:
-    totals: Int64Array = np.zeros(normalized.shape[1], dtype=np.int64)
-    for weight, scores in zip(weights, normalized, strict=True):
-        totals += scores if weight == 1 else scores * np.int64(weight)
+def _totals(weights: Sequence[tuple[str, int]], normalized: Int64Array) -> Int64Array:
+    factors = np.array([weight for _, weight in weights], dtype=np.int64)
+    totals: Int64Array = np.dot(factors, normalized)
     return totals

@@ -35,6 +35,7 @@ from scheduler_core.framework.interface import (
     PreEnqueuePlugin,
     PreFilterExtensions,
     PreFilterPlugin,
+    PreFilterResult,
     PreScorePlugin,
     QueueSortPlugin,
     ReservePlugin,
@@ -63,6 +64,24 @@ class PreFilterOutcome:
     status: Status
     node_names: frozenset[str] | None
     plugins_with_nodes: tuple[str, ...]  # sorted
+
+
+@dataclass(frozen=True, slots=True)
+class FilterPlan:
+    """The filters that take part, by index: those with a table form, and those asked node by node."""
+
+    in_table: tuple[int, ...]
+    by_node: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePlan:
+    """The scorers that take part, with their weights; `normalizers` by index."""
+
+    plugins: tuple[ScorePlugin, ...]
+    weights: tuple[tuple[str, int], ...]
+    normalizers: tuple[tuple[int, ScoreExtensions], ...]
+    skipped: tuple[str, ...]  # sorted
 
 
 class Framework:
@@ -115,12 +134,42 @@ class Framework:
         if not self.bind:
             raise ConfigError([f'at least one bind plugin is needed for profile with scheduler name "{self.name}"'])
         self.weights = expansion.score_weights(plugins, self.instances, points["score"])
+        self._filter_plans: dict[frozenset[str], FilterPlan] = {}
+        self._score_plans: dict[frozenset[str], ScorePlan] = {}
         self.reuse = Reuse(self) if reuse and use_table else None
 
     @property
     def replayable(self) -> bool:
         """Whether equal inputs are sure to give equal decisions: plugins not in tree have to say so of themselves."""
         return not self.not_deterministic
+
+    # What takes part when some plugins are skipped: few sets of them ever occur
+
+    def filter_plan(self, skipped: frozenset[str]) -> FilterPlan:
+        plan = self._filter_plans.get(skipped)
+        if plan is None:
+            active = [(index, plugin.name) for index, plugin in enumerate(self.filter) if plugin.name not in skipped]
+            plan = self._filter_plans[skipped] = FilterPlan(
+                in_table=tuple(index for index, name in active if name in self.table_filters),
+                by_node=tuple(index for index, name in active if name not in self.table_filters),
+            )
+        return plan
+
+    def score_plan(self, skipped: frozenset[str]) -> ScorePlan:
+        plan = self._score_plans.get(skipped)
+        if plan is None:
+            plugins = tuple(plugin for plugin in self.score if plugin.name not in skipped)
+            plan = self._score_plans[skipped] = ScorePlan(
+                plugins=plugins,
+                weights=tuple((plugin.name, self.weights[plugin.name]) for plugin in plugins),
+                normalizers=tuple(
+                    (index, self.normalizers[plugin.name])
+                    for index, plugin in enumerate(plugins)
+                    if plugin.name in self.normalizers
+                ),
+                skipped=tuple(sorted(skipped)),
+            )
+        return plan
 
     # PreFilter and Filter
 
@@ -133,24 +182,17 @@ class Framework:
         kept: SchedulingClass | None = None,
     ) -> PreFilterOutcome:
         """Ask every plugin once about the whole cluster, or its class; plugins that skip are left out of Filter too."""
-        skipped: set[str] = set()
+        plugins, skipped = self.pre_filter, set[str]()
+        if kept is not None:
+            state.take_over(kept.pre_filter.values)
+            if kept.pre_filter.anew is not None:
+                plugins, skipped = list(kept.pre_filter.anew), set(kept.pre_filter.skipped)
         merged: frozenset[str] | None = None
         with_nodes: list[str] = []
         refused = SUCCESS
         try:
-            for plugin in self.pre_filter:
-                recorded = kept.pre_filter.get(plugin.name) if kept is not None else None
-                if recorded is not None:
-                    (result, status), values = recorded
-                    state.take_over(values)
-                else:
-                    table_plugin = self.table_pre_filters.get(plugin.name)
-                    if table_plugin is not None:
-                        result, status = table_plugin.pre_filter_table(state, pod, table)
-                    elif kept is not None and kept.keeps(plugin.name):
-                        result, status = kept.record_pre_filter(plugin, state, pod, node_infos)
-                    else:
-                        result, status = plugin.pre_filter(state, pod, node_infos)
+            for plugin in plugins:
+                result, status = self._ask_pre_filter(plugin, state, pod, node_infos, table, kept)
                 if status.is_skip:
                     skipped.add(plugin.name)
                     continue
@@ -171,7 +213,28 @@ class Framework:
                     return PreFilterOutcome(Status.unresolvable(_no_nodes_text(names)), frozenset(), names)
         finally:
             state.skip_filter_plugins = frozenset(skipped)
+        if kept is not None and kept.pre_filter.anew is None and refused is SUCCESS and not with_nodes:
+            kept.pre_filter.settle(self.pre_filter, skipped)
         return PreFilterOutcome(refused, merged, tuple(sorted(with_nodes)))
+
+    def _ask_pre_filter(
+        self,
+        plugin: PreFilterPlugin,
+        state: CycleState,
+        pod: Pod,
+        node_infos: Sequence[NodeInfo],
+        table: NodeTable,
+        kept: SchedulingClass | None,
+    ) -> tuple[PreFilterResult | None, Status]:
+        if kept is not None and kept.keeps(plugin.name):
+            known = kept.pre_filter.answers.get(plugin.name)
+            if known is not None:
+                return known
+            return kept.pre_filter.record(plugin.name, state, lambda: plugin.pre_filter(state, pod, node_infos))
+        table_plugin = self.table_pre_filters.get(plugin.name)
+        if table_plugin is not None:
+            return table_plugin.pre_filter_table(state, pod, table)
+        return plugin.pre_filter(state, pod, node_infos)
 
     def run_add_pod(self, state: CycleState, pod: Pod, pod_to_add: PodInfo, node_info: NodeInfo) -> Status:
         """Tell the PreFilter states that `pod_to_add` is on the node as well."""

@@ -66,13 +66,12 @@ class NodeTable:
         """The column of an image by normalised name; None when no node has it."""
         return self.images.column(name)
 
-    def rows_changed_since(self, version: int) -> Int32Array:
+    def rows_changed_since(self, version: int) -> list[int]:
         """Rows written or freed after this version of the table, in ascending order."""
         many = self.version - version
         if many > len(self._journal):
-            return np.arange(self.n_rows, dtype=np.int32)
-        rows = set(self._journal[len(self._journal) - many :])
-        return np.array(sorted(rows), dtype=np.int32)
+            return list(range(self.n_rows))
+        return sorted(set(self._journal[len(self._journal) - many :]))
 
     def upsert(self, node_info: NodeInfo) -> int:
         """Take over the node as it is now; its row. Only what changed is written."""
