@@ -122,10 +122,8 @@ class WalkStatuses(NodeToStatus):
         self._view = view
         self._rows = walk.filter_rows
         self._filled = False
-        rejected = self._rows.nodes[self._rows.codes != 0] if len(earlier) else self._rows.nodes
         for name, status in earlier.items():
-            node = view.index.get(name)  # none: an extender spoke of a node that is not there
-            if node is None or not (rejected == node).any():
+            if not self._code_of(name):
                 super().set(name, status)
         self._num_extra = len(self._statuses)
 
@@ -142,13 +140,35 @@ class WalkStatuses(NodeToStatus):
         self._fill()
         super().set(node_name, status)
 
+    def _code_of(self, node_name: str) -> int:
+        """What the walk says of the node, 0 where it says nothing."""
+        node = self._view.index.get(node_name)  # none: somebody speaks of a node that is not there
+        places = np.flatnonzero(self._rows.nodes == node) if node is not None else ()
+        return int(self._rows.codes[places[0]]) if len(places) else 0
+
     def status_of(self, node_name: str) -> Status:
-        self._fill()
-        return super().status_of(node_name)
+        code = 0 if self._filled else self._code_of(node_name)
+        return self._rows.statuses[code - 1] if code else super().status_of(node_name)
 
     def __getitem__(self, node_name: str) -> Status:
         self._fill()
         return super().__getitem__(node_name)
+
+    def nodes_with_code(self, code: Code, names: Sequence[str]) -> Int32Array:
+        """From the codes of the walk; `names` are those of the view."""
+        if self._filled:
+            return super().nodes_with_code(code, names)
+        statuses = (self.absent, *self._rows.statuses)
+        is_it = np.array([status.code is code for status in statuses])
+        if not is_it.any() and not self._num_extra:
+            return np.zeros(0, dtype=np.int32)
+        found = np.full(len(names), is_it[0], dtype=np.bool_)
+        found[self._rows.nodes] = is_it[self._rows.codes]
+        for name, status in self._statuses.items():
+            node = self._view.index.get(name)
+            if node is not None:
+                found[node] = status.code is code
+        return np.flatnonzero(found).astype(np.int32)
 
     def __iter__(self) -> Iterator[str]:
         self._fill()

@@ -6,6 +6,7 @@ step returns. Positions inside a step are the order of the lists.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -141,19 +142,22 @@ class PreemptionRecord:
 
     `potential_nodes`: all whose refusal evicting pods could lift, in the order tried; `num_candidates` ends the search
     once that many are found; `candidates`: first those that violate no disruption budget; `not_candidates`: statuses
-    of nodes tried in vain; `tied`: what all criteria left over. Pods are named by key.
+    of nodes tried in vain; `tied`: what all criteria left over; `decided_by`: the criterion that left one of several,
+    empty where there was one, or equals of which the first was taken. Pods are named by key. Sequences may be views
+    (`model/node_views.py`).
     """
 
     dry_run: bool = False
-    potential_nodes: tuple[str, ...] = ()
+    potential_nodes: Sequence[str] = ()
     offset: int = 0
     num_candidates: int = 0
-    candidates: tuple[PreemptionCandidate, ...] = ()
-    not_candidates: tuple[tuple[str, Status], ...] = ()
-    tied: tuple[str, ...] = ()
+    candidates: Sequence[PreemptionCandidate] = ()
+    not_candidates: Sequence[tuple[str, Status]] = ()
+    tied: Sequence[str] = ()
     chosen: str = ""
     victims: tuple[str, ...] = ()
     cleared_nominations: tuple[str, ...] = ()
+    decided_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,13 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/types.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from scheduler_core.api import resources
 from scheduler_core.api.meta import ResourceList
@@ -195,6 +197,13 @@ class NodeToStatus(Mapping[str, Status]):
     def status_of(self, node_name: str) -> Status:
         """The explicit status, else the one of nodes never looked at."""
         return self._statuses.get(node_name, self.absent)
+
+    def nodes_with_code(self, code: Code, names: Sequence[str]) -> npt.NDArray[np.int32]:
+        """The places in `names` of the nodes whose status has exactly this code, in order."""
+        if not self._statuses and self.absent.code is not code:
+            return np.zeros(0, dtype=np.int32)
+        places = [place for place, name in enumerate(names) if self.status_of(name).code is code]
+        return np.array(places, dtype=np.int32)
 
     def reason_counts(self) -> dict[str, int]:
         """How often each reason occurs among the explicit statuses."""

@@ -17,23 +17,19 @@ from scheduler_core.framework.interface import NominatedPods
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Code, Status
 from scheduler_core.model.types import PodInfo
-from scheduler_core.preemption.candidates import (
+from scheduler_core.preemption.budgets import Budget, split_by_budget
+from scheduler_core.preemption.criteria import (
     CRITERIA,
-    NO_VICTIMS,
-    Budget,
     Candidate,
     Criterion,
-    Question,
     best_candidates,
-    dry_run,
     highest_priority,
     latest_start,
     number_of_victims,
     pdb_violations,
-    select_victims_on_node,
-    split_by_budget,
     sum_of_priorities,
 )
+from scheduler_core.preemption.trial import NO_VICTIMS, Question, dry_run, select_victims_on_node
 from tests.builders import PodBuilder, make_node, make_pod
 
 NOW = 1_900_000_000_000_000

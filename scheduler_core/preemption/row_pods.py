@@ -1,0 +1,187 @@
+"""The pods of each row by importance, as arrays: rank 0 is the most important pod of its row.
+
+Rows are read when they are first asked for and again after they changed, so clusters without preemption pay nothing.
+A pod without a start time stands behind all that have one: it counts as started now. Rows of which arrays cannot tell
+everything are `odd`: those with very many pods, or with requests no node could meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.api.derived import start_time_us
+from scheduler_core.model.types import PodInfo, Resource
+from scheduler_core.table.growth import BoolArray, Int32Array, Int64Array
+from scheduler_core.table.node_table import NodeTable
+
+NOBODY = 2**62  # the priority at ranks a row has no pod for
+NOT_STARTED = 2**62  # the start of pods that have not started
+MAX_PODS = 128
+MAX_AMOUNT = 2**53  # of one request: sums over a row stay exact
+
+_SPARE_NUMBERS = 4096  # numbers given out beside four for every pod there is, before all are given out anew
+
+PodLabels = tuple[str, Mapping[str, str]]
+"""A pod's namespace and labels."""
+
+
+class RowPods:
+    """At (rank, row): `priorities`, `starts` int64; `requests`, `labels` int32; `pods` objects. By row: `odd`,
+    `has_unstarted` bool, `latest_start` int64 (of the pods that started; 0 where none did).
+
+    `requests` and `labels` number distinct values, 0 for nobody: `amounts[:, number]` is a request by resource index of
+    the table, `labels_of[number]` namespace and labels. `epoch` grows when all numbers are given out anew.
+    """
+
+    priorities: Int64Array
+    starts: Int64Array
+    requests: Int32Array
+    labels: Int32Array
+    pods: npt.NDArray[Any]
+    amounts: Int64Array
+
+    def __init__(self) -> None:
+        self.epoch = 0
+        self._table: NodeTable | None = None
+
+    def follow(self, table: NodeTable) -> None:
+        """Forget the rows that changed."""
+        if table is not self._table or self._gave_out_too_many(table):
+            self._start(table)
+        if len(table) > len(self._known):
+            self._resize(len(self.priorities), 2 * len(table))
+        n_resources = len(table.resources.index_of)
+        if n_resources > len(self.amounts):
+            self.amounts = _enlarged(self.amounts, (n_resources, self.amounts.shape[1]))
+        self._known[table.rows_changed_since(self._version)] = False
+        self._version = table.version
+
+    def read(self, rows: Int32Array) -> None:
+        """Take in those of the rows that are not known."""
+        table, unknown = self._table, rows[~self._known[rows]]
+        if not len(unknown) or table is None:
+            return
+        held = [info.pods if (info := table.node_infos[row]) is not None else [] for row in unknown.tolist()]
+        longest = max(map(len, held))
+        if len(self.priorities) < longest <= MAX_PODS:
+            self._resize(min(max(longest, 2 * len(self.priorities)), MAX_PODS), len(self._known))
+        self._known[unknown] = True
+        self.odd[unknown] = self.has_unstarted[unknown] = False
+        self.latest_start[unknown] = 0
+        self.priorities[:, unknown] = NOBODY
+        self.pods[:, unknown] = None
+        ranks: list[int] = []
+        places: list[int] = []
+        values: list[tuple[int, int, int, int]] = []
+        for row, infos in zip(unknown.tolist(), held, strict=True):
+            if len(infos) > MAX_PODS:
+                self.odd[row] = True
+                continue
+            latest = 0
+            order = sorted(
+                (-info.pod.priority, start_time_us(info.pod, NOT_STARTED), at) for at, info in enumerate(infos)
+            )
+            for rank, (minus_priority, start, at) in enumerate(order):
+                info = infos[at]
+                if start == NOT_STARTED:
+                    self.has_unstarted[row] = True
+                else:
+                    latest = max(latest, start)
+                values.append((-minus_priority, start, self._number_request(row, info), self._number_labels(info)))
+                ranks.append(rank)
+                places.append(row)
+                self.pods[rank, row] = info.pod
+            self.latest_start[row] = latest
+        if values:
+            columns = np.array(values, dtype=np.int64).T
+            self.priorities[ranks, places], self.starts[ranks, places] = columns[:2]
+            self.requests[ranks, places], self.labels[ranks, places] = columns[2:]
+
+    def amounts_of(self, request: Resource) -> Int64Array | None:
+        """A request by resource index of the table; None when it is beyond what arrays can add up."""
+        assert self._table is not None
+        index_of = self._table.resources.index_of
+        amounts = np.zeros(len(self.amounts), dtype=np.int64)
+        named = {"cpu": request.milli_cpu, "memory": request.memory, "ephemeral-storage": request.ephemeral_storage}
+        for name, amount in (*named.items(), *request.scalar.items()):
+            if not 0 <= amount <= MAX_AMOUNT:
+                return None
+            if amount:
+                if name not in index_of:
+                    return None
+                amounts[index_of[name]] = amount
+        return amounts
+
+    def _number_request(self, row: int, info: PodInfo) -> int:
+        request = info.request
+        key = (request.milli_cpu, request.memory, request.ephemeral_storage, *sorted(request.scalar.items()))
+        number = self._requests.get(key)
+        if number is None:
+            amounts = self.amounts_of(request)
+            number = self._requests[key] = -1 if amounts is None else self._add_request(amounts)
+        if number < 0:
+            self.odd[row] = True
+            return 0
+        return number
+
+    def _add_request(self, amounts: Int64Array) -> int:
+        number, self._n_requests = self._n_requests, self._n_requests + 1
+        n_resources, room = self.amounts.shape
+        if number >= room:
+            self.amounts = _enlarged(self.amounts, (n_resources, 2 * room))
+        self.amounts[:, number] = amounts
+        return number
+
+    def _number_labels(self, info: PodInfo) -> int:
+        pod = info.pod
+        if not pod.labels:
+            return 0  # no budget counts it
+        key = (pod.namespace, *sorted(pod.labels.items()))
+        number = self._labels.get(key)
+        if number is None:
+            number = self._labels[key] = len(self.labels_of)
+            self.labels_of.append((pod.namespace, pod.labels))
+        return number
+
+    def _gave_out_too_many(self, table: NodeTable) -> bool:
+        given_out = len(self._requests) + len(self._labels)
+        return given_out > _SPARE_NUMBERS and given_out > _SPARE_NUMBERS + 4 * int(table.resources.pod_count.sum())
+
+    def _start(self, table: NodeTable) -> None:
+        self._table = table
+        self._version = table.version
+        self.epoch += 1
+        self._requests: dict[tuple[Any, ...], int] = {}
+        self._n_requests = 1
+        self.amounts = np.zeros((len(table.resources.index_of), 64), dtype=np.int64)
+        self._labels: dict[tuple[Any, ...], int] = {}
+        self.labels_of: list[PodLabels] = [("", {})]
+        self._known: BoolArray = np.zeros(0, dtype=np.bool_)
+        self.odd = self.has_unstarted = self._known
+        self.latest_start: Int64Array = np.zeros(0, dtype=np.int64)
+        self.priorities = self.starts = np.zeros((0, 0), dtype=np.int64)
+        self.requests = self.labels = np.zeros((0, 0), dtype=np.int32)
+        self.pods = np.zeros((0, 0), dtype=np.object_)
+        self._resize(4, len(table))
+
+    def _resize(self, n_ranks: int, n_rows: int) -> None:
+        self._known, self.odd, self.has_unstarted, self.latest_start = (
+            _enlarged(array, (n_rows,)) for array in (self._known, self.odd, self.has_unstarted, self.latest_start)
+        )
+        shape = n_ranks, n_rows
+        self.priorities = _enlarged(self.priorities, shape, NOBODY)
+        self.starts = _enlarged(self.starts, shape)
+        self.requests = _enlarged(self.requests, shape)
+        self.labels = _enlarged(self.labels, shape)
+        self.pods = _enlarged(self.pods, shape, None)
+
+
+def _enlarged(array: npt.NDArray[Any], shape: tuple[int, ...], fill: int | None = 0) -> npt.NDArray[Any]:
+    """The same values in the corner of a larger array, `fill` elsewhere."""
+    larger = np.full(shape, fill, dtype=array.dtype)
+    larger[tuple(slice(length) for length in array.shape)] = array
+    return larger
