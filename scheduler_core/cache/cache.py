@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
+from scheduler_core.api.signature import Signature
 from scheduler_core.cache.image_states import ImageState, ImageStates, summarize
 from scheduler_core.cache.node_tree import NodeTree
 from scheduler_core.errors import CacheCorruptedError, CoreError
@@ -77,12 +78,12 @@ class Cache:
 
     # -- pods --------------------------------------------------------------------------------------------------------
 
-    def assume_pod(self, pod: Pod) -> None:
-        """Count the pod on its node before the cluster knows of it."""
+    def assume_pod(self, pod: Pod, signed: Signature | None = None) -> None:
+        """Count the pod on its node before the cluster knows of it. `signed`: its signature, where it is known."""
         key = _key(pod)
         if key in self.pod_states:
             raise CacheError(f"pod {key}({pod.key}) is in the cache, so can't be assumed")
-        self._add_pod(pod, assumed=True)
+        self._add_pod(pod, assumed=True, signed=signed)
 
     def finish_binding(self, pod: Pod, now: int) -> None:
         """The pod may expire from now on. It stays assumed until its Add arrives."""
@@ -256,13 +257,13 @@ class Cache:
                 item.image_summary = summary
         return item.image_summary
 
-    def _add_pod(self, pod: Pod, *, assumed: bool) -> None:
+    def _add_pod(self, pod: Pod, *, assumed: bool, signed: Signature | None = None) -> None:
         key = _key(pod)
         name = pod.spec.node_name
         item = self.items.get(name)
         if item is None:
             item = self._new_item(name)
-        item.info.add_pod(PodInfo.of(pod))
+        item.info.add_pod(PodInfo.of(pod, signed))
         self.items.move_to_end(name)
         self.pod_states[key] = PodState(pod)
         if assumed:

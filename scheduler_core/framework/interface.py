@@ -401,7 +401,7 @@ class ReadingPlugin(Protocol):
 
     Beside what is read, PreFilter, Filter, PreScore and Score must depend on nothing but the pod's signature
     (`api/signature.py`) and the plugin's arguments. `score_nodes` judges each row by itself unless it reads
-    other rows.
+    other rows. Its queueing hints see no more of the waiting pod than the signature, and whether the event is about it.
     """
 
     name: str

@@ -98,8 +98,9 @@ class PodInfo(msgspec.Struct, frozen=True, gc=False):
     terms: AffinityTerms = NO_TERMS  # of podAffinity and podAntiAffinity
 
     @staticmethod
-    def of(pod: Pod) -> PodInfo:
-        key = signature(pod)
+    def of(pod: Pod, signed: Signature | None = None) -> PodInfo:
+        """`signed`: the pod's signature, where it is known."""
+        key = signature(pod) if signed is None else signed
         twin = _known_pods.get(key)
         if twin is not None:
             return PodInfo(
@@ -164,10 +165,18 @@ class QueuedPodInfo:
     gating_plugin_events: tuple[ClusterEvent, ...] = ()
     # Total order of the heaps: the turn in which the entry was made.
     sequence: int = 0
+    key: str = field(init=False)  # `namespace/name`: any pod that takes the place of this one has the same
+    _signed: tuple[Pod, Signature] | None = field(default=None, init=False, repr=False, compare=False)
 
-    @property
-    def key(self) -> str:
-        return self.pod.key
+    def __post_init__(self) -> None:
+        self.key = self.pod.key
+
+    def signature(self) -> Signature:
+        """That of the pod as it is now."""
+        signed = self._signed
+        if signed is None or signed[0] is not self.pod:
+            signed = self._signed = (self.pod, signature(self.pod))
+        return signed[1]
 
     @property
     def uid(self) -> str:
