@@ -3,64 +3,39 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 
-from kschedweb.environment import ROOT
 from kschedweb.ops.bench import table
+from kschedweb.ops.bench.campaign import Campaign, measure_rows, read_campaign
+from kschedweb.ops.bench.measuring import Measured, RunFailed, measure
+from kschedweb.ops.bench.page import PICTURE, PageProblem, filled
+from kschedweb.ops.bench.picture import growth_picture
+from kschedweb.ops.bench.rows import Row, rows
 from kschedweb.ops.bench.worker import Job, profile_here
-from scheduler_core.bench.result import Details, Result, Run, details_of, result_of
 from scheduler_core.bench.verify import verify
 from scheduler_core.errors import CoreError
 
 
-class RunFailed(Exception):
-    """A run's process ended badly; the text is what it said last."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """One line of the table, with what tells it from others of the same workload."""
-
-    job: Job
-    result: Result
-    details: Details
-
-
 def run(options: argparse.Namespace) -> int:
-    """Carry the command out; 1 when a decision differed or something could not be run."""
+    """Carry the command out; 1 when a decision differed or something could not be run, 2 when nothing is asked for."""
     try:
-        jobs = [
-            Job(
-                word=word,
-                folder=str(options.folder),
-                level=options.level,
-                nodes=nodes,
-                pods=options.pods,
-                trace=trace,
-                reuse=not options.no_reuse,
-            )
-            for word in options.workloads
-            for nodes in options.nodes
-            for trace in options.trace
-        ]
+        if options.report is not None:
+            return _report(options)
+        jobs = _jobs(options)
+        if not jobs:
+            print("ksched: name a WORKLOAD, or a page with --report", file=sys.stderr)
+            return 2
         if options.verify:
             return _verify(jobs)
         if options.profile:
             for job in jobs:
                 profile_here(job)
             return 0
-        results = []
-        print(table.HEAD, flush=True)
-        for job in jobs:
-            measured = measure(job, options.runs)
-            results.append(measured.result)
-            print(table.lines(measured.result, measured.details, job), flush=True)
-    except (CoreError, RunFailed) as problem:
+        results = _measured(jobs, options.runs)
+    except (CoreError, RunFailed, PageProblem, OSError) as problem:
         print(f"ksched: {problem}", file=sys.stderr)
         return 1
     if options.json is not None:
@@ -68,20 +43,36 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def measure(job: Job, runs: int) -> Measured:
-    """So many runs, one after the other, each in a process of its own."""
-    job.workload()  # its problems are told here
-    done = [_run_apart(job) for _ in range(runs)]
-    return Measured(job, result_of(job.level, done), details_of(done))
+def _jobs(options: argparse.Namespace) -> list[Job]:
+    return [
+        Job(
+            word=word,
+            folder=str(options.folder.resolve()),
+            level=options.level,
+            nodes=nodes,
+            pods=options.pods,
+            trace=trace,
+            reuse=not options.no_reuse,
+        )
+        for word in options.workloads
+        for nodes in options.nodes
+        for trace in options.trace
+    ]
 
 
-def _run_apart(job: Job) -> Run:
-    words = [sys.executable, "-m", "kschedweb.ops.bench.worker", msgspec.json.encode(job).decode()]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True)
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise RunFailed(f"{job.word}: the run ended with code {done.returncode}: {said[-1] if said else 'no word'}")
-    return msgspec.json.decode(done.stdout, type=Run)
+def _measured(jobs: Sequence[Job], runs: int) -> list[object]:
+    """The results in order; each is printed as soon as it is there."""
+    print(table.HEAD, flush=True)
+    results: list[object] = []
+    for job in jobs:
+        measured = measure(job, runs)
+        results.append(measured.result)
+        _print(measured)
+    return results
+
+
+def _print(measured: Measured) -> None:
+    print(table.lines(measured.result, measured.details, measured.job), flush=True)
 
 
 def _verify(jobs: Sequence[Job]) -> int:
@@ -96,3 +87,39 @@ def _verify(jobs: Sequence[Job]) -> int:
             line += f"; then {verdict.pod_key}: {found.where}: {found.left!r}, row by row {found.right!r}"
         print(line, flush=True)
     return 1 if failed else 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    """Measure the rows of the page (those that `--only` names, if any), then write its tables and the picture."""
+    page, kept = options.report, options.report.with_suffix(".json")
+    wanted = rows(str(options.folder.resolve()))
+    if not options.redraw:
+        chosen = [row for row in wanted if not options.only or any(word in row.key for word in options.only)]
+        if not chosen:
+            print(f"ksched: no row is named {' or '.join(options.only)}", file=sys.stderr)
+            return 2
+        print(table.HEAD, flush=True)
+        measure_rows(chosen, options.runs, kept, _print)
+    campaign = read_campaign(kept)
+    page.write_text(filled(page.read_text(), campaign, wanted))
+    picture = drawn(campaign, wanted)
+    if picture:
+        target = page.parent / PICTURE
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(picture)
+    return 0
+
+
+def drawn(campaign: Campaign, wanted: Sequence[Row]) -> str:
+    """The growth curve; empty where it was not measured."""
+    curves: dict[str, list[tuple[float, float]]] = {}
+    marks: dict[str, list[tuple[float, float]]] = {}
+    for row in wanted:
+        found = campaign.measurements.get(row.key)
+        if row.section != "growth" or found is None:
+            continue
+        name, nodes = found.result.workload, found.result.nodes
+        curves.setdefault(name, []).append((nodes, 1e6 / found.result.pods_per_second_best))
+        if row.go is not None:
+            marks.setdefault(name, []).append((nodes, 1e6 / row.go))
+    return growth_picture("Time per pod, level 1, full trace", curves, marks) if curves else ""

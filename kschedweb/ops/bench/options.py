@@ -14,7 +14,7 @@ TRACES = ("off", "on", "stored")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""
-    parser.add_argument("workloads", nargs="+", metavar="WORKLOAD", help="a file, or its stem, such as W1_n5000_e0")
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="a file, or its stem, such as W1_n5000_e0")
     parser.add_argument("--level", choices=LEVELS, default="L1", help="how much is measured (default: L1)")
     parser.add_argument("--runs", type=_positive, default=3, metavar="N", help="each in a new process (default: 3)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
@@ -27,6 +27,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--verify", action="store_true", help="check each decision against the row-by-row engine")
     parser.add_argument("--profile", action="store_true", help="print where the time of one run goes")
     parser.add_argument("--folder", type=Path, default=WORKLOADS, metavar="DIR", help="where stems are looked for")
+    report = parser.add_argument_group("the page of figures")
+    report.add_argument(
+        "--report", type=Path, metavar="PAGE", help="measure all rows of docs/benchmarks.md and write them into it"
+    )
+    report.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="WORD",
+        help="only rows with this in their name, such as W6 or growth",
+    )
+    report.add_argument("--redraw", action="store_true", help="measure nothing, write what was measured before")
 
 
 def _positive(text: str) -> int:
