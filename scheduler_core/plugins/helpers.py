@@ -143,6 +143,33 @@ def refuse_all(table: NodeTable, rows: RowIndex, status: Status) -> RowVerdicts:
     return RowVerdicts(np.ones(len(table.live[rows]), dtype=np.uint16), (status,))
 
 
+class RefusedRows:
+    """Verdicts made of several sets of refused rows; while these are the same arrays the same verdicts are given."""
+
+    def __init__(self, statuses: Sequence[Status]) -> None:
+        self._statuses = statuses
+        self._sets: list[tuple[BoolArray, int]] = []
+        self._verdicts: RowVerdicts | None = None
+
+    def verdicts(self, refused: Iterable[tuple[BoolArray | None, int]]) -> RowVerdicts | None:
+        """Sets of rows, (n_rows,) each, with 1 + index of a status: the first set that has a row names its status."""
+        sets = [(rows, code) for rows, code in refused if rows is not None]
+        if len(sets) == len(self._sets) and all(
+            rows is known and code == same for (rows, code), (known, same) in zip(sets, self._sets, strict=True)
+        ):
+            return self._verdicts
+        self._sets, self._verdicts = sets, None
+        if sets:
+            rows, code = sets[0]
+            codes, passed = rows * np.uint16(code), ~rows
+            for rows, code in sets[1:]:
+                codes += (rows & passed) * np.uint16(code)
+                passed &= ~rows
+            if not passed.all():
+                self._verdicts = RowVerdicts(codes, self._statuses)
+        return self._verdicts
+
+
 # Taints
 
 

@@ -12,14 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
+import msgspec
 import numpy as np
 
-from scheduler_core.api.affinity import TopologySpreadConstraint
+from scheduler_core.api.affinity import Toleration, TopologySpreadConstraint
 from scheduler_core.api.derived import HOSTNAME, ZONE, controller_of
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.selectors import (
     LabelSelectorMatcher,
+    NodeSelectorMatcher,
+    RequiredNodeAffinity,
     SelectorError,
     parse_label_selector,
     required_node_affinity,
@@ -27,14 +30,20 @@ from scheduler_core.api.selectors import (
     selects_map,
 )
 from scheduler_core.api.workload import ReplicaSet, ReplicationController, Service, StatefulSet
-from scheduler_core.framework.interface import Int64Array, Lister
+from scheduler_core.framework.interface import Lister
 from scheduler_core.model.types import PodInfo
 from scheduler_core.plugins.helpers import BoolArray, first_untolerated
+from scheduler_core.table.growth import Int32Array
+from scheduler_core.table.labels import NO_VALUE, LabelColumn
 from scheduler_core.table.node_table import NodeTable
+from scheduler_core.table.pods import PodKind
 from scheduler_core.table.selection import rows_meeting
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 HONOR: Final = "Honor"
+
+# What default selectors are deduced from.
+SELECTOR_SOURCES: Final = (Service.kind, ReplicationController.kind, ReplicaSet.kind, StatefulSet.kind)
 
 SYSTEM_DEFAULTS = (
     TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=SOFT),
@@ -56,25 +65,74 @@ class Inclusion:
     """Which nodes count for the constraints of one pod."""
 
     def __init__(self, pod: Pod) -> None:
-        self._required = required_node_affinity(pod)
-        self._tolerations = pod.spec.tolerations or ()
+        self.required = required_node_affinity(pod)
+        self.tolerations = pod.spec.tolerations or ()
 
     def includes(self, constraint: Constraint, node: Node) -> bool:
-        if constraint.honors_affinity and not self._required.matches_node(node):
+        if constraint.honors_affinity and not self.required.matches_node(node):
             return False
-        return not constraint.honors_taints or first_untolerated(node.taints, self._tolerations) is None
+        return not constraint.honors_taints or first_untolerated(node.taints, self.tolerations) is None
 
-    def rows(self, constraint: Constraint, table: NodeTable) -> BoolArray:
-        """The same of all rows, shape (n_rows,)."""
+
+class CountedRows(msgspec.Struct, frozen=True, cache_hash=True):
+    """Rows that count for a constraint: they have all the keys, and the inclusion policies let them (`Scope`)."""
+
+    topology_key: str
+    keys: tuple[str, ...]
+    node_selector: tuple[tuple[str, str], ...] = ()
+    affinity: NodeSelectorMatcher | None = None
+    tolerations: tuple[Toleration, ...] | None = None  # None where taints do not matter
+    counts_missing: bool = False  # a row that lacks the topology key counts for the value ""
+
+    @staticmethod
+    def of(
+        constraint: Constraint, inclusion: Inclusion, keys: Iterable[str], *, counts_missing: bool = False
+    ) -> CountedRows:
+        required = inclusion.required if constraint.honors_affinity else None
+        return CountedRows(
+            constraint.topology_key,
+            tuple(keys),
+            tuple(sorted(required.node_selector.items())) if required is not None else (),
+            required.affinity if required is not None else None,
+            tuple(inclusion.tolerations) if constraint.honors_taints else None,
+            counts_missing,
+        )
+
+    def rows(self, table: NodeTable) -> BoolArray:
+        """Which they are, shape (n_rows,)."""
         rows = table.live.copy()
-        if constraint.honors_affinity:
-            meeting = rows_meeting(table, self._required)
-            if meeting is not None:
-                rows &= meeting
-        if constraint.honors_taints:
-            by_set = [first_untolerated(taints, self._tolerations) is None for taints in table.taints.sets]
+        for key in self.keys:
+            rows &= table.label(key).has_key
+        meeting = rows_meeting(table, RequiredNodeAffinity(dict(self.node_selector), self.affinity))
+        if meeting is not None:
+            rows &= meeting
+        if self.tolerations is not None:
+            by_set = [first_untolerated(taints, self.tolerations) is None for taints in table.taints.sets]
             rows &= np.array(by_set)[table.taints.set_ids]
         return rows
+
+    def numbers(self, table: NodeTable, column: LabelColumn) -> Int32Array:
+        numbers = column.ids
+        empty = column.values.id_of.get("") if self.counts_missing else None
+        if empty is not None:
+            numbers = np.where(numbers == NO_VALUE, np.int32(empty), numbers)
+        counted: Int32Array = np.where(self.rows(table), numbers, np.int32(NO_VALUE))
+        return counted
+
+
+class MatchingPods(msgspec.Struct, frozen=True, cache_hash=True):
+    """The pods a selector counts: of the namespace, not being deleted; an empty selector counts nobody."""
+
+    namespace: str
+    selector: LabelSelectorMatcher
+
+    def times(self, kind: PodKind, /) -> int:
+        return int(
+            kind.namespace == self.namespace
+            and not kind.is_terminating
+            and not self.selector.is_empty
+            and self.selector.matches(kind.labels)
+        )
 
 
 def parse_constraints(
@@ -114,14 +172,6 @@ def has_all_keys(labels: Mapping[str, str], constraints: Sequence[Constraint]) -
     return all(constraint.topology_key in labels for constraint in constraints)
 
 
-def rows_with_all_keys(table: NodeTable, constraints: Sequence[Constraint]) -> BoolArray:
-    """The same of all rows, shape (n_rows,)."""
-    rows = table.live.copy()
-    for constraint in constraints:
-        rows &= table.label(constraint.topology_key).has_key
-    return rows
-
-
 def count_matching(pods: Iterable[PodInfo], selector: LabelSelectorMatcher, namespace: str) -> int:
     """How many of a node's pods the selector counts."""
     if selector.is_empty:
@@ -129,15 +179,6 @@ def count_matching(pods: Iterable[PodInfo], selector: LabelSelectorMatcher, name
     return sum(
         info.pod.namespace == namespace and not info.pod.is_terminating and selector.matches(info.pod.labels)
         for info in pods
-    )
-
-
-def count_matching_by_row(table: NodeTable, selector: LabelSelectorMatcher, namespace: str) -> Int64Array:
-    """The same of all rows, shape (n_rows,)."""
-    if selector.is_empty:
-        return np.zeros(len(table), dtype=np.int64)
-    return table.pods.count(
-        lambda kind: kind.namespace == namespace and not kind.is_terminating and selector.matches(kind.labels)
     )
 
 

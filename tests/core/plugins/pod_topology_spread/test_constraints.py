@@ -17,9 +17,10 @@ from scheduler_core.plugins.pod_topology_spread.constraints import (
     SOFT,
     SYSTEM_DEFAULTS,
     Constraint,
+    CountedRows,
     Inclusion,
+    MatchingPods,
     count_matching,
-    count_matching_by_row,
     default_selector,
     parse_constraints,
 )
@@ -181,7 +182,8 @@ def test_nodes_are_included_by_the_policies(
     info = make_info(node)
     assert info.node is not None
     assert Inclusion(pod.build()).includes(constraint, info.node) is want
-    assert Inclusion(pod.build()).rows(constraint, make_table([info])).tolist() == [want]
+    counted = CountedRows.of(constraint, Inclusion(pod.build()), ())
+    assert counted.rows(make_table([info])).tolist() == [want]
 
 
 @pytest.mark.parametrize(
@@ -201,4 +203,5 @@ def test_whom_a_selector_counts(selector: LabelSelectorMatcher, want: int) -> No
         make_pod("e", namespace="other").label(WEB),
     ]
     assert count_matching([PodInfo.of(pod.build()) for pod in pods], selector, "default") == want
-    assert count_matching_by_row(make_table([make_info(make_node(), *pods)]), selector, "default").tolist() == [want]
+    table = make_table([make_info(make_node(), *pods)])
+    assert table.pods.tally_of_kinds(MatchingPods("default", selector)).counts[0] == want

@@ -213,12 +213,12 @@ def test_domains_count_the_same_in_both_forms() -> None:
     plugin, infos = make_plugin("PodTopologySpread"), nodes(a1=2, a2=1, b1=0)
     state = CycleState()
     plugin.pre_filter(state, pod, infos)
-    constraints = state.read(PreFilterState).constraints
-    by_nodes, by_rows = count_nodes(pod, constraints, infos), count_rows(pod, constraints, make_table(infos))
+    rules = state.read(PreFilterState).rules
+    by_nodes, by_rows = count_nodes(pod, rules, infos), count_rows(rules, make_table(infos))
     for counted in (by_nodes, by_rows):
         assert [len(domains) for domains in counted.domains] == [2, 3]
         assert [counted.domains[0].of(zone) for zone in "abc"] == [3, 0, 0]
-        assert counted.allowed(pod) == [0, 0]
+        assert counted.allowed() == [0, 0]
 
 
 @pytest.mark.parametrize(
