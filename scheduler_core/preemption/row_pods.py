@@ -43,10 +43,21 @@ class RowPods:
     labels: Int32Array
     pods: npt.NDArray[Any]
     amounts: Int64Array
+    labels_of: list[PodLabels]
+    odd: BoolArray
+    has_unstarted: BoolArray
+    latest_start: Int64Array
 
-    def __init__(self) -> None:
+    _table: NodeTable
+    _version: int
+    _known: BoolArray
+    _requests: dict[tuple[Any, ...], int]
+    _n_requests: int
+    _labels: dict[tuple[Any, ...], int]
+
+    def __init__(self, table: NodeTable) -> None:
         self.epoch = 0
-        self._table: NodeTable | None = None
+        self._start(table)
 
     def follow(self, table: NodeTable) -> None:
         """Forget the rows that changed."""
@@ -60,10 +71,10 @@ class RowPods:
         self._known[table.rows_changed_since(self._version)] = False
         self._version = table.version
 
-    def read(self, rows: Int32Array) -> None:
+    def read(self, rows: npt.NDArray[np.intp]) -> None:
         """Take in those of the rows that are not known."""
         table, unknown = self._table, rows[~self._known[rows]]
-        if not len(unknown) or table is None:
+        if not len(unknown):
             return
         held = [info.pods if (info := table.node_infos[row]) is not None else [] for row in unknown.tolist()]
         longest = max(map(len, held))
@@ -103,7 +114,6 @@ class RowPods:
 
     def amounts_of(self, request: Resource) -> Int64Array | None:
         """A request by resource index of the table; None when it is beyond what arrays can add up."""
-        assert self._table is not None
         index_of = self._table.resources.index_of
         amounts = np.zeros(len(self.amounts), dtype=np.int64)
         named = {"cpu": request.milli_cpu, "memory": request.memory, "ephemeral-storage": request.ephemeral_storage}
@@ -155,14 +165,14 @@ class RowPods:
         self._table = table
         self._version = table.version
         self.epoch += 1
-        self._requests: dict[tuple[Any, ...], int] = {}
+        self._requests = {}
         self._n_requests = 1
         self.amounts = np.zeros((len(table.resources.index_of), 64), dtype=np.int64)
-        self._labels: dict[tuple[Any, ...], int] = {}
-        self.labels_of: list[PodLabels] = [("", {})]
-        self._known: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._labels = {}
+        self.labels_of = [("", {})]
+        self._known = np.zeros(0, dtype=np.bool_)
         self.odd = self.has_unstarted = self._known
-        self.latest_start: Int64Array = np.zeros(0, dtype=np.int64)
+        self.latest_start = np.zeros(0, dtype=np.int64)
         self.priorities = self.starts = np.zeros((0, 0), dtype=np.int64)
         self.requests = self.labels = np.zeros((0, 0), dtype=np.int32)
         self.pods = np.zeros((0, 0), dtype=np.object_)

@@ -93,20 +93,25 @@ class RowSearches:
     """The searches of one profile: what they share and what they leave to each other."""
 
     def __init__(self) -> None:
-        self._pods = RowPods()
+        self._pods: RowPods | None = None
         self._recent: deque[Outcomes] = deque()
+        self._filters: _FiltersByRoom | None = None
 
     def begin(
         self, question: Question, runner: ProfileRunner, table: NodeTable, budgets: BudgetRows, alike: bool
     ) -> RowSearch | None:
         """None when all nodes are to be tried one by one. `alike`: the cycle's pod has the signature of the one asked
         for, so that outcomes may be kept with what is kept of it."""
-        filters = filters_by_room(question.state, question.pod, runner)
+        if self._filters is None or self._filters.runner is not runner:
+            self._filters = _FiltersByRoom(runner)
+        filters = self._filters.at_work(question.state, question.pod)
         if filters is None:
             return None
         outcomes = question.state.kept(Outcomes, Outcomes) if alike else Outcomes()
         self._keep(outcomes)
         outcomes.follow(table, budgets)
+        if self._pods is None:
+            self._pods = RowPods(table)
         self._pods.follow(table)
         return RowSearch(question, table, budgets, filters, self._pods, outcomes)
 
@@ -118,26 +123,43 @@ class RowSearches:
             self._recent.popleft().forget()
 
 
-def filters_by_room(state: CycleState, pod: Pod, runner: ProfileRunner) -> list[TableFilterPlugin] | None:
-    """The filters at work, in running order, when exactly one of them looks at pods and only at the room they take."""
-    skipped = state.skip_filter_plugins
-    if not runner.use_table or any(plugin.name not in skipped for plugin in runner.pre_filter_extensions):
-        return None
-    filters: list[TableFilterPlugin] = []
-    with_room = 0
-    for plugin in runner.filter:
-        if plugin.name in skipped:
-            continue
-        if not isinstance(plugin, TableFilterPlugin) or not isinstance(plugin, ReadingPlugin):
+Filter = tuple[TableFilterPlugin, RoomPlugin | None]
+"""A filter, and once more where it looks at pods only for the room they take."""
+
+
+class _FiltersByRoom:
+    """The filters of a profile, sorted once: what a protocol asks of a plugin takes long to find out."""
+
+    def __init__(self, runner: ProfileRunner) -> None:
+        self.runner = runner
+        self._by_name: dict[str, Filter] = {
+            plugin.name: (plugin, plugin if isinstance(plugin, RoomPlugin) else None)
+            for plugin in runner.filter
+            if isinstance(plugin, TableFilterPlugin)
+        }
+        self._reading = {plugin.name: plugin for plugin in runner.filter if isinstance(plugin, ReadingPlugin)}
+
+    def at_work(self, state: CycleState, pod: Pod) -> list[Filter] | None:
+        """Those at work, in running order, when exactly one of them looks at pods and only at the room they take."""
+        skipped, runner = state.skip_filter_plugins, self.runner
+        if not runner.use_table or any(plugin.name not in skipped for plugin in runner.pre_filter_extensions):
             return None
-        if isinstance(plugin, RoomPlugin):
-            with_room += 1
-        else:
-            reads = plugin.reads(pod)
-            if reads is None or reads > Reads.NODE:
+        filters: list[Filter] = []
+        with_room = 0
+        for plugin in runner.filter:
+            if plugin.name in skipped:
+                continue
+            known, reading = self._by_name.get(plugin.name), self._reading.get(plugin.name)
+            if known is None:
                 return None
-        filters.append(plugin)
-    return filters if with_room == 1 else None
+            if known[1] is not None:
+                with_room += 1
+            else:
+                reads = reading.reads(pod) if reading is not None else None
+                if reads is None or reads > Reads.NODE:
+                    return None
+            filters.append(known)
+        return filters if with_room == 1 else None
 
 
 class RowSearch:
@@ -148,7 +170,7 @@ class RowSearch:
         question: Question,
         table: NodeTable,
         budgets: BudgetRows,
-        filters: Sequence[TableFilterPlugin],
+        filters: Sequence[Filter],
         pods: RowPods,
         outcomes: Outcomes,
     ) -> None:
@@ -163,7 +185,7 @@ class RowSearch:
 
     def run(self, potential: NodeNames, rows: Places, want: int) -> Tried:
         """Try the nodes, whose rows these are, until `want` candidates are found, one of them violating no budget."""
-        outcomes, nominated = self._outcomes, list(self._nominated)
+        outcomes, nominated = self._outcomes, np.array(list(self._nominated), dtype=np.intp)
         outcomes.kinds[nominated] = UNKNOWN
         passing: list[Places] = []  # rows whose outcome holds for this search only
         end, size, stop = 0, max(want, 1), None
@@ -197,7 +219,7 @@ class RowSearch:
         values = started_by(outcomes.values[:, there], self._question.now)
         return Tried(
             NodeStatuses(nodes[refused], names, outcomes.codes[rows[refused]], tuple(outcomes.refusals.statuses)),
-            NodeCandidates(nodes[candidates], names, outcomes.victims[there], values[0]),
+            NodeCandidates(nodes[candidates], names, outcomes.victims[there].tolist(), values[0]),
             values,
         )
 
@@ -255,9 +277,9 @@ class RowSearch:
         refusals = outcomes.refusals.alike(len(rows))
         rows32 = rows.astype(np.int32)
         left: _Left | None = None
-        for index, plugin in enumerate(self._filters):
-            if isinstance(plugin, RoomPlugin):
-                room = plugin.room(state, pod, table, rows32)
+        for index, (plugin, room_plugin) in enumerate(self._filters):
+            if room_plugin is not None:
+                room = room_plugin.room(state, pod, table, rows32)
                 if room is None:
                     return None
                 numbers = np.where(lower, pods.requests[ranks[:, None], rows], 0)
@@ -270,7 +292,7 @@ class RowSearch:
                 if self._nominated:
                     self._take_nominated(rows, free, room.resources)
                 left = _Left(free, taken)
-                verdicts = plugin.room_verdicts(state, pod, table, rows32, free)
+                verdicts = room_plugin.room_verdicts(state, pod, table, rows32, free)
             else:
                 verdicts = plugin.filter_nodes(state, pod, table, rows32)
             if verdicts is not None:
