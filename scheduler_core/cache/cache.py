@@ -270,8 +270,20 @@ class Cache:
             self.assumed_pods[key] = None
 
     def _replace_pod(self, old: Pod, new: Pod) -> None:
-        self._remove_pod(old)
-        self._add_pod(new, assumed=False)
+        name, key = old.spec.node_name, old.uid
+        item = self.items.get(name)
+        # A ghost may go with its last pod, and come anew.
+        if item is None or item.info.node is None or new.spec.node_name != name or new.uid != key:
+            self._remove_pod(old)
+            self._add_pod(new, assumed=False)
+            return
+        if not item.info.replace_pod(old, PodInfo.of(new)):
+            raise _not_among_pods(old, item)
+        self.items.move_to_end(name)
+        # Last among all pods, as after being removed and added.
+        del self.pod_states[key]
+        self.pod_states[key] = PodState(new)
+        self.assumed_pods.pop(key, None)
 
     def _remove_pod(self, pod: Pod) -> None:
         key = _key(pod)
@@ -282,7 +294,7 @@ class Cache:
             self._log("Node not found when trying to remove pod", fields)
         else:
             if not item.info.remove_pod(pod):
-                raise CacheError(f"no corresponding pod {pod.name} in pods of node {item.info.name}")
+                raise _not_among_pods(pod, item)
             if item.info.pods or item.info.node is not None:
                 self.items.move_to_end(name)
             else:
@@ -313,7 +325,12 @@ class Cache:
         self._log(message, {"podKey": given.uid, "pod": given.key, **nodes, **fields})
 
 
+def _not_among_pods(pod: Pod, item: CacheItem) -> CacheError:
+    return CacheError(f"no corresponding pod {pod.name} in pods of node {item.info.name}")
+
+
 def _key(pod: Pod) -> str:
-    if not pod.uid:
+    uid = pod.metadata.uid
+    if not uid:
         raise CacheError("cannot get cache key for pod with empty UID")
-    return pod.uid
+    return uid

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -160,8 +161,11 @@ class PreemptionRecord:
     decided_by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class QueueMove:
+class Record(msgspec.Struct, frozen=True, gc=False):
+    """Base of the small values a step makes by the hundred, of texts and numbers alone."""
+
+
+class QueueMove(Record, frozen=True):
     """A pod entered a queue (active, backoff, errorBackoff, unschedulable, gated) or left them all (empty `to`)."""
 
     pod_key: str
@@ -175,8 +179,7 @@ class QueueMove:
     hint_plugin: str = ""  # the plugin whose hint moved it
 
 
-@dataclass(frozen=True, slots=True)
-class BindingRequest:
+class BindingRequest(Record, frozen=True):
     """Bind the pod to the node, unless it changed meanwhile; answered by a BindingVerdict."""
 
     pod_uid: str
@@ -186,8 +189,7 @@ class BindingRequest:
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class PodStatusPatch:
+class PodStatusPatch(Record, frozen=True):
     """Write the PodScheduled condition and, when not None, the nominated node name.
 
     An empty `condition_status` leaves the condition as it is.
@@ -202,8 +204,7 @@ class PodStatusPatch:
     nominated_node_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EvictionRequest:
+class EvictionRequest(Record, frozen=True):
     """Delete a victim of preemption; `message` explains its DisruptionTarget condition. Answered by EvictionVerdict.
 
     The last victim of a preemption is asked for when the others are done.
@@ -217,8 +218,7 @@ class EvictionRequest:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class EventRecord:
+class EventRecord(Record, frozen=True):
     """An event for users: about `regarding` (a pod), from the scheduler profile `reporter`."""
 
     type: str
@@ -232,8 +232,7 @@ class EventRecord:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class CacheMove:
+class CacheMove(Record, frozen=True):
     """A pod was assumed on a node, confirmed there, forgotten, or waits for Permit: `kind` says which."""
 
     kind: str  # assumed, confirmed, forgotten, waiting, finished

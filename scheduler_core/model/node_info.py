@@ -98,6 +98,36 @@ class NodeInfo:
         self.generation = self.next_generation()
         return True
 
+    def replace_pod(self, pod: Pod, pod_info: PodInfo) -> bool:
+        """Take the pod off and add another version of it, to the same end as doing one after the other.
+
+        False when it is not here. Where both add up to the same, totals are left as they are.
+        """
+        index = _index_of(self.pods, pod.uid)
+        if index is None:
+            return False
+        old = self.pods[index]
+        if old.request is not pod_info.request or old.claim_keys:
+            self.remove_pod(pod)
+            self.add_pod(pod_info)
+            return True
+        # Shared by pods of one signature: whatever else is added up is the same as well.
+        _swap_out(self.pods, index)
+        self.pods.append(pod_info)
+        for has, subset in (
+            (old.has_affinity, self.pods_with_affinity),
+            (old.has_required_anti_affinity, self.pods_with_required_anti_affinity),
+        ):
+            position = _index_of(subset, pod.uid) if has else None
+            if position is not None:
+                _swap_out(subset, position)
+                subset.append(pod_info)
+        if pod_info.host_ports:
+            self.used_ports.update(pod_info.host_ports)  # one that another pod's end had freed is taken again
+        self.next_generation()
+        self.generation = self.next_generation()
+        return True
+
     def conflicts_with_ports(self, wanted: tuple[HostPort, ...]) -> bool:
         """Whether any wanted (ip, protocol, port) is taken; 0.0.0.0 takes and wants every address."""
         if not self.used_ports:

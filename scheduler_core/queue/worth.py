@@ -77,6 +77,8 @@ class Requeuing:
 
         Pods that are alike are asked about once.
         """
+        if not len(pods):
+            return []
         about = {obj.key: obj.uid for obj in (old, new) if isinstance(obj, Pod)}
         found: list[Asked] = []
         for members in pods.alike():
