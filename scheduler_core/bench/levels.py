@@ -34,10 +34,18 @@ class Figures:
     phases_ns: dict[str, int]
 
 
-def run_level(level: str, workload: Workload, meter: Meter, *, trace: Trace, reuse: bool) -> Figures:
-    """One run on a scheduler of its own."""
+def run_level(
+    level: str,
+    workload: Workload,
+    meter: Meter,
+    *,
+    trace: Trace,
+    reuse: bool,
+    settle: Callable[[], None] = lambda: None,
+) -> Figures:
+    """One run on a scheduler of its own; `settle` is called when that is built."""
     stopwatch = stopped_watch if trace is Trace.OFF else meter.clock
-    ready = prepare(workload, clock=meter.clock, stopwatch=stopwatch, reuse=reuse)
+    ready = prepare(workload, clock=meter.clock, stopwatch=stopwatch, reuse=reuse, settle=settle)
     keeper = Keeper(trace)
     durations: list[dict[str, int]] = []
     scheduled = 0

@@ -5,7 +5,7 @@ None of this belongs to a run; how long each part took is kept. Ties are drawn b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from scheduler_core.api.pod import Pod
@@ -41,8 +41,9 @@ def prepare(
     stopwatch: Stopwatch = stopped_watch,
     reuse: bool = True,
     use_table: bool = True,
+    settle: Callable[[], None] = lambda: None,
 ) -> Prepared:
-    """`stopwatch` is the scheduler's own, for the phases of its attempts."""
+    """`stopwatch` is the scheduler's own, for the phases of its attempts; `settle` is called when all is there."""
     started = clock()
     objects, pods = workload.objects(), workload.pods()
     parsed = clock()
@@ -52,7 +53,10 @@ def prepare(
     engine = scheduler.engine
     engine.snapshot.update_snapshot(engine.cache)
     engine.node_view()
-    return Prepared(scheduler, InMemoryCluster(), pods, parsed - started, built - parsed, clock() - built)
+    seen = clock()
+    settle()
+    build_ns = built - parsed + clock() - seen
+    return Prepared(scheduler, InMemoryCluster(), pods, parsed - started, build_ns, seen - built)
 
 
 def apply(scheduler: Scheduler, changes: Sequence[Change]) -> Effects:

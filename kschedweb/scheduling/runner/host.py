@@ -15,6 +15,7 @@ from django.db import transaction
 
 from kschedweb.cluster import extender_http, follow
 from kschedweb.cluster.models import Cluster
+from kschedweb.common.collector import settle
 from kschedweb.scheduling import adapters, services
 from kschedweb.scheduling.adapters import LastAttempt
 from kschedweb.scheduling.choices import WorkStatus
@@ -89,8 +90,10 @@ class EngineHost:
         row = self._cluster_row()
         if self._engine is None:
             self._rebuild(StepKind.REBUILD)
+            settle()
         elif row.config_version != self._config_version:
             self._rebuild(StepKind.CONFIG)
+            settle()
         engine = self._engine
         assert engine is not None  # built above
         if row.rv > self._rv_seen:
