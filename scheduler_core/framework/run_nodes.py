@@ -143,7 +143,9 @@ class WalkStatuses(NodeToStatus):
     def _code_of(self, node_name: str) -> int:
         """What the walk says of the node, 0 where it says nothing."""
         node = self._view.index.get(node_name)  # none: somebody speaks of a node that is not there
-        places = np.flatnonzero(self._rows.nodes == node) if node is not None else ()
+        if node is None:
+            return 0
+        places = np.flatnonzero(self._rows.nodes == node)
         return int(self._rows.codes[places[0]]) if len(places) else 0
 
     def status_of(self, node_name: str) -> Status:

@@ -170,9 +170,7 @@ def test_rows_and_nodes_agree_when_rows_hold_more_pods_than_arrays_do(monkeypatc
     "pod",
     [
         pytest.param(make_pod().host_port(80), id="it wants a port of the node"),
-        pytest.param(
-            make_pod().label(app="x").spread("kubernetes.io/hostname", {"app": "x"}), id="it is spread"
-        ),
+        pytest.param(make_pod().label(app="x").spread("kubernetes.io/hostname", {"app": "x"}), id="it is spread"),
         pytest.param(
             make_pod().label(app="x").pod_affinity("kubernetes.io/hostname", {"app": "x"}, anti=True),
             id="it keeps away from pods",

@@ -23,11 +23,13 @@ from scheduler_core.preemption.criteria import (
     Candidate,
     Criterion,
     best_candidates,
+    best_of,
     highest_priority,
     latest_start,
     number_of_victims,
     pdb_violations,
     sum_of_priorities,
+    values_of,
 )
 from scheduler_core.preemption.trial import NO_VICTIMS, Question, dry_run, select_victims_on_node
 from tests.builders import PodBuilder, make_node, make_pod
@@ -319,6 +321,26 @@ def test_earlier_criterion_wins_over_all_later_ones() -> None:
 def test_equal_candidates_stay_in_their_order() -> None:
     equals = [victims((1, "10"), name=name) for name in "cab"]
     assert [candidate.node_name for candidate in best_candidates(equals, NOW)] == ["c", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("candidates", "decided_by"),
+    [
+        pytest.param([victims((1, "10"))], "", id="a single one is no decision"),
+        pytest.param([victims((1, "10")), victims((1, "10"))], "", id="equals"),
+        pytest.param([victims((1, "10"), violations=1), victims((9, "10"))], "pdb_violations", id="violations"),
+        pytest.param([victims((2, "10")), victims((1, "10"), (1, "10"))], "highest_priority", id="priority"),
+        pytest.param([victims((1, "10"), (0, "10")), victims((1, "10"))], "sum_of_priorities", id="sum"),
+        pytest.param([victims((1, "10")), victims((1, "20"))], "latest_start", id="start"),
+        pytest.param(
+            [victims((2, "10")), victims((1, "10")), victims((1, "20"))],
+            "latest_start",
+            id="the last one that sorted out",
+        ),
+    ],
+)
+def test_criterion_that_leaves_one_candidate_is_told(candidates: list[Candidate], decided_by: str) -> None:
+    assert best_of(values_of(candidates, NOW))[1] == decided_by
 
 
 # Properties
