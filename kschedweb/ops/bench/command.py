@@ -122,4 +122,4 @@ def drawn(campaign: Campaign, wanted: Sequence[Row]) -> str:
         curves.setdefault(name, []).append((nodes, 1e6 / found.result.pods_per_second_best))
         if row.go is not None:
             marks.setdefault(name, []).append((nodes, 1e6 / row.go))
-    return growth_picture("Time per pod, level 1, full trace", curves, marks) if curves else ""
+    return growth_picture("Microseconds per pod, level 1, full trace", curves, marks) if curves else ""

@@ -10,8 +10,9 @@ from math import log10
 from xml.sax.saxutils import escape
 
 WIDTH, HEIGHT = 720, 460
-LEFT, RIGHT, TOP, BOTTOM = 70, 20, 46, 50
+LEFT, RIGHT, TOP, BOTTOM = 60, 40, 64, 50
 COLOURS = ("#2563eb", "#d97706", "#059669", "#7c3aed")
+LEGEND = "dashed: in proportion to the nodes; ×: kube-scheduler"
 
 Point = tuple[float, float]
 
@@ -34,6 +35,7 @@ def growth_picture(title: str, curves: Mapping[str, Sequence[Point]], marks: Map
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
         f"<title>{escape(title)}</title><style>{_STYLE}</style>",
         f'<text class="title" x="{LEFT}" y="24">{escape(title)}</text>',
+        f'<text x="{LEFT}" y="46">{LEGEND}</text>',
         *axes.drawn(),
     ]
     for place, (name, points) in enumerate(curves.items()):
@@ -44,8 +46,6 @@ def growth_picture(title: str, curves: Mapping[str, Sequence[Point]], marks: Map
             f'stroke-width="2"><title>kube-scheduler, {escape(name)}: {x:,.0f} nodes, {y:,.0f} us</title></path>'
             for x, y in marks.get(name, ())
         ]
-    if any(marks.values()):
-        parts.append(f'<text x="{WIDTH - RIGHT}" y="24" text-anchor="end">× kube-scheduler</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -74,7 +74,6 @@ class _Axes:
             parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{microseconds:,}</text>')
         middle = (LEFT + WIDTH - RIGHT) / 2
         parts.append(f'<text x="{middle:.0f}" y="{HEIGHT - 10}" text-anchor="middle">nodes</text>')
-        parts.append(f'<text x="{LEFT - 8}" y="{TOP - 8}" text-anchor="end">us per pod</text>')
         return parts
 
 
