@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.signature import Signature, signature
@@ -32,7 +31,7 @@ from scheduler_core.model.status import Status
 from scheduler_core.table.node_table import NodeTable
 
 if TYPE_CHECKING:
-    from scheduler_core.framework.runtime import Framework
+    from scheduler_core.framework.runtime import Framework, ScorePlan
 
 # Rows kept by all classes together, some 40 bytes each, and bounds for the number of classes whatever their size.
 _MAX_ROWS = 1_500_000
@@ -180,42 +179,43 @@ class KeptRefusals(_Kept):
 
 
 class KeptScores(_Kept):
-    """Raw scores of all rows by the plugins that are kept, one array of shape (n_rows,) each."""
+    """Raw scores of all rows, shape (n_plugins, n_rows); rows of plugins that are asked in every cycle say nothing."""
 
     def __init__(self, owner: SchedulingClass) -> None:
         super().__init__(owner)
-        self._raw: dict[str, Int64Array] = {}
+        self._plan: ScorePlan | None = None
+        self._raw: Int64Array = np.zeros((0, 0), dtype=np.int64)
 
     def brought_up_to(
-        self, table: NodeTable, framework: Framework, state: CycleState, pod: Pod, plugins: Sequence[ScorePlugin]
-    ) -> dict[str, Int64Array]:
-        """The scores as of now by plugin, not to be changed; a plugin that could not score is left out."""
+        self, table: NodeTable, framework: Framework, state: CycleState, pod: Pod, plan: ScorePlan
+    ) -> Int64Array | None:
+        """The scores of the plan's plugins as of now, not to be changed; None when a plugin could not score."""
+        if plan is not self._plan:
+            self._forget()
+            self._plan = plan
         if self._version == table.version:
             return self._raw
         stale = self._stale_rows(table)
         nodes_too = stale is None or self._nodes_version != table.nodes_version
         if stale is None:
-            self._raw = {}
             stale = list(range(len(table)))
-        rows: npt.NDArray[np.int32] | None = None
-        for plugin in plugins:
+            self._raw = np.zeros((len(plan.plugins), len(table)), dtype=np.int64)
+        self._as_of(table)
+        rows = np.array(stale, dtype=np.int32) if nodes_too or len(stale) > _FEW_ROWS else None
+        for plugin, raw in zip(plan.plugins, self._raw, strict=True):
             level = self._owner.levels[plugin.name]
-            if level is not Reads.ROW and not (nodes_too and level <= Reads.NODE):
+            if level is Reads.CLUSTER or (level is not Reads.ROW and not nodes_too):
                 continue
-            raw = self._raw.get(plugin.name)
-            if raw is not None and len(stale) <= _FEW_ROWS:
+            if rows is None:
                 answered = _score_one_by_one(plugin, state, pod, table, stale, raw)
             else:
-                rows = np.array(stale, dtype=np.int32) if rows is None else rows
                 scores = framework.table_scorers[plugin.name].score_nodes(state, pod, table, rows)
-                answered = scores is not None and (raw is not None or len(rows) == len(table))
-                if raw is not None and scores is not None:
+                answered = scores is not None
+                if scores is not None:
                     raw[rows] = scores
-                elif scores is not None and answered:
-                    self._raw[plugin.name] = scores
             if not answered:
-                self._raw.pop(plugin.name, None)
-        self._as_of(table)
+                self._forget()
+                return None
         return self._raw
 
 
@@ -242,6 +242,10 @@ class Reuse:
         self._by_node_only |= {plugin.name for plugin in framework.score} - framework.table_scorers.keys()
         self._classes: dict[Signature, SchedulingClass | None] = {}
         self._seen: dict[Signature, None] = {}
+
+    def __len__(self) -> int:
+        """How many classes are kept at the moment."""
+        return sum(each is not None for each in self._classes.values())
 
     def class_of(self, pod: Pod, table: NodeTable) -> SchedulingClass | None:
         """The class of the pod; None for the first pod of its signature, and where nothing can be kept."""

@@ -16,7 +16,7 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import MAX_NODE_SCORE, Int64Array, PreScorePlugin, ScorePlugin
 from scheduler_core.framework.reuse import SchedulingClass
-from scheduler_core.framework.runtime import Framework
+from scheduler_core.framework.runtime import Framework, ScorePlan
 from scheduler_core.model.effects import ScoreRows
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
@@ -89,7 +89,7 @@ def run_score(
     Without a table every plugin is asked node by node: the nodes are not those of the snapshot.
     """
     plan = framework.score_plan(state.skip_score_plugins)
-    raw, failure = _raw_scores(framework, plan.plugins, state, pod, node_infos, table, rows, kept)
+    raw, failure = _raw_scores(framework, plan, kept, state, pod, node_infos, table, rows)
     if not failure.is_success:
         return None, failure
     normalized = raw.copy() if plan.normalizers else raw
@@ -99,33 +99,32 @@ def run_score(
             name = plan.plugins[index].name
             text = f'running Normalize on Score plugins: plugin "{name}" failed with: {status.message}'
             return None, Status.failed(text)
-    if normalized.size and (normalized.min() < 0 or normalized.max() > MAX_NODE_SCORE):
+    # Seen as unsigned, what is negative is large.
+    if normalized.view(np.uint64).max(initial=0) > MAX_NODE_SCORE:
         return None, _invalid(plan.plugins, normalized)
     return ScoreRows(plan.weights, raw, normalized, _totals(plan.weights, normalized), plan.skipped), SUCCESS
 
 
 def _raw_scores(
     framework: Framework,
-    plugins: Sequence[ScorePlugin],
+    plan: ScorePlan,
+    kept: SchedulingClass | None,
     state: CycleState,
     pod: Pod,
     node_infos: Sequence[NodeInfo],
     table: NodeTable | None,
     rows: Rows,
-    kept: SchedulingClass | None,
 ) -> tuple[Int64Array, Status]:
     """(n_plugins, n_feasible), and the failure that came instead."""
-    raw: Int64Array = np.zeros((len(plugins), len(rows)), dtype=np.int64)
     scorers = framework.table_scorers if table is not None else {}
-    by_row: dict[str, Int64Array] = {}
+    known = None
     if kept is not None and table is not None:
-        by_row = kept.scores.brought_up_to(table, framework, state, pod, plugins)
+        known = kept.scores.brought_up_to(table, framework, state, pod, plan)
+    raw = np.zeros((len(plan.plugins), len(rows)), dtype=np.int64) if known is None else known.take(rows, axis=1)
     # Upstream goes node by node: of several failures that of the first node counts.
     failure, unfailed = SUCCESS, len(rows)
-    for index, plugin in enumerate(plugins):
-        known = by_row.get(plugin.name)
-        if known is not None:
-            known.take(rows, out=raw[index], mode="clip")  # rows are in range; any mode but "raise" writes directly
+    for index, plugin in enumerate(plan.plugins):
+        if kept is not None and known is not None and kept.keeps(plugin.name):
             continue
         table_plugin = scorers.get(plugin.name)
         if table_plugin is not None and table is not None:
