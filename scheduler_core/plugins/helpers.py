@@ -154,19 +154,28 @@ class RefusedRows:
     def verdicts(self, refused: Iterable[tuple[BoolArray | None, int]]) -> RowVerdicts | None:
         """Sets of rows, (n_rows,) each, with 1 + index of a status: the first set that has a row names its status."""
         sets = [(rows, code) for rows, code in refused if rows is not None]
-        if len(sets) == len(self._sets) and all(
-            rows is known and code == same for (rows, code), (known, same) in zip(sets, self._sets, strict=True)
-        ):
-            return self._verdicts
+        if len(sets) == len(self._sets):
+            for (rows, code), (known, same) in zip(sets, self._sets, strict=True):
+                if rows is not known or code != same:
+                    break
+            else:
+                return self._verdicts
         self._sets, self._verdicts = sets, None
-        if sets:
-            rows, code = sets[0]
-            codes, passed = rows * np.uint16(code), ~rows
-            for rows, code in sets[1:]:
-                codes += (rows & passed) * np.uint16(code)
-                passed &= ~rows
-            if not passed.all():
-                self._verdicts = RowVerdicts(codes, self._statuses)
+        merged: list[tuple[BoolArray, int]] = []
+        for rows, code in sets:
+            if merged and merged[-1][1] == code:
+                merged[-1] = (merged[-1][0] | rows, code)
+            else:
+                merged.append((rows, code))
+        if merged:
+            # Booleans are bytes of 0 and 1: arithmetic on bytes is several times as fast.
+            refused, code = merged[0]
+            codes = refused.view(np.uint8) * code
+            for rows, code in merged[1:]:
+                codes += (rows > refused).view(np.uint8) * code
+                refused = refused | rows
+            if np.count_nonzero(refused):
+                self._verdicts = RowVerdicts(codes.astype(np.uint16), self._statuses)
         return self._verdicts
 
 

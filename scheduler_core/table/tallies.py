@@ -149,7 +149,7 @@ class DomainSums:
                 self._mask = self._with_changes(self._mask)
         else:
             over = self.amounts > limit
-            if self._mask is None or not np.array_equal(over, self._over):
+            if self._mask is None or over.tobytes() != self._over.tobytes():
                 self._mask = over.take(self.column.ids)
             self._over = over
         self._limit = limit
@@ -164,17 +164,19 @@ class DomainSums:
         return self._others[1]
 
     def _with_changes(self, mask: BoolArray) -> BoolArray:
-        changed = mask
+        """The mask as of now, a new array where it changed: who has the old one may still read it."""
+        given_out = mask
+        ids = self.column.ids
         for row in self._changed:
             number = self._numbers.item(row)
             is_over = self.amounts.item(number) > self._limit
             if is_over == self._over.item(number):
                 continue
             self._over[number] = is_over
-            if changed is mask:
-                changed = mask.copy()  # who has the old one may still read it
-            if self._rows_in.item(number) == 1 and self.column.ids.item(row) == number:
-                changed[row] = is_over
-            else:
-                changed[self.column.ids == number] = is_over
-        return changed
+            if self._rows_in.item(number) > 1 or ids.item(row) != number:
+                mask = mask ^ (ids == number)
+                continue
+            if mask is given_out:
+                mask = mask.copy()
+            mask[row] = is_over
+        return mask

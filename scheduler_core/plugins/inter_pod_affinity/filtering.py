@@ -20,7 +20,7 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.model.types import PodInfo
 from scheduler_core.plugins.helpers import BoolArray, RefusedRows
-from scheduler_core.plugins.inter_pod_affinity.incoming import Incoming, RowsWithKey
+from scheduler_core.plugins.inter_pod_affinity.incoming import Incoming, rows_with_key
 from scheduler_core.table.domains import Domains, DomainsByValue, TalliedDomains, sums_by_domain
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.tallies import DomainSums
@@ -100,17 +100,17 @@ def count_nodes(
 def count_rows(state: PreFilterState, table: NodeTable) -> None:
     pods, terms = table.pods, state.incoming.terms
     for key, counts in state.incoming.speaking(pods, TermList.REQUIRED_ANTI).items():
-        domains = [sums_by_domain(table, pods.tally_of_terms(count), RowsWithKey(key)) for count in counts]
+        domains = [sums_by_domain(table, pods.tally_of_terms(count), rows_with_key(key)) for count in counts]
         with_pods = [sums for sums in domains if sums.total]
         if with_pods:
             state.existing_anti[key] = TalliedDomains(with_pods, [1] * len(with_pods))
     if terms.required:
         tally = pods.tally_of_kinds(state.incoming.near)
         for key, times in Counter(term.topology_key for term in terms.required).items():
-            state.affinity[key] = TalliedDomains((sums_by_domain(table, tally, RowsWithKey(key)),), (times,))
+            state.affinity[key] = TalliedDomains((sums_by_domain(table, tally, rows_with_key(key)),), (times,))
     apart: dict[str, list[DomainSums]] = {}
     for term, spoken_of in zip(terms.required_anti, state.incoming.apart, strict=True):
-        sums = sums_by_domain(table, pods.tally_of_kinds(spoken_of), RowsWithKey(term.topology_key))
+        sums = sums_by_domain(table, pods.tally_of_kinds(spoken_of), rows_with_key(term.topology_key))
         apart.setdefault(term.topology_key, []).append(sums)
     for key, of_terms in apart.items():
         state.anti[key] = TalliedDomains(of_terms, [1] * len(of_terms))

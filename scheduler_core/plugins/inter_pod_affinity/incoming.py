@@ -7,6 +7,7 @@ namespace.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -46,6 +47,9 @@ class RowsWithKey(msgspec.Struct, frozen=True, cache_hash=True):
 
     def numbers(self, table: NodeTable, column: LabelColumn) -> Int32Array:
         return column.ids.copy()
+
+
+rows_with_key = lru_cache(maxsize=512)(RowsWithKey)
 
 
 class Incoming:

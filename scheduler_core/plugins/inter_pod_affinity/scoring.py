@@ -18,7 +18,7 @@ from scheduler_core.api.pod_affinity import AffinityTerm, AffinityTerms, TermLis
 from scheduler_core.framework.interface import MAX_NODE_SCORE, Int64Array
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.plugins.helpers import Rows
-from scheduler_core.plugins.inter_pod_affinity.incoming import Incoming, RowsWithKey
+from scheduler_core.plugins.inter_pod_affinity.incoming import Incoming, rows_with_key
 from scheduler_core.table.domains import Domains, DomainsByValue, TalliedDomains, sums_by_domain
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.tallies import DomainSums, RowTally
@@ -84,7 +84,7 @@ def count_rows(wishes: Wishes, table: NodeTable) -> PreScoreState:
     by_key: dict[str, tuple[list[DomainSums], list[int]]] = {}
 
     def add(key: str, weight: int, tally: RowTally) -> None:
-        sums = sums_by_domain(table, tally, RowsWithKey(key))
+        sums = sums_by_domain(table, tally, rows_with_key(key))
         if sums.total:
             domains, weights = by_key.setdefault(key, ([], []))
             domains.append(sums)
@@ -114,10 +114,12 @@ def score_rows(state: PreScoreState, table: NodeTable, rows: Rows) -> Int64Array
 
 def normalize(scores: Int64Array) -> None:
     """Lowest..highest becomes 0..100, truncated; all equal becomes 0."""
-    lowest = scores.min()
-    spread = scores.max() - lowest
+    lowest = np.minimum.reduce(scores)
+    spread = np.maximum.reduce(scores) - lowest
     if spread == 0:
         scores[:] = 0
         return
     # Divided first, in floats: 29 of 50 becomes 57, as upstream.
-    scores[:] = (float(MAX_NODE_SCORE) * ((scores - lowest) / float(spread))).astype(np.int64)
+    part = (scores - lowest) / float(spread)
+    part *= float(MAX_NODE_SCORE)
+    scores[:] = part  # truncated

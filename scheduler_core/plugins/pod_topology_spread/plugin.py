@@ -225,7 +225,7 @@ class PodTopologySpread:
         if pod.spec.topology_spread_constraints:
             return ()
         version = self._handle.lister.version
-        return tuple([version(kind) for kind in SELECTOR_SOURCES])
+        return tuple(map(version, SELECTOR_SOURCES))
 
     def _constraints(self, pod: Pod, action: str) -> tuple[Constraint, ...]:
         own = pod.spec.topology_spread_constraints

@@ -176,7 +176,7 @@ def score_rows(state: PreScoreState, table: NodeTable, rows: Rows) -> Int64Array
             counts = soft.domains.of_numbers(column, numbers)
         else:
             counts = table.pods.tally_of_kinds(soft.matching).counts.take(rows)
-        added: npt.NDArray[np.float64] = counts * soft.weight
+        added: npt.NDArray[np.float64] = np.multiply(counts, soft.weight, dtype=np.float64)
         added += soft.constraint.max_skew - 1
         if numbers.min(initial=0) == NO_VALUE:
             lacking = numbers == NO_VALUE
@@ -208,11 +208,11 @@ def normalize(state: PreScoreState, scores: Int64Array) -> None:
 def _normalize(scores: Int64Array) -> None:
     if not len(scores):
         return
-    largest = int(scores.max())
+    largest = int(np.maximum.reduce(scores))
     if largest == 0:
         scores[:] = MAX_NODE_SCORE
         return
-    np.subtract(largest + int(scores.min()), scores, out=scores)
+    np.subtract(largest + np.minimum.reduce(scores), scores, out=scores)
     scores *= MAX_NODE_SCORE
     scores //= largest  # nothing is negative: floor equals truncation
 
