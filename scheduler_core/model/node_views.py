@@ -86,7 +86,7 @@ class NodeCandidates(NodeView[PreemptionCandidate]):
         self,
         nodes: Nodes,
         names: Sequence[str],
-        victims: Sequence[tuple[Pod, ...]],
+        victims: Sequence[tuple[Pod, ...]] | npt.NDArray[np.object_],
         num_pdb_violations: npt.NDArray[np.int64],
     ) -> None:
         super().__init__(nodes, names)

@@ -8,7 +8,7 @@ pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go (PodElig
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -95,28 +95,14 @@ class Evaluator:
         want = self._counts.wanted_of(len(potential))
         around = NodeNames(potential, names)
         tried = self._try(state, pod, stored, around, want)
-        record = PreemptionRecord(
-            dry_run=True,
-            potential_nodes=around,
-            offset=offset,
-            num_candidates=want,
-            candidates=tried.candidates,
-            not_candidates=tried.refused,
-        )
         if not len(tried.candidates):
-            return _no_candidate(tried, len(names), record)
+            return _no_candidate(tried, len(names), _record(tried, around, offset, want))
         chosen = self._choose(pod, tried)
         if isinstance(chosen, Status):
-            return Outcome(None, chosen, record)
+            return Outcome(None, chosen, _record(tried, around, offset, want))
         best = chosen.best
-        record = replace(
-            record,
-            tied=chosen.tied,
-            decided_by=chosen.decided_by,
-            chosen=best.node_name,
-            victims=tuple(victim.key for victim in best.victims),
-            cleared_nominations=self._executor.begin(best, stored),
-        )
+        cleared = self._executor.begin(best, stored)
+        record = _record(tried, around, offset, want, chosen, cleared)
         return Outcome(NominatingInfo(NominatingMode.OVERRIDE, best.node_name), SUCCESS, record)
 
     def _try(self, state: CycleState, pod: Pod, stored: Pod, potential: NodeNames, want: int) -> Tried:
@@ -182,6 +168,29 @@ def is_leaving_by_preemption(pod: Pod) -> bool:
         return False
     target = next((each for each in pod.status.conditions or () if each.type == DISRUPTION_TARGET), None)
     return target is not None and (target.status, target.reason) == ("True", PREEMPTION_BY_SCHEDULER)
+
+
+def _record(
+    tried: Tried,
+    potential: NodeNames,
+    offset: int,
+    want: int,
+    chosen: Choice | None = None,
+    cleared_nominations: tuple[str, ...] = (),
+) -> PreemptionRecord:
+    return PreemptionRecord(
+        dry_run=True,
+        potential_nodes=potential,
+        offset=offset,
+        num_candidates=want,
+        candidates=tried.candidates,
+        not_candidates=tried.refused,
+        tied=chosen.tied if chosen is not None else (),
+        chosen=chosen.best.node_name if chosen is not None else "",
+        victims=tuple(victim.key for victim in chosen.best.victims) if chosen is not None else (),
+        cleared_nominations=cleared_nominations,
+        decided_by=chosen.decided_by if chosen is not None else "",
+    )
 
 
 def _without_search(status: Status) -> Outcome:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.api.derived import start_time_us
+from scheduler_core.api.pod import Pod
 from scheduler_core.model.types import PodInfo, Resource
 from scheduler_core.table.growth import BoolArray, Int32Array, Int64Array
 from scheduler_core.table.node_table import NodeTable
@@ -25,6 +26,7 @@ MAX_AMOUNT = 2**53  # of one request: sums over a row stay exact
 
 _SPARE_NUMBERS = 4096  # numbers given out beside four for every pod there is, before all are given out anew
 
+_Column = tuple[int, int, int, int, int]  # minus priority, start, place on the node, request, labels
 PodLabels = tuple[str, Mapping[str, str]]
 """A pod's namespace and labels."""
 
@@ -53,15 +55,19 @@ class RowPods:
     _known: BoolArray
     _requests: dict[tuple[Any, ...], int]
     _n_requests: int
+    _by_identity: dict[int, tuple[Resource, int]]
     _labels: dict[tuple[Any, ...], int]
 
     def __init__(self, table: NodeTable) -> None:
         self.epoch = 0
+        self._with_labels = False
         self._start(table)
 
-    def follow(self, table: NodeTable) -> None:
-        """Forget the rows that changed."""
-        if table is not self._table or self._gave_out_too_many(table):
+    def follow(self, table: NodeTable, *, with_labels: bool) -> None:
+        """Forget the rows that changed. `labels` are only filled in once they were asked for."""
+        needs_labels = with_labels and not self._with_labels
+        if table is not self._table or needs_labels or self._gave_out_too_many(table):
+            self._with_labels |= with_labels
             self._start(table)
         if len(table) > len(self._known):
             self._resize(len(self.priorities), 2 * len(table))
@@ -87,30 +93,36 @@ class RowPods:
         self.pods[:, unknown] = None
         ranks: list[int] = []
         places: list[int] = []
-        values: list[tuple[int, int, int, int]] = []
+        columns: list[_Column] = []
+        pods: list[Pod] = []
         for row, infos in zip(unknown.tolist(), held, strict=True):
             if len(infos) > MAX_PODS:
                 self.odd[row] = True
                 continue
-            latest = 0
-            order = sorted(
-                (-info.pod.priority, start_time_us(info.pod, NOT_STARTED), at) for at, info in enumerate(infos)
-            )
-            for rank, (minus_priority, start, at) in enumerate(order):
-                info = infos[at]
-                if start == NOT_STARTED:
-                    self.has_unstarted[row] = True
-                else:
-                    latest = max(latest, start)
-                values.append((-minus_priority, start, self._number_request(row, info), self._number_labels(info)))
-                ranks.append(rank)
-                places.append(row)
-                self.pods[rank, row] = info.pod
-            self.latest_start[row] = latest
-        if values:
-            columns = np.array(values, dtype=np.int64).T
-            self.priorities[ranks, places], self.starts[ranks, places] = columns[:2]
-            self.requests[ranks, places], self.labels[ranks, places] = columns[2:]
+            order = [self._column(info, at) for at, info in enumerate(infos)]
+            order.sort()
+            ranks += range(len(order))
+            places += [row] * len(order)
+            columns += order
+            pods += [infos[column[2]].pod for column in order]
+        if not columns:
+            return
+        values = np.array(columns, dtype=np.int64).T
+        self.priorities[ranks, places] = -values[0]
+        self.starts[ranks, places] = values[1]
+        self.requests[ranks, places] = np.maximum(values[3], 0)
+        self.labels[ranks, places] = values[4]
+        self.pods[ranks, places] = pods
+        there, started = np.array(places), values[1] != NOT_STARTED
+        self.odd[there[values[3] < 0]] = True
+        self.has_unstarted[there[~started]] = True
+        np.maximum.at(self.latest_start, there[started], values[1][started])
+
+    def _column(self, info: PodInfo, at: int) -> _Column:
+        pod, labels = info.pod, 0
+        if self._with_labels and pod.labels:  # no budget counts a pod without labels
+            labels = self._number_labels(pod)
+        return -pod.priority, start_time_us(pod, NOT_STARTED), at, self._number_request(info.request), labels
 
     def amounts_of(self, request: Resource) -> Int64Array | None:
         """A request by resource index of the table; None when it is beyond what arrays can add up."""
@@ -126,16 +138,17 @@ class RowPods:
                 amounts[index_of[name]] = amount
         return amounts
 
-    def _number_request(self, row: int, info: PodInfo) -> int:
-        request = info.request
+    def _number_request(self, request: Resource) -> int:
+        """Its number, -1 where arrays cannot tell. Pods alike mostly share the object, which is never changed."""
+        known = self._by_identity.get(id(request))
+        if known is not None:
+            return known[1]
         key = (request.milli_cpu, request.memory, request.ephemeral_storage, *sorted(request.scalar.items()))
         number = self._requests.get(key)
         if number is None:
             amounts = self.amounts_of(request)
             number = self._requests[key] = -1 if amounts is None else self._add_request(amounts)
-        if number < 0:
-            self.odd[row] = True
-            return 0
+        self._by_identity[id(request)] = request, number
         return number
 
     def _add_request(self, amounts: Int64Array) -> int:
@@ -146,10 +159,7 @@ class RowPods:
         self.amounts[:, number] = amounts
         return number
 
-    def _number_labels(self, info: PodInfo) -> int:
-        pod = info.pod
-        if not pod.labels:
-            return 0  # no budget counts it
+    def _number_labels(self, pod: Pod) -> int:
         key = (pod.namespace, *sorted(pod.labels.items()))
         number = self._labels.get(key)
         if number is None:
@@ -158,13 +168,14 @@ class RowPods:
         return number
 
     def _gave_out_too_many(self, table: NodeTable) -> bool:
-        given_out = len(self._requests) + len(self._labels)
+        given_out = len(self._requests) + len(self._by_identity) + len(self._labels)
         return given_out > _SPARE_NUMBERS and given_out > _SPARE_NUMBERS + 4 * int(table.resources.pod_count.sum())
 
     def _start(self, table: NodeTable) -> None:
         self._table = table
         self._version = table.version
         self.epoch += 1
+        self._by_identity = {}
         self._requests = {}
         self._n_requests = 1
         self.amounts = np.zeros((len(table.resources.index_of), 64), dtype=np.int64)

@@ -112,7 +112,7 @@ class RowSearches:
         outcomes.follow(table, budgets)
         if self._pods is None:
             self._pods = RowPods(table)
-        self._pods.follow(table)
+        self._pods.follow(table, with_labels=bool(question.budgets))
         return RowSearch(question, table, budgets, filters, self._pods, outcomes)
 
     def _keep(self, outcomes: Outcomes) -> None:
@@ -188,7 +188,8 @@ class RowSearch:
         outcomes, nominated = self._outcomes, np.array(list(self._nominated), dtype=np.intp)
         outcomes.kinds[nominated] = UNKNOWN
         passing: list[Places] = []  # rows whose outcome holds for this search only
-        end, size, stop = 0, max(want, 1), None
+        # A few more at once than are wanted: some rows will be no candidates.
+        end, size, stop = 0, want + want // 4 + 1, None
         while stop is None and end < len(rows):
             start, end = end, min(end + size, len(rows))
             size *= 2
@@ -219,7 +220,7 @@ class RowSearch:
         values = started_by(outcomes.values[:, there], self._question.now)
         return Tried(
             NodeStatuses(nodes[refused], names, outcomes.codes[rows[refused]], tuple(outcomes.refusals.statuses)),
-            NodeCandidates(nodes[candidates], names, outcomes.victims[there].tolist(), values[0]),
+            NodeCandidates(nodes[candidates], names, outcomes.victims[there], values[0]),
             values,
         )
 
@@ -292,7 +293,9 @@ class RowSearch:
                 if self._nominated:
                     self._take_nominated(rows, free, room.resources)
                 left = _Left(free, taken)
-                verdicts = room_plugin.room_verdicts(state, pod, table, rows32, free)
+                verdicts = None
+                if (free < 0).any():
+                    verdicts = room_plugin.room_verdicts(state, pod, table, rows32, free)
             else:
                 verdicts = plugin.filter_nodes(state, pod, table, rows32)
             if verdicts is not None:
