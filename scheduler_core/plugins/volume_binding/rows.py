@@ -105,21 +105,31 @@ class _Judge:
     ) -> Took:
         took: Took = np.full(self._table.n_rows, -1, dtype=np.int64)
         looking = open_rows.copy()
+        num_looking = int(np.count_nonzero(looking))
         for_claim, others = candidates(claim, volumes)
         for place, volume in enumerate([*for_claim, *others]):
-            if not looking.any():
+            if not num_looking:
                 break
             number = numbers.setdefault(volume.name, len(numbers))
+            reached = self._binder.reach.places(volume, self._table)
+            if place >= len(for_claim) and reached is not None:
+                got = reached[looking[reached]]
+                for earlier in taken:
+                    got = got[earlier[got] != number]
+                took[got] = number
+                looking[got] = False
+                num_looking -= len(got)
+                continue
             free = looking
             for earlier in taken:
                 free = free & (earlier != number)
-            reached = self._binder.reach.rows(volume, self._table)
-            got = free if reached is None else free & reached
+            if reached is None:
+                took[free] = number
+            else:
+                took[reached[free[reached]]] = number
             # One set aside for the claim is used or nothing is.
-            done = free if place < len(for_claim) else got
-            if done.any():
-                took[got] = number
-                looking = looking & ~done
+            looking = looking & ~free
+            num_looking = int(np.count_nonzero(looking))
         return took
 
     def _provision(self, claim: PersistentVolumeClaim, open_rows: BoolArray, wanted: BoolArray) -> None:
