@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 
 from kschedweb.ops import cli
+from kschedweb.ops.bench import command
 from kschedweb.ops.bench.options import LEVELS, TRACES
 from kschedweb.ops.bench.worker import peak_rss_bytes
 from scheduler_core.bench.keeping import Trace
 from scheduler_core.bench.levels import LEVELS as LEVELS_THERE_ARE
+from scheduler_core.bench.verify import Verdict
+from scheduler_core.trace.diff import Divergence
 from tests.core.bench.workloads import file_of, written
 
 
@@ -52,8 +55,19 @@ def test_each_trace_and_each_size_is_a_result(folder: Path, capsys: pytest.Captu
 
 
 def test_verify_says_how_many_agree(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["bench", "W8_n4_e0", "--verify", "--folder", str(folder)]) == 0
+    assert cli.main(["bench", "W8_n4_e0", "--verify", "--runs", "0", "--folder", str(folder)]) == 0
     assert capsys.readouterr().out == "W8 L1, 4 nodes: 6 attempts agree\n"
+
+
+def test_verify_ends_badly_and_measures_all_the_same_when_a_decision_differs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    differs = Verdict(2, "default/pod-000002", Divergence("node", "a", "b"))
+    monkeypatch.setattr(command, "verify", lambda level, workload, *, reuse: differs)
+    assert cli.main(["bench", "W5_n4_e0", "--verify", "--runs", "1", "--folder", str(folder)]) == 1
+    first, _, measured, _ = capsys.readouterr().out.splitlines()
+    assert first == "W5 L1, 4 nodes: 2 attempts agree; then default/pod-000002: node: 'a', row by row 'b'"
+    assert measured.startswith("W5")
 
 
 def test_profile_shows_functions_of_the_engine(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

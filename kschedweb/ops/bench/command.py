@@ -28,19 +28,18 @@ def run(options: argparse.Namespace) -> int:
         if not jobs:
             print("ksched: name a WORKLOAD, or a page with --report", file=sys.stderr)
             return 2
-        if options.verify:
-            return _verify(jobs)
         if options.profile:
             for job in jobs:
                 profile_here(job)
             return 0
-        results = _measured(jobs, options.runs)
+        all_agree = not options.verify or _verify(jobs)
+        results = _measured(jobs, options.runs) if options.runs else []
     except (CoreError, RunFailed, PageProblem, OSError) as problem:
         print(f"ksched: {problem}", file=sys.stderr)
         return 1
     if options.json is not None:
         options.json.write_bytes(msgspec.json.format(msgspec.json.encode(results)) + b"\n")
-    return 0
+    return 0 if all_agree else 1
 
 
 def _jobs(options: argparse.Namespace) -> list[Job]:
@@ -75,25 +74,26 @@ def _print(measured: Measured) -> None:
     print(table.lines(measured.result, measured.details, measured.job), flush=True)
 
 
-def _verify(jobs: Sequence[Job]) -> int:
-    failed = 0
+def _verify(jobs: Sequence[Job]) -> bool:
+    """Whether every job's decisions are those of the row-by-row engine; the first that is not is printed."""
+    all_agree = True
     for job in jobs:
         workload = job.workload()
         verdict = verify(job.level, workload, reuse=job.reuse)
         line = f"{workload.name} {job.level}, {workload.num_nodes} nodes: {verdict.agreed} attempts agree"
         found = verdict.divergence
         if found is not None:
-            failed += 1
+            all_agree = False
             line += f"; then {verdict.pod_key}: {found.where}: {found.left!r}, row by row {found.right!r}"
         print(line, flush=True)
-    return 1 if failed else 0
+    return all_agree
 
 
 def _report(options: argparse.Namespace) -> int:
     """Measure the rows of the page (those that `--only` names, if any), then write its tables and the picture."""
     page, kept = options.report, options.report.with_suffix(".json")
     wanted = rows(str(options.folder.resolve()))
-    if not options.redraw:
+    if not options.redraw and options.runs:
         chosen = [row for row in wanted if not options.only or any(word in row.key for word in options.only)]
         if not chosen:
             print(f"ksched: no row is named {' or '.join(options.only)}", file=sys.stderr)

@@ -16,7 +16,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="a file, or its stem, such as W1_n5000_e0")
     parser.add_argument("--level", choices=LEVELS, default="L1", help="how much is measured (default: L1)")
-    parser.add_argument("--runs", type=_positive, default=3, metavar="N", help="each in a new process (default: 3)")
+    parser.add_argument("--runs", type=_number, default=3, metavar="N", help="each in a new process (default: 3)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
     parser.add_argument(
         "--trace", type=_traces, default=["on"], metavar="LIST", help="of off, on, stored (default: on)"
@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-reuse", action="store_true", help="keep nothing between the cycles of like pods")
     parser.add_argument("--nodes", type=_sizes, default=[None], metavar="N,N,…", help="other numbers of nodes")
     parser.add_argument("--pods", type=_positive, metavar="N", help="only the first N pods")
-    parser.add_argument("--verify", action="store_true", help="check each decision against the row-by-row engine")
+    parser.add_argument("--verify", action="store_true", help="first check each decision; --runs 0 for that alone")
     parser.add_argument("--profile", action="store_true", help="print where the time of one run goes")
     parser.add_argument("--folder", type=Path, default=WORKLOADS, metavar="DIR", help="where stems are looked for")
     report = parser.add_argument_group("the page of figures")
@@ -39,6 +39,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="only rows with this in their name, such as W6 or growth",
     )
     report.add_argument("--redraw", action="store_true", help="measure nothing, write what was measured before")
+
+
+def _number(text: str) -> int:
+    return 0 if text == "0" else _positive(text)
 
 
 def _positive(text: str) -> int:
