@@ -13,7 +13,7 @@ from scheduler_core.bench.workload import find_workload
 
 STEMS = [path.name.removesuffix(".json.gz") for path in sorted(WORKLOADS.glob("*_n1000_*.json.gz"))]
 STEMS += [f"W8{stem.removeprefix('W5')}" for stem in STEMS if stem.startswith("W5")]
-FEW = 30
+FEW = 24
 
 
 @pytest.fixture(autouse=True)
