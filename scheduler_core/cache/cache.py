@@ -160,6 +160,8 @@ class Cache:
 
     def cleanup_assumed_pods(self, now: int) -> None:
         """Expire assumed pods whose Add never came; due every second where there is a ttl."""
+        if not self.ttl_us and self.assumed_pods.keys() <= self.pod_states.keys():
+            return  # nothing ever expires, and nothing is wrong
         for key in list(self.assumed_pods):
             state = self.pod_states.get(key)
             if state is None:

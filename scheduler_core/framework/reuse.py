@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from scheduler_core.api.pod import Pod
-from scheduler_core.api.signature import Signature, signature
+from scheduler_core.api.signature import Signature
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     ALL_ROWS,
@@ -247,9 +247,8 @@ class Reuse:
         """How many classes are kept at the moment."""
         return sum(each is not None for each in self._classes.values())
 
-    def class_of(self, pod: Pod, table: NodeTable) -> SchedulingClass | None:
-        """The class of the pod; None for the first pod of its signature, and where nothing can be kept."""
-        key = signature(pod)
+    def class_of(self, pod: Pod, key: Signature, table: NodeTable) -> SchedulingClass | None:
+        """The class of pods with the signature `key`; None for the first of them, and where nothing can be kept."""
         if key in self._classes:
             known = self._classes[key] = self._classes.pop(key)
             return known

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scheduler_core.api.pod import Pod
+from scheduler_core.api.signature import Signature
 from scheduler_core.cache.cache import CacheError
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.hints import EXTENDER
@@ -50,6 +51,7 @@ class Cycle:
     framework: Framework
     state: CycleState
     pod: Pod
+    signed: Signature  # of the pod
     attempt: Attempt
     diagnosis: Diagnosis
     kept: SchedulingClass | None = None
@@ -99,9 +101,10 @@ def open_cycle(engine: Engine, queued: QueuedPodInfo) -> tuple[Attempt, Cycle | 
         attempt.result = "skipped"
         attempt.message = skip
         return attempt, None
-    kept = framework.reuse.class_of(pod, engine.snapshot.table) if framework.reuse is not None else None
+    signed = queued.signature()
+    kept = framework.reuse.class_of(pod, signed, engine.snapshot.table) if framework.reuse is not None else None
     state = CycleState(kept.memo) if kept is not None else CycleState()
-    return attempt, Cycle(engine, framework, state, pod, attempt, Diagnosis(), kept)
+    return attempt, Cycle(engine, framework, state, pod, signed, attempt, Diagnosis(), kept)
 
 
 def decide(cycle: Cycle) -> Pod | Failure:
@@ -113,7 +116,7 @@ def decide(cycle: Cycle) -> Pod | Failure:
     cycle.attempt.node_name = node_name
     assumed = pod.on_node(node_name)
     try:
-        engine.cache.assume_pod(assumed)
+        engine.cache.assume_pod(assumed, cycle.signed)
     except CacheError as error:
         return Failure(Status.failed(str(error)), None, CLEAR_NOMINATION)
     engine.note_cache_move("assumed", assumed, node_name)
