@@ -1,4 +1,4 @@
-"""The constraints that hold for a pod: its own, or else the default ones with a selector deduced from its owners.
+"""The constraints that hold for a pod: its own, or else the default ones.
 
 A node counts for a constraint when the inclusion policies let it: by default it must meet the pod's node selector and
 required node affinity, and its taints do not matter. A selector counts pods of the pod's namespace that are not being
@@ -10,27 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
 import msgspec
 import numpy as np
 
 from scheduler_core.api.affinity import Toleration, TopologySpreadConstraint
-from scheduler_core.api.derived import HOSTNAME, ZONE, controller_of
+from scheduler_core.api.derived import HOSTNAME, ZONE
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.selectors import (
     LabelSelectorMatcher,
     NodeSelectorMatcher,
     RequiredNodeAffinity,
-    SelectorError,
     parse_label_selector,
     required_node_affinity,
     selector_from_map,
-    selects_map,
 )
-from scheduler_core.api.workload import ReplicaSet, ReplicationController, Service, StatefulSet
-from scheduler_core.framework.interface import Lister
 from scheduler_core.model.types import PodInfo
 from scheduler_core.plugins.helpers import BoolArray, first_untolerated
 from scheduler_core.table.growth import Int32Array
@@ -41,9 +37,6 @@ from scheduler_core.table.selection import rows_meeting
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 HONOR: Final = "Honor"
-
-# What default selectors are deduced from.
-SELECTOR_SOURCES: Final = (Service.kind, ReplicationController.kind, ReplicaSet.kind, StatefulSet.kind)
 
 SYSTEM_DEFAULTS = (
     TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=SOFT),
@@ -140,32 +133,6 @@ def parse_constraints(
 ) -> tuple[Constraint, ...]:
     """Those of the action, in their order, for a pod with these labels. Raises SelectorError."""
     return tuple(_parsed(constraint, labels) for constraint in listed if constraint.when_unsatisfiable == action)
-
-
-def default_selector(pod: Pod, lister: Lister) -> LabelSelectorMatcher:
-    """What the services that select the pod and its controller have in common: empty when there are none."""
-    pairs: dict[str, str] = {}
-    for service in lister.list(Service.kind):
-        selector = cast(Service, service).spec.selector
-        if service.namespace == pod.namespace and selector is not None and selects_map(selector, pod.labels):
-            pairs |= selector
-    owner = controller_of(pod)
-    if owner is None:
-        return selector_from_map(pairs)
-    match (owner.api_version, owner.kind):
-        case (ReplicationController.api_version, ReplicationController.kind):
-            controller = lister.get(owner.kind, f"{pod.namespace}/{owner.name}")
-            if isinstance(controller, ReplicationController):
-                pairs |= controller.spec.selector or {}
-        case (ReplicaSet.api_version, ReplicaSet.kind | StatefulSet.kind):
-            replicated = lister.get(owner.kind, f"{pod.namespace}/{owner.name}")
-            if isinstance(replicated, (ReplicaSet, StatefulSet)):
-                try:
-                    more = parse_label_selector(replicated.spec.selector).requirements
-                except SelectorError:
-                    more = ()
-                return selector_from_map(pairs).extended(more)
-    return selector_from_map(pairs)
 
 
 def has_all_keys(labels: Mapping[str, str], constraints: Sequence[Constraint]) -> bool:

@@ -36,14 +36,13 @@ from scheduler_core.plugins.helpers import Rows, as_node, as_pod, check_args, qu
 from scheduler_core.plugins.pod_topology_spread import filtering, scoring
 from scheduler_core.plugins.pod_topology_spread.constraints import (
     HARD,
-    SELECTOR_SOURCES,
     SOFT,
     SYSTEM_DEFAULTS,
     Constraint,
-    default_selector,
     has_all_keys,
     parse_constraints,
 )
+from scheduler_core.plugins.pod_topology_spread.default_selectors import ControllerSelector, DefaultSelectors
 from scheduler_core.table.node_table import NodeTable
 
 NO_PRE_FILTER = f'error reading "PreFilter{names.POD_TOPOLOGY_SPREAD}" from cycleState: not found'
@@ -61,6 +60,7 @@ class PodTopologySpread:
         check_args(args)
         self._handle = handle
         self._system_defaulted = args.defaulting_type == "System"
+        self._selectors = DefaultSelectors()
         listed = SYSTEM_DEFAULTS if self._system_defaulted else args.default_constraints
         self._defaults = {action: parse_constraints(listed, {}, action) for action in (HARD, SOFT)}
 
@@ -220,12 +220,11 @@ class PodTopologySpread:
         """Whether it takes no look at a selector to see that no such constraint holds for the pod."""
         return not pod.spec.topology_spread_constraints and not self._defaults[action]
 
-    def _version(self, pod: Pod) -> tuple[int, ...]:
+    def _version(self, pod: Pod) -> tuple[int, ControllerSelector] | None:
         """Stands for all that the constraints depend on beside the pod."""
         if pod.spec.topology_spread_constraints:
-            return ()
-        version = self._handle.lister.version
-        return tuple(map(version, SELECTOR_SOURCES))
+            return None
+        return self._selectors.sources(pod, self._handle.lister)
 
     def _constraints(self, pod: Pod, action: str) -> tuple[Constraint, ...]:
         own = pod.spec.topology_spread_constraints
@@ -234,7 +233,7 @@ class PodTopologySpread:
         defaults = self._defaults[action]
         if not defaults:
             return ()
-        selector = default_selector(pod, self._handle.lister)
+        selector = self._selectors.of(pod, self._handle.lister)
         if selector.is_empty:
             return ()
         return tuple(replace(constraint, selector=selector) for constraint in defaults)

@@ -21,9 +21,9 @@ from scheduler_core.plugins.pod_topology_spread.constraints import (
     Inclusion,
     MatchingPods,
     count_matching,
-    default_selector,
     parse_constraints,
 )
+from scheduler_core.plugins.pod_topology_spread.default_selectors import DefaultSelectors
 from tests.builders import NodeBuilder, PodBuilder, make, make_node, make_pod
 from tests.core.plugins.support import FakeLister, make_info, make_table
 
@@ -148,8 +148,19 @@ TIER = Requirement("tier", Op.IN, ("front",))
 def test_default_selector_comes_from_services_and_controller(
     pod: PodBuilder, objects: list[KubeObject], want: list[Requirement]
 ) -> None:
-    selector = default_selector(pod.label(app="web", tier="front").build(), FakeLister(objects))
+    selector = DefaultSelectors().of(pod.label(app="web", tier="front").build(), FakeLister(objects))
     assert selector == LabelSelectorMatcher(tuple(want))
+
+
+def test_default_selectors_follow_services_and_controllers() -> None:
+    selectors, pod = DefaultSelectors(), make_pod().label(app="web").owner("ReplicaSet", "owner").build()
+    seen = []
+    for objects in ([], [_service("s", WEB)], [_service("s", WEB), _replicas("ReplicaSet", IN_TEAM)]):
+        lister = FakeLister(objects)
+        assert selectors.sources(pod, lister) == selectors.sources(pod, lister)
+        seen.append((selectors.sources(pod, lister), selectors.of(pod, lister).requirements))
+    assert [found for _, found in seen] == [(), (APP,), (APP, TEAM)]
+    assert seen[0][0] != seen[1][0] != seen[2][0]
 
 
 def test_built_in_defaults_are_soft() -> None:
