@@ -126,6 +126,10 @@ class RowPods:
 
     def amounts_of(self, request: Resource) -> Int64Array | None:
         """A request by resource index of the table; None when it is beyond what arrays can add up."""
+        number = self._number_request(request)
+        return self.amounts[:, number] if number >= 0 else None
+
+    def _add_up(self, request: Resource) -> Int64Array | None:
         index_of = self._table.resources.index_of
         amounts = np.zeros(len(self.amounts), dtype=np.int64)
         named = {"cpu": request.milli_cpu, "memory": request.memory, "ephemeral-storage": request.ephemeral_storage}
@@ -146,7 +150,7 @@ class RowPods:
         key = (request.milli_cpu, request.memory, request.ephemeral_storage, *sorted(request.scalar.items()))
         number = self._requests.get(key)
         if number is None:
-            amounts = self.amounts_of(request)
+            amounts = self._add_up(request)
             number = self._requests[key] = -1 if amounts is None else self._add_request(amounts)
         self._by_identity[id(request)] = request, number
         return number

@@ -19,7 +19,6 @@ import numpy.typing as npt
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
-    NominatedPods,
     ProfileRunner,
     ReadingPlugin,
     Reads,
@@ -27,6 +26,7 @@ from scheduler_core.framework.interface import (
     TableFilterPlugin,
 )
 from scheduler_core.framework.refusals import FirstRefusals
+from scheduler_core.framework.runtime import counts_against
 from scheduler_core.model.node_views import NodeCandidates, NodeNames, NodeStatuses
 from scheduler_core.model.status import Status
 from scheduler_core.preemption.budgets import BudgetRows
@@ -180,12 +180,14 @@ class RowSearch:
         self._filters = filters
         self._pods = pods
         self._outcomes = outcomes
-        self._nominated: dict[int, Int64Array | None] = {}  # by row: what pods nominated there take, None if unclear
-        self._add_nominated(question.nominated)
+        row_of = table.row_of
+        rows = (row_of.get(name) for name in question.nominated.nominated_node_names())
+        self._nominated = frozenset(row for row in rows if row is not None)
+        self._taken: dict[int, Int64Array] = {}  # by row: what nominated pods take of it
 
     def run(self, potential: NodeNames, rows: Places, want: int) -> Tried:
         """Try the nodes, whose rows these are, until `want` candidates are found, one of them violating no budget."""
-        outcomes, nominated = self._outcomes, np.array(list(self._nominated), dtype=np.intp)
+        outcomes, nominated = self._outcomes, np.array(sorted(self._nominated), dtype=np.intp)
         outcomes.kinds[nominated] = UNKNOWN
         passing: list[Places] = []  # rows whose outcome holds for this search only
         # A few more at once than are wanted: some rows will be no candidates.
@@ -224,22 +226,21 @@ class RowSearch:
             values,
         )
 
-    def _add_nominated(self, nominated: NominatedPods) -> None:
-        """What pods that count against this one, nominated to a node, take of it; the first line counts pods."""
-        pod, row_of, pods = self._question.pod, self._table.row_of, self._pods
-        for name in nominated.nominated_node_names():
-            row = row_of.get(name)
-            if row is None:
-                continue
-            for info in nominated.nominated_pods_for_node(name):
-                if info.pod.priority < pod.priority or info.pod.uid == pod.uid:
-                    continue
+    def _taken_by_nominated(self, row: int) -> Int64Array | None:
+        """What pods nominated to the row take that count against this one, the first line counts pods; None: unclear.
+
+        The pod has to fit both with them and without them: with them is harder.
+        """
+        pod, pods, name = self._question.pod, self._pods, self._table.names[row]
+        taken = np.zeros(1 + len(pods.amounts), dtype=np.int64)
+        for info in self._question.nominated.nominated_pods_for_node(name or ""):
+            if counts_against(info.pod, pod):
                 amounts = pods.amounts_of(info.request)
-                before = self._nominated.get(row, np.zeros(1 + len(pods.amounts), dtype=np.int64))
-                together = None
-                if amounts is not None and before is not None:
-                    together = before + np.concatenate((np.ones(1, dtype=np.int64), amounts))
-                self._nominated[row] = together
+                if amounts is None:
+                    return None
+                taken[0] += 1
+                taken[1:] += amounts
+        return taken
 
     def _judge(self, rows: Places) -> None:
         """Work out the outcome of rows not known; it may be that they are odd."""
@@ -247,7 +248,13 @@ class RowSearch:
         pods.read(rows)
         odd = pods.odd[rows] | (pods.has_unstarted[rows] & (pods.latest_start[rows] >= question.now))
         if self._nominated:
-            odd |= np.isin(rows, [row for row, amounts in self._nominated.items() if amounts is None])
+            for place, row in enumerate(rows.tolist()):
+                if row in self._nominated:
+                    taken = self._taken_by_nominated(row)
+                    if taken is None:
+                        odd[place] = True
+                    else:
+                        self._taken[row] = taken
         if odd.any():
             outcomes.kinds[rows[odd]] = ODD
             rows = rows[~odd]
@@ -290,8 +297,11 @@ class RowSearch:
                     taken[line] = pods.amounts[resource][numbers]
                 free = room.left
                 free += taken.sum(axis=1)
-                if self._nominated:
-                    self._take_nominated(rows, free, room.resources)
+                if self._taken:
+                    lines = [0, *(1 + resource for resource in room.resources)]
+                    for place, row in enumerate(rows.tolist()):
+                        if row in self._taken:
+                            free[:, place] -= self._taken[row][lines]
                 left = _Left(free, taken)
                 verdicts = None
                 if (free < 0).any():
@@ -305,14 +315,6 @@ class RowSearch:
         outcomes.kinds[rows[refused]] = REFUSED
         outcomes.codes[rows[refused]] = refusals.codes[refused].astype(np.int32) - 1
         return left
-
-    def _take_nominated(self, rows: Places, free: Int64Array, resources: tuple[int, ...]) -> None:
-        """The pod has to fit both with the nominated pods and without them: with them is harder."""
-        lines = [0, *(1 + resource for resource in resources)]
-        for place, row in enumerate(rows.tolist()):
-            amounts = self._nominated.get(row)
-            if amounts is not None:
-                free[:, place] -= amounts[lines]
 
     def _choose_victims(self, rows: Places, ranks: Places, lower: BoolArray, left: _Left) -> None:
         """Put pods back while there is room, those that would violate a budget first; who finds none is a victim."""
