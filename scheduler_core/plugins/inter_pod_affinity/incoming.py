@@ -31,11 +31,10 @@ class PodsSpokenOf(msgspec.Struct, frozen=True, cache_hash=True):
         return PodsSpokenOf(tuple((term.namespaces, term.namespace_selector, term.selector) for term in terms))
 
     def times(self, kind: PodKind, /) -> int:
-        labels = kind.labels
         for namespaces, namespace_selector, selector in self.terms:
             if kind.namespace not in namespaces and not namespace_selector.matches(NO_LABELS):
                 return 0
-            if not selector.matches(labels):
+            if not selector.matches(kind.labels):
                 return 0
         return 1
 
