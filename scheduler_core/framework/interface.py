@@ -36,7 +36,7 @@ MAX_NODE_SCORE = 100
 
 Int64Array = npt.NDArray[np.int64]
 UInt16Array = npt.NDArray[np.uint16]
-RowIndex = slice | npt.NDArray[np.int32]
+RowIndex = slice | npt.NDArray[np.intp]
 """Which rows of the table are asked for: ALL_ROWS or their numbers; an index into any column."""
 ALL_ROWS = slice(None)
 
@@ -290,7 +290,7 @@ class PreScorePlugin(Protocol):
 class TablePreScorePlugin(Protocol):
     name: str
 
-    def pre_score_table(self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.int32]) -> Status:
+    def pre_score_table(self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.intp]) -> Status:
         """The answer of `pre_score`, and a state that says the same; `rows` are those of the feasible nodes."""
         ...
 
@@ -307,7 +307,7 @@ class TableScorePlugin(Protocol):
     name: str
 
     def score_nodes(
-        self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.int32]
+        self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.intp]
     ) -> Int64Array | None:
         """Raw scores of the given rows, in their order, shape (len(rows),); None: ask node by node (it will fail)."""
         ...
@@ -458,12 +458,12 @@ class RoomPlugin(Protocol):
 
     name: str
 
-    def room(self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.int32]) -> Room | None:
+    def room(self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.intp]) -> Room | None:
         """None: only asking node by node tells."""
         ...
 
     def room_verdicts(
-        self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.int32], left: Int64Array
+        self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.intp], left: Int64Array
     ) -> RowVerdicts | None:
         """What `filter` says of the rows when this is left; None when all of them pass."""
         ...

@@ -15,12 +15,14 @@ import numpy.typing as npt
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import RowIndex, RowVerdicts, UInt16Array
+from scheduler_core.framework.interface import RowVerdicts, UInt16Array
 from scheduler_core.model.status import Code, Status
 from scheduler_core.table.node_table import NodeTable
 
 if TYPE_CHECKING:
     from scheduler_core.framework.runtime import Framework
+
+Rows = npt.NDArray[np.intp]
 
 NOBODY: Final = np.iinfo(np.int16).max
 
@@ -45,25 +47,14 @@ class FirstRefusals:
         fresh.statuses, fresh._numbers = self.statuses, self._numbers
         return fresh
 
-    def at(self, rows: RowIndex) -> FirstRefusals:
+    def at(self, rows: Rows) -> FirstRefusals:
         """A copy of those of the rows, numbered as here."""
-        codes, refused_by = self.codes[rows], self.refused_by[rows]
-        if isinstance(rows, slice):
-            codes, refused_by = codes.copy(), refused_by.copy()
-        return FirstRefusals(codes, refused_by, self.statuses, self._numbers)
+        return FirstRefusals(self.codes[rows], self.refused_by[rows], self.statuses, self._numbers)
 
-    def put(self, rows: RowIndex, part: FirstRefusals) -> None:
+    def put(self, rows: Rows, part: FirstRefusals) -> None:
         """Take over what was found of the rows; `part` is numbered as here."""
         self.codes[rows] = part.codes
         self.refused_by[rows] = part.refused_by
-
-    def take_row(self, row: int, other: FirstRefusals) -> None:
-        """Take over what `other`, numbered as here, holds of the row."""
-        self.codes[row] = other.codes[row]
-        self.refused_by[row] = other.refused_by[row]
-
-    def copy(self) -> FirstRefusals:
-        return FirstRefusals(self.codes.copy(), self.refused_by.copy(), list(self.statuses), dict(self._numbers))
 
     @property
     def has_errors(self) -> bool:
@@ -107,7 +98,7 @@ def judge_rows(
     state: CycleState,
     pod: Pod,
     table: NodeTable,
-    rows: RowIndex,
+    rows: Rows,
     filters: Iterable[int],
     refusals: FirstRefusals,
 ) -> None:

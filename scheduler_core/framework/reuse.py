@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.signature import Signature
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
-    ALL_ROWS,
     Int64Array,
     Plugin,
     PreFilterResult,
@@ -31,16 +31,20 @@ from scheduler_core.model.status import Status
 from scheduler_core.table.node_table import NodeTable
 
 if TYPE_CHECKING:
+    from scheduler_core.framework.run_nodes import Walk
     from scheduler_core.framework.runtime import Framework, ScorePlan
 
 # Rows kept by all classes together, some 40 bytes each, and bounds for the number of classes whatever their size.
 _MAX_ROWS = 1_500_000
 _MIN_CLASSES, _MAX_CLASSES = 16, 1024
 _MAX_SEEN = 4096
-_FEW_ROWS = 5  # up to which the row form is quicker than arrays
+_FEW_ROWS = 10  # up to which the row form is quicker than arrays
 _MANY_STATUSES = 4096  # more different refusals than a table of this size has: most are of rows as they once were
 
 A = TypeVar("A")
+
+Rows = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(slots=True)
@@ -84,6 +88,8 @@ class SchedulingClass:
         self.pre_filter: Recorded[tuple[PreFilterResult | None, Status]] = Recorded()
         self.pre_score: Recorded[Status] = Recorded()
         self._plans: dict[frozenset[str], KeptFilters] = {}
+        self.reach = 0  # how many nodes the last walk looked at
+        self.last_walk: tuple[Hashable, Walk] | None = None  # and what it came to, by all it depended on
         self.refusals = KeptRefusals(self)
         self.scores = KeptScores(self)
 
@@ -107,24 +113,32 @@ class SchedulingClass:
 
 
 class _Kept:
-    """Answers by row as of a version of the table."""
+    """Answers by row; those of stale rows say nothing, and are asked for anew when the row is wanted."""
 
     def __init__(self, owner: SchedulingClass) -> None:
         self._owner = owner
         self._forget()
 
     def _forget(self) -> None:
-        self._version = self._nodes_version = self._n_rows = -1
+        self._version = self._nodes_version = -1
+        self._stale: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._node_stale: BoolArray = self._stale  # of these, rows whose node object may be another
 
-    def _stale_rows(self, table: NodeTable) -> list[int] | None:
-        """The rows to judge anew; None: all."""
-        if self._n_rows != len(table):
-            return None
-        rows = table.rows_changed_since(self._version)
-        return None if 2 * len(rows) > len(table) else rows
-
-    def _as_of(self, table: NodeTable) -> None:
-        self._version, self._nodes_version, self._n_rows = table.version, table.nodes_version, len(table)
+    def _keep_up(self, table: NodeTable) -> bool:
+        """Mark the rows that changed as stale; False when that is all of them and room for answers is needed."""
+        if self._version == table.version:
+            return True
+        fits = len(self._stale) == len(table)
+        if not fits:
+            self._stale = np.ones(len(table), dtype=np.bool_)
+            self._node_stale = np.ones(len(table), dtype=np.bool_)
+        else:
+            rows = table.rows_changed_since(self._version)
+            self._stale[rows] = True
+            if self._nodes_version != table.nodes_version:
+                self._node_stale[rows] = True
+        self._version, self._nodes_version = table.version, table.nodes_version
+        return fits
 
 
 class KeptRefusals(_Kept):
@@ -135,88 +149,85 @@ class KeptRefusals(_Kept):
         self._by_node = FirstRefusals.none(0)  # by filters that read no more than the node object
         self._all = FirstRefusals.none(0)
 
-    def brought_up_to(
-        self, table: NodeTable, framework: Framework, state: CycleState, pod: Pod
+    def at(
+        self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod
     ) -> FirstRefusals | None:
-        """The refusals as of now, not to be changed; None when a filter failed: failures are not kept."""
-        if self._version == table.version:
-            return self._all
-        rows = self._stale_rows(table)
-        nodes_too = rows is None or self._nodes_version != table.nodes_version
-        plan = self._owner.plan(framework, state.skip_filter_plugins)
-        if rows is not None and not nodes_too and len(rows) <= _FEW_ROWS:
-            for row in rows:
-                self._all.take_row(row, self._by_node)
-            judge_one_by_one(framework, state, pod, table, rows, plan.by_row, self._all)
-        else:
-            self._judge(table, framework, state, pod, plan, rows, nodes_too)
-        self._as_of(table)
-        if self._all.has_errors or len(self._all.statuses) > _MANY_STATUSES:
-            self._forget()
-        return None if self._all.has_errors else self._all
-
-    def _judge(
-        self,
-        table: NodeTable,
-        framework: Framework,
-        state: CycleState,
-        pod: Pod,
-        plan: KeptFilters,
-        stale: list[int] | None,
-        nodes_too: bool,
-    ) -> None:
-        rows = ALL_ROWS if stale is None else np.array(stale, dtype=np.int32)
-        if isinstance(rows, slice):
+        """A copy of those of the rows; None when a filter failed: failures are not kept."""
+        if not self._keep_up(table):
             self._by_node = FirstRefusals.none(len(table))
             self._all = self._by_node.alike(len(table))
-        if nodes_too:
-            part = self._by_node.alike(len(table.live[rows]))
-            judge_rows(framework, state, pod, table, rows, plan.by_node, part)
-            self._by_node.put(rows, part)
+        wanted = rows[self._stale[rows]]
+        if len(wanted):
+            self._judge(wanted, table, framework, state, pod)
+            if self._all.has_errors:
+                self._forget()
+                return None
+            if len(self._all.statuses) > _MANY_STATUSES:
+                self._forget()
+        return self._all.at(rows)
+
+    def _judge(self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod) -> None:
+        plan = self._owner.plan(framework, state.skip_filter_plugins)
+        of_node = rows[self._node_stale[rows]]
+        if len(of_node):
+            part = self._by_node.alike(len(of_node))
+            judge_rows(framework, state, pod, table, of_node, plan.by_node, part)
+            self._by_node.put(of_node, part)
+            self._node_stale[of_node] = False
         part = self._by_node.at(rows)
-        judge_rows(framework, state, pod, table, rows, plan.by_row, part)
-        self._all.put(rows, part)
+        if len(rows) > _FEW_ROWS:
+            judge_rows(framework, state, pod, table, rows, plan.by_row, part)
+            self._all.put(rows, part)
+        else:
+            self._all.put(rows, part)
+            judge_one_by_one(framework, state, pod, table, rows.tolist(), plan.by_row, self._all)
+        self._stale[rows] = False
 
 
 class KeptScores(_Kept):
-    """Raw scores of all rows, shape (n_plugins, n_rows); rows of plugins that are asked in every cycle say nothing."""
+    """Raw scores, shape (n_plugins, n_rows); those of plugins that are asked in every cycle say nothing."""
 
     def __init__(self, owner: SchedulingClass) -> None:
         super().__init__(owner)
         self._plan: ScorePlan | None = None
         self._raw: Int64Array = np.zeros((0, 0), dtype=np.int64)
 
-    def brought_up_to(
-        self, table: NodeTable, framework: Framework, state: CycleState, pod: Pod, plan: ScorePlan
+    def at(
+        self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod, plan: ScorePlan
     ) -> Int64Array | None:
-        """The scores of the plan's plugins as of now, not to be changed; None when a plugin could not score."""
+        """A copy of those of the rows for the plan's plugins; None when a plugin could not score."""
         if plan is not self._plan:
             self._forget()
             self._plan = plan
-        if self._version == table.version:
-            return self._raw
-        stale = self._stale_rows(table)
-        nodes_too = stale is None or self._nodes_version != table.nodes_version
-        if stale is None:
-            stale = list(range(len(table)))
+        if not self._keep_up(table):
             self._raw = np.zeros((len(plan.plugins), len(table)), dtype=np.int64)
-        self._as_of(table)
-        rows = np.array(stale, dtype=np.int32) if nodes_too or len(stale) > _FEW_ROWS else None
+        wanted = rows[self._stale[rows]]
+        if len(wanted) and not self._score(wanted, table, framework, state, pod, plan):
+            self._forget()
+            return None
+        return self._raw.take(rows, axis=1)
+
+    def _score(
+        self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod, plan: ScorePlan
+    ) -> bool:
+        """Score the rows; False when a plugin could not."""
+        nodes_too = bool(self._node_stale[rows].any())
+        few = len(rows) <= _FEW_ROWS
         for plugin, raw in zip(plan.plugins, self._raw, strict=True):
             level = self._owner.levels[plugin.name]
             if level is Reads.CLUSTER or (level is not Reads.ROW and not nodes_too):
                 continue
-            if rows is None:
-                answered = _score_one_by_one(plugin, state, pod, table, stale, raw)
+            if few:
+                answered = _score_one_by_one(plugin, state, pod, table, rows.tolist(), raw)
             else:
                 scores = framework.table_scorers[plugin.name].score_nodes(state, pod, table, rows)
                 answered = scores is not None
                 if scores is not None:
                     raw[rows] = scores
             if not answered:
-                self._forget()
-                return None
-        return self._raw
+                return False
+        self._stale[rows] = self._node_stale[rows] = False
+        return True
 
 
 def _score_one_by_one(

@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import ALL_ROWS, NominatedPods
+from scheduler_core.framework.interface import NominatedPods
 from scheduler_core.framework.refusals import FirstRefusals, judge_rows, refusal
 from scheduler_core.framework.reuse import SchedulingClass
-from scheduler_core.framework.runtime import Framework, counts_against
+from scheduler_core.framework.runtime import FilterPlan, Framework, counts_against
 from scheduler_core.model.effects import FilterRows, NodeOrder
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Code, Status
@@ -35,7 +35,8 @@ Int32Array = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.intp]  # rows of the table, in the type numpy gathers by without converting each time
 Codes = npt.NDArray[np.int32] | npt.NDArray[np.uint16]
 
-_FEW = 8  # different refusals, up to which looking for each one is quicker than sorting all
+_FEW = 300  # codes, up to which a dict is quicker than arrays
+_FEW_DIFFERENT = 8  # up to which looking for each one is quicker than sorting all
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +45,22 @@ class NodeView:
 
     order: NodeOrder
     infos: Sequence[NodeInfo]
-    rows: Int32Array
+    rows: Rows
     index: dict[str, int]  # node name -> i
     table: NodeTable
+    snapshot_order: Int32Array  # what `rows` was made from
     # All nodes, and their rows, twice in a row: a walk round the nodes is a stretch of these.
     _around: Int32Array
     _rows_around: Rows
 
     @staticmethod
-    def of(order: NodeOrder, infos: Sequence[NodeInfo], rows: Int32Array, table: NodeTable) -> NodeView:
-        around = np.tile(np.arange(len(rows), dtype=np.int32), 2)
+    def of(order: NodeOrder, infos: Sequence[NodeInfo], snapshot_order: Int32Array, table: NodeTable) -> NodeView:
+        around = np.tile(np.arange(len(snapshot_order), dtype=np.int32), 2)
         around.flags.writeable = False
         index = {name: node for node, name in enumerate(order.names)}
-        return NodeView(order, infos, rows, index, table, around, np.tile(rows, 2).astype(np.intp))
+        rows_around = np.tile(snapshot_order, 2).astype(np.intp)
+        rows = rows_around[: len(snapshot_order)]
+        return NodeView(order, infos, rows, index, table, snapshot_order, around, rows_around)
 
     def from_node(self, start: int) -> tuple[Int32Array, Rows]:
         """All nodes from the one at `start` round to the one before it, and their rows."""
@@ -68,7 +72,7 @@ class NodeView:
         """The same of some nodes; `start` counts among these."""
         first = start % len(candidates) if len(candidates) else 0
         walk = np.concatenate((candidates[first:], candidates[:first])) if first else candidates
-        return walk, self.rows[walk].astype(np.intp)
+        return walk, self.rows[walk]
 
     def pick(self, nodes: Int32Array) -> PickedNodes:
         return PickedNodes(self.infos, nodes, self.rows[nodes])
@@ -79,7 +83,7 @@ class PickedNodes(Sequence[NodeInfo]):
 
     __slots__ = ("_infos", "nodes", "rows")
 
-    def __init__(self, infos: Sequence[NodeInfo], nodes: Int32Array, rows: Int32Array) -> None:
+    def __init__(self, infos: Sequence[NodeInfo], nodes: Int32Array, rows: Rows) -> None:
         self._infos = infos
         self.nodes = nodes
         self.rows = rows
@@ -226,16 +230,19 @@ def find_nodes_that_pass_filters(
     if not framework.use_table or len(walk) == 1:
         codes, statuses = _row_codes(framework, state, pod, view, walk, count, nominated)
         return _cut(walk[: len(codes)], codes, statuses, count)
-    refusals = _judge(framework, state, pod, view, kept)
-    row_only = framework.filter_plan(state.skip_filter_plugins).by_node
+    plan = framework.filter_plan(state.skip_filter_plugins)
     crowded = _crowded(pod, view, nominated)
-    if not row_only and not crowded:
-        if not refusals.statuses:
-            end = min(len(walk), count + 1)
-            return Walk(FilterRows(walk[:end], np.zeros(end, dtype=np.uint8), ()), walk[:count], 0)
-        return _cut_by_rows(walk, rows, refusals, count)
-    codes, statuses = _ask_by_node(framework, state, pod, view, walk, count, nominated, refusals, row_only, crowded)
-    return _cut(walk, codes, statuses, count)
+    if plan.by_node or crowded:
+        refusals = _judge(framework, state, pod, view.table, rows, kept)
+        codes, statuses = _ask_by_node(framework, state, pod, view, walk, count, nominated, refusals, plan, crowded)
+        return _cut(walk, codes, statuses, count)
+    if kept is None or candidates is not None or kept.plan(framework, state.skip_filter_plugins).anew:
+        return _walk_by_rows(framework, state, pod, view.table, walk, rows, count, kept)
+    # Nothing is read but the pod's signature and the rows: an unchanged table gives the same walk.
+    key = (view.table.version, int(walk[0]), count)
+    if kept.last_walk is None or kept.last_walk[0] != key:
+        kept.last_walk = key, _walk_by_rows(framework, state, pod, view.table, walk, rows, count, kept)
+    return kept.last_walk[1]
 
 
 def _row_codes(
@@ -265,38 +272,46 @@ def _row_codes(
     return np.array(codes, dtype=np.int32), statuses
 
 
-def _judge(
-    framework: Framework, state: CycleState, pod: Pod, view: NodeView, kept: SchedulingClass | None
-) -> FirstRefusals:
-    """What the table forms say of all rows; not to be changed."""
-    table, skipped = view.table, state.skip_filter_plugins
-    if kept is not None:
-        known = kept.refusals.brought_up_to(table, framework, state, pod)
-        if known is not None:
-            return _with_verdicts(framework, state, pod, table, kept.plan(framework, skipped).anew, known)
-    refusals = FirstRefusals.none(len(table))
-    judge_rows(framework, state, pod, table, ALL_ROWS, framework.filter_plan(skipped).in_table, refusals)
-    return refusals
-
-
-def _with_verdicts(
+def _walk_by_rows(
     framework: Framework,
     state: CycleState,
     pod: Pod,
     table: NodeTable,
-    filters: Sequence[int],
-    refusals: FirstRefusals,
+    walk: Int32Array,
+    rows: Rows,
+    count: int,
+    kept: SchedulingClass | None,
+) -> Walk:
+    """The walk where the table knows everything: a stretch of it, and twice as long until that is enough."""
+    reach = kept.reach if kept is not None else 0
+    end = min(len(walk), max(count + 1, reach + reach // 16))
+    while True:
+        refusals = _judge(framework, state, pod, table, rows[:end], kept)
+        if end == len(walk) or end - np.count_nonzero(refusals.codes) > count:
+            break
+        end = min(len(walk), 2 * end)
+    found = _cut(walk[:end], refusals.codes, refusals.statuses, count)
+    if kept is not None:
+        kept.reach = len(found.filter_rows.nodes)
+    return found
+
+
+def _judge(
+    framework: Framework,
+    state: CycleState,
+    pod: Pod,
+    table: NodeTable,
+    rows: Rows,
+    kept: SchedulingClass | None,
 ) -> FirstRefusals:
-    """The refusals and those of more filters; the ones given stay as they are."""
-    copied = False
-    for index in filters:
-        name = framework.filter[index].name
-        verdicts = framework.table_filters[name].filter_nodes(state, pod, table, ALL_ROWS)
-        if verdicts is None:
-            continue
-        if not copied:
-            refusals, copied = refusals.copy(), True
-        refusals.add(index, name, verdicts)
+    """What the table forms say of the rows."""
+    skipped = state.skip_filter_plugins
+    refusals = kept.refusals.at(rows, table, framework, state, pod) if kept is not None else None
+    if refusals is None or kept is None:
+        refusals, asked = FirstRefusals.none(len(rows)), framework.filter_plan(skipped).in_table
+    else:
+        asked = kept.plan(framework, skipped).anew
+    judge_rows(framework, state, pod, table, rows, asked, refusals)
     return refusals
 
 
@@ -309,14 +324,14 @@ def _ask_by_node(
     count: int,
     nominated: NominatedPods,
     refusals: FirstRefusals,
-    row_only: Sequence[int],
+    plan: FilterPlan,
     crowded: set[int],
 ) -> tuple[Codes, list[Status]]:
     """Node by node where the table cannot know: in walk order, and no further than the walk itself would go."""
-    rows = view.rows[walk]
+    row_only = plan.by_node
     statuses = list(refusals.statuses)
-    codes: Codes = refusals.codes[rows].astype(np.int32)
-    open_until = refusals.refused_by[rows]
+    codes: Codes = refusals.codes.astype(np.int32)
+    open_until = refusals.refused_by
     asked = open_until > row_only[0] if row_only else np.zeros(len(walk), dtype=np.bool_)
     if crowded:
         asked |= np.isin(walk, np.array(sorted(crowded), dtype=np.int32))
@@ -357,24 +372,17 @@ def _crowded(pod: Pod, view: NodeView, nominated: NominatedPods) -> set[int]:
     return nodes
 
 
-def _cut_by_rows(walk: Int32Array, rows: Rows, refusals: FirstRefusals, count: int) -> Walk:
-    """`_cut` without looking at more nodes than needed: a stretch of the walk, and twice as long until it is enough."""
-    end = min(len(walk), 2 * (count + 1))
-    while True:
-        codes = refusals.codes[rows[:end]]
-        if end == len(walk) or end - np.count_nonzero(codes) > count:
-            return _cut(walk[:end], codes, refusals.statuses, count)
-        end = min(len(walk), 2 * end)
-
-
 def _cut(walk: Int32Array, codes: Codes, statuses: Sequence[Status], count: int) -> Walk:
     """End the walk at the success after the last wanted one, or before the first error."""
+    if not codes.any():
+        end = min(len(walk), count + 1)
+        return Walk(FilterRows(walk[:end], np.zeros(end, dtype=np.uint8), ()), walk[:count], 0)
     passed = np.flatnonzero(codes == 0)
     end = len(walk)
     if len(passed) > count:
         end = int(passed[count]) + 1
     error: Status | None = None
-    failures = [index + 1 for index, status in enumerate(statuses) if status.code is Code.Error]
+    failures = [number for number, status in enumerate(statuses, start=1) if status.code is Code.Error]
     if failures:
         failed = np.flatnonzero(np.isin(codes[:end], failures))
         if len(failed):
@@ -388,21 +396,26 @@ def _cut(walk: Int32Array, codes: Codes, statuses: Sequence[Status], count: int)
 
 def _compact(walk: Int32Array, codes: Codes, statuses: Sequence[Status]) -> FilterRows:
     """Number the statuses that occur by first appearance, equal ones once."""
-    present = np.flatnonzero(np.bincount(codes, minlength=1)[1:]) + 1
-    if len(present) == 0:
-        return FilterRows(walk, np.zeros(len(walk), dtype=np.uint8), ())
-    if len(present) > _FEW:
-        present, first = np.unique(codes, return_index=True)
-    else:
-        first = np.array([(codes == code).argmax() for code in present])
     numbers: dict[Status, int] = {}
     renumber = np.zeros(len(statuses) + 1, dtype=np.uint16)
-    for old in present[np.argsort(first)].tolist():
-        if old:
-            renumber[old] = numbers.setdefault(statuses[old - 1], len(numbers) + 1)
+    for old in _in_order_of_appearance(codes[codes != 0]):
+        renumber[old] = numbers.setdefault(statuses[old - 1], len(numbers) + 1)
     # More than 255 different refusals in one cycle need the wider type.
     wide = len(numbers) > np.iinfo(np.uint8).max
     return FilterRows(walk, (renumber if wide else renumber.astype(np.uint8))[codes], tuple(numbers))
+
+
+def _in_order_of_appearance(codes: Codes) -> Iterable[int]:
+    """The different codes, none of them 0, the one that comes first first."""
+    if len(codes) <= _FEW:
+        return dict.fromkeys(codes.tolist())
+    present = np.flatnonzero(np.bincount(codes))
+    if len(present) > _FEW_DIFFERENT:
+        present, first = np.unique(codes, return_index=True)
+    else:
+        first = np.array([(codes == code).argmax() for code in present])
+    in_order: list[int] = present[np.argsort(first)].tolist()
+    return in_order
 
 
 def with_refusals(rows: FilterRows, refused: Mapping[int, Status]) -> FilterRows:

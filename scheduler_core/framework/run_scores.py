@@ -22,7 +22,7 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.table.node_table import NodeTable
 
-Rows = npt.NDArray[np.int32]
+Rows = npt.NDArray[np.intp]
 
 
 def run_pre_score(
@@ -119,8 +119,8 @@ def _raw_scores(
     scorers = framework.table_scorers if table is not None else {}
     known = None
     if kept is not None and table is not None:
-        known = kept.scores.brought_up_to(table, framework, state, pod, plan)
-    raw = np.zeros((len(plan.plugins), len(rows)), dtype=np.int64) if known is None else known.take(rows, axis=1)
+        known = kept.scores.at(rows, table, framework, state, pod, plan)
+    raw = np.zeros((len(plan.plugins), len(rows)), dtype=np.int64) if known is None else known
     # Upstream goes node by node: of several failures that of the first node counts.
     failure, unfailed = SUCCESS, len(rows)
     for index, plugin in enumerate(plan.plugins):

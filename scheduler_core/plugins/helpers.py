@@ -29,8 +29,7 @@ from scheduler_core.table.node_table import NodeTable
 
 HARD_TAINT_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 
-Rows = npt.NDArray[np.int32]
-Places = npt.NDArray[np.intp]  # rows in the type numpy gathers by without converting each time
+Rows = npt.NDArray[np.intp]  # the type numpy gathers by without converting each time
 BoolArray = npt.NDArray[np.bool_]
 
 K = TypeVar("K")
@@ -117,7 +116,7 @@ def amounts_on_node(node_info: NodeInfo, resource: WeightedResource, *, non_zero
 
 
 def amounts_on_rows(
-    table: NodeTable, places: Places, resource: WeightedResource, *, non_zero: bool
+    table: NodeTable, rows: Rows, resource: WeightedResource, *, non_zero: bool
 ) -> tuple[Int64Array, Int64Array] | None:
     """(a, q) of the rows; None where a would be 0 for all of them because the resource is left out or unknown."""
     columns = table.resources
@@ -125,9 +124,9 @@ def amounts_on_rows(
     if index is None or resource.is_left_out:
         return None
     used = columns.non_zero_requested[index] if non_zero and index < 2 else columns.requested[index]
-    asked = used[places]
+    asked = used[rows]
     asked += resource.pod_request
-    return columns.allocatable[index][places], asked
+    return columns.allocatable[index][rows], asked
 
 
 # Refusals of rows

@@ -50,14 +50,13 @@ class ImageLocality:
 
     def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array:
         total_nodes = float(self._handle.snapshot.num_nodes())
-        places = rows.astype(np.intp)
         present: Int64Array | None = None
         for image in _images(pod):
             column = table.image(image)
             if column is None:
                 continue
-            share = column.num_nodes[places] / total_nodes
-            share *= column.sizes[places]
+            share = column.num_nodes[rows] / total_nodes
+            share *= column.sizes[rows]
             held = share.astype(np.int64)
             present = held if present is None else present + held
         if present is None:

@@ -77,12 +77,11 @@ class NodeResourcesBalancedAllocation:
         resources = self._resources_to_score(state, pod)
         if _is_best_effort(resources):
             return np.zeros(len(rows), dtype=np.int64)
-        places = rows.astype(np.intp)
         fractions: list[Float64Array] = []
         counts: list[BoolArray] = []
         complete = True
         for resource in resources:
-            amounts = amounts_on_rows(table, places, resource, non_zero=False)
+            amounts = amounts_on_rows(table, rows, resource, non_zero=False)
             if amounts is None:
                 continue
             offered, asked = amounts

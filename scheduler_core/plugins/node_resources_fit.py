@@ -210,11 +210,11 @@ class NodeResourcesFit:
         return (2 * total + weight) // (2 * weight) if strategy.shaped else total // weight, SUCCESS
 
     def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array:
-        strategy, places = self._strategy, rows.astype(np.intp)
+        strategy = self._strategy
         total = np.zeros(len(rows), dtype=np.int64)
         weight: Int64Array | int = 0
         for resource in self._resources_to_score(state, pod):
-            amounts = amounts_on_rows(table, places, resource, non_zero=True)
+            amounts = amounts_on_rows(table, rows, resource, non_zero=True)
             if amounts is None:
                 continue
             offered, asked = amounts

@@ -283,11 +283,10 @@ class RowSearch:
         question, pods, outcomes, table = self._question, self._pods, self._outcomes, self._table
         state, pod = question.state, question.pod
         refusals = outcomes.refusals.alike(len(rows))
-        rows32 = rows.astype(np.int32)
         left: _Left | None = None
         for index, (plugin, room_plugin) in enumerate(self._filters):
             if room_plugin is not None:
-                room = room_plugin.room(state, pod, table, rows32)
+                room = room_plugin.room(state, pod, table, rows)
                 if room is None:
                     return None
                 numbers = np.where(lower, pods.requests[ranks[:, None], rows], 0)
@@ -305,9 +304,9 @@ class RowSearch:
                 left = _Left(free, taken)
                 verdicts = None
                 if (free < 0).any():
-                    verdicts = room_plugin.room_verdicts(state, pod, table, rows32, free)
+                    verdicts = room_plugin.room_verdicts(state, pod, table, rows, free)
             else:
-                verdicts = plugin.filter_nodes(state, pod, table, rows32)
+                verdicts = plugin.filter_nodes(state, pod, table, rows)
             if verdicts is not None:
                 refusals.add(index, plugin.name, verdicts)
         refused = refusals.codes != 0

@@ -13,7 +13,7 @@ import numpy as np
 
 from scheduler_core.api.node import Node
 from scheduler_core.model.node_info import NodeInfo
-from scheduler_core.table.growth import BoolArray, Int32Array, grown
+from scheduler_core.table.growth import BoolArray, grown
 from scheduler_core.table.images import ImageColumn, ImageColumns
 from scheduler_core.table.labels import LabelColumn, LabelColumns
 from scheduler_core.table.pods import PodColumns

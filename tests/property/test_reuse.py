@@ -123,9 +123,13 @@ class World:
 
     def other_object(self) -> KubeObject:
         app = self.random.choice(("web", "db", "plain", "soft"))
-        if self.random.random() < 0.5:
-            found: KubeObject = make("Service", f"svc-{app}", spec={"selector": {"app": app}})
-        elif self.random.random() < 0.5:
+        found: KubeObject
+        dice = self.random.random()
+        if dice < 0.5:
+            found = make("Service", f"svc-{app}", spec={"selector": {"app": app}})
+        elif dice < 0.75:
+            found = make("Namespace", "other", namespace="", metadata={"labels": {"team": app}})
+        else:
             found = make(
                 "PodDisruptionBudget",
                 f"pdb-{app}",

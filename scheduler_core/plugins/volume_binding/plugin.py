@@ -130,7 +130,7 @@ class VolumeBinding:
         return 0, SUCCESS
 
     def score_nodes(
-        self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.int32]
+        self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.intp]
     ) -> Int64Array | None:
         return np.zeros(len(rows), dtype=np.int64)
 
