@@ -191,7 +191,7 @@ class WalkStatuses(NodeToStatus):
         counts = count_reasons(status.reasons for status in self._statuses.values())
         times = np.bincount(self._rows.codes, minlength=len(self._rows.statuses) + 1)[1:]
         for status, many in zip(self._rows.statuses, times.tolist(), strict=True):
-            for reason in status.reasons:
+            for reason in status.reasons if many else ():
                 counts[reason] = counts.get(reason, 0) + many
         return counts
 
