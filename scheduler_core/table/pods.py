@@ -8,7 +8,7 @@ that count a pod hear of it. The tallies least recently asked for are given up b
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from operator import is_
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.pod_affinity import NO_TERMS, AffinityTerm, AffinityTerms, TermList
+from scheduler_core.api.selectors import Operator
 from scheduler_core.model.types import PodInfo
 from scheduler_core.table.growth import Int32Array, Int64Array, grown
 from scheduler_core.table.interning import Interner
@@ -26,6 +27,8 @@ MAX_TALLIES: Final = 512  # of kinds, and as many of terms
 
 _FIRST_CAPACITY = 64
 _MAX_KNOWN: Final = 4096
+
+Pair = tuple[str, str]
 
 V = TypeVar("V", bound=Hashable)
 V_contra = TypeVar("V_contra", contravariant=True)
@@ -82,6 +85,8 @@ class PodColumns:
         # By identity, as pods made from one template share their terms: the number, while it stands for these.
         self._known_terms: dict[int, tuple[int, AffinityTerms, AffinityTerms]] = {}
         self._term_counts: dict[TermList, dict[AffinityTerm, tuple[TermCount, int]]] = {each: {} for each in TermList}
+        # Those of them a pod may satisfy, by a label it needs for that; None: it need not have any.
+        self._by_pair: dict[TermList, dict[Pair | None, dict[TermCount, None]]] = {each: {} for each in TermList}
         self.terms_version = 0
 
     def tally_of_kinds(self, key: Counted[PodKind]) -> RowTally:
@@ -96,9 +101,14 @@ class PodColumns:
         """Whether any pod has a term in this list."""
         return bool(self._term_counts[listed])
 
-    def terms_in(self, listed: TermList) -> Iterable[TermCount]:
-        """The distinct terms pods have in this list; they stay the same while `terms_version` does."""
-        return (count for count, _ in self._term_counts[listed].values())
+    def terms_in(self, listed: TermList, labels: Mapping[str, str]) -> Iterator[TermCount]:
+        """The distinct terms pods have in this list, without most of those that cannot speak of a pod with the labels.
+
+        They stay the same while `terms_version` does.
+        """
+        by_pair = self._by_pair[listed]
+        for pair in (None, *labels.items()):
+            yield from by_pair.get(pair, ())
 
     def write(self, row: int, pods: Sequence[PodInfo]) -> None:
         """The row now holds exactly these pods. A changed pod is another PodInfo."""
@@ -174,6 +184,24 @@ class PodColumns:
                     counts[term] = (count, holders + amount)
                 else:
                     del counts[term]
+                if holders == 0:
+                    for pair in _needed_pairs(term):
+                        self._by_pair[listed].setdefault(pair, {})[count] = None
+                elif holders + amount == 0:
+                    for pair in _needed_pairs(term):
+                        del self._by_pair[listed][pair][count]
+                        if not self._by_pair[listed][pair]:
+                            del self._by_pair[listed][pair]
+
+
+def _needed_pairs(term: AffinityTerm) -> Sequence[Pair | None]:
+    """Labels of which a pod needs one to be spoken of; none when nothing helps, None when it needs none."""
+    if term.selector.nothing:
+        return ()
+    for requirement in term.selector.requirements:
+        if requirement.operator == Operator.IN:
+            return [(requirement.key, value) for value in dict.fromkeys(requirement.values)]
+    return (None,)
 
 
 class _Sorts(Generic[V]):

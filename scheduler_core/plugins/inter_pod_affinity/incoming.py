@@ -82,7 +82,7 @@ class Incoming:
         known = self._speaking.get(listed)
         if known is None or known[0] is not pods or known[1] != pods.terms_version:
             by_key: dict[str, list[TermCount]] = {}
-            for count in pods.terms_in(listed):
+            for count in pods.terms_in(listed, self._labels):
                 if self.is_spoken_of(count.term):
                     by_key.setdefault(count.term.topology_key, []).append(count)
             known = self._speaking[listed] = (pods, pods.terms_version, by_key)

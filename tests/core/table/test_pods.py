@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -42,6 +43,10 @@ class Everybody:
     def times(self, kind: PodKind, /) -> int:
         self.seen.append(kind)
         return 1
+
+
+def _in(key: str, *values: str) -> dict[str, Any]:
+    return {"key": key, "operator": "In", "values": list(values)}
 
 
 def _infos(*pods: PodBuilder) -> list[PodInfo]:
@@ -114,8 +119,8 @@ def test_terms_are_shared_and_summed() -> None:
     near = [make_pod(name).pod_affinity("zone", {"app": "web"}) for name in "ab"]
     columns.write(0, _infos(*near, make_pod("c")))
     columns.write(1, _infos(make_pod("d").pod_affinity("zone", {"app": "db"}, anti=True)))
-    (required,) = columns.terms_in(TermList.REQUIRED)
-    (anti,) = columns.terms_in(TermList.REQUIRED_ANTI)
+    (required,) = columns.terms_in(TermList.REQUIRED, {"app": "web"})
+    (anti,) = columns.terms_in(TermList.REQUIRED_ANTI, {"app": "db"})
     assert columns.tally_of_terms(required).counts[:2].tolist() == [2, 0]
     assert columns.tally_of_terms(anti).counts[:2].tolist() == [0, 1]
     assert not columns.has_terms(TermList.PREFERRED)
@@ -124,7 +129,7 @@ def test_terms_are_shared_and_summed() -> None:
 def test_a_term_a_pod_lists_twice_counts_twice() -> None:
     columns = _columns(1)
     columns.write(0, _infos(make_pod("a").pod_affinity("zone", {}).pod_affinity("zone", {}), make_pod("b")))
-    (term,) = columns.terms_in(TermList.REQUIRED)
+    (term,) = columns.terms_in(TermList.REQUIRED, {})
     assert columns.tally_of_terms(term).counts[0] == 2
 
 
@@ -142,10 +147,33 @@ def test_terms_are_forgotten_with_their_last_pod() -> None:
     assert not columns.has_terms(TermList.REQUIRED_ANTI)
 
 
+@pytest.mark.parametrize(
+    ("selector", "labels", "want"),
+    [
+        pytest.param({"matchLabels": {"app": "web"}}, {"app": "web", "x": "y"}, 1, id="has the label"),
+        pytest.param({"matchLabels": {"app": "web"}}, {"app": "db"}, 0, id="has another value"),
+        pytest.param({"matchExpressions": [_in("app", "web", "db", "web")]}, {"app": "db"}, 1, id="has one of several"),
+        pytest.param({"matchExpressions": [{"key": "x", "operator": "Exists"}]}, {}, 1, id="only In is looked up"),
+        pytest.param({}, {}, 1, id="everybody"),
+        pytest.param(None, {"app": "web"}, 0, id="nobody"),
+    ],
+)
+def test_terms_are_found_by_a_label_they_need(
+    selector: dict[str, Any] | None, labels: dict[str, str], want: int
+) -> None:
+    columns = _columns(1)
+    term = {"topologyKey": "zone"} | ({} if selector is None else {"labelSelector": selector})
+    pod = make_pod("a").spec(affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
+    columns.write(0, _infos(pod))
+    assert len(list(columns.terms_in(TermList.REQUIRED, labels))) == want
+    columns.write(0, [])
+    assert not list(columns.terms_in(TermList.REQUIRED, labels))
+
+
 def test_terms_without_a_namespace_are_those_of_the_owners() -> None:
     columns = _columns(1)
     columns.write(0, _infos(*(make_pod("a", namespace=name).pod_affinity("zone", {}) for name in ("x", "y"))))
-    assert [count.term.namespaces for count in columns.terms_in(TermList.REQUIRED)] == [
+    assert [count.term.namespaces for count in columns.terms_in(TermList.REQUIRED, {})] == [
         frozenset({"x"}),
         frozenset({"y"}),
     ]
@@ -211,4 +239,5 @@ def test_counts_equal_a_recount_after_any_changes(
         assert web[row] == sum(info.pod.labels["app"] == "web" for info in node_info.pods)
         assert required[row] == sum(len(info.terms.required) for info in node_info.pods)
     held = {term for info in infos.values() for pod_info in info.pods for term in pod_info.terms.required}
-    assert {count.term for count in table.pods.terms_in(TermList.REQUIRED)} == held
+    found = [table.pods.terms_in(TermList.REQUIRED, {"app": app}) for app in ("web", "db")]
+    assert {count.term for each in found for count in each} == held
