@@ -66,7 +66,7 @@ def dump_snapshot(snapshot: Snapshot, cache: Cache, encode: Encode) -> dict[str,
     for name, entry in snapshot.node_info_map.items():
         item = cache.items.get(name)
         unchanged = item is not None and item.info.generation == entry.generation
-        images = [[image, state.size, state.num_nodes] for image, state in entry.image_states.items()]
+        images = [[image, state.size, state.num_nodes] for image, state in sorted(entry.image_states.items())]
         entries.append([name, None if unchanged else _dump_info(entry, encode), images])
     return {
         "generation": snapshot.generation,
