@@ -53,14 +53,14 @@ class Recorded(Generic[A]):
 
     answers: dict[str, A] = field(default_factory=dict)
     values: dict[type[Any], Any] = field(default_factory=dict)
-    # Once all are known and all are success or skip: those that skip, and the plugins that are asked in every cycle.
+    # Once all are known and all are success or skip: those that skip, and who is asked in every cycle, by index.
     skipped: frozenset[str] = frozenset()
-    anew: Sequence[Any] | None = None
+    anew: tuple[int, ...] | None = None
 
     def settle(self, plugins: Sequence[Plugin], skipped: Iterable[str]) -> None:
         """No answer of those kept ends or narrows the cycle; `skipped`: who skips in this one."""
         self.skipped = frozenset(name for name in skipped if name in self.answers)
-        self.anew = [plugin for plugin in plugins if plugin.name not in self.answers]
+        self.anew = tuple(index for index, plugin in enumerate(plugins) if plugin.name not in self.answers)
 
     def record(self, plugin_name: str, state: CycleState, question: Callable[[], A]) -> A:
         """Ask the plugin for the first pod of the class."""
@@ -189,16 +189,16 @@ class KeptScores(_Kept):
 
     def __init__(self, owner: SchedulingClass) -> None:
         super().__init__(owner)
-        self._plan: ScorePlan | None = None
+        self._weights: tuple[tuple[str, int], ...] | None = None
         self._raw: Int64Array = np.zeros((0, 0), dtype=np.int64)
 
     def at(
         self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod, plan: ScorePlan
     ) -> Int64Array | None:
         """A copy of those of the rows for the plan's plugins; None when a plugin could not score."""
-        if plan is not self._plan:
+        if plan.weights != self._weights:  # others skip than did before
             self._forget()
-            self._plan = plan
+            self._weights = plan.weights
         if not self._keep_up(table):
             self._raw = np.zeros((len(plan.plugins), len(table)), dtype=np.int64)
         wanted = rows[self._stale[rows]]

@@ -39,7 +39,8 @@ def run_pre_score(
     if kept is not None:
         state.take_over(kept.pre_score.values)
         if kept.pre_score.anew is not None:
-            plugins, skipped = list(kept.pre_score.anew), set(kept.pre_score.skipped)
+            plugins = [framework.pre_score[index] for index in kept.pre_score.anew]
+            skipped = set(kept.pre_score.skipped)
     try:
         for plugin in plugins:
             status = _ask_pre_score(framework, plugin, state, pod, node_infos, table, rows, kept)

@@ -186,7 +186,8 @@ class Framework:
         if kept is not None:
             state.take_over(kept.pre_filter.values)
             if kept.pre_filter.anew is not None:
-                plugins, skipped = list(kept.pre_filter.anew), set(kept.pre_filter.skipped)
+                plugins = [self.pre_filter[index] for index in kept.pre_filter.anew]
+                skipped = set(kept.pre_filter.skipped)
         merged: frozenset[str] | None = None
         with_nodes: list[str] = []
         refused = SUCCESS
