@@ -47,6 +47,7 @@ def build(
     draws: Draws,
     stopwatch: Stopwatch = stopped_watch,
     use_table: bool = True,
+    reuse: bool = True,
     registry: Mapping[str, PluginFactory] | None = None,
     feature_gates: Mapping[str, bool] | None = None,
     pod_max_in_unschedulable_us: int = MAX_IN_UNSCHEDULABLE_US,
@@ -57,11 +58,12 @@ def build(
 ) -> Scheduler:
     """A scheduler for the configuration, None meaning upstream's defaults.
 
-    `registry` adds plugins to those in tree and those that installed packages bring; `feature_gates` changes defaults
-    by name; `state` is a checkpoint of an engine with the same configuration. After `pod_max_in_unschedulable_us`
-    without an event a pod is tried again: upstream has it as a flag, not in the configuration. `connect_extender` makes
-    the transport of a configured extender; without it a configuration with extenders is refused. `recorder` hears what
-    metrics want to know.
+    With `use_table` False rules are asked node by node, with `reuse` False nothing is kept from pod to pod: decisions
+    are the same. `registry` adds plugins to those in tree and those that installed packages bring; `feature_gates`
+    changes defaults by name; `state` is a checkpoint of an engine with the same configuration. After
+    `pod_max_in_unschedulable_us` without an event a pod is tried again: upstream has it as a flag, not in the
+    configuration. `connect_extender` makes the transport of a configured extender; without it a configuration with
+    extenders is refused. `recorder` hears what metrics want to know.
     """
     if config is None:
         config = configuration.load(None)
@@ -72,7 +74,7 @@ def build(
     handles = {profile.scheduler_name: EngineHandle() for profile in config.profiles}
     offered = ((plugin.point.name, plugin) for plugin in installed())
     plugins = merged(offered, (registry or {}).items())
-    frameworks = _frameworks(config, plugins, handles, use_table=use_table)
+    frameworks = _frameworks(config, plugins, handles, use_table=use_table, reuse=reuse)
     enabled = gates.completed(feature_gates)
     hints = enabled[gates.QUEUEING_HINTS]
     first = next(iter(frameworks.values()))
@@ -165,6 +167,7 @@ def _frameworks(
     handles: Mapping[str, EngineHandle],
     *,
     use_table: bool,
+    reuse: bool,
 ) -> dict[str, Framework]:
     frameworks: dict[str, Framework] = {}
     first: Framework | None = None
@@ -176,7 +179,7 @@ def _frameworks(
         if name in frameworks:
             raise _profile_error(f'duplicate profile with scheduler name "{name}"')
         try:
-            framework = Framework(profile, registry, handles[name], use_table=use_table)
+            framework = Framework(profile, registry, handles[name], use_table=use_table, reuse=reuse)
         except ConfigError as error:
             raise _profile_error(f"creating profile for scheduler name {name}: {error}") from error
         sort = framework.queue_sort.name

@@ -7,6 +7,7 @@ CoreError
 ├── CacheCorruptedError      the cache contradicts the cluster; the worker process must end (exit code 1)
 ├── CheckpointError          a checkpoint of another version or shape
 ├── ExtenderError            an extender that could not be asked, refused, or answered what cannot be read
+├── WorkloadError            a file that is no workload to measure with, or none of that name
 └── TraceError               a stored matrix of another layout, or damaged
 """
 
@@ -53,6 +54,10 @@ class CheckpointError(CoreError):
 
 class ExtenderError(CoreError):
     """The extender could not be asked, refused, or gave an answer that cannot be read."""
+
+
+class WorkloadError(CoreError):
+    """The workload to measure with cannot be read or found; the text says which and why."""
 
 
 class TraceError(CoreError):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kschedweb import environment
 from kschedweb.ops import postgres, supervisor, up, valkey
+from kschedweb.ops.bench.options import add_options as add_bench_options
 
 DEFAULT_PORT = 8480
 TEST_GROUPS = ("core", "web", "front", "browser", "faults")
@@ -74,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
     test.add_argument("--without", action="append", default=[], choices=TEST_GROUPS)
     test.add_argument("--long", action="store_true", help="also the tests marked slow")
 
+    add_bench_options(command("bench", "Measure the engine on workloads: how fast it decides, and what it takes."))
     command("check", "Format, lint, types, contracts, generated files.")
     commands.add_parser("conformance", help="Compare our decisions with recorded ones.", add_help=False)
     return top
@@ -88,6 +90,10 @@ def dispatch(options: argparse.Namespace) -> int:
         from kschedweb.ops.testing import check
 
         return check()
+    if options.command == "bench":
+        from kschedweb.ops.bench import command
+
+        return command.run(options)
     data = options.data_dir.resolve()
     if options.command == "up":
         return up.up(data_dir=data, host=options.host, port=options.port, sample=not options.no_sample)

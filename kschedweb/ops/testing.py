@@ -26,7 +26,7 @@ from kschedweb.ops.node import NodeMissing, node_environment
 
 # Every folder of tests belongs to one group; tests/architecture looks that none is forgotten.
 FOLDERS = {
-    "core": ("core", "coverage", "golden", "property"),
+    "core": ("core", "bench", "coverage", "golden", "property"),
     "web": ("web", "architecture"),
     "browser": ("browser",),
     "faults": ("faults",),

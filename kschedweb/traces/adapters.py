@@ -163,7 +163,7 @@ def _preemption(record: PreemptionRecord | None) -> dict[str, Any] | None:
     if record is None or not record.dry_run:
         return None
     return {
-        "potential_nodes": record.potential_nodes,
+        "potential_nodes": list(record.potential_nodes),
         "offset": record.offset,
         "candidates_wanted": record.num_candidates,
         "candidates": [
@@ -171,9 +171,9 @@ def _preemption(record: PreemptionRecord | None) -> dict[str, Any] | None:
             for found in record.candidates
         ],
         "not_candidates": [{"node": name, "status": _status(status)} for name, status in record.not_candidates],
-        "criterion": getattr(record, "criterion", ""),
-        "tied": record.tied,
+        "tied": list(record.tied),
         "node": record.chosen,
+        "criterion": record.decided_by,
         "victims": record.victims,
         "cleared": record.cleared_nominations,
     }

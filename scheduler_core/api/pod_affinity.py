@@ -9,15 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Final
 
 from scheduler_core.api.affinity import PodAffinity, PodAffinityTerm
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.selectors import LabelSelectorMatcher, SelectorError, parse_label_selector
 
-# Upstream's names of the four lists.
-REQUIRED, REQUIRED_ANTI = "requiredAffinityTerms", "requiredAntiAffinityTerms"
-PREFERRED, PREFERRED_ANTI = "preferredAffinityTerms", "preferredAntiAffinityTerms"
+
+class TermList(StrEnum):
+    """Upstream's names of the four lists."""
+
+    REQUIRED = "requiredAffinityTerms"
+    REQUIRED_ANTI = "requiredAntiAffinityTerms"
+    PREFERRED = "preferredAffinityTerms"
+    PREFERRED_ANTI = "preferredAntiAffinityTerms"
+
+
+REQUIRED, REQUIRED_ANTI = TermList.REQUIRED, TermList.REQUIRED_ANTI
+PREFERRED, PREFERRED_ANTI = TermList.PREFERRED, TermList.PREFERRED_ANTI
 
 NO_LABELS: Final[Mapping[str, str]] = {}
 
@@ -49,9 +59,9 @@ class AffinityTerm:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A list that has a term which cannot be read, by upstream's name for it, and what is wrong."""
+    """A list that has a term which cannot be read, and what is wrong."""
 
-    terms: str
+    terms: TermList
     error: str
 
 
@@ -71,12 +81,26 @@ class AffinityTerms:
         texts = [f"{each.terms}: {each.error}" for each in self.unreadable]
         return f"[{', '.join(texts)}]" if len(texts) > 1 else "".join(texts)
 
+    def of_list(self, listed: TermList) -> tuple[AffinityTerm, ...]:
+        """The terms of one of the lists."""
+        match listed:
+            case TermList.REQUIRED:
+                return self.required
+            case TermList.REQUIRED_ANTI:
+                return self.required_anti
+            case TermList.PREFERRED:
+                return self.preferred
+            case TermList.PREFERRED_ANTI:
+                return self.preferred_anti
+
     def expanded(self, namespaces_of: Callable[[LabelSelectorMatcher], Iterable[str]]) -> AffinityTerms:
         """The terms with the names of the namespaces their selectors pick; an empty selector picks all by itself."""
 
         def expand(terms: tuple[AffinityTerm, ...]) -> tuple[AffinityTerm, ...]:
             return tuple(
-                term if term.namespace_selector.is_empty else term.in_namespaces(namespaces_of(term.namespace_selector))
+                term
+                if term.namespace_selector.is_empty or term.namespace_selector.nothing
+                else term.in_namespaces(namespaces_of(term.namespace_selector))
                 for term in terms
             )
 
@@ -105,11 +129,11 @@ def affinity_terms(pod: Pod) -> AffinityTerms:
     unreadable: list[Unreadable] = []
     near, apart = affinity.pod_affinity or PodAffinity(), affinity.pod_anti_affinity or PodAffinity()
 
-    def required(name: str, rules: PodAffinity) -> tuple[AffinityTerm, ...]:
+    def required(name: TermList, rules: PodAffinity) -> tuple[AffinityTerm, ...]:
         listed = rules.required_during_scheduling_ignored_during_execution or ()
         return _parsed(name, ((term, 0) for term in listed), pod, unreadable)
 
-    def preferred(name: str, rules: PodAffinity) -> tuple[AffinityTerm, ...]:
+    def preferred(name: TermList, rules: PodAffinity) -> tuple[AffinityTerm, ...]:
         listed = rules.preferred_during_scheduling_ignored_during_execution or ()
         return _parsed(name, ((each.pod_affinity_term, each.weight) for each in listed), pod, unreadable)
 
@@ -123,7 +147,7 @@ def affinity_terms(pod: Pod) -> AffinityTerms:
 
 
 def _parsed(
-    name: str, listed: Iterable[tuple[PodAffinityTerm, int]], owner: Pod, unreadable: list[Unreadable]
+    name: TermList, listed: Iterable[tuple[PodAffinityTerm, int]], owner: Pod, unreadable: list[Unreadable]
 ) -> tuple[AffinityTerm, ...]:
     try:
         return tuple(_term(term, weight, owner) for term, weight in listed)

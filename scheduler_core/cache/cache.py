@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
+from scheduler_core.api.signature import Signature
 from scheduler_core.cache.image_states import ImageState, ImageStates, summarize
 from scheduler_core.cache.node_tree import NodeTree
 from scheduler_core.errors import CacheCorruptedError, CoreError
@@ -77,12 +78,12 @@ class Cache:
 
     # -- pods --------------------------------------------------------------------------------------------------------
 
-    def assume_pod(self, pod: Pod) -> None:
-        """Count the pod on its node before the cluster knows of it."""
+    def assume_pod(self, pod: Pod, signed: Signature | None = None) -> None:
+        """Count the pod on its node before the cluster knows of it. `signed`: its signature, where it is known."""
         key = _key(pod)
         if key in self.pod_states:
             raise CacheError(f"pod {key}({pod.key}) is in the cache, so can't be assumed")
-        self._add_pod(pod, assumed=True)
+        self._add_pod(pod, assumed=True, signed=signed)
 
     def finish_binding(self, pod: Pod, now: int) -> None:
         """The pod may expire from now on. It stays assumed until its Add arrives."""
@@ -159,6 +160,8 @@ class Cache:
 
     def cleanup_assumed_pods(self, now: int) -> None:
         """Expire assumed pods whose Add never came; due every second where there is a ttl."""
+        if not self.ttl_us and self.assumed_pods.keys() <= self.pod_states.keys():
+            return  # nothing ever expires, and nothing is wrong
         for key in list(self.assumed_pods):
             state = self.pod_states.get(key)
             if state is None:
@@ -231,15 +234,15 @@ class Cache:
         return CacheDump(nodes, tuple(self.assumed_pods))
 
     def copy_of(self, item: CacheItem) -> NodeInfo:
-        """A copy with the images as they stand now. Its summary is shared by copies while it stays true."""
-        if item.summary_version != self.image_states.version:
-            item.summary_version = self.image_states.version
-            summary = summarize(item.images)
-            if summary != item.image_summary:
-                item.image_summary = summary
+        """A copy with the images as they stand now."""
         copy = item.info.copy()
-        copy.image_states = item.image_summary
+        copy.image_states = self._summary_of(item)
         return copy
+
+    def copy_into(self, entry: NodeInfo, item: CacheItem) -> None:
+        """The same into a copy made before."""
+        entry.assign(item.info)
+        entry.image_states = self._summary_of(item)
 
     def next_generation(self) -> int:
         self.generation += 1
@@ -247,21 +250,42 @@ class Cache:
 
     # -- inside --------------------------------------------------------------------------------------------------
 
-    def _add_pod(self, pod: Pod, *, assumed: bool) -> None:
+    def _summary_of(self, item: CacheItem) -> dict[str, ImageStateSummary]:
+        """Of the images as they stand now; shared by copies while it stays true."""
+        if item.summary_version != self.image_states.version:
+            item.summary_version = self.image_states.version
+            summary = summarize(item.images)
+            if summary != item.image_summary:
+                item.image_summary = summary
+        return item.image_summary
+
+    def _add_pod(self, pod: Pod, *, assumed: bool, signed: Signature | None = None) -> None:
         key = _key(pod)
         name = pod.spec.node_name
         item = self.items.get(name)
         if item is None:
             item = self._new_item(name)
-        item.info.add_pod(PodInfo.of(pod))
-        self.move_to_head(name)
+        item.info.add_pod(PodInfo.of(pod, signed))
+        self.items.move_to_end(name)
         self.pod_states[key] = PodState(pod)
         if assumed:
             self.assumed_pods[key] = None
 
     def _replace_pod(self, old: Pod, new: Pod) -> None:
-        self._remove_pod(old)
-        self._add_pod(new, assumed=False)
+        name, key = old.spec.node_name, old.uid
+        item = self.items.get(name)
+        # A ghost may go with its last pod, and come anew.
+        if item is None or item.info.node is None or new.spec.node_name != name or new.uid != key:
+            self._remove_pod(old)
+            self._add_pod(new, assumed=False)
+            return
+        if not item.info.replace_pod(old, PodInfo.of(new)):
+            raise _not_among_pods(old, item)
+        self.items.move_to_end(name)
+        # Last among all pods, as after being removed and added.
+        del self.pod_states[key]
+        self.pod_states[key] = PodState(new)
+        self.assumed_pods.pop(key, None)
 
     def _remove_pod(self, pod: Pod) -> None:
         key = _key(pod)
@@ -272,9 +296,9 @@ class Cache:
             self._log("Node not found when trying to remove pod", fields)
         else:
             if not item.info.remove_pod(pod):
-                raise CacheError(f"no corresponding pod {pod.name} in pods of node {item.info.name}")
+                raise _not_among_pods(pod, item)
             if item.info.pods or item.info.node is not None:
-                self.move_to_head(name)
+                self.items.move_to_end(name)
             else:
                 del self.items[name]
         self.pod_states.pop(key, None)
@@ -303,7 +327,12 @@ class Cache:
         self._log(message, {"podKey": given.uid, "pod": given.key, **nodes, **fields})
 
 
+def _not_among_pods(pod: Pod, item: CacheItem) -> CacheError:
+    return CacheError(f"no corresponding pod {pod.name} in pods of node {item.info.name}")
+
+
 def _key(pod: Pod) -> str:
-    if not pod.uid:
+    uid = pod.metadata.uid
+    if not uid:
         raise CacheError("cannot get cache key for pod with empty UID")
-    return pod.uid
+    return uid

@@ -29,7 +29,12 @@ def dump_cache(cache: Cache, encode: Encode) -> dict[str, Any]:
         "tree": cache.tree.dump(),
         "image_states": cache.image_states.dump(),
         "items": [
-            {"name": name, "info": _dump_info(item.info, encode), "images": list(item.images)}
+            # Nobody asks for the images of a ghost, and those it had may be gone.
+            {
+                "name": name,
+                "info": _dump_info(item.info, encode),
+                "images": [] if item.info.node is None else list(item.images),
+            }
             for name, item in cache.items.items()
         ],
         "pod_states": [
@@ -61,7 +66,7 @@ def dump_snapshot(snapshot: Snapshot, cache: Cache, encode: Encode) -> dict[str,
     for name, entry in snapshot.node_info_map.items():
         item = cache.items.get(name)
         unchanged = item is not None and item.info.generation == entry.generation
-        images = [[image, state.size, state.num_nodes] for image, state in entry.image_states.items()]
+        images = [[image, state.size, state.num_nodes] for image, state in sorted(entry.image_states.items())]
         entries.append([name, None if unchanged else _dump_info(entry, encode), images])
     return {
         "generation": snapshot.generation,

@@ -28,9 +28,10 @@ class Snapshot:
         self.generation = 0
         self.node_info_map: dict[str, NodeInfo] = {}
         self._list: list[NodeInfo] = []
-        self._with_affinity: list[NodeInfo] = []
-        self._with_required_anti_affinity: list[NodeInfo] = []
-        self._used_pvcs: set[str] = set()
+        # Derived from the list when somebody asks; None once they may differ.
+        self._with_affinity: list[NodeInfo] | None = None
+        self._with_required_anti_affinity: list[NodeInfo] | None = None
+        self._used_pvcs: frozenset[str] | None = None
         self._log = log
 
     # -- what cycles read ----------------------------------------------------------------------------------------------
@@ -39,15 +40,21 @@ class Snapshot:
         return self._list
 
     def have_pods_with_affinity_list(self) -> Sequence[NodeInfo]:
+        if self._with_affinity is None:
+            self._with_affinity = [info for info in self._list if info.pods_with_affinity]
         return self._with_affinity
 
     def have_pods_with_required_anti_affinity_list(self) -> Sequence[NodeInfo]:
+        if self._with_required_anti_affinity is None:
+            self._with_required_anti_affinity = [info for info in self._list if info.pods_with_required_anti_affinity]
         return self._with_required_anti_affinity
 
     def get(self, node_name: str) -> NodeInfo | None:
         return self.node_info_map.get(node_name)
 
     def is_pvc_used_by_pods(self, key: str) -> bool:
+        if self._used_pvcs is None:
+            self._used_pvcs = frozenset(claim for info in self._list for claim in info.pvc_ref_counts)
         return key in self._used_pvcs
 
     def num_nodes(self) -> int:
@@ -57,7 +64,7 @@ class Snapshot:
 
     def update_snapshot(self, cache: Cache) -> str:
         """Copy what changed. A text when the result does not hold together: this cycle fails, the next one works."""
-        rebuild = derived_changed = False
+        rebuild = False
         for item in reversed(cache.items.values()):
             info = item.info
             if info.generation <= self.generation:
@@ -65,13 +72,12 @@ class Snapshot:
             if info.node is None:
                 continue
             entry = self.node_info_map.get(info.node.name)
-            copy = cache.copy_of(item)
             if entry is None:
                 rebuild = True
-                self.node_info_map[info.node.name] = entry = copy
+                self.node_info_map[info.node.name] = entry = cache.copy_of(item)
             else:
-                derived_changed |= _differ_in_lists(entry, copy)
-                _overwrite(entry, copy)
+                self._note_changes(entry, info)
+                cache.copy_into(entry, item)
             self.table.upsert(entry)
         if cache.items:
             self.generation = cache.items[next(reversed(cache.items))].info.generation
@@ -81,8 +87,6 @@ class Snapshot:
             rebuild = True
         if rebuild:
             self._rebuild_list(cache)
-        elif derived_changed:
-            self._derive()
         if len(self._list) == cache.tree.num_nodes:
             return ""
         message = (
@@ -99,12 +103,16 @@ class Snapshot:
         self._list = [self.node_info_map[name] for name in names]
         row_of = self.table.row_of
         self.order = np.array([row_of[name] for name in names], dtype=np.int32)
-        self._derive()
+        self._with_affinity = self._with_required_anti_affinity = self._used_pvcs = None
 
-    def _derive(self) -> None:
-        self._with_affinity = [info for info in self._list if info.pods_with_affinity]
-        self._with_required_anti_affinity = [info for info in self._list if info.pods_with_required_anti_affinity]
-        self._used_pvcs = {claim for info in self._list for claim in info.pvc_ref_counts}
+    def _note_changes(self, entry: NodeInfo, info: NodeInfo) -> None:
+        """Drop the collections the node enters or leaves by becoming what `info` is."""
+        if bool(entry.pods_with_affinity) != bool(info.pods_with_affinity):
+            self._with_affinity = None
+        if bool(entry.pods_with_required_anti_affinity) != bool(info.pods_with_required_anti_affinity):
+            self._with_required_anti_affinity = None
+        if entry.pvc_ref_counts.keys() != info.pvc_ref_counts.keys():
+            self._used_pvcs = None
 
     def _rebuild_list(self, cache: Cache) -> None:
         names, error = cache.tree.list()
@@ -129,28 +137,3 @@ class Snapshot:
                 del self.node_info_map[name]
                 self.table.remove(name)
                 surplus -= 1
-
-
-def _differ_in_lists(old: NodeInfo, new: NodeInfo) -> bool:
-    """Whether the node enters or leaves one of the collections derived from the list."""
-    return (
-        bool(old.pods_with_affinity) != bool(new.pods_with_affinity)
-        or bool(old.pods_with_required_anti_affinity) != bool(new.pods_with_required_anti_affinity)
-        or old.pvc_ref_counts.keys() != new.pvc_ref_counts.keys()
-    )
-
-
-def _overwrite(entry: NodeInfo, copy: NodeInfo) -> None:
-    """Field by field: the lists refer to the entry."""
-    entry.node = copy.node
-    entry.pods = copy.pods
-    entry.pods_with_affinity = copy.pods_with_affinity
-    entry.pods_with_required_anti_affinity = copy.pods_with_required_anti_affinity
-    entry.used_ports = copy.used_ports
-    entry.requested = copy.requested
-    entry.non_zero_milli_cpu = copy.non_zero_milli_cpu
-    entry.non_zero_memory = copy.non_zero_memory
-    entry.allocatable = copy.allocatable
-    entry.image_states = copy.image_states
-    entry.pvc_ref_counts = copy.pvc_ref_counts
-    entry.generation = copy.generation

@@ -15,9 +15,10 @@ from scheduler_core.model.events import ClusterEvent, EventResource
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.ports import LogSink
 from scheduler_core.queue.active_queue import InFlightEntry, PodMarker
-from scheduler_core.queue.scheduling_queue import PreCheck, Requeued, SchedulingQueue
+from scheduler_core.queue.scheduling_queue import Requeued, SchedulingQueue
 from scheduler_core.queue.sub_queues import QueueParts
-from scheduler_core.queue.worth import Requeuing, Verdict
+from scheduler_core.queue.unschedulable_pods import UnschedulablePods
+from scheduler_core.queue.worth import SKIP, Asked, PreCheck, Requeuing, Verdict, opens_gate
 
 DEFAULT_PROFILE = "default-scheduler"
 MS_US = 1_000
@@ -48,6 +49,38 @@ class RecordingRequeuing(Requeuing):
         self, info: QueuedPodInfo, event: ClusterEvent, old: KubeObject | None, new: KubeObject | None
     ) -> Verdict:
         verdict = super().worth(info, event, old, new)
+        self._note(info, event, old, new, verdict)
+        return verdict
+
+    def not_skipped(
+        self,
+        pods: UnschedulablePods,
+        event: ClusterEvent,
+        old: KubeObject | None,
+        new: KubeObject | None,
+        pre_check: PreCheck | None,
+    ) -> list[Asked]:
+        """All that upstream asks about, one by one, with what was said of all pods that are alike."""
+        told = {info.key: verdict for info, verdict in super().not_skipped(pods, event, old, new, pre_check)}
+        for info in pods:
+            passed = pre_check is None or pre_check(info.pod)
+            if not passed or (info.gated and not opens_gate(info, event)):
+                continue
+            verdict = told.get(info.key, SKIP)
+            if verdict is None:
+                told[info.key] = self.worth(info, event, old, new)
+            else:
+                self._note(info, event, old, new, verdict)
+        return [(info, told[info.key]) for info in pods if info.key in told]
+
+    def _note(
+        self,
+        info: QueuedPodInfo,
+        event: ClusterEvent,
+        old: KubeObject | None,
+        new: KubeObject | None,
+        verdict: Verdict,
+    ) -> None:
         self.evaluations.append(
             {
                 "pod": info.key,
@@ -56,7 +89,6 @@ class RecordingRequeuing(Requeuing):
                 "strategy": _STRATEGIES[verdict.strategy],
             }
         )
-        return verdict
 
     def _hints(
         self, info: QueuedPodInfo, event: ClusterEvent, old: KubeObject | None, new: KubeObject | None

@@ -7,7 +7,8 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/cycle_state.go.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -15,10 +16,19 @@ T = TypeVar("T")
 class CycleState:
     """Values by type, plus the plugins whose later points are skipped in this cycle."""
 
-    __slots__ = ("_values", "pods_to_activate", "skip_filter_plugins", "skip_pre_bind_plugins", "skip_score_plugins")
+    __slots__ = (
+        "_values",
+        "memo",
+        "pods_to_activate",
+        "skip_filter_plugins",
+        "skip_pre_bind_plugins",
+        "skip_score_plugins",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, memo: dict[Hashable, tuple[Hashable, Any]] | None = None) -> None:
+        """`memo`: what was worked out of the pod's signature before, when pods like it were seen."""
         self._values: dict[type[Any], Any] = {}
+        self.memo: dict[Hashable, tuple[Hashable, Any]] = {} if memo is None else memo
         self.skip_filter_plugins: frozenset[str] = frozenset()
         self.skip_score_plugins: frozenset[str] = frozenset()
         self.skip_pre_bind_plugins: frozenset[str] = frozenset()
@@ -41,8 +51,29 @@ class CycleState:
     def delete(self, kind: type[Any]) -> None:
         self._values.pop(kind, None)
 
+    def kept(self, key: Hashable, work_out: Callable[[], T], *, version: Hashable = None) -> T:
+        """What `work_out` gives, worked out once for all pods with one signature.
+
+        `version` stands for everything else the result depends on, versions of the lister's kinds for example: with
+        another one it is worked out anew.
+        """
+        known = self.memo.get(key)
+        if known is None or known[0] != version:
+            known = self.memo[key] = (version, work_out())
+        return cast(T, known[1])
+
+    def recorded(self, question: Callable[[], T]) -> tuple[T, dict[type[Any], Any]]:
+        """The answer to the question, and the values that were written in answering it."""
+        before = dict(self._values)
+        answer = question()
+        return answer, {kind: value for kind, value in self._values.items() if before.get(kind) is not value}
+
+    def take_over(self, values: dict[type[Any], Any]) -> None:
+        """Write values recorded before."""
+        self._values.update(values)
+
     def clone(self) -> CycleState:
-        copy = CycleState()
+        copy = CycleState(self.memo)
         copy._values = {
             kind: value.clone() if hasattr(value, "clone") else value for kind, value in self._values.items()
         }

@@ -7,9 +7,10 @@ Source: kubernetes v1.34.1, pkg/scheduler/scheduler.go (buildQueueingHintMap), f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from scheduler_core.api.pod import Pod
 from scheduler_core.framework.interface import (
     ClusterEventWithHint,
     EnqueueExtensions,
@@ -19,6 +20,8 @@ from scheduler_core.framework.interface import (
     Plugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
+    ReadingPlugin,
+    Reads,
     ReservePlugin,
 )
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
@@ -48,11 +51,19 @@ _OWN_UPDATES = ActionType.UPDATE_POD_TOLERATION | ActionType.UPDATE_POD_SCHEDULI
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """One plugin's interest in one event; no hint means it always wants to try again."""
+    """One plugin's interest in one event; no hint means it always wants to try again.
+
+    `reads`: the plugin's own, where it has it; see `is_alike_for`.
+    """
 
     event: ClusterEvent
     plugin: str
     hint: HintFn | None
+    reads: Callable[[Pod], Reads | None] | None = None
+
+    def is_alike_for(self, pod: Pod) -> bool:
+        """Whether the hint says the same of all pods with this one's signature, but those the event is about."""
+        return self.hint is None or (self.reads is not None and self.reads(pod) is not None)
 
 
 class HintMap:
@@ -75,7 +86,8 @@ class HintMap:
         for plugin in plugins:
             if _can_refuse(plugin):
                 wanted = plugin.events_to_register() if isinstance(plugin, EnqueueExtensions) else DEFAULT_REGISTRATIONS
-                registrations += _registered(plugin.name, wanted if queueing_hints else _without_hints(wanted))
+                reads = plugin.reads if isinstance(plugin, ReadingPlugin) else None
+                registrations += _registered(plugin.name, wanted if queueing_hints else _without_hints(wanted), reads)
         return HintMap(registrations)
 
     def matching(self, incoming: ClusterEvent) -> tuple[Registration, ...]:
@@ -103,8 +115,12 @@ def _can_refuse(plugin: Plugin) -> bool:
     return isinstance(plugin, (PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, ReservePlugin, PermitPlugin))
 
 
-def _registered(plugin: str, wanted: Iterable[ClusterEventWithHint]) -> list[Registration]:
-    registrations = [Registration(each.event, plugin, each.hint) for each in wanted]
+def _registered(
+    plugin: str,
+    wanted: Iterable[ClusterEventWithHint],
+    reads: Callable[[Pod], Reads | None] | None = None,
+) -> list[Registration]:
+    registrations = [Registration(each.event, plugin, each.hint, reads) for each in wanted]
     actions = [each.event.action for each in registrations if each.event.resource is EventResource.NODE]
     added = any(action & ActionType.ADD for action in actions)
     if added and not any(action & ActionType.UPDATE_NODE_TAINT for action in actions):

@@ -3,7 +3,8 @@
 A plugin is a class with `name` and the methods of the points it takes part in; the runtime finds out
 which by these Protocols. Hot rules have a second form over all rows of the node table at once
 (`filter_nodes`, `score_nodes`, and `pre_filter_table`, `pre_score_table` where these count pods of all nodes); a plugin
-without it runs node by node, with equal results.
+without it runs node by node, with equal results. What its answers depend on it may say with `reads`: then they are kept
+from one pod to the next pod like it.
 Source: kubernetes v1.34.1, pkg/scheduler/framework/interface.go.
 """
 
@@ -35,6 +36,9 @@ MAX_NODE_SCORE = 100
 
 Int64Array = npt.NDArray[np.int64]
 UInt16Array = npt.NDArray[np.uint16]
+RowIndex = slice | npt.NDArray[np.intp]
+"""Which rows of the table are asked for: ALL_ROWS or their numbers; an index into any column."""
+ALL_ROWS = slice(None)
 
 
 class QueueingHint(IntEnum):
@@ -78,15 +82,29 @@ class NominatingInfo:
 CLEAR_NOMINATION = NominatingInfo(NominatingMode.OVERRIDE, "")
 
 
+class Reads(IntEnum):
+    """How much of the cluster the answers of a plugin depend on; each level includes those before it."""
+
+    POD = 0  # nothing: all rows get one answer
+    NODE = 1  # the node object of the row judged
+    ROW = 2  # everything of the row judged, its pods included
+    CLUSTER = 3  # other rows, or other objects: asked anew in every cycle
+
+
 @dataclass(frozen=True, slots=True)
 class RowVerdicts:
-    """Answer of a filter for all rows of the table: `codes[row]` is 0 for success, else 1 + index into `statuses`.
+    """Answer of a filter for the rows asked for: a code is 0 for success, else 1 + index into `statuses`.
 
-    `codes`: (n_rows,) uint16, in row order of the table, not in node order.
+    `codes`: uint16, in the order of the rows asked for; for all rows that is (n_rows,) in row order of the table, not
+    in node order. Whoever gets them only reads them: a plugin may give the same array again.
     """
 
     codes: UInt16Array
     statuses: Sequence[Status]
+
+    def at(self, rows: RowIndex) -> RowVerdicts:
+        """Those of the rows, where these verdicts are of all rows."""
+        return self if isinstance(rows, slice) else RowVerdicts(self.codes[rows], self.statuses)
 
 
 class Snapshot(Protocol):
@@ -152,7 +170,7 @@ class Handle(Protocol):
     @property
     def lister(self) -> Lister: ...
     @property
-    def runner(self) -> PluginRunner: ...
+    def runner(self) -> ProfileRunner: ...
     @property
     def nominated_pods(self) -> NominatedPods: ...
     @property
@@ -247,8 +265,8 @@ class FilterPlugin(Protocol):
 class TableFilterPlugin(Protocol):
     name: str
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
-        """Verdicts for all rows; None when every row passes."""
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
+        """Verdicts of the rows asked for; None when all of them pass."""
         ...
 
 
@@ -272,7 +290,7 @@ class PreScorePlugin(Protocol):
 class TablePreScorePlugin(Protocol):
     name: str
 
-    def pre_score_table(self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.int32]) -> Status:
+    def pre_score_table(self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.intp]) -> Status:
         """The answer of `pre_score`, and a state that says the same; `rows` are those of the feasible nodes."""
         ...
 
@@ -289,7 +307,7 @@ class TableScorePlugin(Protocol):
     name: str
 
     def score_nodes(
-        self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.int32]
+        self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.intp]
     ) -> Int64Array | None:
         """Raw scores of the given rows, in their order, shape (len(rows),); None: ask node by node (it will fail)."""
         ...
@@ -378,6 +396,22 @@ class EvictionObserver(Protocol):
 
 
 @runtime_checkable
+class ReadingPlugin(Protocol):
+    """Not an extension point: a plugin that says what its answers depend on, so that they may be kept.
+
+    Beside what is read, PreFilter, Filter, PreScore and Score must depend on nothing but the pod's signature
+    (`api/signature.py`) and the plugin's arguments. `score_nodes` judges each row by itself unless it reads
+    other rows. Its queueing hints see no more of the waiting pod than the signature, and whether the event is about it.
+    """
+
+    name: str
+
+    def reads(self, pod: Pod) -> Reads | None:
+        """What is read for pods with this signature; None when nothing can be kept."""
+        ...
+
+
+@runtime_checkable
 class StatefulPlugin(Protocol):
     """Not an extension point: a plugin that remembers something between steps writes it into checkpoints."""
 
@@ -389,4 +423,47 @@ class StatefulPlugin(Protocol):
 
     def load_state(self, state: Any) -> None:
         """Take over what `dump_state` gave; the plugin is fresh."""
+        ...
+
+
+class ProfileRunner(PluginRunner, Protocol):
+    """The plugins of the profile themselves, for asking "what if" about many rows at once."""
+
+    @property
+    def use_table(self) -> bool: ...
+    @property
+    def filter(self) -> Sequence[FilterPlugin]:
+        """In running order."""
+        ...
+
+    @property
+    def pre_filter_extensions(self) -> Sequence[PreFilterExtensions]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What would be left on some rows with the pod on them; it fits where nothing is below 0.
+
+    `left`: (1 + len(resources), len(rows)) int64; line 0 counts pods, line 1 + i is of the resource whose index in the
+    table is `resources[i]`. Whoever got it may write into it: each pod less on a row adds 1 and its requests.
+    """
+
+    left: Int64Array
+    resources: tuple[int, ...]
+
+
+@runtime_checkable
+class RoomPlugin(Protocol):
+    """Not an extension point: a filter that looks at the pods of a node only to add up their number and requests."""
+
+    name: str
+
+    def room(self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.intp]) -> Room | None:
+        """None: only asking node by node tells."""
+        ...
+
+    def room_verdicts(
+        self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.intp], left: Int64Array
+    ) -> RowVerdicts | None:
+        """What `filter` says of the rows when this is left; None when all of them pass."""
         ...

@@ -19,7 +19,9 @@ import numpy.typing as npt
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import NominatedPods
-from scheduler_core.framework.runtime import Framework, counts_against, refusal
+from scheduler_core.framework.refusals import FirstRefusals, judge_rows, refusal
+from scheduler_core.framework.reuse import SchedulingClass
+from scheduler_core.framework.runtime import FilterPlan, Framework, counts_against
 from scheduler_core.model.effects import FilterRows, NodeOrder
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Code, Status
@@ -30,8 +32,11 @@ MIN_FEASIBLE_NODES_TO_FIND = 100
 MIN_FEASIBLE_NODES_PERCENTAGE = 5
 
 Int32Array = npt.NDArray[np.int32]
-BoolArray = npt.NDArray[np.bool_]
-Codes = npt.NDArray[np.int32]
+Rows = npt.NDArray[np.intp]  # rows of the table, in the type numpy gathers by without converting each time
+Codes = npt.NDArray[np.int32] | npt.NDArray[np.uint16]
+
+_FEW = 300  # codes, up to which a dict is quicker than arrays
+_FEW_DIFFERENT = 8  # up to which looking for each one is quicker than sorting all
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +45,34 @@ class NodeView:
 
     order: NodeOrder
     infos: Sequence[NodeInfo]
-    rows: Int32Array
+    rows: Rows
     index: dict[str, int]  # node name -> i
     table: NodeTable
+    snapshot_order: Int32Array  # what `rows` was made from
+    # All nodes, and their rows, twice in a row: a walk round the nodes is a stretch of these.
+    _around: Int32Array
+    _rows_around: Rows
+
+    @staticmethod
+    def of(order: NodeOrder, infos: Sequence[NodeInfo], snapshot_order: Int32Array, table: NodeTable) -> NodeView:
+        around = np.tile(np.arange(len(snapshot_order), dtype=np.int32), 2)
+        around.flags.writeable = False
+        index = {name: node for node, name in enumerate(order.names)}
+        rows_around = np.tile(snapshot_order, 2).astype(np.intp)
+        rows = rows_around[: len(snapshot_order)]
+        return NodeView(order, infos, rows, index, table, snapshot_order, around, rows_around)
+
+    def from_node(self, start: int) -> tuple[Int32Array, Rows]:
+        """All nodes from the one at `start` round to the one before it, and their rows."""
+        n = len(self.rows)
+        first = start % n if n else 0
+        return self._around[first : first + n], self._rows_around[first : first + n]
+
+    def from_candidate(self, candidates: Int32Array, start: int) -> tuple[Int32Array, Rows]:
+        """The same of some nodes; `start` counts among these."""
+        first = start % len(candidates) if len(candidates) else 0
+        walk = np.concatenate((candidates[first:], candidates[:first])) if first else candidates
+        return walk, self.rows[walk]
 
     def pick(self, nodes: Int32Array) -> PickedNodes:
         return PickedNodes(self.infos, nodes, self.rows[nodes])
@@ -53,7 +83,7 @@ class PickedNodes(Sequence[NodeInfo]):
 
     __slots__ = ("_infos", "nodes", "rows")
 
-    def __init__(self, infos: Sequence[NodeInfo], nodes: Int32Array, rows: Int32Array) -> None:
+    def __init__(self, infos: Sequence[NodeInfo], nodes: Int32Array, rows: Rows) -> None:
         self._infos = infos
         self.nodes = nodes
         self.rows = rows
@@ -96,10 +126,8 @@ class WalkStatuses(NodeToStatus):
         self._view = view
         self._rows = walk.filter_rows
         self._filled = False
-        rejected = self._rows.nodes[self._rows.codes != 0]
         for name, status in earlier.items():
-            node = view.index.get(name)  # none: an extender spoke of a node that is not there
-            if node is None or not (rejected == node).any():
+            if not self._code_of(name):
                 super().set(name, status)
         self._num_extra = len(self._statuses)
 
@@ -116,13 +144,37 @@ class WalkStatuses(NodeToStatus):
         self._fill()
         super().set(node_name, status)
 
+    def _code_of(self, node_name: str) -> int:
+        """What the walk says of the node, 0 where it says nothing."""
+        node = self._view.index.get(node_name)  # none: somebody speaks of a node that is not there
+        if node is None:
+            return 0
+        places = np.flatnonzero(self._rows.nodes == node)
+        return int(self._rows.codes[places[0]]) if len(places) else 0
+
     def status_of(self, node_name: str) -> Status:
-        self._fill()
-        return super().status_of(node_name)
+        code = 0 if self._filled else self._code_of(node_name)
+        return self._rows.statuses[code - 1] if code else super().status_of(node_name)
 
     def __getitem__(self, node_name: str) -> Status:
         self._fill()
         return super().__getitem__(node_name)
+
+    def nodes_with_code(self, code: Code, names: Sequence[str]) -> Int32Array:
+        """From the codes of the walk; `names` are those of the view."""
+        if self._filled:
+            return super().nodes_with_code(code, names)
+        statuses = (self.absent, *self._rows.statuses)
+        is_it = np.array([status.code is code for status in statuses])
+        if not is_it.any() and not self._num_extra:
+            return np.zeros(0, dtype=np.int32)
+        found = np.full(len(names), is_it[0], dtype=np.bool_)
+        found[self._rows.nodes] = is_it[self._rows.codes]
+        for name, status in self._statuses.items():
+            node = self._view.index.get(name)
+            if node is not None:
+                found[node] = status.code is code
+        return np.flatnonzero(found).astype(np.int32)
 
     def __iter__(self) -> Iterator[str]:
         self._fill()
@@ -139,7 +191,7 @@ class WalkStatuses(NodeToStatus):
         counts = count_reasons(status.reasons for status in self._statuses.values())
         times = np.bincount(self._rows.codes, minlength=len(self._rows.statuses) + 1)[1:]
         for status, many in zip(self._rows.statuses, times.tolist(), strict=True):
-            for reason in status.reasons:
+            for reason in status.reasons if many else ():
                 counts[reason] = counts.get(reason, 0) + many
         return counts
 
@@ -158,27 +210,39 @@ def find_nodes_that_pass_filters(
     state: CycleState,
     pod: Pod,
     view: NodeView,
-    candidates: Int32Array,
+    candidates: Int32Array | None,
     *,
     start: int,
     count: int,
     nominated: NominatedPods,
+    kept: SchedulingClass | None = None,
 ) -> Walk:
-    """Walk over `candidates` from `start` on, round and round, until `count` nodes and one more are found.
+    """Walk over `candidates` (None: all nodes) from `start` on, round and round, until `count` nodes and one more
+    are found.
 
     The one more ends the walk and is thrown away, but nodes refused before it are kept: upstream does so.
     """
-    if len(candidates) == 0:
-        return Walk(_no_rows(), candidates, 0)
-    shift = start % len(candidates)
-    walk = np.concatenate((candidates[shift:], candidates[:shift])) if shift else candidates
+    walk, rows = view.from_node(start) if candidates is None else view.from_candidate(candidates, start)
+    if len(walk) == 0:
+        return Walk(_no_rows(), walk, 0)
     if not framework.filter:
         return Walk(_no_rows(), walk[:count], 0)
-    if framework.use_table:
-        codes, statuses = _table_codes(framework, state, pod, view, walk, count, nominated)
-    else:
+    if not framework.use_table or len(walk) == 1:
         codes, statuses = _row_codes(framework, state, pod, view, walk, count, nominated)
-    return _cut(walk[: len(codes)], codes, statuses, count)
+        return _cut(walk[: len(codes)], codes, statuses, count)
+    plan = framework.filter_plan(state.skip_filter_plugins)
+    crowded = _crowded(pod, view, nominated)
+    if plan.by_node or crowded:
+        refusals = _judge(framework, state, pod, view.table, rows, kept)
+        codes, statuses = _ask_by_node(framework, state, pod, view, walk, count, nominated, refusals, plan, crowded)
+        return _cut(walk, codes, statuses, count)
+    if kept is None or candidates is not None or kept.plan(framework, state.skip_filter_plugins).anew:
+        return _walk_by_rows(framework, state, pod, view.table, walk, rows, count, kept)
+    # Nothing is read but the pod's signature and the rows: an unchanged table gives the same walk.
+    key = (view.table.version, int(walk[0]), count)
+    if kept.last_walk is None or kept.last_walk[0] != key:
+        kept.last_walk = key, _walk_by_rows(framework, state, pod, view.table, walk, rows, count, kept)
+    return kept.last_walk[1]
 
 
 def _row_codes(
@@ -208,7 +272,50 @@ def _row_codes(
     return np.array(codes, dtype=np.int32), statuses
 
 
-def _table_codes(
+def _walk_by_rows(
+    framework: Framework,
+    state: CycleState,
+    pod: Pod,
+    table: NodeTable,
+    walk: Int32Array,
+    rows: Rows,
+    count: int,
+    kept: SchedulingClass | None,
+) -> Walk:
+    """The walk where the table knows everything: a stretch of it, and twice as long until that is enough."""
+    reach = kept.reach if kept is not None else 0
+    end = min(len(walk), max(count + 1, reach + reach // 16))
+    while True:
+        refusals = _judge(framework, state, pod, table, rows[:end], kept)
+        if end == len(walk) or end - np.count_nonzero(refusals.codes) > count:
+            break
+        end = min(len(walk), 2 * end)
+    found = _cut(walk[:end], refusals.codes, refusals.statuses, count)
+    if kept is not None:
+        kept.reach = len(found.filter_rows.nodes)
+    return found
+
+
+def _judge(
+    framework: Framework,
+    state: CycleState,
+    pod: Pod,
+    table: NodeTable,
+    rows: Rows,
+    kept: SchedulingClass | None,
+) -> FirstRefusals:
+    """What the table forms say of the rows."""
+    skipped = state.skip_filter_plugins
+    refusals = kept.refusals.at(rows, table, framework, state, pod) if kept is not None else None
+    if refusals is None or kept is None:
+        refusals, asked = FirstRefusals.none(len(rows)), framework.filter_plan(skipped).in_table
+    else:
+        asked = kept.plan(framework, skipped).anew
+    judge_rows(framework, state, pod, table, rows, asked, refusals)
+    return refusals
+
+
+def _ask_by_node(
     framework: Framework,
     state: CycleState,
     pod: Pod,
@@ -216,32 +323,15 @@ def _table_codes(
     walk: Int32Array,
     count: int,
     nominated: NominatedPods,
+    refusals: FirstRefusals,
+    plan: FilterPlan,
+    crowded: set[int],
 ) -> tuple[Codes, list[Status]]:
-    active = [plugin for plugin in framework.filter if plugin.name not in state.skip_filter_plugins]
-    by_row: Codes = np.zeros(len(view.table), dtype=np.int32)
-    refused_by = np.full(len(view.table), len(active), dtype=np.int16)
-    statuses: list[Status] = []
-    row_only: list[int] = []
-    for index, plugin in enumerate(active):
-        table_plugin = framework.table_filters.get(plugin.name)
-        if table_plugin is None:
-            row_only.append(index)
-            continue
-        verdicts = table_plugin.filter_nodes(state, pod, view.table)
-        if verdicts is None:
-            continue
-        hit = (verdicts.codes != 0) & (by_row == 0)
-        by_row[hit] = verdicts.codes[hit] + np.int32(len(statuses))
-        refused_by[hit] = index
-        statuses.extend(refusal(plugin.name, status) for status in verdicts.statuses)
-    rows = view.rows[walk]
-    codes = by_row[rows]
-    crowded = _crowded(pod, view, nominated)
-    if not row_only and not crowded:
-        return codes, statuses
-
-    # Node by node where the table cannot know: in walk order, and no further than the walk itself would go.
-    open_until = refused_by[rows]
+    """Node by node where the table cannot know: in walk order, and no further than the walk itself would go."""
+    row_only = plan.by_node
+    statuses = list(refusals.statuses)
+    codes: Codes = refusals.codes.astype(np.int32)
+    open_until = refusals.refused_by
     asked = open_until > row_only[0] if row_only else np.zeros(len(walk), dtype=np.bool_)
     if crowded:
         asked |= np.isin(walk, np.array(sorted(crowded), dtype=np.int32))
@@ -256,7 +346,7 @@ def _table_codes(
             status = SUCCESS
             for index in row_only:
                 if index < open_until[position] and status.is_success:
-                    plugin = active[index]
+                    plugin = framework.filter[index]
                     status = plugin.filter(state, pod, node_info)
                     if not status.is_success:
                         status = refusal(plugin.name, status)
@@ -282,38 +372,50 @@ def _crowded(pod: Pod, view: NodeView, nominated: NominatedPods) -> set[int]:
     return nodes
 
 
-def _cut(walk: Int32Array, codes: Codes, statuses: list[Status], count: int) -> Walk:
+def _cut(walk: Int32Array, codes: Codes, statuses: Sequence[Status], count: int) -> Walk:
     """End the walk at the success after the last wanted one, or before the first error."""
-    passed: BoolArray = codes == 0
-    found = np.cumsum(passed)
+    if not codes.any():
+        end = min(len(walk), count + 1)
+        return Walk(FilterRows(walk[:end], np.zeros(end, dtype=np.uint8), ()), walk[:count], 0)
+    passed = np.flatnonzero(codes == 0)
     end = len(walk)
-    if end and found[-1] > count:
-        end = int(np.searchsorted(found, count + 1)) + 1
+    if len(passed) > count:
+        end = int(passed[count]) + 1
     error: Status | None = None
-    failures = [index + 1 for index, status in enumerate(statuses) if status.code is Code.Error]
+    failures = [number for number, status in enumerate(statuses, start=1) if status.code is Code.Error]
     if failures:
         failed = np.flatnonzero(np.isin(codes[:end], failures))
         if len(failed):
             end = int(failed[0])
             error = statuses[int(codes[end]) - 1]
-    walk, codes, passed = walk[:end], codes[:end], passed[:end]
-    rows = _compact(walk, codes, statuses)
-    return Walk(rows, walk[passed][:count], end - int(np.count_nonzero(passed)), error)
+            passed = passed[: int(np.searchsorted(passed, end))]
+    num_passed = min(len(passed), count + 1)
+    rows = _compact(walk[:end], codes[:end], statuses)
+    return Walk(rows, walk[passed[:count]], end - num_passed, error)
 
 
 def _compact(walk: Int32Array, codes: Codes, statuses: Sequence[Status]) -> FilterRows:
     """Number the statuses that occur by first appearance, equal ones once."""
-    if not statuses:
-        return FilterRows(walk, np.zeros(len(walk), dtype=np.uint8), ())
-    present, first = np.unique(codes, return_index=True)
     numbers: dict[Status, int] = {}
-    renumber = np.zeros(len(statuses) + 1, dtype=np.int32)
-    for old in present[np.argsort(first)].tolist():
-        if old:
-            renumber[old] = numbers.setdefault(statuses[old - 1], len(numbers) + 1)
+    renumber = np.zeros(len(statuses) + 1, dtype=np.uint16)
+    for old in _in_order_of_appearance(codes[codes != 0]):
+        renumber[old] = numbers.setdefault(statuses[old - 1], len(numbers) + 1)
     # More than 255 different refusals in one cycle need the wider type.
-    kind = np.uint8 if len(numbers) <= np.iinfo(np.uint8).max else np.uint16
-    return FilterRows(walk, renumber[codes].astype(kind), tuple(numbers))
+    wide = len(numbers) > np.iinfo(np.uint8).max
+    return FilterRows(walk, (renumber if wide else renumber.astype(np.uint8))[codes], tuple(numbers))
+
+
+def _in_order_of_appearance(codes: Codes) -> Iterable[int]:
+    """The different codes, none of them 0, the one that comes first first."""
+    if len(codes) <= _FEW:
+        return dict.fromkeys(codes.tolist())
+    present = np.flatnonzero(np.bincount(codes))
+    if len(present) > _FEW_DIFFERENT:
+        present, first = np.unique(codes, return_index=True)
+    else:
+        first = np.array([(codes == code).argmax() for code in present])
+    in_order: list[int] = present[np.argsort(first)].tolist()
+    return in_order
 
 
 def with_refusals(rows: FilterRows, refused: Mapping[int, Status]) -> FilterRows:
@@ -324,8 +426,8 @@ def with_refusals(rows: FilterRows, refused: Mapping[int, Status]) -> FilterRows
         status = refused.get(int(rows.nodes[position]))
         if status is not None:
             codes[position] = numbers.setdefault(status, len(numbers) + 1)
-    kind = np.uint8 if len(numbers) <= np.iinfo(np.uint8).max else np.uint16
-    return FilterRows(rows.nodes, codes.astype(kind), tuple(numbers))
+    wide = len(numbers) > np.iinfo(np.uint8).max
+    return FilterRows(rows.nodes, codes.astype(np.uint16) if wide else codes.astype(np.uint8), tuple(numbers))
 
 
 def _no_rows() -> FilterRows:

@@ -2,7 +2,6 @@
 
 Filters stop at the first refusal; PreFilter goes on after an Unschedulable, because preemption may need
 the state of the plugins behind it; Unreserve runs over all plugins in reverse, whether or not they reserved.
-Scores are int64, shape (n_plugins, n_feasible).
 Source: kubernetes v1.34.1, pkg/scheduler/framework/runtime/framework.go.
 """
 
@@ -13,8 +12,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.config.defaults import DEFAULT_PLUGINS
@@ -23,7 +20,6 @@ from scheduler_core.errors import ConfigError
 from scheduler_core.framework import expansion
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
-    MAX_NODE_SCORE,
     BindPlugin,
     FilterPlugin,
     Handle,
@@ -39,6 +35,7 @@ from scheduler_core.framework.interface import (
     PreEnqueuePlugin,
     PreFilterExtensions,
     PreFilterPlugin,
+    PreFilterResult,
     PreScorePlugin,
     QueueSortPlugin,
     ReservePlugin,
@@ -49,8 +46,9 @@ from scheduler_core.framework.interface import (
     TablePreScorePlugin,
     TableScorePlugin,
 )
+from scheduler_core.framework.refusals import refusal
+from scheduler_core.framework.reuse import Reuse, SchedulingClass
 from scheduler_core.framework.waiting_pods import MAX_PERMIT_TIMEOUT_US
-from scheduler_core.model.effects import ScoreRows
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Code, Status
 from scheduler_core.model.types import NodeToStatus, PodInfo
@@ -68,6 +66,24 @@ class PreFilterOutcome:
     plugins_with_nodes: tuple[str, ...]  # sorted
 
 
+@dataclass(frozen=True, slots=True)
+class FilterPlan:
+    """The filters that take part, by index: those with a table form, and those asked node by node."""
+
+    in_table: tuple[int, ...]
+    by_node: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePlan:
+    """The scorers that take part, by index, with their weights; `normalizers`: (place among these, name)."""
+
+    plugins: tuple[int, ...]
+    weights: tuple[tuple[str, int], ...]
+    normalizers: tuple[tuple[int, str], ...]
+    skipped: tuple[str, ...]  # sorted
+
+
 class Framework:
     """The plugins of one profile, instantiated and in running order."""
 
@@ -78,7 +94,9 @@ class Framework:
         handle: Handle,
         *,
         use_table: bool = True,
+        reuse: bool = True,
     ) -> None:
+        """`use_table` False: rules are asked node by node; `reuse` False: nothing is kept between cycles."""
         self.name = profile.scheduler_name
         self.percentage_of_nodes_to_score = profile.percentage_of_nodes_to_score
         self.use_table = use_table
@@ -98,10 +116,11 @@ class Framework:
         self.bind = cast(list[BindPlugin], points["bind"])
         self.post_bind = cast(list[PostBindPlugin], points["post_bind"])
         self.pre_filter_extensions = [p for p in self.pre_filter if isinstance(p, PreFilterExtensions)]
-        self.table_filters = {p.name: p for p in self.filter if isinstance(p, TableFilterPlugin)}
-        self.table_pre_filters = {p.name: p for p in self.pre_filter if isinstance(p, TablePreFilterPlugin)}
-        self.table_pre_scorers = {p.name: p for p in self.pre_score if isinstance(p, TablePreScorePlugin)}
-        self.table_scorers = {p.name: p for p in self.score if isinstance(p, TableScorePlugin)}
+        in_table = self.instances.values() if use_table else ()
+        self.table_filters = {p.name: p for p in in_table if isinstance(p, TableFilterPlugin)}
+        self.table_pre_filters = {p.name: p for p in in_table if isinstance(p, TablePreFilterPlugin)}
+        self.table_pre_scorers = {p.name: p for p in in_table if isinstance(p, TablePreScorePlugin)}
+        self.table_scorers = {p.name: p for p in in_table if isinstance(p, TableScorePlugin)}
         self.normalizers = {p.name: p for p in self.score if isinstance(p, ScoreExtensions)}
         queue_sorts = cast(list[QueueSortPlugin], points["queue_sort"])
         if len(queue_sorts) != 1:
@@ -115,29 +134,62 @@ class Framework:
         if not self.bind:
             raise ConfigError([f'at least one bind plugin is needed for profile with scheduler name "{self.name}"'])
         self.weights = expansion.score_weights(plugins, self.instances, points["score"])
+        self._filter_plans: dict[frozenset[str], FilterPlan] = {}
+        self._score_plans: dict[frozenset[str], ScorePlan] = {}
+        self.reuse = Reuse(self) if reuse and use_table else None
 
     @property
     def replayable(self) -> bool:
         """Whether equal inputs are sure to give equal decisions: plugins not in tree have to say so of themselves."""
         return not self.not_deterministic
 
+    # What takes part when some plugins are skipped: few sets of them ever occur
+
+    def filter_plan(self, skipped: frozenset[str]) -> FilterPlan:
+        plan = self._filter_plans.get(skipped)
+        if plan is None:
+            active = [(index, plugin.name) for index, plugin in enumerate(self.filter) if plugin.name not in skipped]
+            plan = self._filter_plans[skipped] = FilterPlan(
+                in_table=tuple(index for index, name in active if name in self.table_filters),
+                by_node=tuple(index for index, name in active if name not in self.table_filters),
+            )
+        return plan
+
+    def score_plan(self, skipped: frozenset[str]) -> ScorePlan:
+        plan = self._score_plans.get(skipped)
+        if plan is None:
+            active = [(index, plugin.name) for index, plugin in enumerate(self.score) if plugin.name not in skipped]
+            plan = self._score_plans[skipped] = ScorePlan(
+                plugins=tuple(index for index, _ in active),
+                weights=tuple((name, self.weights[name]) for _, name in active),
+                normalizers=tuple((place, name) for place, (_, name) in enumerate(active) if name in self.normalizers),
+                skipped=tuple(sorted(skipped)),
+            )
+        return plan
+
     # PreFilter and Filter
 
     def run_pre_filter(
-        self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo], table: NodeTable
+        self,
+        state: CycleState,
+        pod: Pod,
+        node_infos: Sequence[NodeInfo],
+        table: NodeTable,
+        kept: SchedulingClass | None = None,
     ) -> PreFilterOutcome:
-        """Ask every plugin once about the whole cluster; plugins that skip are left out of Filter too."""
-        skipped: set[str] = set()
+        """Ask every plugin once about the whole cluster, or its class; plugins that skip are left out of Filter too."""
+        plugins, skipped = self.pre_filter, set[str]()
+        if kept is not None:
+            state.take_over(kept.pre_filter.values)
+            if kept.pre_filter.anew is not None:
+                plugins = [self.pre_filter[index] for index in kept.pre_filter.anew]
+                skipped = set(kept.pre_filter.skipped)
         merged: frozenset[str] | None = None
         with_nodes: list[str] = []
         refused = SUCCESS
         try:
-            for plugin in self.pre_filter:
-                table_plugin = self.table_pre_filters.get(plugin.name) if self.use_table else None
-                if table_plugin is not None:
-                    result, status = table_plugin.pre_filter_table(state, pod, table)
-                else:
-                    result, status = plugin.pre_filter(state, pod, node_infos)
+            for plugin in plugins:
+                result, status = self._ask_pre_filter(plugin, state, pod, node_infos, table, kept)
                 if status.is_skip:
                     skipped.add(plugin.name)
                     continue
@@ -158,7 +210,28 @@ class Framework:
                     return PreFilterOutcome(Status.unresolvable(_no_nodes_text(names)), frozenset(), names)
         finally:
             state.skip_filter_plugins = frozenset(skipped)
+        if kept is not None and kept.pre_filter.anew is None and refused is SUCCESS and not with_nodes:
+            kept.pre_filter.settle(self.pre_filter, skipped)
         return PreFilterOutcome(refused, merged, tuple(sorted(with_nodes)))
+
+    def _ask_pre_filter(
+        self,
+        plugin: PreFilterPlugin,
+        state: CycleState,
+        pod: Pod,
+        node_infos: Sequence[NodeInfo],
+        table: NodeTable,
+        kept: SchedulingClass | None,
+    ) -> tuple[PreFilterResult | None, Status]:
+        if kept is not None and kept.keeps(plugin.name):
+            known = kept.pre_filter.answers.get(plugin.name)
+            if known is not None:
+                return known
+            return kept.pre_filter.record(plugin.name, state, lambda: plugin.pre_filter(state, pod, node_infos))
+        table_plugin = self.table_pre_filters.get(plugin.name)
+        if table_plugin is not None:
+            return table_plugin.pre_filter_table(state, pod, table)
+        return plugin.pre_filter(state, pod, node_infos)
 
     def run_add_pod(self, state: CycleState, pod: Pod, pod_to_add: PodInfo, node_info: NodeInfo) -> Status:
         """Tell the PreFilter states that `pod_to_add` is on the node as well."""
@@ -228,96 +301,6 @@ class Framework:
             first_plugin = first_plugin or plugin.name
         return nominating, Status.unschedulable(*reasons, plugin=first_plugin)
 
-    # Score
-
-    def run_pre_score(
-        self,
-        state: CycleState,
-        pod: Pod,
-        node_infos: Sequence[NodeInfo],
-        table: NodeTable | None,
-        rows: npt.NDArray[np.int32],
-    ) -> Status:
-        """Ask every plugin once about the feasible nodes; `rows` are their rows of the table, None: ask by node."""
-        skipped: set[str] = set()
-        try:
-            for plugin in self.pre_score:
-                table_plugin = self.table_pre_scorers.get(plugin.name) if self.use_table else None
-                if table_plugin is not None and table is not None:
-                    status = table_plugin.pre_score_table(state, pod, table, rows)
-                else:
-                    status = plugin.pre_score(state, pod, node_infos)
-                if status.is_skip:
-                    skipped.add(plugin.name)
-                elif not status.is_success:
-                    return Status.failed(f'running PreScore plugin "{plugin.name}": {status.message}')
-        finally:
-            state.skip_score_plugins = frozenset(skipped)
-        return SUCCESS
-
-    def run_score(
-        self,
-        state: CycleState,
-        pod: Pod,
-        node_infos: Sequence[NodeInfo],
-        table: NodeTable | None,
-        rows: npt.NDArray[np.int32],
-    ) -> tuple[ScoreRows | None, Status]:
-        """Scores of the feasible nodes; `rows` are their rows of the table, in the order of `node_infos`.
-
-        Without a table every plugin is asked node by node: the nodes are not those of the snapshot.
-        """
-        plugins = [plugin for plugin in self.score if plugin.name not in state.skip_score_plugins]
-        raw = np.zeros((len(plugins), len(rows)), dtype=np.int64)
-        # Upstream goes node by node: of several failures that of the first node counts.
-        failure, unfailed = SUCCESS, len(rows)
-        for index, plugin in enumerate(plugins):
-            scores = None
-            table_plugin = self.table_scorers.get(plugin.name) if self.use_table else None
-            if table_plugin is not None and table is not None:
-                scores = table_plugin.score_nodes(state, pod, table, rows)
-            if scores is not None:
-                raw[index] = scores
-                continue
-            for position, node_info in zip(range(unfailed), node_infos, strict=False):
-                score, status = plugin.score(state, pod, node_info)
-                if not status.is_success:
-                    text = f'running Score plugins: plugin "{plugin.name}" failed with: {status.message}'
-                    failure, unfailed = Status.failed(text), position
-                    break
-                raw[index, position] = score
-        if not failure.is_success:
-            return None, failure
-        normalized = raw.copy()
-        for index, plugin in enumerate(plugins):
-            normalizer = self.normalizers.get(plugin.name)
-            if normalizer is None:
-                continue
-            status = normalizer.normalize_scores(state, pod, normalized[index])
-            if not status.is_success:
-                return None, Status.failed(
-                    f'running Normalize on Score plugins: plugin "{plugin.name}" failed with: {status.message}'
-                )
-        invalid = (normalized < 0) | (normalized > MAX_NODE_SCORE)
-        if invalid.any():
-            position, index = np.argwhere(invalid.T)[0]
-            return None, Status.failed(
-                f'applying score defaultWeights on Score plugins: plugin "{plugins[index].name}" returns an invalid'
-                f" score {normalized[index, position]}, it should in the range of [0, {MAX_NODE_SCORE}]"
-                " after normalizing"
-            )
-        weights = np.array([self.weights[plugin.name] for plugin in plugins], dtype=np.int64)
-        return (
-            ScoreRows(
-                plugins=tuple((plugin.name, self.weights[plugin.name]) for plugin in plugins),
-                raw=raw,
-                normalized=normalized,
-                totals=weights @ normalized,
-                skipped=tuple(sorted(state.skip_score_plugins)),
-            ),
-            SUCCESS,
-        )
-
     # Reserve and Permit
 
     def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
@@ -373,13 +356,6 @@ class Framework:
 def counts_against(nominated: Pod, pod: Pod) -> bool:
     """Whether a nominated pod's room is out of reach for `pod`: it is at least as important, and another pod."""
     return nominated.priority >= pod.priority and nominated.uid != pod.uid
-
-
-def refusal(plugin: str, status: Status) -> Status:
-    """A filter's non-success, blamed; anything that is no rejection is an error of the plugin."""
-    if status.is_rejected:
-        return status.by(plugin)
-    return Status.failed(f'running "{plugin}" filter plugin: {status.message}', plugin=plugin)
 
 
 def _refused_or_failed(point: str, plugin: Plugin, status: Status) -> Status:

@@ -73,6 +73,10 @@ class StorageLister:
     def csi_nodes(self) -> Sequence[CSINode]:
         return self._all(CSINode)
 
+    def csi_nodes_version(self) -> int:
+        """Raised by every change of a CSINode."""
+        return self._handle.lister.version(CSINode.kind)
+
     def csi_driver(self, name: str) -> CSIDriver | None:
         return self._find(CSIDriver, name)
 

@@ -6,9 +6,11 @@ step returns. Positions inside a step are the order of the lists.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -22,12 +24,12 @@ class FilterRows:
     """The main filter phase of one cycle, in walk order.
 
     `nodes`: (n_evaluated,) int32, indices into the attempt's node order;
-    `codes`: (n_evaluated,) uint8, 0 = passed, else 1 + index into `statuses`.
+    `codes`: (n_evaluated,) uint8 (uint16 from 256 statuses on), 0 = passed, else 1 + index into `statuses`.
     The last row may be the one feasible node more than wanted: it passed but is not among the feasible.
     """
 
     nodes: npt.NDArray[np.int32]
-    codes: npt.NDArray[np.uint8]
+    codes: npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
     statuses: tuple[Status, ...]
 
 
@@ -141,23 +143,29 @@ class PreemptionRecord:
 
     `potential_nodes`: all whose refusal evicting pods could lift, in the order tried; `num_candidates` ends the search
     once that many are found; `candidates`: first those that violate no disruption budget; `not_candidates`: statuses
-    of nodes tried in vain; `tied`: what all criteria left over. Pods are named by key.
+    of nodes tried in vain; `tied`: what all criteria left over; `decided_by`: the criterion that left one of several,
+    empty where there was one, or equals of which the first was taken. Pods are named by key. Sequences may be views
+    (`model/node_views.py`).
     """
 
     dry_run: bool = False
-    potential_nodes: tuple[str, ...] = ()
+    potential_nodes: Sequence[str] = ()
     offset: int = 0
     num_candidates: int = 0
-    candidates: tuple[PreemptionCandidate, ...] = ()
-    not_candidates: tuple[tuple[str, Status], ...] = ()
-    tied: tuple[str, ...] = ()
+    candidates: Sequence[PreemptionCandidate] = ()
+    not_candidates: Sequence[tuple[str, Status]] = ()
+    tied: Sequence[str] = ()
     chosen: str = ""
     victims: tuple[str, ...] = ()
     cleared_nominations: tuple[str, ...] = ()
+    decided_by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class QueueMove:
+class Record(msgspec.Struct, frozen=True, gc=False):
+    """Base of the small values a step makes by the hundred, of texts and numbers alone."""
+
+
+class QueueMove(Record, frozen=True):
     """A pod entered a queue (active, backoff, errorBackoff, unschedulable, gated) or left them all (empty `to`)."""
 
     pod_key: str
@@ -171,8 +179,7 @@ class QueueMove:
     hint_plugin: str = ""  # the plugin whose hint moved it
 
 
-@dataclass(frozen=True, slots=True)
-class BindingRequest:
+class BindingRequest(Record, frozen=True):
     """Bind the pod to the node, unless it changed meanwhile; answered by a BindingVerdict."""
 
     pod_uid: str
@@ -182,8 +189,7 @@ class BindingRequest:
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class PodStatusPatch:
+class PodStatusPatch(Record, frozen=True):
     """Write the PodScheduled condition and, when not None, the nominated node name.
 
     An empty `condition_status` leaves the condition as it is.
@@ -198,8 +204,7 @@ class PodStatusPatch:
     nominated_node_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EvictionRequest:
+class EvictionRequest(Record, frozen=True):
     """Delete a victim of preemption; `message` explains its DisruptionTarget condition. Answered by EvictionVerdict.
 
     The last victim of a preemption is asked for when the others are done.
@@ -213,8 +218,7 @@ class EvictionRequest:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class EventRecord:
+class EventRecord(Record, frozen=True):
     """An event for users: about `regarding` (a pod), from the scheduler profile `reporter`."""
 
     type: str
@@ -228,8 +232,7 @@ class EventRecord:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class CacheMove:
+class CacheMove(Record, frozen=True):
     """A pod was assumed on a node, confirmed there, forgotten, or waits for Permit: `kind` says which."""
 
     kind: str  # assumed, confirmed, forgotten, waiting, finished

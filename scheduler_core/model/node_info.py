@@ -51,7 +51,7 @@ class NodeInfo:
 
     def set_node(self, node: Node) -> None:
         self.node = node
-        self.allocatable = Resource.of(node.status.allocatable or {})
+        self.allocatable = Resource.of(node.status.allocatable or {})  # never changed: copies share it
         self.generation = self.next_generation()
 
     def remove_node(self) -> None:
@@ -67,7 +67,8 @@ class NodeInfo:
         self.requested.add(pod_info.request)
         self.non_zero_milli_cpu += pod_info.non_zero_milli_cpu
         self.non_zero_memory += pod_info.non_zero_memory
-        self.used_ports.update(pod_info.host_ports)
+        if pod_info.host_ports:
+            self.used_ports.update(pod_info.host_ports)
         for claim in pod_info.claim_keys:
             self.pvc_ref_counts[claim] = self.pvc_ref_counts.get(claim, 0) + 1
         self.generation = self.next_generation()
@@ -80,19 +81,50 @@ class NodeInfo:
         pod_info = self.pods[index]
         _swap_out(self.pods, index)
         for subset in (self.pods_with_affinity, self.pods_with_required_anti_affinity):
-            position = _index_of(subset, pod.uid)
+            position = _index_of(subset, pod.uid) if subset else None
             if position is not None:
                 _swap_out(subset, position)
         self.requested.subtract(pod_info.request)
         self.non_zero_milli_cpu -= pod_info.non_zero_milli_cpu
         self.non_zero_memory -= pod_info.non_zero_memory
-        self.used_ports.difference_update(pod_info.host_ports)
+        if pod_info.host_ports:
+            self.used_ports.difference_update(pod_info.host_ports)
         for claim in pod_info.claim_keys:
             left = self.pvc_ref_counts.get(claim, 0) - 1
             if left > 0:
                 self.pvc_ref_counts[claim] = left
             else:
                 self.pvc_ref_counts.pop(claim, None)
+        self.generation = self.next_generation()
+        return True
+
+    def replace_pod(self, pod: Pod, pod_info: PodInfo) -> bool:
+        """Take the pod off and add another version of it, to the same end as doing one after the other.
+
+        False when it is not here. Where both add up to the same, totals are left as they are.
+        """
+        index = _index_of(self.pods, pod.uid)
+        if index is None:
+            return False
+        old = self.pods[index]
+        if old.request is not pod_info.request or old.claim_keys:
+            self.remove_pod(pod)
+            self.add_pod(pod_info)
+            return True
+        # Shared by pods of one signature: whatever else is added up is the same as well.
+        _swap_out(self.pods, index)
+        self.pods.append(pod_info)
+        for has, subset in (
+            (old.has_affinity, self.pods_with_affinity),
+            (old.has_required_anti_affinity, self.pods_with_required_anti_affinity),
+        ):
+            position = _index_of(subset, pod.uid) if has else None
+            if position is not None:
+                _swap_out(subset, position)
+                subset.append(pod_info)
+        if pod_info.host_ports:
+            self.used_ports.update(pod_info.host_ports)  # one that another pod's end had freed is taken again
+        self.next_generation()
         self.generation = self.next_generation()
         return True
 
@@ -111,24 +143,46 @@ class NodeInfo:
     def copy(self) -> NodeInfo:
         """A copy whose totals and lists are its own; PodInfos and the node object are shared."""
         return NodeInfo(
-            next_generation=self.next_generation,
-            node=self.node,
-            pods=list(self.pods),
-            pods_with_affinity=list(self.pods_with_affinity),
-            pods_with_required_anti_affinity=list(self.pods_with_required_anti_affinity),
-            used_ports=set(self.used_ports),
-            requested=self.requested.copy(),
-            non_zero_milli_cpu=self.non_zero_milli_cpu,
-            non_zero_memory=self.non_zero_memory,
-            allocatable=self.allocatable.copy(),
-            image_states=self.image_states,
-            pvc_ref_counts=dict(self.pvc_ref_counts),
-            generation=self.generation,
+            self.next_generation,
+            self.node,
+            self.pods.copy(),
+            self.pods_with_affinity.copy(),
+            self.pods_with_required_anti_affinity.copy(),
+            self.used_ports.copy(),
+            self.requested.copy(),
+            self.non_zero_milli_cpu,
+            self.non_zero_memory,
+            self.allocatable,
+            self.image_states,
+            self.pvc_ref_counts.copy(),
+            self.generation,
         )
+
+    def assign(self, other: NodeInfo) -> None:
+        """Become what `other.copy()` would give, writing only what may differ. Lists are replaced, never changed."""
+        self.node = other.node
+        self.pods = other.pods.copy()
+        if self.pods_with_affinity or other.pods_with_affinity:
+            self.pods_with_affinity = other.pods_with_affinity.copy()
+        if self.pods_with_required_anti_affinity or other.pods_with_required_anti_affinity:
+            self.pods_with_required_anti_affinity = other.pods_with_required_anti_affinity.copy()
+        if self.used_ports or other.used_ports:
+            self.used_ports = other.used_ports.copy()
+        self.requested.assign(other.requested)
+        self.non_zero_milli_cpu = other.non_zero_milli_cpu
+        self.non_zero_memory = other.non_zero_memory
+        self.allocatable = other.allocatable
+        self.image_states = other.image_states
+        if self.pvc_ref_counts or other.pvc_ref_counts:
+            self.pvc_ref_counts = other.pvc_ref_counts.copy()
+        self.generation = other.generation
 
 
 def _index_of(pods: list[PodInfo], uid: str) -> int | None:
-    return next((index for index, info in enumerate(pods) if info.pod.uid == uid), None)
+    for index, info in enumerate(pods):
+        if info.pod.metadata.uid == uid:
+            return index
+    return None
 
 
 def _swap_out(pods: list[PodInfo], index: int) -> None:

@@ -6,15 +6,23 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/types.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from scheduler_core.api import resources
 from scheduler_core.api.meta import ResourceList
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.pod_affinity import NO_TERMS, AffinityTerms, affinity_terms
+from scheduler_core.api.signature import Signature, signature
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.status import Code, Status
+
+_MAX_KNOWN_PODS: Final = 16_384
 
 
 @dataclass(slots=True)
@@ -48,23 +56,36 @@ class Resource:
         self.milli_cpu += other.milli_cpu
         self.memory += other.memory
         self.ephemeral_storage += other.ephemeral_storage
-        for name, amount in other.scalar.items():
-            self.scalar[name] = self.scalar.get(name, 0) + amount
+        if other.scalar:
+            for name, amount in other.scalar.items():
+                self.scalar[name] = self.scalar.get(name, 0) + amount
 
     def subtract(self, other: Resource) -> None:
         self.milli_cpu -= other.milli_cpu
         self.memory -= other.memory
         self.ephemeral_storage -= other.ephemeral_storage
-        for name, amount in other.scalar.items():
-            self.scalar[name] = self.scalar.get(name, 0) - amount
+        if other.scalar:
+            for name, amount in other.scalar.items():
+                self.scalar[name] = self.scalar.get(name, 0) - amount
+
+    def assign(self, other: Resource) -> None:
+        """Become equal to the other, and stay apart from it."""
+        self.milli_cpu = other.milli_cpu
+        self.memory = other.memory
+        self.ephemeral_storage = other.ephemeral_storage
+        self.allowed_pod_number = other.allowed_pod_number
+        if self.scalar or other.scalar:
+            self.scalar = dict(other.scalar)
 
     def copy(self) -> Resource:
         return Resource(self.milli_cpu, self.memory, self.ephemeral_storage, self.allowed_pod_number, dict(self.scalar))
 
 
-@dataclass(frozen=True, slots=True)
-class PodInfo:
-    """A pod with what its node adds up, computed once; a changed pod gets a new PodInfo."""
+class PodInfo(msgspec.Struct, frozen=True, gc=False):
+    """A pod with what its node adds up, computed once; a changed pod gets a new PodInfo.
+
+    Pods with one signature share `request`, `host_ports`, `claim_keys` and `terms`: the same objects, as a rule.
+    """
 
     pod: Pod
     request: Resource  # status and pod-level resources counted; never changed
@@ -77,7 +98,29 @@ class PodInfo:
     terms: AffinityTerms = NO_TERMS  # of podAffinity and podAntiAffinity
 
     @staticmethod
-    def of(pod: Pod) -> PodInfo:
+    def of(pod: Pod, signed: Signature | None = None) -> PodInfo:
+        """`signed`: the pod's signature, where it is known."""
+        key = signature(pod) if signed is None else signed
+        twin = _known_pods.get(key)
+        if twin is not None:
+            return PodInfo(
+                pod,
+                twin.request,
+                twin.non_zero_milli_cpu,
+                twin.non_zero_memory,
+                twin.host_ports,
+                twin.claim_keys,
+                twin.has_affinity,
+                twin.has_required_anti_affinity,
+                twin.terms,
+            )
+        if len(_known_pods) >= _MAX_KNOWN_PODS:
+            _known_pods.clear()
+        info = _known_pods[key] = PodInfo._worked_out(pod)
+        return info
+
+    @staticmethod
+    def _worked_out(pod: Pod) -> PodInfo:
         request, non_zero_milli_cpu, non_zero_memory = resources.node_sums(pod)
         affinity = pod.spec.affinity
         anti = affinity.pod_anti_affinity if affinity else None
@@ -97,6 +140,9 @@ class PodInfo:
             has_required_anti_affinity=bool(anti and anti.required_during_scheduling_ignored_during_execution),
             terms=affinity_terms(pod),
         )
+
+
+_known_pods: dict[Signature, PodInfo] = {}  # one pod of each signature seen lately
 
 
 @dataclass(slots=True)
@@ -119,10 +165,18 @@ class QueuedPodInfo:
     gating_plugin_events: tuple[ClusterEvent, ...] = ()
     # Total order of the heaps: the turn in which the entry was made.
     sequence: int = 0
+    key: str = field(init=False)  # `namespace/name`: any pod that takes the place of this one has the same
+    _signed: tuple[Pod, Signature] | None = field(default=None, init=False, repr=False, compare=False)
 
-    @property
-    def key(self) -> str:
-        return self.pod.key
+    def __post_init__(self) -> None:
+        self.key = self.pod.key
+
+    def signature(self) -> Signature:
+        """That of the pod as it is now."""
+        signed = self._signed
+        if signed is None or signed[0] is not self.pod:
+            signed = self._signed = (self.pod, signature(self.pod))
+        return signed[1]
 
     @property
     def uid(self) -> str:
@@ -152,6 +206,13 @@ class NodeToStatus(Mapping[str, Status]):
     def status_of(self, node_name: str) -> Status:
         """The explicit status, else the one of nodes never looked at."""
         return self._statuses.get(node_name, self.absent)
+
+    def nodes_with_code(self, code: Code, names: Sequence[str]) -> npt.NDArray[np.int32]:
+        """The places in `names` of the nodes whose status has exactly this code, in order."""
+        if not self._statuses and self.absent.code is not code:
+            return np.zeros(0, dtype=np.int32)
+        places = [place for place, name in enumerate(names) if self.status_of(name).code is code]
+        return np.array(places, dtype=np.int32)
 
     def reason_counts(self) -> dict[str, int]:
         """How often each reason occurs among the explicit statuses."""

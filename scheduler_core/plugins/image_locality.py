@@ -16,7 +16,7 @@ from scheduler_core.api.derived import normalized_image_name
 from scheduler_core.api.pod import Pod
 from scheduler_core.config import names
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import MAX_NODE_SCORE, Handle, Int64Array
+from scheduler_core.framework.interface import MAX_NODE_SCORE, Handle, Int64Array, Reads
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.plugins.helpers import Rows
@@ -34,6 +34,9 @@ class ImageLocality:
         """It takes no arguments; the number of nodes is the snapshot's."""
         self._handle = handle
 
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.CLUSTER  # the number of nodes
+
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]:
         total_nodes = self._handle.snapshot.num_nodes()
         present = 0
@@ -47,14 +50,13 @@ class ImageLocality:
 
     def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array:
         total_nodes = float(self._handle.snapshot.num_nodes())
-        places = rows.astype(np.intp)
         present: Int64Array | None = None
         for image in _images(pod):
             column = table.image(image)
             if column is None:
                 continue
-            share = column.num_nodes[places] / total_nodes
-            share *= column.sizes[places]
+            share = column.num_nodes[rows] / total_nodes
+            share *= column.sizes[rows]
             held = share.astype(np.int64)
             present = held if present is None else present + held
         if present is None:

@@ -40,6 +40,8 @@ from scheduler_core.framework.interface import (
     Int64Array,
     PreFilterResult,
     QueueingHint,
+    Reads,
+    RowIndex,
     RowVerdicts,
 )
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
@@ -83,6 +85,9 @@ class NodeAffinity:
         self._added_required = parse_node_selector(required) if required is not None else None
         self._added_preferred = parse_preferred_terms(preferred) if preferred is not None else None
 
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.NODE
+
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
     ) -> tuple[PreFilterResult | None, Status]:
@@ -105,14 +110,14 @@ class NodeAffinity:
             return _NOT_WANTED_BY_SCHEDULER
         return SUCCESS if _required(state, pod).matches_node(node) else _NOT_WANTED_BY_POD
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         codes = np.zeros(table.n_rows, dtype=np.uint16)
         wanted_by_pod = rows_meeting(table, _required(state, pod))
         if wanted_by_pod is not None:
             np.logical_not(wanted_by_pod, out=codes)
         if self._added_required is not None:
             codes[~rows_matching(table, self._added_required)] = 2
-        return RowVerdicts(codes, _STATUSES) if codes.any() else None
+        return RowVerdicts(codes[rows], _STATUSES) if codes.any() else None
 
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
         rules = _rules(pod)

@@ -12,7 +12,7 @@ import numpy as np
 from scheduler_core.api.pod import Pod
 from scheduler_core.config import names
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import ClusterEventWithHint, Handle, RowVerdicts
+from scheduler_core.framework.interface import ClusterEventWithHint, Handle, Reads, RowIndex, RowVerdicts
 from scheduler_core.model.events import NODE_ADD
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
@@ -30,11 +30,14 @@ class NodeName:
     def __init__(self, args: object | None, handle: Handle) -> None:
         """It takes no arguments and needs nothing of the scheduler."""
 
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.NODE
+
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
         wanted = pod.spec.node_name
         return SUCCESS if not wanted or wanted == node_info.name else _OTHER_NODE
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         wanted = pod.spec.node_name
         if not wanted:
             return None
@@ -42,7 +45,7 @@ class NodeName:
         row = table.row_of.get(wanted)
         if row is not None:
             others[row] = False
-        return refuse(others, _OTHER_NODE)
+        return refuse(others[rows], _OTHER_NODE)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         return (ClusterEventWithHint(NODE_ADD),)

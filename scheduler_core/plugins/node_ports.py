@@ -19,6 +19,8 @@ from scheduler_core.framework.interface import (
     Handle,
     PreFilterResult,
     QueueingHint,
+    Reads,
+    RowIndex,
     RowVerdicts,
 )
 from scheduler_core.model.events import NODE_ADD, ActionType, ClusterEvent, EventResource
@@ -44,6 +46,9 @@ class NodePorts:
     def __init__(self, args: object | None, handle: Handle) -> None:
         """It takes no arguments and needs nothing of the scheduler."""
 
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.ROW
+
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
     ) -> tuple[PreFilterResult | None, Status]:
@@ -59,12 +64,12 @@ class NodePorts:
             return Status.failed(NO_PRE_FILTER)
         return _TAKEN if node_info.conflicts_with_ports(kept.wanted) else SUCCESS
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         kept = state.find(PreFilterState)
         if kept is None:
-            return refuse_all(table, Status.failed(NO_PRE_FILTER))
+            return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
         conflicting = table.ports.conflicting(kept.wanted)
-        return None if conflicting is None else refuse(conflicting, _TAKEN)
+        return None if conflicting is None else refuse(conflicting[rows], _TAKEN)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         pod_deleted = ClusterEvent(EventResource.POD, ActionType.DELETE)

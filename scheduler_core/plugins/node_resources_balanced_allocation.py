@@ -21,7 +21,7 @@ from scheduler_core.api.resources import pod_requests
 from scheduler_core.config import names
 from scheduler_core.config.types import NodeResourcesBalancedAllocationArgs
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import MAX_NODE_SCORE, Handle, Int64Array
+from scheduler_core.framework.interface import MAX_NODE_SCORE, Handle, Int64Array, Reads
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from scheduler_core.plugins.helpers import (
@@ -52,6 +52,9 @@ class NodeResourcesBalancedAllocation:
         check_args(args)
         self._resources = tuple((spec.name, spec.weight) for spec in args.resources)
 
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.ROW
+
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
         resources = self._weigh(pod)
         if _is_best_effort(resources):
@@ -74,12 +77,11 @@ class NodeResourcesBalancedAllocation:
         resources = self._resources_to_score(state, pod)
         if _is_best_effort(resources):
             return np.zeros(len(rows), dtype=np.int64)
-        places = rows.astype(np.intp)
         fractions: list[Float64Array] = []
         counts: list[BoolArray] = []
         complete = True
         for resource in resources:
-            amounts = amounts_on_rows(table, places, resource, non_zero=False)
+            amounts = amounts_on_rows(table, rows, resource, non_zero=False)
             if amounts is None:
                 continue
             offered, asked = amounts

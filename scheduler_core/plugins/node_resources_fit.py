@@ -28,6 +28,9 @@ from scheduler_core.framework.interface import (
     Handle,
     Int64Array,
     PreFilterResult,
+    Reads,
+    Room,
+    RowIndex,
     RowVerdicts,
 )
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
@@ -47,6 +50,7 @@ from scheduler_core.plugins.helpers import (
     weigh_requests,
 )
 from scheduler_core.table.node_table import NodeTable
+from scheduler_core.table.resources import MAX_AMOUNT
 
 TOO_MANY_PODS = "Too many pods"
 NO_PRE_FILTER = f'error reading "PreFilter{names.NODE_RESOURCES_FIT}" from cycleState: not found'
@@ -94,6 +98,9 @@ class NodeResourcesFit:
         self._strategy = _strategy(args.scoring_strategy)
         self._hints = FitHints()
 
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.ROW
+
     # Filter
 
     def pre_filter(
@@ -119,20 +126,47 @@ class NodeResourcesFit:
             return SUCCESS
         return Status.unresolvable(*reasons) if never else Status.unschedulable(*reasons)
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         kept = state.find(PreFilterState)
         if kept is None:
-            return refuse_all(table, Status.failed(NO_PRE_FILTER))
-        columns = table.resources
-        shortages = _Shortages(table.live)
-        shortages.add(columns.pod_count >= columns.allowed_pods, TOO_MANY_PODS)
+            return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
+        columns, live = table.resources, table.live[rows]
+        shortages = _Shortages(live)
+        shortages.add(columns.pod_count[rows] >= columns.allowed_pods[rows], TOO_MANY_PODS)
         for resource, amount in self._amounts_to_check(kept.request):
             index = columns.index_of.get(resource)
             if index is None:  # no node has ever named it
-                shortages.add(np.ones(len(table), dtype=np.bool_), insufficient_reason(resource), amount > 0)
+                shortages.add(np.ones(len(live), dtype=np.bool_), insufficient_reason(resource), amount > 0)
                 continue
-            offered = columns.allocatable[index]
-            short = offered - columns.requested[index] < amount
+            offered = columns.allocatable[index][rows]
+            short = offered - columns.requested[index][rows] < amount
+            shortages.add(short, insufficient_reason(resource), offered < amount)
+        return shortages.verdicts()
+
+    def room(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Room | None:
+        """What `filter_nodes` compares, with the pod on the rows."""
+        kept = state.find(PreFilterState)
+        if kept is None:
+            return None
+        columns = table.resources
+        wanted = list(self._amounts_to_check(kept.request))
+        if any(name not in columns.index_of or not 0 <= amount <= MAX_AMOUNT for name, amount in wanted):
+            return None
+        indices = tuple(columns.index_of[name] for name, _ in wanted)
+        left = np.empty((1 + len(wanted), len(rows)), dtype=np.int64)
+        left[0] = columns.allowed_pods[rows] - columns.pod_count[rows] - 1
+        for line, (index, (_, amount)) in enumerate(zip(indices, wanted, strict=True), start=1):
+            left[line] = columns.allocatable[index][rows] - columns.requested[index][rows] - amount
+        return Room(left, indices)
+
+    def room_verdicts(
+        self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows, left: Int64Array
+    ) -> RowVerdicts | None:
+        shortages = _Shortages(table.live[rows])
+        shortages.add(left[0] < 0, TOO_MANY_PODS)
+        wanted = self._amounts_to_check(state.read(PreFilterState).request)
+        for short, (resource, amount) in zip(left[1:] < 0, wanted, strict=True):
+            offered = table.resources.allocatable[table.resources.index_of[resource]][rows]
             shortages.add(short, insufficient_reason(resource), offered < amount)
         return shortages.verdicts()
 
@@ -176,11 +210,11 @@ class NodeResourcesFit:
         return (2 * total + weight) // (2 * weight) if strategy.shaped else total // weight, SUCCESS
 
     def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array:
-        strategy, places = self._strategy, rows.astype(np.intp)
+        strategy = self._strategy
         total = np.zeros(len(rows), dtype=np.int64)
         weight: Int64Array | int = 0
         for resource in self._resources_to_score(state, pod):
-            amounts = amounts_on_rows(table, places, resource, non_zero=True)
+            amounts = amounts_on_rows(table, rows, resource, non_zero=True)
             if amounts is None:
                 continue
             offered, asked = amounts

@@ -12,7 +12,7 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.config import names
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import ClusterEventWithHint, Handle, QueueingHint, RowVerdicts
+from scheduler_core.framework.interface import ClusterEventWithHint, Handle, QueueingHint, Reads, RowIndex, RowVerdicts
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
@@ -31,14 +31,17 @@ class NodeUnschedulable:
     def __init__(self, args: object | None, handle: Handle) -> None:
         """It takes no arguments and needs nothing of the scheduler."""
 
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.NODE
+
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
         node = node_info.node
         if node is None or not node.spec.unschedulable or _tolerates_cordon(pod):
             return SUCCESS
         return _CORDONED
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
-        cordoned = refuse(table.unschedulable, _CORDONED)
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
+        cordoned = refuse(table.unschedulable[rows], _CORDONED)
         return None if cordoned is None or _tolerates_cordon(pod) else cordoned
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:

@@ -44,13 +44,15 @@ from scheduler_core.framework.interface import (
     Handle,
     PreFilterResult,
     QueueingHint,
+    Reads,
+    RowIndex,
     RowVerdicts,
 )
 from scheduler_core.framework.storage_lister import ObjectMissingError, StorageLister
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
-from scheduler_core.plugins.helpers import as_pod, had_a_place, queue_if
+from scheduler_core.plugins.helpers import BoolArray, Rows, as_pod, had_a_place, queue_if
 from scheduler_core.table.node_table import NodeTable
 
 REASON = "node(s) exceed max volume count"
@@ -59,6 +61,7 @@ _TOO_MANY = Status.unschedulable(REASON)
 _ALWAYS_MIGRATED = frozenset({AWS_EBS, GCE_PD, AZURE_DISK, CINDER})
 # Handle of a volume that is still to be made: upstream's is random, it only has to differ from real ones.
 _UNMADE = "unmade volume of "
+_NO_PODS = NodeInfo(lambda: 0)
 
 Attachable = dict[tuple[str, str], str]  # (driver, handle) -> driver
 
@@ -75,17 +78,69 @@ class _CannotTellError(Exception):
     """The volumes of a pod cannot be collected; the text is the error's."""
 
 
+class _Rows:
+    """What is known of the rows of a table as of one of its versions.
+
+    `by_csi_node`: rows whose CSINodes have the same limits and migrations, each time with the CSINode of one of them.
+    """
+
+    def __init__(self) -> None:
+        self.by_csi_node: list[tuple[CSINode, Rows]] = []
+        self._grouped: tuple[object, ...] = ()
+        self._table: NodeTable | None = None
+        self._version = 0
+        self._pods_have: BoolArray = np.zeros(0, dtype=np.bool_)  # rows with pods that have volumes
+
+    def keep_up(self, table: NodeTable, storage: StorageLister) -> None:
+        if table is not self._table:
+            self._table, self._version, self._grouped = table, 0, ()
+            self._pods_have = np.zeros(0, dtype=np.bool_)
+        if len(self._pods_have) < table.n_rows:
+            more = np.zeros(table.n_rows - len(self._pods_have), dtype=np.bool_)
+            self._pods_have = np.concatenate((self._pods_have, more))
+        for row in table.rows_changed_since(self._version):
+            node_info = table.node_infos[row]
+            pods = node_info.pods if node_info is not None else ()
+            self._pods_have[row] = any(info.pod.spec.volumes for info in pods)
+        self._version = table.version
+        as_of = (storage.csi_nodes_version(), table.nodes_version)
+        if as_of != self._grouped:
+            self._grouped = as_of
+            self._group(table, storage)
+
+    def have_volumes(self, attached: Sequence[int]) -> BoolArray:
+        """Rows with volumes of their pods, and those named; shape (n_rows,)."""
+        if not attached:
+            return self._pods_have
+        result = self._pods_have.copy()
+        result[list(attached)] = True
+        return result
+
+    def _group(self, table: NodeTable, storage: StorageLister) -> None:
+        groups: dict[object, tuple[CSINode, list[int]]] = {}
+        for csi_node in storage.csi_nodes():
+            row = table.row_of.get(csi_node.name)
+            if row is not None:
+                alike = (_migrated(csi_node), tuple(sorted(_limits(csi_node).items())))
+                groups.setdefault(alike, (csi_node, []))[1].append(row)
+        self.by_csi_node = [(csi_node, np.array(rows, dtype=np.int32)) for csi_node, rows in groups.values()]
+
+
 class NodeVolumeLimits:
     name = names.NODE_VOLUME_LIMITS
 
     def __init__(self, args: object | None, handle: Handle) -> None:
         """It takes no arguments."""
         self._storage = StorageLister(handle)
+        self._rows = _Rows()
+
+    def reads(self, pod: Pod) -> Reads | None:
+        return None if pod.spec.volumes else Reads.POD
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
     ) -> tuple[PreFilterResult | None, Status]:
-        if not any(map(_is_counted, pod.spec.volumes or ())):
+        if not pod.spec.volumes or not any(map(_is_counted, pod.spec.volumes)):
             return None, SKIP
         state.write(self._begin())
         return None, SUCCESS
@@ -94,8 +149,13 @@ class NodeVolumeLimits:
         known = state.find(_Known) or self._begin()
         return self._judge(known, pod, node_info, self._storage.csi_node(node_info.name))
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
-        """Only nodes with a CSINode can differ; the others have no limits and no migration."""
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
+        """Only nodes with a CSINode can differ; the others have no limits and no migration.
+
+        Of rows whose CSINodes say the same, those are judged one by one that have volumes already.
+        """
+        if not pod.spec.volumes:
+            return None
         statuses: dict[Status, int] = {}
         codes = np.zeros(table.n_rows, dtype=np.uint16)
 
@@ -104,11 +164,16 @@ class NodeVolumeLimits:
 
         known = state.find(_Known) or self._begin()
         codes[:] = code_of(self._judge(known, pod, None, None))
-        for csi_node in self._storage.csi_nodes():
-            row = table.row_of.get(csi_node.name)
-            if row is not None:
-                codes[row] = code_of(self._judge(known, pod, table.node_infos[row], csi_node))
-        return RowVerdicts(codes, tuple(statuses)) if codes.any() else None
+        self._rows.keep_up(table, self._storage)
+        attached = [row for row in map(table.row_of.get, known.attached) if row is not None]
+        has_volumes = self._rows.have_volumes(attached)
+        for csi_node, alike in self._rows.by_csi_node:
+            codes[alike] = code_of(self._judge(known, pod, _NO_PODS, csi_node))
+            if isinstance(known.new[_migrated(csi_node)], dict):
+                for row in alike[has_volumes[alike]].tolist():
+                    node_info = table.node_infos[row]
+                    codes[row] = code_of(self._judge(known, pod, node_info, csi_node))
+        return RowVerdicts(codes, tuple(statuses)).at(rows) if codes.any() else None
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         pod_deleted = ClusterEvent(EventResource.POD, ActionType.DELETE)
@@ -125,7 +190,8 @@ class NodeVolumeLimits:
     def _begin(self) -> _Known:
         attached: dict[str, list[VolumeAttachment]] = {}
         for attachment in self._storage.volume_attachments():
-            attached.setdefault(attachment.spec.node_name, []).append(attachment)
+            if attachment.spec.node_name:
+                attached.setdefault(attachment.spec.node_name, []).append(attachment)
         return _Known(attached)
 
     def _judge(self, known: _Known, pod: Pod, node_info: NodeInfo | None, csi_node: CSINode | None) -> Status:

@@ -18,7 +18,15 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.config import names
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import ClusterEventWithHint, Handle, Int64Array, QueueingHint, RowVerdicts
+from scheduler_core.framework.interface import (
+    ClusterEventWithHint,
+    Handle,
+    Int64Array,
+    QueueingHint,
+    Reads,
+    RowIndex,
+    RowVerdicts,
+)
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
@@ -58,13 +66,16 @@ class TaintToleration:
     def __init__(self, args: object | None, handle: Handle) -> None:
         """It takes no arguments and needs nothing of the scheduler."""
 
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.NODE
+
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
         taints = node_info.node.taints if node_info.node is not None else ()
         taint = first_untolerated(taints, pod.spec.tolerations or ())
         # Evicting pods does not remove a taint, hence "unresolvable".
         return SUCCESS if taint is None else Status.unresolvable(untolerated_reason(taint))
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         tolerations = pod.spec.tolerations or ()
         numbers: dict[str, int] = {}
         code_by_set = []
@@ -73,7 +84,7 @@ class TaintToleration:
             code_by_set.append(0 if taint is None else numbers.setdefault(untolerated_reason(taint), len(numbers) + 1))
         if not numbers:
             return None
-        codes = np.array(code_by_set, dtype=np.uint16)[table.taints.set_ids]
+        codes = np.array(code_by_set, dtype=np.uint16)[table.taints.set_ids[rows]]
         return RowVerdicts(codes, tuple(map(Status.unresolvable, numbers)))
 
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:

@@ -25,6 +25,8 @@ from scheduler_core.framework.interface import (
     Handle,
     PreFilterResult,
     QueueingHint,
+    Reads,
+    RowIndex,
     RowVerdicts,
 )
 from scheduler_core.framework.storage_lister import ObjectMissingError, StorageLister
@@ -69,6 +71,9 @@ class VolumeRestrictions:
         self._handle = handle
         self._storage = StorageLister(handle)
 
+    def reads(self, pod: Pod) -> Reads | None:
+        return None if pod.spec.volumes else Reads.POD
+
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
     ) -> tuple[PreFilterResult | None, Status]:
@@ -99,7 +104,7 @@ class VolumeRestrictions:
             return Status.failed(NO_PRE_FILTER)
         return _CLAIM_IN_USE if kept.conflicts > 0 else SUCCESS
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         kept = state.find(PreFilterState)
         statuses = _STATUSES if kept is not None else (_DISK_IN_USE, Status.failed(NO_PRE_FILTER))
         codes = np.zeros(table.n_rows, dtype=np.uint16)
@@ -110,7 +115,7 @@ class VolumeRestrictions:
             for row, node_info in enumerate(table.node_infos):
                 if node_info is not None and _disk_in_use(disks, node_info):
                     codes[row] = 1
-        return RowVerdicts(codes, statuses) if codes.any() else None
+        return RowVerdicts(codes, statuses).at(rows) if codes.any() else None
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         pod_deleted = ClusterEvent(EventResource.POD, ActionType.DELETE)

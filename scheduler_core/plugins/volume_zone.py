@@ -27,6 +27,8 @@ from scheduler_core.framework.interface import (
     Handle,
     PreFilterResult,
     QueueingHint,
+    Reads,
+    RowIndex,
     RowVerdicts,
 )
 from scheduler_core.framework.storage_lister import ObjectMissingError, StorageLister
@@ -63,6 +65,9 @@ class VolumeZone:
         """It takes no arguments."""
         self._storage = StorageLister(handle)
 
+    def reads(self, pod: Pod) -> Reads | None:
+        return None if pod.spec.volumes else Reads.POD
+
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
     ) -> tuple[PreFilterResult | None, Status]:
@@ -93,10 +98,10 @@ class VolumeZone:
                 return _ELSEWHERE
         return SUCCESS
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         wanted = self._wanted(state, pod)
         if isinstance(wanted, Status):
-            return refuse_all(table, wanted)
+            return refuse_all(table, rows, wanted)
         elsewhere: BoolArray = np.zeros(table.n_rows, dtype=np.bool_)
         for key, values in wanted:
             listed = sorted(values)
@@ -109,7 +114,7 @@ class VolumeZone:
         somewhere: BoolArray = np.zeros(table.n_rows, dtype=np.bool_)
         for label in _LABELS:
             somewhere |= table.label(label).has_key
-        return refuse(elsewhere & somewhere, _ELSEWHERE)
+        return refuse((elsewhere & somewhere)[rows], _ELSEWHERE)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         add_or_update = ActionType.ADD | ActionType.UPDATE

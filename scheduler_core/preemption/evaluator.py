@@ -8,20 +8,27 @@ pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go (PodElig
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
+
+import numpy as np
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.policy import PodDisruptionBudget
+from scheduler_core.api.signature import signature
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.extender_messages import Victims
 from scheduler_core.framework.interface import Handle, NominatingInfo, NominatingMode, Snapshot
-from scheduler_core.model.effects import PreemptionCandidate, PreemptionRecord
-from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.model.effects import PreemptionRecord
+from scheduler_core.model.node_views import NodeNames
 from scheduler_core.model.status import SUCCESS, Code, Status
 from scheduler_core.model.types import Diagnosis, FitError, NodeToStatus
-from scheduler_core.preemption.candidates import Budget, Candidate, DryRun, Question, best_candidates, dry_run
+from scheduler_core.preemption.budgets import Budget, BudgetRows
+from scheduler_core.preemption.criteria import Candidate
 from scheduler_core.preemption.executor import Executor
+from scheduler_core.preemption.row_search import RowSearches
+from scheduler_core.preemption.trial import Question, dry_run
+from scheduler_core.preemption.tried import Choice, Tried, TriedStatuses, choose, tried_by_node
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 POLICY_NEVER = "not eligible due to preemptionPolicy=Never."
@@ -29,6 +36,8 @@ TERMINATING_ON_NOMINATED_NODE = "not eligible due to a terminating pod on the no
 NO_NODES = "no nodes available"
 NO_CANDIDATE = "no candidate node for preemption"
 OFFSET_DRAW = "preemption offset"
+
+_NOT_HELPFUL = Status.unresolvable(NOT_HELPFUL)
 
 NEVER = "Never"
 DISRUPTION_TARGET = "DisruptionTarget"
@@ -60,6 +69,10 @@ class Evaluator:
         self._handle = handle
         self._executor = executor
         self._counts = counts
+        self._searches = RowSearches()
+        self._budgets: Sequence[Budget] = ()
+        self._budget_rows = BudgetRows(())
+        self._budgets_version = 0
 
     def preempt(self, state: CycleState, pod: Pod, statuses: NodeToStatus) -> Outcome:
         """Find a node on which `pod` fits in the place of lower pods, and have these leave."""
@@ -70,58 +83,68 @@ class Evaluator:
         reason = not_eligible(stored, handle.snapshot, statuses)
         if reason:
             return _without_search(Status.unschedulable(reason))
-        node_infos = handle.snapshot.list()
-        if not node_infos:
+        attempt = handle.effects.attempts[-1]
+        names = attempt.node_order.names if attempt.node_order is not None else ()
+        if not names:
             return _without_search(Status.failed(NO_NODES))
-        potential = potential_nodes(node_infos, statuses)
-        if not potential:
-            return _no_candidate(DryRun(), len(node_infos), PreemptionRecord())
-        offset = handle.draws.below(
-            len(potential), pod_key=pod.key, attempt=handle.effects.attempts[-1].attempt, purpose=OFFSET_DRAW
-        )
-        potential = [*potential[offset:], *potential[:offset]]
+        potential = statuses.nodes_with_code(Code.Unschedulable, names)
+        if not len(potential):
+            return _nothing_helps(NodeToStatus(_NOT_HELPFUL), len(names), PreemptionRecord())
+        offset = handle.draws.below(len(potential), pod_key=pod.key, attempt=attempt.attempt, purpose=OFFSET_DRAW)
+        potential = np.concatenate((potential[offset:], potential[:offset]))
         want = self._counts.wanted_of(len(potential))
-        pdbs = cast(Sequence[PodDisruptionBudget], handle.lister.list(PodDisruptionBudget.kind))
+        around = NodeNames(potential, names)
+        tried = self._try(state, pod, stored, around, want)
+        if not len(tried.candidates):
+            return _no_candidate(tried, len(names), _record(tried, around, offset, want))
+        chosen = self._choose(pod, tried)
+        if isinstance(chosen, Status):
+            return Outcome(None, chosen, _record(tried, around, offset, want))
+        best = chosen.best
+        cleared = self._executor.begin(best, stored)
+        record = _record(tried, around, offset, want, chosen, cleared)
+        return Outcome(NominatingInfo(NominatingMode.OVERRIDE, best.node_name), SUCCESS, record)
+
+    def _try(self, state: CycleState, pod: Pod, stored: Pod, potential: NodeNames, want: int) -> Tried:
+        """The dry run: over rows at once where that is sure to say the same."""
+        handle = self._handle
+        snapshot, version = handle.snapshot, handle.lister.version(PodDisruptionBudget.kind)
+        if version != self._budgets_version:
+            pdbs = cast(Sequence[PodDisruptionBudget], handle.lister.list(PodDisruptionBudget.kind))
+            self._budgets_version = version
+            self._budgets = [Budget.of(pdb) for pdb in pdbs]
+            self._budget_rows = BudgetRows(self._budgets)
         question = Question(
             runner=handle.runner,
             nominated=handle.nominated_pods,
             state=state,
             pod=stored,
-            budgets=[Budget.of(pdb) for pdb in pdbs],
+            budgets=self._budgets,
             now=handle.now,
         )
-        run = dry_run(question, potential, want)
-        record = _record(run, potential, offset, want)
-        if not run.candidates:
-            return _no_candidate(run, len(node_infos), record)
-        candidates = self._ask_extenders(pod, run.candidates)
-        if isinstance(candidates, Status):
-            return Outcome(None, candidates, record)
-        if not candidates:
-            return Outcome(None, Status.unschedulable(NO_CANDIDATE), record)
-        equals = best_candidates(candidates, handle.now)
-        best = equals[0]
-        record = replace(
-            record,
-            tied=tuple(candidate.node_name for candidate in equals) if len(equals) > 1 else (),
-            chosen=best.node_name,
-            victims=tuple(victim.key for victim in best.victims),
-            cleared_nominations=self._executor.begin(best, stored),
-        )
-        return Outcome(NominatingInfo(NominatingMode.OVERRIDE, best.node_name), SUCCESS, record)
+        alike = stored is pod or signature(stored) == signature(pod)
+        search = self._searches.begin(question, handle.runner, snapshot.table, self._budget_rows, alike)
+        if search is not None:
+            return search.run(potential, snapshot.order[potential.nodes].astype(np.intp), want)
+        node_infos = snapshot.list()
+        run = dry_run(question, (node_infos[node] for node in potential.nodes.tolist()), want)
+        return tried_by_node(run, potential, handle.now)
 
-    def _ask_extenders(self, pod: Pod, candidates: list[Candidate]) -> list[Candidate] | Status:
-        """The candidates the extenders agree to, those found here first; or the error of one of them."""
+    def _choose(self, pod: Pod, tried: Tried) -> Choice | Status:
+        """The best of the candidates, or of those that extenders leave."""
         handle = self._handle
         if not handle.extenders:
-            return candidates
+            return tried.choose()
+        candidates = tried.all_candidates()
         victims = {each.node_name: Victims(each.victims, each.num_pdb_violations) for each in candidates}
         exchanges = handle.effects.attempts[-1].exchanges
         left = handle.extenders.preempt(pod, victims, handle.snapshot.get, exchanges)
         if isinstance(left, Status):
             return left
+        if not left:
+            return Status.unschedulable(NO_CANDIDATE)
         order = [name for name in victims if name in left] + [name for name in left if name not in victims]
-        return [Candidate(name, left[name].pods, left[name].num_pdb_violations) for name in order]
+        return choose([Candidate(name, left[name].pods, left[name].num_pdb_violations) for name in order], handle.now)
 
 
 def not_eligible(pod: Pod, snapshot: Snapshot, statuses: NodeToStatus) -> str:
@@ -147,22 +170,26 @@ def is_leaving_by_preemption(pod: Pod) -> bool:
     return target is not None and (target.status, target.reason) == ("True", PREEMPTION_BY_SCHEDULER)
 
 
-def potential_nodes(node_infos: Sequence[NodeInfo], statuses: NodeToStatus) -> list[NodeInfo]:
-    """Nodes on which fewer pods might help, in node order."""
-    return [info for info in node_infos if statuses.status_of(info.name).code is Code.Unschedulable]
-
-
-def _record(run: DryRun, potential: Sequence[NodeInfo], offset: int, want: int) -> PreemptionRecord:
+def _record(
+    tried: Tried,
+    potential: NodeNames,
+    offset: int,
+    want: int,
+    chosen: Choice | None = None,
+    cleared_nominations: tuple[str, ...] = (),
+) -> PreemptionRecord:
     return PreemptionRecord(
         dry_run=True,
-        potential_nodes=tuple(info.name for info in potential),
+        potential_nodes=potential,
         offset=offset,
         num_candidates=want,
-        candidates=tuple(
-            PreemptionCandidate(found.node_name, tuple(pod.key for pod in found.victims), found.num_pdb_violations)
-            for found in run.candidates
-        ),
-        not_candidates=tuple(run.statuses.items()),
+        candidates=tried.candidates,
+        not_candidates=tried.refused,
+        tied=chosen.tied if chosen is not None else (),
+        chosen=chosen.best.node_name if chosen is not None else "",
+        victims=tuple(victim.key for victim in chosen.best.victims) if chosen is not None else (),
+        cleared_nominations=cleared_nominations,
+        decided_by=chosen.decided_by if chosen is not None else "",
     )
 
 
@@ -170,14 +197,16 @@ def _without_search(status: Status) -> Outcome:
     return Outcome(None, status, PreemptionRecord())
 
 
-def _no_candidate(run: DryRun, num_nodes: int, record: PreemptionRecord) -> Outcome:
-    """Errors of nodes matter only now. A nomination the pod may have is of no use any more."""
-    errors = list(dict.fromkeys(run.errors))
+def _no_candidate(tried: Tried, num_nodes: int, record: PreemptionRecord) -> Outcome:
+    """Errors of nodes matter only now."""
+    errors = tried.errors()
     if errors:
         text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
         return Outcome(None, Status.failed(text), record)
-    statuses = NodeToStatus(Status.unresolvable(NOT_HELPFUL))
-    for name, status in run.statuses.items():
-        statuses.set(name, status)
+    return _nothing_helps(TriedStatuses(tried.refused, _NOT_HELPFUL), num_nodes, record)
+
+
+def _nothing_helps(statuses: NodeToStatus, num_nodes: int, record: PreemptionRecord) -> Outcome:
+    """A nomination the pod may have is of no use any more."""
     message = FitError(num_nodes, Diagnosis(node_to_status=statuses)).message()
     return Outcome(NominatingInfo(NominatingMode.OVERRIDE, ""), Status.unschedulable(message), record)

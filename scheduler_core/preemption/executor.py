@@ -17,7 +17,7 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.framework.interface import Handle
 from scheduler_core.model.changes import EvictionVerdict
 from scheduler_core.model.effects import EventRecord, EvictionRequest, PodStatusPatch
-from scheduler_core.preemption.candidates import Candidate
+from scheduler_core.preemption.criteria import Candidate
 
 PREEMPTED = "preempted"  # what a waiting victim is rejected with
 

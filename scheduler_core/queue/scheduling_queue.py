@@ -10,7 +10,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/backend/queue/scheduling_queue.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,11 +44,9 @@ from scheduler_core.queue.sub_queues import (
     QueueParts,
     SubQueues,
 )
-from scheduler_core.queue.worth import SKIP, Requeuing, Strategy
+from scheduler_core.queue.worth import SKIP, Asked, PreCheck, Requeuing, Strategy, opens_gate, to_be_asked
 
 LEFTOVER_FLUSH_INTERVAL_US = 30 * SECOND_US
-
-PreCheck = Callable[[Pod], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +133,7 @@ class SchedulingQueue:
             self._queues.to_active(self._new_info(new, now), UNSCHEDULABLE_POD_UPDATE.label, now)
             return
         info.pod = new
+        self.unschedulable.note_change(key)
         self.nominator.update(old, new)
         if self.options.queueing_hints:
             self._update_unschedulable(info, events, old, new, now)
@@ -180,7 +179,7 @@ class SchedulingQueue:
     ) -> None:
         """Try again the waiting pods this event is worth it for, and keep it for those in flight."""
         if is_of_interest(self.requeuing.hint_maps, event):
-            waiting = [info for info in self.unschedulable if pre_check is None or pre_check(info.pod)]
+            waiting = self.requeuing.not_skipped(self.unschedulable, event, old, new, pre_check)
             self._move(waiting, event, old, new, now)
 
     def assigned_pod_added(self, pod: Pod, now: int) -> None:
@@ -192,7 +191,7 @@ class SchedulingQueue:
         if not event.action & ActionType.UPDATE_POD_SCALE_DOWN:
             self._move_neighbours(event, old, new, now)
         elif is_of_interest(self.requeuing.hint_maps, event):
-            self._move([*self.unschedulable], event, old, new, now)
+            self._move(to_be_asked(self.unschedulable), event, old, new, now)
 
     def flush_backoff_q_completed(self, now: int) -> None:
         """Move on the pods whose backoff is over. Due every second."""
@@ -204,7 +203,7 @@ class SchedulingQueue:
         limit = self.options.max_in_unschedulable_us
         overdue = [info for info in self.unschedulable if now - info.timestamp > limit]
         if overdue:
-            self._move(overdue, UNSCHEDULABLE_TIMEOUT, None, None, now)
+            self._move(to_be_asked(overdue), UNSCHEDULABLE_TIMEOUT, None, None, now)
 
     def run_due_flushes(self, now: int) -> None:
         """Run each flush whose tick (whole second; whole 30 seconds) has come since it ran last."""
@@ -227,9 +226,9 @@ class SchedulingQueue:
             gated_count = len(self.active.in_flight) > 0
         else:
             gated_count = self.move_request_cycle != self.active.scheduling_cycle
-        stamps = [info.timestamp for info in self.unschedulable if gated_count or not info.gated]
-        if stamps:
-            first = min(stamps) + self.options.max_in_unschedulable_us + 1
+        earliest = self.unschedulable.earliest(gated=gated_count)
+        if earliest is not None:
+            first = earliest + self.options.max_in_unschedulable_us + 1
             tick = max(-(-first // LEFTOVER_FLUSH_INTERVAL_US), self._last_leftover_tick + 1)
             leftover = tick * LEFTOVER_FLUSH_INTERVAL_US
             due = leftover if due is None else min(due, leftover)
@@ -336,6 +335,7 @@ class SchedulingQueue:
         info.pending_plugins.clear()
         info.gating_plugin = ""
         info.gating_plugin_events = ()
+        self.unschedulable.note_change(info.key)  # in two sub-queues: see there
         return True
 
     def _add_unschedulable(self, info: QueuedPodInfo, cycle: int, now: int) -> Requeued:
@@ -346,6 +346,7 @@ class SchedulingQueue:
             ("the backoff queue", self.backoff),
         ):
             if key in queue:
+                self.unschedulable.note_change(key)
                 return Requeued("", f"Pod {key} is already present in {name}")
         blamed = bool(info.unschedulable_plugins or info.pending_plugins)
         if blamed:
@@ -378,7 +379,7 @@ class SchedulingQueue:
 
     def _move(
         self,
-        infos: list[QueuedPodInfo],
+        waiting: list[Asked],
         event: ClusterEvent,
         old: KubeObject | None,
         new: KubeObject | None,
@@ -386,14 +387,14 @@ class SchedulingQueue:
     ) -> None:
         label = event.label
         opens: dict[str, bool] = {}  # by gating plugin: whether it wants the event
-        for info in infos:
+        for info, verdict in waiting:
             if info.gated:
                 if info.gating_plugin not in opens:
-                    matching = (registered.matches(event) for registered in info.gating_plugin_events)
-                    opens[info.gating_plugin] = any(matching)
+                    opens[info.gating_plugin] = opens_gate(info, event)
                 if not opens[info.gating_plugin]:
                     continue
-            verdict = self.requeuing.worth(info, event, old, new)
+            if verdict is None:
+                verdict = self.requeuing.worth(info, event, old, new)
             if verdict.strategy is Strategy.SKIP:
                 continue
             self.unschedulable.delete(info.key, gated=info.gated)
@@ -405,7 +406,7 @@ class SchedulingQueue:
     def _move_neighbours(self, event: ClusterEvent, old: Pod | None, new: Pod, now: int) -> None:
         if is_of_interest(self.requeuing.hint_maps, event):
             waiting = [info for info in self.unschedulable if may_be_helped(info, new, self._namespace_labels)]
-            self._move(waiting, event, old, new, now)
+            self._move(to_be_asked(waiting), event, old, new, now)
 
     def _new_info(self, pod: Pod, now: int) -> QueuedPodInfo:
         self._sequence += 1

@@ -102,6 +102,7 @@ class SubQueues:
             self._gates.run(info)
         key = info.key
         if info.gated:
+            self.unschedulable.note_change(key)
             if key not in self.active and key not in self.backoff:
                 self._keep_gated(info, event, now, was_gated, hint_plugin)
             return False
@@ -122,6 +123,7 @@ class SubQueues:
             was_gated = info.gated
             self._gates.run(info)
             if info.gated:
+                self.unschedulable.note_change(info.key)
                 self._keep_gated(info, event, now, was_gated, hint_plugin)
                 return False
         self.note(info, self.backoff.add(info, event), event, now, hint_plugin)

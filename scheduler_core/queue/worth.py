@@ -1,5 +1,7 @@
 """Is the pod worth another try now that this happened? Asks the hints of the plugins blamed for it.
 
+Pods alike in signature and blame may be asked about once; those an event is about are asked about by themselves.
+
 Queue from a plugin the pod is pending on means at once; from any other, after its backoff. A pod nobody is blamed for
 and a wildcard event always mean after backoff. A hint that raises counts as Queue.
 Source: kubernetes v1.34.1, pkg/scheduler/backend/queue/scheduling_queue.go (isPodWorthRequeuing).
@@ -7,6 +9,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/backend/queue/scheduling_queue.go (isP
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -18,6 +21,7 @@ from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.ports import LogSink, Recorder, Stopwatch, stopped_watch
 from scheduler_core.queue.active_queue import InFlight
+from scheduler_core.queue.unschedulable_pods import UnschedulablePods
 
 NOT_IN_FLIGHT = (
     "in flight Pod isn't found in the scheduling queue. If you see this error log, it's likely a bug in the scheduler"
@@ -42,6 +46,10 @@ class Verdict(NamedTuple):
 SKIP = Verdict(Strategy.SKIP)
 AFTER_BACKOFF = Verdict(Strategy.AFTER_BACKOFF)
 
+PreCheck = Callable[[Pod], bool]
+Asked = tuple[QueuedPodInfo, Verdict | None]
+"""A waiting pod, and whether it is worth another try where that is known already."""
+
 
 class Requeuing:
     """The question, for all profiles."""
@@ -61,6 +69,59 @@ class Requeuing:
     def worth(
         self, info: QueuedPodInfo, event: ClusterEvent, old: KubeObject | None, new: KubeObject | None
     ) -> Verdict:
+        return self._verdict(
+            info, event, new, lambda registration: self._says_queue(registration, info, event, old, new)
+        )
+
+    def not_skipped(
+        self,
+        pods: UnschedulablePods,
+        event: ClusterEvent,
+        old: KubeObject | None,
+        new: KubeObject | None,
+        pre_check: PreCheck | None,
+    ) -> list[Asked]:
+        """The waiting pods that pass the check but those known to be skipped, in key order.
+
+        Pods that are alike are asked about once.
+        """
+        if not len(pods):
+            return []
+        about = {obj.key: obj.uid for obj in (old, new) if isinstance(obj, Pod)}
+        found: list[Asked] = []
+        for members in pods.alike():
+            first = next(iter(members.values()))
+            if first.gated and not opens_gate(first, event):
+                continue
+            verdict = self._worth_of_alike(first, event, old, new)
+            if verdict is None or verdict.strategy is not Strategy.SKIP:
+                found += [(info, None if about.get(key) == info.uid else verdict) for key, info in members.items()]
+            else:
+                own = (members[key] for key, uid in about.items() if key in members and members[key].uid == uid)
+                found += to_be_asked(own)
+        if pre_check is not None:
+            found = [each for each in found if pre_check(each[0].pod)]
+        found.sort(key=lambda each: each[0].key)
+        return found
+
+    def _worth_of_alike(
+        self, info: QueuedPodInfo, event: ClusterEvent, old: KubeObject | None, new: KubeObject | None
+    ) -> Verdict | None:
+        """The verdict on all pods like this one that the event is not about; None when each has to be asked."""
+        if info.pod.spec.scheduler_name not in self.hint_maps:
+            return None
+        try:
+            return self._verdict(info, event, new, lambda each: _all_say_queue(each, info.pod, old, new))
+        except _AskEachError:
+            return None
+
+    def _verdict(
+        self,
+        info: QueuedPodInfo,
+        event: ClusterEvent,
+        new: KubeObject | None,
+        says_queue: Callable[[Registration], bool],
+    ) -> Verdict:
         pending = info.pending_plugins
         if not info.unschedulable_plugins and not pending:
             return AFTER_BACKOFF
@@ -79,7 +140,7 @@ class Requeuing:
             plugin = registration.plugin
             if plugin not in info.unschedulable_plugins and plugin not in pending:
                 continue
-            if not self._says_queue(registration, info, event, old, new):
+            if not says_queue(registration):
                 continue
             if plugin in pending:
                 return Verdict(Strategy.IMMEDIATELY, plugin)
@@ -138,3 +199,28 @@ class Requeuing:
         if self._recorder is not None:
             labels = (plugin, event.label, hint)
             self._recorder.duration("queueing_hint_execution_duration", labels, self._stopwatch() - since)
+
+
+def to_be_asked(infos: Iterable[QueuedPodInfo]) -> list[Asked]:
+    """Pods of which nothing is known yet."""
+    return [(info, None) for info in infos]
+
+
+def opens_gate(info: QueuedPodInfo, event: ClusterEvent) -> bool:
+    """Whether the plugin that gates the pod wants the event."""
+    return any(registered.matches(event) for registered in info.gating_plugin_events)
+
+
+class _AskEachError(Exception):
+    """The answer for one pod is not that for all pods like it."""
+
+
+def _all_say_queue(registration: Registration, pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
+    if registration.hint is None:
+        return True
+    if not registration.is_alike_for(pod):
+        raise _AskEachError
+    try:
+        return registration.hint(pod, old, new) is QueueingHint.QUEUE
+    except Exception as error:  # counts as Queue, and is logged for each pod
+        raise _AskEachError from error

@@ -101,13 +101,12 @@ class Engine:
     def node_view(self) -> NodeView:
         """The snapshot as the node walk sees it; built anew only when the node order changed."""
         snapshot, view = self.snapshot, self._view
-        if view is None or view.rows is not snapshot.order or view.table is not snapshot.table:
+        if view is None or view.snapshot_order is not snapshot.order or view.table is not snapshot.table:
             infos = snapshot.list()
             names = tuple(info.name for info in infos)
             digest = hashlib.blake2b("\n".join(names).encode(), digest_size=16).hexdigest()
             order = view.order if view is not None and view.order.digest == digest else NodeOrder(digest, names)
-            index = {name: node for node, name in enumerate(names)}
-            view = self._view = NodeView(order, infos, snapshot.order, index, snapshot.table)
+            view = self._view = NodeView.of(order, infos, snapshot.order, snapshot.table)
         return view
 
     def move_all(

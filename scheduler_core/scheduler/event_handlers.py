@@ -12,6 +12,7 @@ from typing import cast
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
+from scheduler_core.cache.cache import CacheError
 from scheduler_core.model.changes import (
     BindingVerdict,
     Change,
@@ -174,8 +175,10 @@ def _add_pod(engine: Engine, pod: Pod) -> None:
 
 def _add_assigned_pod(engine: Engine, pod: Pod) -> None:
     engine.restored_bindings.pop(pod.uid, None)
-    with engine.log_cache_errors("Scheduler cache AddPod failed"):
+    try:
         engine.cache.add_pod(pod)
+    except CacheError as error:
+        engine.log("Scheduler cache AddPod failed", {"err": str(error)})
     engine.note_cache_move("confirmed", pod, pod.spec.node_name)
     engine.move_all(ASSIGNED_POD_ADD, None, pod)
 

@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scheduler_core.api.pod import Pod
+from scheduler_core.api.signature import Signature
 from scheduler_core.cache.cache import CacheError
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.hints import EXTENDER
 from scheduler_core.framework.interface import CLEAR_NOMINATION, NominatingInfo, NominatingMode
+from scheduler_core.framework.reuse import SchedulingClass
 from scheduler_core.framework.run_nodes import (
     Int32Array,
     NodeView,
@@ -26,6 +28,7 @@ from scheduler_core.framework.run_nodes import (
     num_feasible_nodes_to_find,
     with_refusals,
 )
+from scheduler_core.framework.run_scores import run_pre_score, run_score
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import WaitingPod
 from scheduler_core.model.effects import Attempt, NominatedTry, PostFilterRecord, PreemptionRecord
@@ -48,8 +51,12 @@ class Cycle:
     framework: Framework
     state: CycleState
     pod: Pod
+    signed: Signature  # of the pod
     attempt: Attempt
     diagnosis: Diagnosis
+    started_ns: int  # by the stopwatch
+    is_sampled: bool  # its plugins are timed one by one
+    kept: SchedulingClass | None = None
     # The feasible nodes as an extender sent them back, when it did: what is scored instead of the snapshot's.
     sent_back: Sequence[NodeInfo] | None = None
 
@@ -63,6 +70,27 @@ class Cycle:
 
 def schedule_one(engine: Engine, queued: QueuedPodInfo) -> Attempt:
     """Take a popped pod through its cycle; the attempt is among the step's effects."""
+    attempt, cycle = open_cycle(engine, queued)
+    if cycle is None:
+        engine.queue.done(queued.uid)
+        return attempt
+    decided = decide(cycle)
+    chosen = decided if isinstance(decided, Failure) else _reserve_and_permit(cycle, queued, decided)
+    if isinstance(chosen, Failure):
+        result = "unschedulable" if chosen.status.is_rejected else "error"
+        engine.measure_attempt(result, attempt.profile, cycle.started_ns)
+        handle_scheduling_failure(engine, cycle.framework, queued, chosen, attempt)
+    else:
+        chosen.started_ns, chosen.is_sampled = cycle.started_ns, cycle.is_sampled
+        attempt.result = "scheduled"
+        binding_cycle.advance(engine, chosen)
+        chosen.attempt = None  # whatever comes next is told by moves and events
+    binding_cycle.settle_permits(engine)
+    return attempt
+
+
+def open_cycle(engine: Engine, queued: QueuedPodInfo) -> tuple[Attempt, Cycle | None]:
+    """The attempt, among the step's effects from now on, and its cycle; None when the pod is not to be scheduled."""
     pod = queued.pod
     profile = pod.spec.scheduler_name
     attempt = Attempt(pod_key=pod.key, pod_uid=pod.uid, attempt=queued.attempts, profile=profile, started_at=engine.now)
@@ -72,30 +100,37 @@ def schedule_one(engine: Engine, queued: QueuedPodInfo) -> Attempt:
     if framework is None:
         attempt.result = "noProfile"
         attempt.message = f'profile not found for scheduler name "{profile}"'
-        engine.queue.done(pod.uid)
-        return attempt
+        return attempt, None
     skip = _reason_to_skip(engine, pod, framework)
     if skip:
         attempt.result = "skipped"
         attempt.message = skip
-        engine.queue.done(pod.uid)
-        return attempt
+        return attempt, None
     started = engine.stopwatch()
     is_sampled = engine.recorder is not None and engine.recorder.samples_plugins()
     if is_sampled:
         framework = engine.timed_frameworks[profile]
-    cycle = Cycle(engine, framework, CycleState(), pod, attempt, Diagnosis())
-    chosen = _scheduling_cycle(cycle, queued)
-    if isinstance(chosen, Failure):
-        engine.measure_attempt("unschedulable" if chosen.status.is_rejected else "error", profile, started)
-        handle_scheduling_failure(engine, framework, queued, chosen, attempt)
-    else:
-        chosen.started_ns, chosen.is_sampled = started, is_sampled
-        attempt.result = "scheduled"
-        binding_cycle.advance(engine, chosen)
-        chosen.attempt = None  # whatever comes next is told by moves and events
-    binding_cycle.settle_permits(engine)
-    return attempt
+    signed = queued.signature()
+    kept = framework.reuse.class_of(pod, signed, engine.snapshot.table) if framework.reuse is not None else None
+    state = CycleState(kept.memo) if kept is not None else CycleState()
+    return attempt, Cycle(engine, framework, state, pod, signed, attempt, Diagnosis(), started, is_sampled, kept)
+
+
+def decide(cycle: Cycle) -> Pod | Failure:
+    """The pod as it is assumed on the node chosen for it, or why there is none."""
+    engine, pod = cycle.engine, cycle.pod
+    node_name = _schedule_pod(cycle)
+    if isinstance(node_name, Failure):
+        return node_name
+    cycle.attempt.node_name = node_name
+    assumed = pod.on_node(node_name)
+    try:
+        engine.cache.assume_pod(assumed, cycle.signed)
+    except CacheError as error:
+        return Failure(Status.failed(str(error)), None, CLEAR_NOMINATION)
+    engine.note_cache_move("assumed", assumed, node_name)
+    engine.queue.delete_nominated_pod_if_exists(pod)
+    return assumed
 
 
 def _reason_to_skip(engine: Engine, pod: Pod, framework: Framework) -> str:
@@ -109,20 +144,10 @@ def _reason_to_skip(engine: Engine, pod: Pod, framework: Framework) -> str:
     return ""
 
 
-def _scheduling_cycle(cycle: Cycle, queued: QueuedPodInfo) -> BindingCycle | Failure:
-    engine, framework, pod, attempt = cycle.engine, cycle.framework, cycle.pod, cycle.attempt
-    node_name = _schedule_pod(cycle)
-    if isinstance(node_name, Failure):
-        return node_name
-    attempt.node_name = node_name
-    assumed = pod.on_node(node_name)
-    try:
-        engine.cache.assume_pod(assumed)
-    except CacheError as error:
-        return Failure(Status.failed(str(error)), None, CLEAR_NOMINATION)
-    engine.note_cache_move("assumed", assumed, node_name)
-    engine.queue.delete_nominated_pod_if_exists(pod)
-
+def _reserve_and_permit(cycle: Cycle, queued: QueuedPodInfo, assumed: Pod) -> BindingCycle | Failure:
+    """The binding cycle the pod goes on to, or who does not let it."""
+    engine, framework = cycle.engine, cycle.framework
+    node_name = assumed.spec.node_name
     started = engine.stopwatch()
     status = framework.run_reserve(cycle.state, assumed, node_name)
     started = cycle.timed("reserve", started)
@@ -137,13 +162,13 @@ def _scheduling_cycle(cycle: Cycle, queued: QueuedPodInfo) -> BindingCycle | Fai
         return refused_on_node(node_name, status)
 
     if status.is_wait:
-        waiting = WaitingPod(pod.uid, engine.now, timeouts)
+        waiting = WaitingPod(assumed.uid, engine.now, timeouts)
         engine.waiting_pods.add(waiting)
         engine.note_wait(assumed, node_name, waiting)
     engine.activate(cycle.state.pods_to_activate)
     cycle.state.pods_to_activate.clear()
-    binding = BindingCycle(queued, assumed, framework.name, cycle.state, node_name, attempt=attempt)
-    engine.bindings[pod.uid] = binding
+    binding = BindingCycle(queued, assumed, framework.name, cycle.state, node_name, attempt=cycle.attempt)
+    engine.bindings[assumed.uid] = binding
     return binding
 
 
@@ -177,7 +202,7 @@ def _find_nodes_that_fit(cycle: Cycle, view: NodeView) -> Int32Array | Status:
     """The feasible nodes in the order found (none: the diagnosis says why), or the error that ended the search."""
     engine, attempt, diagnosis, pod = cycle.engine, cycle.attempt, cycle.diagnosis, cycle.pod
     started = engine.stopwatch()
-    outcome = cycle.framework.run_pre_filter(cycle.state, pod, view.infos, view.table)
+    outcome = cycle.framework.run_pre_filter(cycle.state, pod, view.infos, view.table, cycle.kept)
     started = cycle.timed("pre_filter", started)
     attempt.pre_filter_status = outcome.status
     attempt.skip_filter_plugins = tuple(sorted(cycle.state.skip_filter_plugins))
@@ -198,13 +223,14 @@ def _find_nodes_that_fit(cycle: Cycle, view: NodeView) -> Int32Array | Status:
             cycle.timed("filter", started)
             return feasible
     if outcome.node_names is None:
-        candidates = np.arange(len(view.order.names), dtype=np.int32)
+        candidates, num_candidates = None, len(view.order.names)
     else:
         candidates = nodes_named(view, outcome.node_names)
+        num_candidates = len(candidates)
         # All blamed so far, not only those that named nodes: a refusal by the nominated node counts in, as upstream.
         plugins = " ".join(sorted(diagnosis.unschedulable_plugins))
         diagnosis.node_to_status.absent = Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{plugins}]")
-    count = _num_nodes_to_find(cycle, len(candidates))
+    count = _num_nodes_to_find(cycle, num_candidates)
     walk = find_nodes_that_pass_filters(
         cycle.framework,
         cycle.state,
@@ -214,6 +240,7 @@ def _find_nodes_that_fit(cycle: Cycle, view: NodeView) -> Int32Array | Status:
         start=engine.next_start_node_index,
         count=count,
         nominated=engine.queue,
+        kept=cycle.kept,
     )
     diagnosis.node_to_status = WalkStatuses(view, walk, diagnosis.node_to_status)
     for status in walk.filter_rows.statuses:
@@ -330,11 +357,12 @@ def _prioritize_and_select(cycle: Cycle, view: NodeView, feasible: Int32Array) -
         picked = view.pick(feasible)
         nodes: Sequence[NodeInfo] = picked if cycle.sent_back is None else cycle.sent_back
         table = view.table if cycle.sent_back is None else None
-        status = framework.run_pre_score(cycle.state, cycle.pod, nodes, table, picked.rows)
+        kept = cycle.kept
+        status = run_pre_score(framework, cycle.state, cycle.pod, nodes, table, picked.rows, kept)
         started = cycle.timed("pre_score", started)
         if not status.is_success:
             return Failure(status, None, CLEAR_NOMINATION)
-        rows, status = framework.run_score(cycle.state, cycle.pod, nodes, table, picked.rows)
+        rows, status = run_score(framework, cycle.state, cycle.pod, nodes, table, picked.rows, kept)
         if rows is None:
             return Failure(status, None, CLEAR_NOMINATION)
         if engine.extenders.any_prioritizes:

@@ -39,14 +39,15 @@ class ObjectStore:
 
     def put(self, obj: KubeObject) -> KubeObject | None:
         """Keep the object; the one it replaces."""
-        objects = self._kinds.setdefault(obj.kind, {})
-        old = objects.get(obj.key)
-        objects[obj.key] = obj
-        self._versions[obj.kind] = self._versions.get(obj.kind, 0) + 1
-        if obj.kind == Pod.kind:
+        kind, key = obj.kind, obj.key
+        objects = self._kinds.setdefault(kind, {})
+        old = objects.get(key)
+        objects[key] = obj
+        self._versions[kind] = self._versions.get(kind, 0) + 1
+        if kind == Pod.kind:
             if old is not None and old.uid != obj.uid:
                 self._pod_keys.pop(old.uid, None)
-            self._pod_keys[obj.uid] = obj.key
+            self._pod_keys[obj.uid] = key
         return old
 
     def remove(self, kind: str, key: str, uid: str = "") -> KubeObject | None:

@@ -44,6 +44,14 @@ class Interner(Generic[V]):
         self.id_of[value] = number
         return number
 
+    def holders(self, number: int) -> int:
+        """How often the number is held."""
+        return self._holders[number]
+
+    def hold(self, number: int) -> None:
+        """A number in use is held once more."""
+        self._holders[number] += 1
+
     def release(self, number: int) -> None:
         """Held once less; the last holder frees the number."""
         self._holders[number] -= 1

@@ -2,9 +2,9 @@
 
 A node keeps its row until it is removed; the row is then given to the next new node. Arrays end at `n_rows`, the most
 rows ever in use; rows that are not `live` hold zeros, and what a rule says about them means nothing. Rows are in no
-particular order: the snapshot holds the node order. `version` counts the changes; `changed_at[row]` and
-`node_changed_at[row]` say at which of them the row, respectively its node object, changed last, so that results may be
-kept and only changed rows judged anew.
+particular order: the snapshot holds the node order. `version` counts the changes; the journal says which rows changed
+since any of them, so that results may be kept and only changed rows judged anew. `nodes_version` is the version at
+which a node object last changed or a node came or went.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from scheduler_core.api.node import Node
 from scheduler_core.model.node_info import NodeInfo
-from scheduler_core.table.growth import BoolArray, Int32Array, Int64Array, grown
+from scheduler_core.table.growth import BoolArray, grown
 from scheduler_core.table.images import ImageColumn, ImageColumns
 from scheduler_core.table.labels import LabelColumn, LabelColumns
 from scheduler_core.table.pods import PodColumns
@@ -22,6 +22,7 @@ from scheduler_core.table.resources import ResourceColumns
 from scheduler_core.table.taints import TaintSets
 
 _FIRST_CAPACITY = 64
+_JOURNAL_FACTOR = 4  # the journal reaches back over at least three times as many changes as there is room for rows
 
 
 class NodeTable:
@@ -33,12 +34,12 @@ class NodeTable:
 
     live: BoolArray
     unschedulable: BoolArray
-    changed_at: Int64Array
-    node_changed_at: Int64Array
 
     def __init__(self) -> None:
         self.n_rows = 0
         self.version = 0
+        self.nodes_version = 0
+        self._journal: list[int] = []  # the row of each change, the last one that of `version`
         self.row_of: dict[str, int] = {}
         self.names: list[str | None] = []
         self.node_infos: list[NodeInfo | None] = []
@@ -46,7 +47,6 @@ class NodeTable:
         self._free: list[int] = []
         self._capacity = _FIRST_CAPACITY
         self._flags: BoolArray = np.zeros((2, self._capacity), dtype=np.bool_)
-        self._changed: Int64Array = np.zeros((2, self._capacity), dtype=np.int64)
         self.resources = ResourceColumns(self._capacity)
         self.taints = TaintSets(self._capacity)
         self.ports = PortIndex(self._capacity)
@@ -66,9 +66,12 @@ class NodeTable:
         """The column of an image by normalised name; None when no node has it."""
         return self.images.column(name)
 
-    def rows_changed_since(self, version: int) -> Int32Array:
-        """Rows written or freed after this version of the table."""
-        return np.flatnonzero(self.changed_at > version).astype(np.int32)
+    def rows_changed_since(self, version: int) -> list[int]:
+        """Rows written or freed after this version of the table, in ascending order."""
+        many = self.version - version
+        if many > len(self._journal):
+            return list(range(self.n_rows))
+        return sorted(set(self._journal[len(self._journal) - many :]))
 
     def upsert(self, node_info: NodeInfo) -> int:
         """Take over the node as it is now; its row. Only what changed is written."""
@@ -78,11 +81,10 @@ class NodeTable:
         row = self.row_of.get(node.name)
         if row is None:
             row = self._take_row(node.name)
-        self.version += 1
-        self._changed[0, row] = self.version
+        self._note(row)
         self.node_infos[row] = node_info
         if self._nodes[row] is not node:
-            self._changed[1, row] = self.version
+            self.nodes_version = self.version
             self._nodes[row] = node
             self._flags[1, row] = node.spec.unschedulable
             self.resources.write_allocatable(row, node_info.allocatable)
@@ -97,8 +99,8 @@ class NodeTable:
     def remove(self, name: str) -> int:
         """Free the node's row; KeyError when it has none."""
         row = self.row_of.pop(name)
-        self.version += 1
-        self._changed[:, row] = self.version
+        self._note(row)
+        self.nodes_version = self.version
         self._flags[:, row] = False
         self.names[row] = self.node_infos[row] = self._nodes[row] = None
         self.resources.clear(row)
@@ -109,6 +111,13 @@ class NodeTable:
         self.pods.write(row, ())
         self._free.append(row)
         return row
+
+    def _note(self, row: int) -> None:
+        """One more change, of this row."""
+        self.version += 1
+        self._journal.append(row)
+        if len(self._journal) > _JOURNAL_FACTOR * self._capacity:
+            del self._journal[: self._capacity]
 
     def _take_row(self, name: str) -> int:
         if self._free:
@@ -130,13 +139,11 @@ class NodeTable:
     def _grow(self) -> None:
         self._capacity *= 2
         self._flags = grown(self._flags, self._capacity)
-        self._changed = grown(self._changed, self._capacity)
         for part in (self.resources, self.taints, self.ports, self.images, self._labels):
             part.resize(self._capacity)
 
     def _show(self) -> None:
         """Let all public arrays end at n_rows."""
         self.live, self.unschedulable = self._flags[:, : self.n_rows]
-        self.changed_at, self.node_changed_at = self._changed[:, : self.n_rows]
         for part in (self.resources, self.taints, self.ports, self.images, self.pods, self._labels):
             part.show(self.n_rows)

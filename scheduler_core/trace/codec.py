@@ -13,7 +13,7 @@ fields, which older blobs lack. Anything unreadable raises `TraceError`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -34,6 +34,7 @@ from scheduler_core.model.effects import (
     PreemptionRecord,
     ScoreRows,
 )
+from scheduler_core.model.node_views import NodeNames, NodeStatuses, NodeView
 from scheduler_core.model.status import Code, Status
 from scheduler_core.trace.matrix import AttemptMatrix
 
@@ -83,6 +84,7 @@ class _Preemption(msgspec.Struct, array_like=True):
     chosen: int | None
     victims: tuple[str, ...]
     cleared: tuple[str, ...]
+    decided_by: str = ""  # older blobs lack it
 
 
 class _PostFilter(msgspec.Struct, array_like=True):
@@ -262,29 +264,49 @@ def _put_post_filter(record: PostFilterRecord, order: NodeOrder | None, arrays: 
 
 
 def _put_preemption(record: PreemptionRecord, names: tuple[str, ...], arrays: list[bytes]) -> _Preemption:
-    index = {name: node for node, name in enumerate(names)} if record.dry_run else {}
-    numbers: dict[Status, int] = {}
-    codes = [numbers.setdefault(status, len(numbers)) for _, status in record.not_candidates]
-    potential = _put_walk(_nodes(record.potential_nodes, index), len(names), arrays)
-    refused = _put_walk(_nodes((name for name, _ in record.not_candidates), index), len(names), arrays)
-    arrays.append(np.array(codes, dtype="<u2").tobytes())
+    potential = _put_walk(_nodes(record.potential_nodes, record.potential_nodes, names), len(names), arrays)
+    tried, found = record.not_candidates, record.candidates
+    refused = _put_walk(_nodes(tried, (name for name, _ in tried), names), len(names), arrays)
+    codes, statuses = _numbered(tried)
+    arrays.append(codes.astype("<u2").tobytes())
+    on = _nodes(found, (each.node_name for each in found), names).tolist()
     return _Preemption(
         dry_run=record.dry_run,
         offset=record.offset,
         num_candidates=record.num_candidates,
         potential=potential,
-        candidates=tuple((index[c.node_name], c.victims, c.num_pdb_violations) for c in record.candidates),
-        statuses=tuple((s.plugin, int(s.code), s.reasons_given, s.error) for s in numbers),
+        candidates=tuple((node, c.victims, c.num_pdb_violations) for node, c in zip(on, found, strict=True)),
+        statuses=tuple((s.plugin, int(s.code), s.reasons_given, s.error) for s in statuses),
         refused=refused,
-        tied=tuple(index[name] for name in record.tied),
-        chosen=index[record.chosen] if record.chosen else None,
+        tied=tuple(_nodes(record.tied, record.tied, names).tolist()),
+        chosen=names.index(record.chosen) if record.chosen else None,
         victims=record.victims,
         cleared=record.cleared_nominations,
+        decided_by=record.decided_by,
     )
 
 
-def _nodes(node_names: Iterable[str], index: dict[str, int]) -> Indices:
+def _nodes(about: Sequence[object], node_names: Iterable[str], names: tuple[str, ...]) -> Indices:
+    """The nodes something is said about, by index: as they are kept, or looked up by name."""
+    if isinstance(about, NodeView) and about.names is names:
+        return about.nodes
+    if not about:
+        return np.zeros(0, dtype=np.int32)
+    index = {name: node for node, name in enumerate(names)}
     return np.array([index[name] for name in node_names], dtype=np.int32)
+
+
+def _numbered(refused: Sequence[tuple[str, Status]]) -> tuple[npt.NDArray[Any], Sequence[Status]]:
+    """A code per node, and the statuses they number, by first appearance."""
+    numbers: dict[Status, int] = {}
+    if not isinstance(refused, NodeStatuses):
+        codes = [numbers.setdefault(status, len(numbers)) for _, status in refused]
+        return np.array(codes, dtype=np.int64), tuple(numbers)
+    present, first = np.unique(refused.codes, return_index=True)
+    again = np.zeros(len(refused.statuses), dtype=np.int64)
+    for code in present[np.argsort(first)].tolist():
+        again[code] = numbers.setdefault(refused.statuses[code], len(numbers))
+    return again[refused.codes], tuple(numbers)
 
 
 def _put_planes(values: Scores, arrays: list[bytes]) -> int:
@@ -396,23 +418,23 @@ def _read_post_filter(stored: _PostFilter | None, reader: _Reader, names: tuple[
 
 
 def _read_preemption(stored: _Preemption, reader: _Reader, names: tuple[str, ...]) -> PreemptionRecord:
-    potential = reader.walk(stored.potential, len(names)).tolist()
-    refused = reader.walk(stored.refused, len(names)).tolist()
-    codes = reader.take(stored.refused.length, "<u2").tolist()
-    statuses = [_status(fields) for fields in stored.statuses]
+    potential = reader.walk(stored.potential, len(names))
+    refused = reader.walk(stored.refused, len(names))
+    codes = reader.take(stored.refused.length, "<u2")
     return PreemptionRecord(
         dry_run=stored.dry_run,
-        potential_nodes=tuple(names[node] for node in potential),
+        potential_nodes=NodeNames(potential, names),
         offset=stored.offset,
         num_candidates=stored.num_candidates,
         candidates=tuple(
             PreemptionCandidate(names[node], victims, violations) for node, victims, violations in stored.candidates
         ),
-        not_candidates=tuple((names[node], statuses[code]) for node, code in zip(refused, codes, strict=True)),
+        not_candidates=NodeStatuses(refused, names, codes, tuple(_status(fields) for fields in stored.statuses)),
         tied=tuple(names[node] for node in stored.tied),
         chosen=names[stored.chosen] if stored.chosen is not None else "",
         victims=stored.victims,
         cleared_nominations=stored.cleared,
+        decided_by=stored.decided_by,
     )
 
 

@@ -37,7 +37,8 @@ class BestNode:
 class PreemptionSummary:
     """A search for victims: how many nodes were tried and would do, and what was chosen (empty: nothing).
 
-    At most VICTIMS_TOLD victims are named; `num_victims` counts all.
+    At most VICTIMS_TOLD victims are named; `num_victims` counts all. `decided_by`: the criterion that left one of the
+    candidates, empty where there was one, or equals.
     """
 
     tried: int
@@ -48,6 +49,7 @@ class PreemptionSummary:
     num_victims: int
     num_pdb_violations: int
     cleared_nominations: tuple[str, ...]
+    decided_by: str = ""
 
 
 @dataclass(slots=True)
@@ -104,6 +106,7 @@ def _preemption(record: PostFilterRecord | None) -> PreemptionSummary | None:
         num_victims=len(found.victims),
         num_pdb_violations=chosen.num_pdb_violations if chosen is not None else 0,
         cleared_nominations=found.cleared_nominations[:VICTIMS_TOLD],
+        decided_by=found.decided_by,
     )
 
 

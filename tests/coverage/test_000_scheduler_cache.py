@@ -287,8 +287,8 @@ def test_000_incremental_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot.update_snapshot(cache)
     nodes, entry = snapshot.list(), snapshot.get("b")
     copied: list[str] = []
-    original = NodeInfo.copy
-    monkeypatch.setattr(NodeInfo, "copy", lambda self: (copied.append(self.name), original(self))[1])
+    original = NodeInfo.assign
+    monkeypatch.setattr(NodeInfo, "assign", lambda self, info: (copied.append(info.name), original(self, info))[1])
     cache.add_pod(make_pod("p").req(cpu="1").on("b").build())
     snapshot.update_snapshot(cache)
     assert copied == ["b"]

@@ -24,6 +24,7 @@ from scheduler_core.config.types import (
 )
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
+    ALL_ROWS,
     PreFilterPlugin,
     PreScorePlugin,
     ScoreExtensions,
@@ -244,12 +245,19 @@ def _check_filter(plugin: Any, cluster: Cluster, pod: Pod) -> None:
         _, status = plugin.pre_filter(state, pod, cluster.infos)
         if status.is_skip:
             return
-    verdicts = plugin.filter_nodes(state, pod, cluster.table)
+    verdicts = plugin.filter_nodes(state, pod, cluster.table, ALL_ROWS)
     for info in cluster.infos:
         row = cluster.table.row_of[info.name]
         code = int(verdicts.codes[row]) if verdicts is not None else 0
         by_row = verdicts.statuses[code - 1] if code else SUCCESS
         assert _told(by_row) == _told(plugin.filter(state, pod, info)), (plugin.name, info.name)
+    every_other = np.arange(len(cluster.table), dtype=np.int32)[::2]
+    some = plugin.filter_nodes(state, pod, cluster.table, every_other)
+    for position, row in enumerate(every_other.tolist()):
+        node_info = cluster.table.node_infos[row]
+        code = int(some.codes[position]) if some is not None else 0
+        by_row = some.statuses[code - 1] if code else SUCCESS
+        assert node_info is None or _told(by_row) == _told(plugin.filter(state, pod, node_info)), plugin.name
 
 
 def _check_score(plugin: Any, cluster: Cluster, pod: Pod, chosen: list[NodeInfo], with_pre_score: bool) -> None:

@@ -18,6 +18,7 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.config.types import InterPodAffinityArgs, PodTopologySpreadArgs
 from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import ALL_ROWS
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.model.types import PodInfo
@@ -76,7 +77,7 @@ def _affinity(random: Random) -> dict[str, Any]:
     return affinity
 
 
-def _pod(random: Random, name: str) -> PodBuilder:
+def random_pod(random: Random, name: str) -> PodBuilder:
     pod = make_pod(name, namespace=random.choice(NAMESPACES))
     if random.random() < 0.9:
         pod.label(app=random.choice(APPS))
@@ -87,7 +88,7 @@ def _pod(random: Random, name: str) -> PodBuilder:
     return pod
 
 
-def _incoming(random: Random) -> Pod:
+def incoming_pod(random: Random) -> Pod:
     pod = make_pod("incoming", namespace=random.choice(NAMESPACES)).label(app=random.choice(APPS))
     if random.random() < 0.7:
         pod.spec(affinity=_affinity(random))
@@ -112,7 +113,7 @@ def _incoming(random: Random) -> Pod:
     return pod.build()
 
 
-def _node_info(random: Random, name: str) -> NodeInfo:
+def random_node(random: Random, name: str) -> NodeInfo:
     node: NodeBuilder = make_node(name)
     if random.random() < 0.9:
         node.zone(random.choice(("a", "a", "b", "c", "")))
@@ -123,7 +124,7 @@ def _node_info(random: Random, name: str) -> NodeInfo:
     info = NodeInfo(next_generation=lambda: 0)
     info.set_node(node.build())
     for number in range(random.randrange(4)):
-        info.add_pod(PodInfo.of(_pod(random, f"{name}-{number}").build()))
+        info.add_pod(PodInfo.of(random_pod(random, f"{name}-{number}").build()))
     return info
 
 
@@ -142,14 +143,14 @@ def _cluster(random: Random) -> Cluster:
             table.remove(name)
             del current[name]
         else:
-            current[name] = _node_info(random, name)
+            current[name] = random_node(random, name)
             table.upsert(current[name])
         table.label(ZONE)
     return Cluster(table, list(current.values()))
 
 
 def _by_rows(plugin: Any, state: CycleState, pod: Pod, cluster: Cluster) -> list[Status]:
-    verdicts = plugin.filter_nodes(state, pod, cluster.table)
+    verdicts = plugin.filter_nodes(state, pod, cluster.table, ALL_ROWS)
     if verdicts is None:
         return [SUCCESS] * len(cluster.infos)
     codes = [int(verdicts.codes[cluster.table.row_of[info.name]]) for info in cluster.infos]
@@ -209,11 +210,11 @@ def _check_score(plugin: Any, cluster: Cluster, pod: Pod, feasible: list[NodeInf
 @given(seed=st.integers(0, 2**32 - 1))
 def test_both_forms_agree(seed: int) -> None:
     random = Random(seed)
-    cluster, pod = _cluster(random), _incoming(random)
+    cluster, pod = _cluster(random), incoming_pod(random)
     if not cluster.infos:
         return
     changes = [
-        (random.randrange(7), PodInfo.of(_pod(random, f"come-{index}").build()), random.random() < 0.5)
+        (random.randrange(7), PodInfo.of(random_pod(random, f"come-{index}").build()), random.random() < 0.5)
         for index in range(random.randrange(4))
     ]
     feasible = random.sample(cluster.infos, random.randint(1, len(cluster.infos)))

@@ -15,6 +15,7 @@ import structlog
 from kschedweb.cluster import extender_http, follow
 from kschedweb.cluster.models import Cluster
 from kschedweb.common import logs
+from kschedweb.common.collector import settle
 from kschedweb.common.metrics import RECORDER
 from kschedweb.scheduling import adapters, services
 from kschedweb.scheduling.adapters import Remembered
@@ -187,6 +188,7 @@ class EngineHost:
         self._stands_still = engine is None and not keeps
         if engine is None:
             return
+        settle()
         now = self._now()
         self._run = stored.run + 1
         self._step = 0

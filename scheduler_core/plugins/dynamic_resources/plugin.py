@@ -26,6 +26,7 @@ from scheduler_core.framework.interface import (
     NominatingInfo,
     PreFilterResult,
     QueueingHint,
+    Reads,
 )
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
@@ -58,6 +59,9 @@ class DynamicResources:
     def pre_enqueue(self, pod: Pod) -> Status:
         claims = claims_of(pod, self._handle.lister)
         return Status.unresolvable(claims) if isinstance(claims, str) else SUCCESS
+
+    def reads(self, pod: Pod) -> Reads | None:
+        return None if pod.spec.resource_claims else Reads.POD
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]

@@ -12,20 +12,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-
-import numpy as np
 
 from scheduler_core.api.pod import Pod
-from scheduler_core.api.pod_affinity import NO_LABELS, AffinityTerm, AffinityTerms, match_all
-from scheduler_core.framework.interface import Int64Array, RowVerdicts
+from scheduler_core.api.pod_affinity import NO_LABELS, TermList, match_all
+from scheduler_core.framework.interface import RowVerdicts
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.model.types import PodInfo
-from scheduler_core.plugins.helpers import BoolArray
-from scheduler_core.table.domains import Domains, DomainsByNumber, DomainsByValue
+from scheduler_core.plugins.helpers import BoolArray, RefusedRows
+from scheduler_core.plugins.inter_pod_affinity.incoming import Incoming, rows_with_key
+from scheduler_core.table.domains import Domains, DomainsByValue, TalliedDomains, sums_by_domain
 from scheduler_core.table.node_table import NodeTable
-from scheduler_core.table.pods import PodKind
+from scheduler_core.table.tallies import DomainSums
 
 REASON_AFFINITY = "node(s) didn't match pod affinity rules"
 REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -40,49 +38,50 @@ _STATUSES = (_NOT_NEAR, _NOT_APART, _NOT_WANTED)
 Pairs = dict[str, Domains]
 """Pods by topology key and, below that, by domain."""
 
+_NOWHERE = DomainsByValue()
+
 
 @dataclass(frozen=True, slots=True)
 class PreFilterState:
-    pod: Pod
-    terms: AffinityTerms
-    namespace_labels: Mapping[str, str]
+    incoming: Incoming
+    refused: RefusedRows
     existing_anti: Pairs = field(default_factory=dict)
     affinity: Pairs = field(default_factory=dict)
     anti: Pairs = field(default_factory=dict)
 
     @property
     def concerns_nobody(self) -> bool:
-        return not (self.existing_anti or self.terms.required or self.terms.required_anti)
+        return not (self.existing_anti or self.incoming.terms.required or self.incoming.terms.required_anti)
 
     @property
     def may_be_first(self) -> bool:
         """Nobody matches the pod's affinity anywhere, but the pod itself does."""
-        return not any(each.has_any() for each in self.affinity.values()) and match_all(self.terms.required, self.pod)
+        return self.incoming.is_near_itself and not any(each.has_any() for each in self.affinity.values())
 
     def clone(self) -> PreFilterState:
         return PreFilterState(
-            self.pod,
-            self.terms,
-            self.namespace_labels,
-            _clone(self.existing_anti),
-            _clone(self.affinity),
-            _clone(self.anti),
+            self.incoming, self.refused, _clone(self.existing_anti), _clone(self.affinity), _clone(self.anti)
         )
 
     def count_its_terms(self, existing: PodInfo, node_labels: Mapping[str, str], amount: int = 1) -> None:
         """What the existing pod wants to be apart from."""
         for term in existing.terms.required_anti:
-            if term.matches_pod(self.pod, self.namespace_labels):
+            if self.incoming.is_spoken_of(term):
                 _add(self.existing_anti, term.topology_key, node_labels, amount)
 
     def count_it(self, existing: Pod, node_labels: Mapping[str, str], amount: int = 1) -> None:
         """What the incoming pod says of the existing one."""
-        if match_all(self.terms.required, existing):
-            for term in self.terms.required:
+        terms = self.incoming.terms
+        if match_all(terms.required, existing):
+            for term in terms.required:
                 _add(self.affinity, term.topology_key, node_labels, amount)
-        for term in self.terms.required_anti:
+        for term in terms.required_anti:
             if term.matches_pod(existing):
                 _add(self.anti, term.topology_key, node_labels, amount)
+
+
+def no_refusals() -> RefusedRows:
+    return RefusedRows(_STATUSES)
 
 
 def count_nodes(
@@ -91,44 +90,36 @@ def count_nodes(
     for node_info in with_required_anti_affinity:
         for existing in node_info.pods_with_required_anti_affinity:
             state.count_its_terms(existing, _labels(node_info))
-    if state.terms.required or state.terms.required_anti:
+    terms = state.incoming.terms
+    if terms.required or terms.required_anti:
         for node_info in all_nodes:
             for existing in node_info.pods:
                 state.count_it(existing.pod, _labels(node_info))
 
 
 def count_rows(state: PreFilterState, table: NodeTable) -> None:
-    pods = table.pods
-    by_key: dict[str, list[int]] = {}
-    for number, terms in enumerate(pods.terms):
-        for term in terms.required_anti if terms is not None else ():
-            if term.matches_pod(state.pod, state.namespace_labels):
-                by_key.setdefault(term.topology_key, [0] * len(pods.terms))[number] += 1
-    for key, amounts in by_key.items():
-        column = table.label(key)
-        domains = DomainsByNumber.counted(column, column.ids, pods.sum_by_terms(np.array(amounts)))
-        if domains.has_any():
-            state.existing_anti[key] = domains
-
-    required = state.terms.required
-    if required:
-        matching = pods.count(lambda kind: all(speaks_of(term, kind) for term in required))
-        for key, times in Counter(term.topology_key for term in required).items():
-            column = table.label(key)
-            state.affinity[key] = DomainsByNumber.counted(column, column.ids, matching * times)
-    by_row: dict[str, Int64Array] = {}
-    for term in state.terms.required_anti:
-        matching = pods.count(partial(speaks_of, term))
-        by_row[term.topology_key] = by_row.get(term.topology_key, 0) + matching
-    for key, matching in by_row.items():
-        column = table.label(key)
-        state.anti[key] = DomainsByNumber.counted(column, column.ids, matching)
+    pods, terms = table.pods, state.incoming.terms
+    for key, counts in state.incoming.speaking(pods, TermList.REQUIRED_ANTI).items():
+        domains = [sums_by_domain(table, pods.tally_of_terms(count), rows_with_key(key)) for count in counts]
+        with_pods = [sums for sums in domains if sums.total]
+        if with_pods:
+            state.existing_anti[key] = TalliedDomains(with_pods, [1] * len(with_pods))
+    if terms.required:
+        tally = pods.tally_of_kinds(state.incoming.near)
+        for key, times in Counter(term.topology_key for term in terms.required).items():
+            state.affinity[key] = TalliedDomains((sums_by_domain(table, tally, rows_with_key(key)),), (times,))
+    apart: dict[str, list[DomainSums]] = {}
+    for term, spoken_of in zip(terms.required_anti, state.incoming.apart, strict=True):
+        sums = sums_by_domain(table, pods.tally_of_kinds(spoken_of), rows_with_key(term.topology_key))
+        apart.setdefault(term.topology_key, []).append(sums)
+    for key, of_terms in apart.items():
+        state.anti[key] = TalliedDomains(of_terms, [1] * len(of_terms))
 
 
 def judge_node(state: PreFilterState, labels: Mapping[str, str]) -> Status:
     if not _near(state, labels):
         return _NOT_NEAR
-    if any(_holds(state.anti, term.topology_key, labels) for term in state.terms.required_anti):
+    if any(_holds(state.anti, term.topology_key, labels) for term in state.incoming.terms.required_anti):
         return _NOT_APART
     if any(_holds(state.existing_anti, key, labels) for key in state.existing_anti):
         return _NOT_WANTED
@@ -136,40 +127,32 @@ def judge_node(state: PreFilterState, labels: Mapping[str, str]) -> Status:
 
 
 def judge_rows(state: PreFilterState, table: NodeTable) -> RowVerdicts | None:
-    codes = np.zeros(len(table), dtype=np.uint16)
-    # The first rule that refuses a row names the reason: later ones are written first.
-    for pairs, code in ((state.existing_anti, 3), (state.anti, 2)):
+    refused: list[tuple[BoolArray | None, int]] = [(rows, 1) for rows in _far_rows(state, table)]
+    for pairs, code in ((state.anti, 2), (state.existing_anti, 3)):
         for key, domains in pairs.items():
-            codes[domains.of_rows(table.label(key)) > 0] = code
-    if state.terms.required:
-        codes[~_near_rows(state, table)] = 1
-    return RowVerdicts(codes, _STATUSES) if codes.any() else None
-
-
-def speaks_of(term: AffinityTerm, kind: PodKind) -> bool:
-    """Whether a term of the incoming pod matches pods of this kind."""
-    return term.matches(kind.namespace, kind.labels, NO_LABELS)
+            refused.append((domains.rows_over(table.label(key), 0), code))
+    return state.refused.verdicts(refused)
 
 
 def _near(state: PreFilterState, labels: Mapping[str, str]) -> bool:
     """All the keys are there, and pods that match in every domain, unless the pod may be the first of its group."""
-    if not all(term.topology_key in labels for term in state.terms.required):
+    if not all(term.topology_key in labels for term in state.incoming.terms.required):
         return False
-    if all(_holds(state.affinity, term.topology_key, labels) for term in state.terms.required):
+    if all(_holds(state.affinity, term.topology_key, labels) for term in state.incoming.terms.required):
         return True
     return state.may_be_first
 
 
-def _near_rows(state: PreFilterState, table: NodeTable) -> BoolArray:
-    near = np.ones(len(table), dtype=np.bool_)
+def _far_rows(state: PreFilterState, table: NodeTable) -> Iterable[BoolArray | None]:
+    """For each key of the required terms the rows that are not near for its sake."""
+    terms = state.incoming.terms.required
+    if not terms:
+        return
     may_be_first = state.may_be_first
-    for key in dict.fromkeys(term.topology_key for term in state.terms.required):
+    for key in dict.fromkeys(term.topology_key for term in terms):
         column = table.label(key)
-        near &= column.has_key
-        if not may_be_first:
-            domains = state.affinity.get(key)
-            near &= domains.of_rows(column) > 0 if domains is not None else np.False_
-    return near
+        domains = state.affinity.get(key, _NOWHERE)
+        yield domains.rows_without(column) if may_be_first else domains.rows_at_most(column, 0)
 
 
 def _holds(pairs: Pairs, key: str, labels: Mapping[str, str]) -> bool:

@@ -18,6 +18,7 @@ from scheduler_core.api.pod_affinity import (
     REQUIRED,
     REQUIRED_ANTI,
     AffinityTerms,
+    TermList,
     affinity_terms,
     match_all,
 )
@@ -32,6 +33,8 @@ from scheduler_core.framework.interface import (
     Int64Array,
     PreFilterResult,
     QueueingHint,
+    Reads,
+    RowIndex,
     RowVerdicts,
 )
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
@@ -40,10 +43,13 @@ from scheduler_core.model.status import SKIP, SUCCESS, Status
 from scheduler_core.model.types import PodInfo
 from scheduler_core.plugins.helpers import Rows, as_node, as_pod, check_args, queue_if, refuse_all
 from scheduler_core.plugins.inter_pod_affinity import filtering, scoring
+from scheduler_core.plugins.inter_pod_affinity.incoming import Incoming
 from scheduler_core.table.node_table import NodeTable
 
 NO_PRE_FILTER = f'error reading "PreFilter{names.INTER_POD_AFFINITY}" from cycleState: not found'
 NO_PRE_SCORE = f'failed to read "PreScore{names.INTER_POD_AFFINITY}" from cycleState: not found'
+
+_NOTHING_TO_FILTER: tuple[PreFilterResult | None, Status] = (None, SKIP)
 
 
 class InterPodAffinity:
@@ -55,6 +61,10 @@ class InterPodAffinity:
         check_args(args)
         self._handle = handle
         self._args = args
+        self._lists = scoring.lists_with_a_say(args.hard_pod_affinity_weight)
+
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.CLUSTER
 
     # Filter
 
@@ -67,18 +77,20 @@ class InterPodAffinity:
         )
 
     def pre_filter_table(self, state: CycleState, pod: Pod, table: NodeTable) -> tuple[PreFilterResult | None, Status]:
+        if not _has_terms(pod) and not table.pods.has_terms(TermList.REQUIRED_ANTI):
+            return _NOTHING_TO_FILTER
         return self._pre_filter(state, pod, lambda counted: filtering.count_rows(counted, table))
 
     def _pre_filter(
         self, state: CycleState, pod: Pod, count: Callable[[filtering.PreFilterState], None]
     ) -> tuple[PreFilterResult | None, Status]:
-        terms = affinity_terms(pod)
-        if terms.unreadable:
-            return None, Status.unresolvable(f"parsing pod: {terms.error}")
-        counted = filtering.PreFilterState(pod, terms.expanded(self._namespaces), self._namespace_labels(pod))
+        incoming = self._incoming(state, pod)
+        if incoming.terms.unreadable:
+            return None, Status.unresolvable(f"parsing pod: {incoming.terms.error}")
+        counted = filtering.PreFilterState(incoming, state.kept((self.name, "refused"), filtering.no_refusals))
         count(counted)
         if counted.concerns_nobody:
-            return None, SKIP
+            return _NOTHING_TO_FILTER
         state.write(counted)
         return None, SUCCESS
 
@@ -94,11 +106,12 @@ class InterPodAffinity:
             return Status.failed(NO_PRE_FILTER)
         return filtering.judge_node(counted, node_info.node.labels if node_info.node is not None else NO_LABELS)
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         counted = state.find(filtering.PreFilterState)
         if counted is None:
-            return refuse_all(table, Status.failed(NO_PRE_FILTER))
-        return filtering.judge_rows(counted, table)
+            return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
+        verdicts = filtering.judge_rows(counted, table)
+        return verdicts.at(rows) if verdicts is not None else None
 
     # Score
 
@@ -109,6 +122,8 @@ class InterPodAffinity:
         return self._pre_score(state, pod, lambda wishes: scoring.count_nodes(wishes, considered))
 
     def pre_score_table(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Status:
+        if not _has_terms(pod) and not any(map(table.pods.has_terms, self._lists)):
+            return SKIP
         return self._pre_score(state, pod, lambda wishes: scoring.count_rows(wishes, table))
 
     def _pre_score(
@@ -116,17 +131,10 @@ class InterPodAffinity:
     ) -> Status:
         if self._args.ignore_preferred_terms_of_existing_pods and not _has_wishes(pod):
             return SKIP
-        terms = affinity_terms(pod)
-        if terms.unreadable:
-            return Status.failed(f"failed to parse pod: {terms.error}")
-        counted = count(
-            scoring.Wishes(
-                pod,
-                terms.expanded(self._namespaces),
-                self._namespace_labels(pod),
-                self._args.hard_pod_affinity_weight,
-            )
-        )
+        incoming = self._incoming(state, pod)
+        if incoming.terms.unreadable:
+            return Status.failed(f"failed to parse pod: {incoming.terms.error}")
+        counted = count(scoring.Wishes(incoming, self._args.hard_pod_affinity_weight))
         if not counted.weights:
             return SKIP
         state.write(counted)
@@ -156,7 +164,14 @@ class InterPodAffinity:
             ClusterEventWithHint(ClusterEvent(EventResource.NODE, node_actions), _after_node_change),
         )
 
-    # Namespaces
+    # The incoming pod
+
+    def _incoming(self, state: CycleState, pod: Pod) -> Incoming:
+        version = self._handle.lister.version(Namespace.kind)
+        return state.kept((self.name, "incoming"), lambda: self._work_out(pod), version=version)
+
+    def _work_out(self, pod: Pod) -> Incoming:
+        return Incoming(pod, affinity_terms(pod).expanded(self._namespaces), self._namespace_labels(pod))
 
     def _namespaces(self, selector: LabelSelectorMatcher) -> Iterable[str]:
         """Names of the namespaces a selector picks."""
@@ -167,6 +182,11 @@ class InterPodAffinity:
     def _namespace_labels(self, pod: Pod) -> Mapping[str, str]:
         namespace = self._handle.lister.get(Namespace.kind, pod.namespace)
         return namespace.labels if namespace is not None else NO_LABELS
+
+
+def _has_terms(pod: Pod) -> bool:
+    affinity = pod.spec.affinity
+    return affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None)
 
 
 def _has_wishes(pod: Pod) -> bool:

@@ -11,18 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from scheduler_core.api.pod import Pod
-from scheduler_core.api.pod_affinity import AffinityTerm, AffinityTerms
+from scheduler_core.api.pod_affinity import AffinityTerm, AffinityTerms, TermList
 from scheduler_core.framework.interface import MAX_NODE_SCORE, Int64Array
 from scheduler_core.model.node_info import NodeInfo
-from scheduler_core.plugins.helpers import BoolArray, Rows
-from scheduler_core.plugins.inter_pod_affinity.filtering import speaks_of
-from scheduler_core.table.domains import Domains, DomainsByNumber, DomainsByValue
+from scheduler_core.plugins.helpers import Rows
+from scheduler_core.plugins.inter_pod_affinity.incoming import Incoming, rows_with_key
+from scheduler_core.table.domains import Domains, DomainsByValue, TalliedDomains, sums_by_domain
 from scheduler_core.table.node_table import NodeTable
+from scheduler_core.table.tallies import DomainSums, RowTally
+
+_LISTS = (TermList.PREFERRED, TermList.PREFERRED_ANTI, TermList.REQUIRED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +37,26 @@ class PreScoreState:
 class Wishes:
     """What the incoming pod prefers, and what is needed to judge what existing pods think of it."""
 
-    pod: Pod
-    terms: AffinityTerms
-    namespace_labels: Mapping[str, str]
+    incoming: Incoming
     hard_weight: int
-
-    @property
-    def own(self) -> Iterator[tuple[AffinityTerm, int]]:
-        """(term, weight) of the incoming pod."""
-        yield from ((term, term.weight) for term in self.terms.preferred)
-        yield from ((term, -term.weight) for term in self.terms.preferred_anti)
 
     def of_existing(self, terms: AffinityTerms) -> Iterator[tuple[str, int]]:
         """(topology key, weight) of those terms of an existing pod that match the incoming one."""
-        weighted = [(term, term.weight) for term in terms.preferred]
-        weighted += [(term, -term.weight) for term in terms.preferred_anti]
-        if self.hard_weight > 0:
-            weighted += [(term, self.hard_weight) for term in terms.required]
-        for term, weight in weighted:
-            if term.matches_pod(self.pod, self.namespace_labels):
-                yield term.topology_key, weight
+        for listed in lists_with_a_say(self.hard_weight):
+            for term in terms.of_list(listed):
+                if self.incoming.is_spoken_of(term):
+                    yield term.topology_key, self.weight_of(listed, term)
+
+    def weight_of(self, listed: TermList, term: AffinityTerm) -> int:
+        """What a term in this list of an existing pod weighs."""
+        if listed is TermList.REQUIRED:
+            return self.hard_weight
+        return term.weight if listed is TermList.PREFERRED else -term.weight
+
+
+def lists_with_a_say(hard_weight: int) -> tuple[TermList, ...]:
+    """The lists of existing pods that score."""
+    return _LISTS if hard_weight > 0 else _LISTS[:2]
 
 
 def count_nodes(wishes: Wishes, node_infos: Iterable[NodeInfo]) -> PreScoreState:
@@ -70,7 +71,7 @@ def count_nodes(wishes: Wishes, node_infos: Iterable[NodeInfo]) -> PreScoreState
     for node_info in node_infos:
         labels = node_info.node.labels if node_info.node is not None else {}
         for existing in node_info.pods:
-            for term, weight in wishes.own:
+            for term, weight in wishes.incoming.weighted:
                 if term.matches_pod(existing.pod):
                     add(labels, term.topology_key, weight)
             for key, weight in wishes.of_existing(existing.terms):
@@ -80,37 +81,22 @@ def count_nodes(wishes: Wishes, node_infos: Iterable[NodeInfo]) -> PreScoreState
 
 def count_rows(wishes: Wishes, table: NodeTable) -> PreScoreState:
     pods = table.pods
-    by_row: dict[str, Int64Array] = {}
-    touched: dict[str, BoolArray] = {}  # rows with a pod that adds something
+    by_key: dict[str, tuple[list[DomainSums], list[int]]] = {}
 
-    def add(key: str, weights: Int64Array, rows: BoolArray) -> None:
-        if key in by_row:
-            by_row[key] += weights
-            touched[key] |= rows
-        else:
-            by_row[key], touched[key] = weights, rows
+    def add(key: str, weight: int, tally: RowTally) -> None:
+        sums = sums_by_domain(table, tally, rows_with_key(key))
+        if sums.total:
+            domains, weights = by_key.setdefault(key, ([], []))
+            domains.append(sums)
+            weights.append(weight)
 
-    for term, weight in wishes.own:
-        matching = pods.count(partial(speaks_of, term))
-        add(term.topology_key, matching * weight, matching > 0)
-
-    amounts: dict[str, Int64Array] = {}
-    speaking: dict[str, Int64Array] = {}
-    for number, terms in enumerate(pods.terms):
-        for key, weight in wishes.of_existing(terms) if terms is not None else ():
-            if key not in amounts:
-                amounts[key], speaking[key] = np.zeros((2, len(pods.terms)), dtype=np.int64)
-            amounts[key][number] += weight
-            speaking[key][number] = 1
-    for key in amounts:
-        add(key, pods.sum_by_terms(amounts[key]), pods.sum_by_terms(speaking[key]) > 0)
-
-    weights: dict[str, Domains] = {}
-    for key, rows in touched.items():
-        column = table.label(key)
-        if (rows & column.has_key).any():
-            weights[key] = DomainsByNumber.counted(column, column.ids, by_row[key])
-    return PreScoreState(weights)
+    for spoken_of, key, weight in wishes.incoming.wishes:
+        add(key, weight, pods.tally_of_kinds(spoken_of))
+    for listed in lists_with_a_say(wishes.hard_weight):
+        for key, counts in wishes.incoming.speaking(pods, listed).items():
+            for count in counts:
+                add(key, wishes.weight_of(listed, count.term), pods.tally_of_terms(count))
+    return PreScoreState({key: TalliedDomains(domains, weights) for key, (domains, weights) in by_key.items()})
 
 
 def score_node(state: PreScoreState, labels: Mapping[str, str]) -> int:
@@ -118,18 +104,22 @@ def score_node(state: PreScoreState, labels: Mapping[str, str]) -> int:
 
 
 def score_rows(state: PreScoreState, table: NodeTable, rows: Rows) -> Int64Array:
-    scores = np.zeros(len(rows), dtype=np.int64)
+    scores: Int64Array | None = None
     for key, domains in state.weights.items():
-        scores += domains.of_rows(table.label(key))[rows]
-    return scores
+        column = table.label(key)
+        added = domains.of_numbers(column, column.ids.take(rows))
+        scores = added if scores is None else scores + added
+    return np.zeros(len(rows), dtype=np.int64) if scores is None else scores
 
 
 def normalize(scores: Int64Array) -> None:
     """Lowest..highest becomes 0..100, truncated; all equal becomes 0."""
-    lowest = scores.min()
-    spread = scores.max() - lowest
+    lowest = np.minimum.reduce(scores)
+    spread = np.maximum.reduce(scores) - lowest
     if spread == 0:
         scores[:] = 0
         return
     # Divided first, in floats: 29 of 50 becomes 57, as upstream.
-    scores[:] = (float(MAX_NODE_SCORE) * ((scores - lowest) / float(spread))).astype(np.int64)
+    part = (scores - lowest) / float(spread)
+    part *= float(MAX_NODE_SCORE)
+    scores[:] = part  # truncated

@@ -1,4 +1,4 @@
-"""The constraints that hold for a pod: its own, or else the default ones with a selector deduced from its owners.
+"""The constraints that hold for a pod: its own, or else the default ones.
 
 A node counts for a constraint when the inclusion policies let it: by default it must meet the pod's node selector and
 required node affinity, and its taints do not matter. A selector counts pods of the pod's namespace that are not being
@@ -10,27 +10,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
+import msgspec
 import numpy as np
 
-from scheduler_core.api.affinity import TopologySpreadConstraint
-from scheduler_core.api.derived import HOSTNAME, ZONE, controller_of
+from scheduler_core.api.affinity import Toleration, TopologySpreadConstraint
+from scheduler_core.api.derived import HOSTNAME, ZONE
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.selectors import (
     LabelSelectorMatcher,
-    SelectorError,
+    NodeSelectorMatcher,
+    RequiredNodeAffinity,
     parse_label_selector,
     required_node_affinity,
     selector_from_map,
-    selects_map,
 )
-from scheduler_core.api.workload import ReplicaSet, ReplicationController, Service, StatefulSet
-from scheduler_core.framework.interface import Int64Array, Lister
 from scheduler_core.model.types import PodInfo
 from scheduler_core.plugins.helpers import BoolArray, first_untolerated
+from scheduler_core.table.growth import Int32Array
+from scheduler_core.table.labels import NO_VALUE, LabelColumn
 from scheduler_core.table.node_table import NodeTable
+from scheduler_core.table.pods import PodKind
 from scheduler_core.table.selection import rows_meeting
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
@@ -56,25 +58,74 @@ class Inclusion:
     """Which nodes count for the constraints of one pod."""
 
     def __init__(self, pod: Pod) -> None:
-        self._required = required_node_affinity(pod)
-        self._tolerations = pod.spec.tolerations or ()
+        self.required = required_node_affinity(pod)
+        self.tolerations = pod.spec.tolerations or ()
 
     def includes(self, constraint: Constraint, node: Node) -> bool:
-        if constraint.honors_affinity and not self._required.matches_node(node):
+        if constraint.honors_affinity and not self.required.matches_node(node):
             return False
-        return not constraint.honors_taints or first_untolerated(node.taints, self._tolerations) is None
+        return not constraint.honors_taints or first_untolerated(node.taints, self.tolerations) is None
 
-    def rows(self, constraint: Constraint, table: NodeTable) -> BoolArray:
-        """The same of all rows, shape (n_rows,)."""
+
+class CountedRows(msgspec.Struct, frozen=True, cache_hash=True):
+    """Rows that count for a constraint: they have all the keys, and the inclusion policies let them (`Scope`)."""
+
+    topology_key: str
+    keys: tuple[str, ...]
+    node_selector: tuple[tuple[str, str], ...] = ()
+    affinity: NodeSelectorMatcher | None = None
+    tolerations: tuple[Toleration, ...] | None = None  # None where taints do not matter
+    counts_missing: bool = False  # a row that lacks the topology key counts for the value ""
+
+    @staticmethod
+    def of(
+        constraint: Constraint, inclusion: Inclusion, keys: Iterable[str], *, counts_missing: bool = False
+    ) -> CountedRows:
+        required = inclusion.required if constraint.honors_affinity else None
+        return CountedRows(
+            constraint.topology_key,
+            tuple(keys),
+            tuple(sorted(required.node_selector.items())) if required is not None else (),
+            required.affinity if required is not None else None,
+            tuple(inclusion.tolerations) if constraint.honors_taints else None,
+            counts_missing,
+        )
+
+    def rows(self, table: NodeTable) -> BoolArray:
+        """Which they are, shape (n_rows,)."""
         rows = table.live.copy()
-        if constraint.honors_affinity:
-            meeting = rows_meeting(table, self._required)
-            if meeting is not None:
-                rows &= meeting
-        if constraint.honors_taints:
-            by_set = [first_untolerated(taints, self._tolerations) is None for taints in table.taints.sets]
+        for key in self.keys:
+            rows &= table.label(key).has_key
+        meeting = rows_meeting(table, RequiredNodeAffinity(dict(self.node_selector), self.affinity))
+        if meeting is not None:
+            rows &= meeting
+        if self.tolerations is not None:
+            by_set = [first_untolerated(taints, self.tolerations) is None for taints in table.taints.sets]
             rows &= np.array(by_set)[table.taints.set_ids]
         return rows
+
+    def numbers(self, table: NodeTable, column: LabelColumn) -> Int32Array:
+        numbers = column.ids
+        empty = column.values.id_of.get("") if self.counts_missing else None
+        if empty is not None:
+            numbers = np.where(numbers == NO_VALUE, np.int32(empty), numbers)
+        counted: Int32Array = np.where(self.rows(table), numbers, np.int32(NO_VALUE))
+        return counted
+
+
+class MatchingPods(msgspec.Struct, frozen=True, cache_hash=True):
+    """The pods a selector counts: of the namespace, not being deleted; an empty selector counts nobody."""
+
+    namespace: str
+    selector: LabelSelectorMatcher
+
+    def times(self, kind: PodKind, /) -> int:
+        return int(
+            kind.namespace == self.namespace
+            and not kind.is_terminating
+            and not self.selector.is_empty
+            and self.selector.matches(kind.labels)
+        )
 
 
 def parse_constraints(
@@ -84,42 +135,8 @@ def parse_constraints(
     return tuple(_parsed(constraint, labels) for constraint in listed if constraint.when_unsatisfiable == action)
 
 
-def default_selector(pod: Pod, lister: Lister) -> LabelSelectorMatcher:
-    """What the services that select the pod and its controller have in common: empty when there are none."""
-    pairs: dict[str, str] = {}
-    for service in lister.list(Service.kind):
-        selector = cast(Service, service).spec.selector
-        if service.namespace == pod.namespace and selector is not None and selects_map(selector, pod.labels):
-            pairs |= selector
-    owner = controller_of(pod)
-    if owner is None:
-        return selector_from_map(pairs)
-    match (owner.api_version, owner.kind):
-        case (ReplicationController.api_version, ReplicationController.kind):
-            controller = lister.get(owner.kind, f"{pod.namespace}/{owner.name}")
-            if isinstance(controller, ReplicationController):
-                pairs |= controller.spec.selector or {}
-        case (ReplicaSet.api_version, ReplicaSet.kind | StatefulSet.kind):
-            replicated = lister.get(owner.kind, f"{pod.namespace}/{owner.name}")
-            if isinstance(replicated, (ReplicaSet, StatefulSet)):
-                try:
-                    more = parse_label_selector(replicated.spec.selector).requirements
-                except SelectorError:
-                    more = ()
-                return selector_from_map(pairs).extended(more)
-    return selector_from_map(pairs)
-
-
 def has_all_keys(labels: Mapping[str, str], constraints: Sequence[Constraint]) -> bool:
     return all(constraint.topology_key in labels for constraint in constraints)
-
-
-def rows_with_all_keys(table: NodeTable, constraints: Sequence[Constraint]) -> BoolArray:
-    """The same of all rows, shape (n_rows,)."""
-    rows = table.live.copy()
-    for constraint in constraints:
-        rows &= table.label(constraint.topology_key).has_key
-    return rows
 
 
 def count_matching(pods: Iterable[PodInfo], selector: LabelSelectorMatcher, namespace: str) -> int:
@@ -129,15 +146,6 @@ def count_matching(pods: Iterable[PodInfo], selector: LabelSelectorMatcher, name
     return sum(
         info.pod.namespace == namespace and not info.pod.is_terminating and selector.matches(info.pod.labels)
         for info in pods
-    )
-
-
-def count_matching_by_row(table: NodeTable, selector: LabelSelectorMatcher, namespace: str) -> Int64Array:
-    """The same of all rows, shape (n_rows,)."""
-    if selector.is_empty:
-        return np.zeros(len(table), dtype=np.int64)
-    return table.pods.count(
-        lambda kind: kind.namespace == namespace and not kind.is_terminating and selector.matches(kind.labels)
     )
 
 

@@ -10,24 +10,23 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/podtopologyspread/fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import dataclass, field
 
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.interface import RowVerdicts
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
+from scheduler_core.plugins.helpers import BoolArray, RefusedRows
 from scheduler_core.plugins.pod_topology_spread.constraints import (
     Constraint,
+    CountedRows,
     Inclusion,
+    MatchingPods,
     count_matching,
-    count_matching_by_row,
     has_all_keys,
-    rows_with_all_keys,
 )
-from scheduler_core.table.domains import Domains, DomainsByNumber, DomainsByValue
+from scheduler_core.table.domains import Domains, DomainsByValue, TalliedDomains, sums_by_domain
 from scheduler_core.table.node_table import NodeTable
 
 REASON_SKEW = "node(s) didn't match pod topology spread constraints"
@@ -37,70 +36,88 @@ _TOO_SKEWED = Status.unschedulable(REASON_SKEW)
 _NO_LABEL = Status.unresolvable(REASON_NO_LABEL)
 _STATUSES = (_NO_LABEL, _TOO_SKEWED)
 
+_ONCE = (1,)
 _NO_DOMAINS = 2**31 - 1  # upstream's smallest count before any was seen; minDomains hides it unless that is below 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HardRules:
+    """The hard constraints of a pod, in order, the same for all pods like it."""
+
+    constraints: tuple[Constraint, ...]
+    inclusion: Inclusion
+    itself: tuple[int, ...]  # whether the pod is one of those a constraint counts: 1 or 0
+    counted: tuple[tuple[MatchingPods, CountedRows], ...]
+    refused: RefusedRows = field(default_factory=lambda: RefusedRows(_STATUSES))
+
+    @staticmethod
+    def of(pod: Pod, constraints: tuple[Constraint, ...]) -> HardRules:
+        inclusion = Inclusion(pod)
+        keys = tuple(constraint.topology_key for constraint in constraints)
+        return HardRules(
+            constraints,
+            inclusion,
+            tuple(int(constraint.selector.matches(pod.labels)) for constraint in constraints),
+            tuple(
+                (MatchingPods(pod.namespace, constraint.selector), CountedRows.of(constraint, inclusion, keys))
+                for constraint in constraints
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class PreFilterState:
     """Of each hard constraint, in order, the matching pods by domain."""
 
-    constraints: tuple[Constraint, ...]
-    domains: tuple[Domains, ...]
-    inclusion: Inclusion
+    rules: HardRules
+    domains: Sequence[Domains]
 
     def clone(self) -> PreFilterState:
-        return PreFilterState(self.constraints, tuple(domains.clone() for domains in self.domains), self.inclusion)
+        return PreFilterState(self.rules, [domains.clone() for domains in self.domains])
 
-    def allowed(self, pod: Pod) -> list[int]:
+    def allowed(self) -> list[int]:
         """How many matching pods a domain may have for the pod to fit in, by constraint."""
         found = []
-        for constraint, domains in zip(self.constraints, self.domains, strict=True):
+        for constraint, domains, itself in zip(self.rules.constraints, self.domains, self.rules.itself, strict=True):
             smallest = domains.smallest()
             if len(domains) < constraint.min_domains:
                 smallest = 0
             elif smallest is None:
                 smallest = _NO_DOMAINS
-            itself = int(constraint.selector.matches(pod.labels))
             found.append(constraint.max_skew + smallest - itself)
         return found
 
     def update(self, pod: Pod, changed: Pod, node: Node, amount: int) -> None:
         """What if the changed pod came to the node (1), or left it (-1)?"""
-        if changed.namespace != pod.namespace or not has_all_keys(node.labels, self.constraints):
+        rules = self.rules
+        if changed.namespace != pod.namespace or not has_all_keys(node.labels, rules.constraints):
             return
-        for constraint, domains in zip(self.constraints, self.domains, strict=True):
-            if constraint.selector.matches(changed.labels) and self.inclusion.includes(constraint, node):
+        for constraint, domains in zip(rules.constraints, self.domains, strict=True):
+            if constraint.selector.matches(changed.labels) and rules.inclusion.includes(constraint, node):
                 domains.add(node.labels[constraint.topology_key], amount)
 
 
-def count_nodes(pod: Pod, constraints: tuple[Constraint, ...], node_infos: Iterable[NodeInfo]) -> PreFilterState:
-    inclusion = Inclusion(pod)
-    by_constraint = tuple(DomainsByValue() for _ in constraints)
+def count_nodes(pod: Pod, rules: HardRules, node_infos: Iterable[NodeInfo]) -> PreFilterState:
+    by_constraint = tuple(DomainsByValue() for _ in rules.constraints)
     for node_info in node_infos:
         node = node_info.node
-        if node is None or not has_all_keys(node.labels, constraints):
+        if node is None or not has_all_keys(node.labels, rules.constraints):
             continue
-        for constraint, domains in zip(constraints, by_constraint, strict=True):
-            if inclusion.includes(constraint, node):
+        for constraint, domains in zip(rules.constraints, by_constraint, strict=True):
+            if rules.inclusion.includes(constraint, node):
                 matching = count_matching(node_info.pods, constraint.selector, pod.namespace)
                 domains.add(node.labels[constraint.topology_key], matching)
-    return PreFilterState(constraints, by_constraint, inclusion)
+    return PreFilterState(rules, by_constraint)
 
 
-def count_rows(pod: Pod, constraints: tuple[Constraint, ...], table: NodeTable) -> PreFilterState:
-    inclusion = Inclusion(pod)
-    with_keys = rows_with_all_keys(table, constraints)
-    by_constraint = []
-    for constraint in constraints:
-        included = with_keys & inclusion.rows(constraint, table)
-        matching = count_matching_by_row(table, constraint.selector, pod.namespace)
-        column = table.label(constraint.topology_key)
-        by_constraint.append(DomainsByNumber.counted(column, column.ids[included], matching[included]))
-    return PreFilterState(constraints, tuple(by_constraint), inclusion)
+def count_rows(rules: HardRules, table: NodeTable) -> PreFilterState:
+    pods = table.pods
+    sums = [sums_by_domain(table, pods.tally_of_kinds(matching), rows) for matching, rows in rules.counted]
+    return PreFilterState(rules, [TalliedDomains((each,), _ONCE) for each in sums])
 
 
-def judge_node(state: PreFilterState, pod: Pod, labels: Mapping[str, str]) -> Status:
-    for constraint, domains, allowed in zip(state.constraints, state.domains, state.allowed(pod), strict=True):
+def judge_node(state: PreFilterState, labels: Mapping[str, str]) -> Status:
+    for constraint, domains, allowed in zip(state.rules.constraints, state.domains, state.allowed(), strict=True):
         value = labels.get(constraint.topology_key)
         if value is None:
             return _NO_LABEL
@@ -109,14 +126,10 @@ def judge_node(state: PreFilterState, pod: Pod, labels: Mapping[str, str]) -> St
     return SUCCESS
 
 
-def judge_rows(state: PreFilterState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
-    codes = np.zeros(len(table), dtype=np.uint16)
-    # The first constraint that refuses a row names the reason: later ones are written first.
-    rules: Sequence[tuple[Constraint, Domains, int]] = list(
-        zip(state.constraints, state.domains, state.allowed(pod), strict=True)
-    )
-    for constraint, domains, allowed in reversed(rules):
+def judge_rows(state: PreFilterState, table: NodeTable) -> RowVerdicts | None:
+    refused: list[tuple[BoolArray | None, int]] = []
+    for constraint, domains, allowed in zip(state.rules.constraints, state.domains, state.allowed(), strict=True):
         column = table.label(constraint.topology_key)
-        codes[domains.of_rows(column) > allowed] = 2
-        codes[~column.has_key] = 1
-    return RowVerdicts(codes, _STATUSES) if codes.any() else None
+        refused.append((domains.rows_without(column), 1))
+        refused.append((domains.rows_over(column, allowed), 2))
+    return state.rules.refused.verdicts(refused)

@@ -24,6 +24,8 @@ from scheduler_core.framework.interface import (
     Int64Array,
     PreFilterResult,
     QueueingHint,
+    Reads,
+    RowIndex,
     RowVerdicts,
 )
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
@@ -37,14 +39,16 @@ from scheduler_core.plugins.pod_topology_spread.constraints import (
     SOFT,
     SYSTEM_DEFAULTS,
     Constraint,
-    default_selector,
     has_all_keys,
     parse_constraints,
 )
+from scheduler_core.plugins.pod_topology_spread.default_selectors import ControllerSelector, DefaultSelectors
 from scheduler_core.table.node_table import NodeTable
 
 NO_PRE_FILTER = f'error reading "PreFilter{names.POD_TOPOLOGY_SPREAD}" from cycleState: not found'
 NO_PRE_SCORE = f'error reading "PreScore{names.POD_TOPOLOGY_SPREAD}" from cycleState: not found'
+
+_NOTHING_TO_FILTER: tuple[PreFilterResult | None, Status] = (None, SKIP)
 
 
 class PodTopologySpread:
@@ -56,28 +60,35 @@ class PodTopologySpread:
         check_args(args)
         self._handle = handle
         self._system_defaulted = args.defaulting_type == "System"
-        self._defaults = SYSTEM_DEFAULTS if self._system_defaulted else args.default_constraints
+        self._selectors = DefaultSelectors()
+        listed = SYSTEM_DEFAULTS if self._system_defaulted else args.default_constraints
+        self._defaults = {action: parse_constraints(listed, {}, action) for action in (HARD, SOFT)}
+
+    def reads(self, pod: Pod) -> Reads:
+        return Reads.CLUSTER
 
     # Filter
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
     ) -> tuple[PreFilterResult | None, Status]:
-        return self._pre_filter(state, pod, lambda constraints: filtering.count_nodes(pod, constraints, node_infos))
+        return self._pre_filter(state, pod, lambda rules: filtering.count_nodes(pod, rules, node_infos))
 
     def pre_filter_table(self, state: CycleState, pod: Pod, table: NodeTable) -> tuple[PreFilterResult | None, Status]:
-        return self._pre_filter(state, pod, lambda constraints: filtering.count_rows(pod, constraints, table))
+        return self._pre_filter(state, pod, lambda rules: filtering.count_rows(rules, table))
 
     def _pre_filter(
-        self, state: CycleState, pod: Pod, count: Callable[[tuple[Constraint, ...]], filtering.PreFilterState]
+        self, state: CycleState, pod: Pod, count: Callable[[filtering.HardRules], filtering.PreFilterState]
     ) -> tuple[PreFilterResult | None, Status]:
+        if self._has_none(pod, HARD):
+            return _NOTHING_TO_FILTER
         try:
-            constraints = self._hard_constraints(pod)
+            rules = state.kept((self.name, HARD), lambda: self._hard_rules(pod), version=self._version(pod))
         except SelectorError as error:
             return None, Status.failed(str(error))
-        if not constraints:
-            return None, SKIP
-        state.write(count(constraints))
+        if rules is None:
+            return _NOTHING_TO_FILTER
+        state.write(count(rules))
         return None, SUCCESS
 
     def add_pod(self, state: CycleState, pod: Pod, pod_to_add: PodInfo, node_info: NodeInfo) -> Status:
@@ -90,39 +101,50 @@ class PodTopologySpread:
         counted = state.find(filtering.PreFilterState)
         if counted is None:
             return Status.failed(NO_PRE_FILTER)
-        return filtering.judge_node(counted, pod, node_info.node.labels if node_info.node is not None else {})
+        return filtering.judge_node(counted, node_info.node.labels if node_info.node is not None else {})
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         counted = state.find(filtering.PreFilterState)
         if counted is None:
-            return refuse_all(table, Status.failed(NO_PRE_FILTER))
-        return filtering.judge_rows(counted, pod, table)
+            return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
+        verdicts = filtering.judge_rows(counted, table)
+        return verdicts.at(rows) if verdicts is not None else None
 
     # Score
 
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
         all_nodes = self._handle.snapshot.list()
-        constraints, status = self._constraints_to_score(pod, len(all_nodes))
-        if status.is_success:
-            require_all = self._requires_all(pod)
-            state.write(scoring.count_nodes(pod, constraints, node_infos, all_nodes, require_all=require_all))
-        return status
+        return self._pre_score(
+            state, pod, len(all_nodes), lambda rules: scoring.count_nodes(pod, rules, node_infos, all_nodes)
+        )
 
     def pre_score_table(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Status:
-        constraints, status = self._constraints_to_score(pod, len(table.row_of))
-        if status.is_success:
-            state.write(scoring.count_rows(pod, constraints, table, rows, require_all=self._requires_all(pod)))
-        return status
+        return self._pre_score(state, pod, len(table.row_of), lambda rules: scoring.count_rows(rules, table, rows))
+
+    def _pre_score(
+        self, state: CycleState, pod: Pod, num_nodes: int, count: Callable[[scoring.SoftRules], scoring.PreScoreState]
+    ) -> Status:
+        if num_nodes == 0 or self._has_none(pod, SOFT):
+            return SKIP
+        try:
+            rules = state.kept((self.name, SOFT), lambda: self._soft_rules(pod), version=self._version(pod))
+        except SelectorError as error:
+            text = f"calculating preScoreState: obtaining pod's soft topology spread constraints: {error}"
+            return Status.failed(text)
+        if rules is None:
+            return SKIP
+        state.write(count(rules))
+        return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]:
         counted = state.find(scoring.PreScoreState)
         if counted is None:
             return 0, Status.failed(NO_PRE_SCORE)
-        return scoring.score_node(counted, pod, node_info), SUCCESS
+        return scoring.score_node(counted, node_info), SUCCESS
 
     def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array | None:
         counted = state.find(scoring.PreScoreState)
-        return None if counted is None else scoring.score_rows(counted, pod, table, rows)
+        return None if counted is None else scoring.score_rows(counted, table, rows)
 
     def normalize_scores(self, state: CycleState, pod: Pod, scores: Int64Array) -> Status:
         scoring.normalize(state.read(scoring.PreScoreState), scores)
@@ -177,6 +199,16 @@ class PodTopologySpread:
 
     # Constraints
 
+    def _hard_rules(self, pod: Pod) -> filtering.HardRules | None:
+        constraints = self._hard_constraints(pod)
+        return filtering.HardRules.of(pod, constraints) if constraints else None
+
+    def _soft_rules(self, pod: Pod) -> scoring.SoftRules | None:
+        constraints = self._constraints(pod, SOFT)
+        # Nodes that lack a topology key are ignored in scoring; the built-in defaults let them take part.
+        require_all = bool(pod.spec.topology_spread_constraints) or not self._system_defaulted
+        return scoring.SoftRules.of(pod, constraints, require_all=require_all) if constraints else None
+
     def _hard_constraints(self, pod: Pod) -> tuple[Constraint, ...]:
         """SelectorError, with where it comes from, when a selector cannot be read."""
         try:
@@ -184,31 +216,27 @@ class PodTopologySpread:
         except SelectorError as error:
             raise SelectorError(f"obtaining pod's hard topology spread constraints: {error}") from error
 
-    def _constraints_to_score(self, pod: Pod, num_nodes: int) -> tuple[tuple[Constraint, ...], Status]:
-        if num_nodes == 0:
-            return (), SKIP
-        try:
-            constraints = self._constraints(pod, SOFT)
-        except SelectorError as error:
-            text = f"calculating preScoreState: obtaining pod's soft topology spread constraints: {error}"
-            return (), Status.failed(text)
-        return constraints, SUCCESS if constraints else SKIP
+    def _has_none(self, pod: Pod, action: str) -> bool:
+        """Whether it takes no look at a selector to see that no such constraint holds for the pod."""
+        return not pod.spec.topology_spread_constraints and not self._defaults[action]
+
+    def _version(self, pod: Pod) -> tuple[int, ControllerSelector] | None:
+        """Stands for all that the constraints depend on beside the pod."""
+        if pod.spec.topology_spread_constraints:
+            return None
+        return self._selectors.sources(pod, self._handle.lister)
 
     def _constraints(self, pod: Pod, action: str) -> tuple[Constraint, ...]:
         own = pod.spec.topology_spread_constraints
         if own:
             return parse_constraints(own, pod.labels, action)
-        defaults = parse_constraints(self._defaults, pod.labels, action)
+        defaults = self._defaults[action]
         if not defaults:
             return ()
-        selector = default_selector(pod, self._handle.lister)
+        selector = self._selectors.of(pod, self._handle.lister)
         if selector.is_empty:
             return ()
         return tuple(replace(constraint, selector=selector) for constraint in defaults)
-
-    def _requires_all(self, pod: Pod) -> bool:
-        """Whether nodes that lack a topology key are ignored in scoring; the built-in defaults let them take part."""
-        return bool(pod.spec.topology_spread_constraints) or not self._system_defaulted
 
 
 def _what_if(state: CycleState, pod: Pod, changed: Pod, node_info: NodeInfo, amount: int) -> Status:

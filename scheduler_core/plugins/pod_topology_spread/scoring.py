@@ -23,15 +23,49 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.plugins.helpers import BoolArray, Rows
 from scheduler_core.plugins.pod_topology_spread.constraints import (
     Constraint,
+    CountedRows,
     Inclusion,
+    MatchingPods,
     count_matching,
-    count_matching_by_row,
     has_all_keys,
-    rows_with_all_keys,
 )
-from scheduler_core.table.domains import Domains, DomainsByNumber, DomainsByValue
+from scheduler_core.table.domains import Domains, DomainsByValue, TalliedDomains, sums_by_domain
+from scheduler_core.table.growth import Int32Array
 from scheduler_core.table.labels import NO_VALUE
 from scheduler_core.table.node_table import NodeTable
+
+_ONCE = (1,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SoftRules:
+    """The soft constraints of a pod, in order, the same for all pods like it."""
+
+    constraints: tuple[Constraint, ...]
+    require_all: bool
+    inclusion: Inclusion
+    counted: tuple[tuple[MatchingPods, CountedRows], ...]
+
+    @staticmethod
+    def of(pod: Pod, constraints: tuple[Constraint, ...], *, require_all: bool) -> SoftRules:
+        inclusion = Inclusion(pod)
+        # A missing label is the value "" where missing labels are let pass.
+        keys = tuple(constraint.topology_key for constraint in constraints) if require_all else ()
+        return SoftRules(
+            constraints,
+            require_all,
+            inclusion,
+            tuple(
+                (
+                    MatchingPods(pod.namespace, constraint.selector),
+                    CountedRows.of(constraint, inclusion, keys, counts_missing=not require_all),
+                )
+                for constraint in constraints
+            ),
+        )
+
+    def ignores(self, labels: Mapping[str, str]) -> bool:
+        return self.require_all and not has_all_keys(labels, self.constraints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,39 +73,29 @@ class SoftConstraint:
     """`domains`: matching pods by domain; None under the hostname key, where the node itself is asked."""
 
     constraint: Constraint
+    matching: MatchingPods
     domains: Domains | None
     weight: float
-
-    def score(self, count: int) -> float:
-        return count * self.weight + (self.constraint.max_skew - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class PreScoreState:
-    """`ignored`: (n_feasible,) bool, in the order of the feasible nodes."""
+    """`ignored`: (n_feasible,) bool, in the order of the feasible nodes, None where none is; `numbers`: by constraint
+    those of the domains of `rows`, where rows were asked for."""
 
-    constraints: tuple[SoftConstraint, ...]
-    require_all: bool
-    ignored: BoolArray
-
-    def ignores(self, labels: Mapping[str, str]) -> bool:
-        return self.require_all and not has_all_keys(labels, [soft.constraint for soft in self.constraints])
+    rules: SoftRules
+    constraints: Sequence[SoftConstraint]
+    ignored: BoolArray | None
+    rows: Rows | None = None
+    numbers: Sequence[Int32Array] = ()
 
 
 def count_nodes(
-    pod: Pod,
-    constraints: Sequence[Constraint],
-    feasible: Sequence[NodeInfo],
-    all_nodes: Iterable[NodeInfo],
-    *,
-    require_all: bool,
+    pod: Pod, rules: SoftRules, feasible: Sequence[NodeInfo], all_nodes: Iterable[NodeInfo]
 ) -> PreScoreState:
-    def is_ignored(labels: Mapping[str, str]) -> bool:
-        return require_all and not has_all_keys(labels, constraints)
-
-    ignored = [is_ignored(_labels(info)) for info in feasible]
+    ignored = [rules.ignores(_labels(info)) for info in feasible]
     by_constraint: list[DomainsByValue | None] = []
-    for constraint in constraints:
+    for constraint in rules.constraints:
         domains: DomainsByValue | None = None
         if constraint.topology_key != HOSTNAME:
             domains = DomainsByValue()
@@ -80,52 +104,54 @@ def count_nodes(
                     domains.add(_labels(info).get(constraint.topology_key, ""), 0)
         by_constraint.append(domains)
 
-    inclusion = Inclusion(pod)
     for info in all_nodes:
-        if info.node is None or is_ignored(info.node.labels):
+        if info.node is None or rules.ignores(info.node.labels):
             continue
-        for constraint, domains in zip(constraints, by_constraint, strict=True):
+        for constraint, domains in zip(rules.constraints, by_constraint, strict=True):
             value = info.node.labels.get(constraint.topology_key, "")
-            if domains is not None and value in domains.amounts and inclusion.includes(constraint, info.node):
+            if domains is not None and value in domains.amounts and rules.inclusion.includes(constraint, info.node):
                 domains.add(value, count_matching(info.pods, constraint.selector, pod.namespace))
     num_scored = len(feasible) - sum(ignored)
     return PreScoreState(
-        tuple(
-            SoftConstraint(constraint, domains, _weight(num_scored if domains is None else len(domains)))
-            for constraint, domains in zip(constraints, by_constraint, strict=True)
-        ),
-        require_all,
-        np.array(ignored, dtype=np.bool_),
+        rules,
+        [
+            SoftConstraint(constraint, matching, domains, _weight(num_scored if domains is None else len(domains)))
+            for constraint, (matching, _), domains in zip(rules.constraints, rules.counted, by_constraint, strict=True)
+        ],
+        np.array(ignored, dtype=np.bool_) if any(ignored) else None,
     )
 
 
-def count_rows(
-    pod: Pod, constraints: Sequence[Constraint], table: NodeTable, rows: Rows, *, require_all: bool
-) -> PreScoreState:
-    counted = rows_with_all_keys(table, constraints) if require_all else table.live
-    scored = counted[rows]
-    inclusion = Inclusion(pod)
+def count_rows(rules: SoftRules, table: NodeTable, rows: Rows) -> PreScoreState:
+    columns = [table.label(constraint.topology_key) for constraint in rules.constraints]
+    numbers: list[Int32Array] = [column.ids.take(rows) for column in columns]
+    ignored: BoolArray | None = None
+    if rules.require_all:
+        for each in numbers:
+            if each.min(initial=0) == NO_VALUE:
+                lacking = each == NO_VALUE
+                ignored = lacking if ignored is None else ignored | lacking
     soft = []
-    for constraint in constraints:
+    for index, (constraint, (matching, counted)) in enumerate(zip(rules.constraints, rules.counted, strict=True)):
+        scored = numbers[index] if ignored is None else numbers[index][~ignored]
         if constraint.topology_key == HOSTNAME:
-            soft.append(SoftConstraint(constraint, None, _weight(int(np.count_nonzero(scored)))))
+            soft.append(SoftConstraint(constraint, matching, None, _weight(len(scored))))
             continue
-        column = table.label(constraint.topology_key)
-        n_values = len(column.values)
-        # A missing label is the value "" where missing labels are let pass.
-        numbers = np.where(column.ids == NO_VALUE, column.values.id_of.get("", n_values), column.ids)
-        is_domain = np.zeros(n_values + 1, dtype=np.bool_)
-        is_domain[numbers[rows[scored]]] = True
-        included = counted & is_domain[numbers] & inclusion.rows(constraint, table)
-        matching = count_matching_by_row(table, constraint.selector, pod.namespace)
-        domains = DomainsByNumber.counted(column, numbers[included], matching[included])
-        soft.append(SoftConstraint(constraint, domains, _weight(int(np.count_nonzero(is_domain)))))
-    return PreScoreState(tuple(soft), require_all, ~scored)
+        column = columns[index]
+        is_domain = np.zeros(len(column.values) + 1, dtype=np.bool_)
+        is_domain[scored] = True
+        empty = column.values.id_of.get("")
+        if empty is not None and is_domain[NO_VALUE]:
+            is_domain[NO_VALUE], is_domain[empty] = False, True
+        sums = sums_by_domain(table, table.pods.tally_of_kinds(matching), counted)
+        domains = TalliedDomains((sums,), _ONCE)
+        soft.append(SoftConstraint(constraint, matching, domains, _weight(int(np.count_nonzero(is_domain)))))
+    return PreScoreState(rules, soft, ignored, rows, numbers)
 
 
-def score_node(state: PreScoreState, pod: Pod, node_info: NodeInfo) -> int:
+def score_node(state: PreScoreState, node_info: NodeInfo) -> int:
     labels = _labels(node_info)
-    if state.ignores(labels):
+    if state.rules.ignores(labels):
         return 0
     score = 0.0
     for soft in state.constraints:
@@ -133,40 +159,62 @@ def score_node(state: PreScoreState, pod: Pod, node_info: NodeInfo) -> int:
         if value is None:
             continue
         if soft.domains is not None:
-            score += soft.score(soft.domains.of(value))
+            count = soft.domains.of(value)
         else:
-            score += soft.score(count_matching(node_info.pods, soft.constraint.selector, pod.namespace))
+            count = count_matching(node_info.pods, soft.matching.selector, soft.matching.namespace)
+        score += count * soft.weight + (soft.constraint.max_skew - 1)
     return int(_round_half_away(np.array([score]))[0])
 
 
-def score_rows(state: PreScoreState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array:
-    scores = np.zeros(len(rows), dtype=np.float64)
-    for soft in state.constraints:
-        constraint = soft.constraint
-        column = table.label(constraint.topology_key)
+def score_rows(state: PreScoreState, table: NodeTable, rows: Rows) -> Int64Array:
+    scores: npt.NDArray[np.float64] | None = None
+    ignored: BoolArray | None = None
+    for index, soft in enumerate(state.constraints):
+        column = table.label(soft.constraint.topology_key)
+        numbers = state.numbers[index] if rows is state.rows else column.ids.take(rows)
         if soft.domains is not None:
-            counts = soft.domains.of_rows(column)
+            counts = soft.domains.of_numbers(column, numbers)
         else:
-            counts = count_matching_by_row(table, constraint.selector, pod.namespace)
-        added = counts[rows] * soft.weight + (constraint.max_skew - 1)
-        scores += np.where(column.has_key[rows], added, 0.0)
+            counts = table.pods.tally_of_kinds(soft.matching).counts.take(rows)
+        added: npt.NDArray[np.float64] = np.multiply(counts, soft.weight, dtype=np.float64)
+        added += soft.constraint.max_skew - 1
+        if numbers.min(initial=0) == NO_VALUE:
+            lacking = numbers == NO_VALUE
+            added[lacking] = 0.0
+            ignored = lacking if ignored is None else ignored | lacking
+        if scores is None:
+            scores = added
+        else:
+            scores += added
+    if scores is None:
+        return np.zeros(len(rows), dtype=np.int64)
     rounded = _round_half_away(scores)
-    if state.require_all:
-        rounded[~rows_with_all_keys(table, [soft.constraint for soft in state.constraints])[rows]] = 0
+    if state.rules.require_all and ignored is not None:
+        rounded[ignored] = 0
     return rounded
 
 
 def normalize(state: PreScoreState, scores: Int64Array) -> None:
     """The fewest pods get 100; ignored nodes get 0."""
-    scored = ~state.ignored
-    smallest = scores[scored].min(initial=np.iinfo(np.int64).max)
-    largest = scores[scored].max(initial=0)
-    if largest == 0:
-        scores[scored] = MAX_NODE_SCORE
-    else:
-        # Nothing is negative: floor equals truncation.
-        scores[scored] = MAX_NODE_SCORE * (largest + smallest - scores[scored]) // largest
+    if state.ignored is None:
+        _normalize(scores)
+        return
+    scored = scores[~state.ignored]
+    _normalize(scored)
+    scores[~state.ignored] = scored
     scores[state.ignored] = 0
+
+
+def _normalize(scores: Int64Array) -> None:
+    if not len(scores):
+        return
+    largest = int(np.maximum.reduce(scores))
+    if largest == 0:
+        scores[:] = MAX_NODE_SCORE
+        return
+    np.subtract(largest + np.minimum.reduce(scores), scores, out=scores)
+    scores *= MAX_NODE_SCORE
+    scores //= largest  # nothing is negative: floor equals truncation
 
 
 def _weight(num_domains: int) -> float:

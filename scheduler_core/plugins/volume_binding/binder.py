@@ -93,7 +93,7 @@ class Binder:
                 return found
         taken: set[str] = set()
         for claim in by_size(wanting):
-            volume = self._match(claim, claims.volumes[claim_class_name(claim)], node, taken)
+            volume = self._match(claim, claims, node, taken)
             if volume is None:
                 found.provision.append(claim)
             else:
@@ -114,9 +114,9 @@ class Binder:
                 return
 
     def _match(
-        self, claim: PersistentVolumeClaim, volumes: tuple[PersistentVolume, ...], node: Node, taken: set[str]
+        self, claim: PersistentVolumeClaim, claims: PodClaims, node: Node, taken: set[str]
     ) -> PersistentVolume | None:
-        for_claim, others = candidates(claim, volumes)
+        for_claim, others = candidates_of(claim, claims)
         for volume in for_claim:
             if volume.name not in taken:
                 # One set aside for the claim is used or nothing is.
@@ -177,6 +177,16 @@ def by_size(claims: Iterable[PersistentVolumeClaim]) -> list[PersistentVolumeCla
 
 def can_provision(storage_class: StorageClass) -> bool:
     return storage_class.provisioner not in ("", NO_PROVISIONER)
+
+
+def candidates_of(
+    claim: PersistentVolumeClaim, claims: PodClaims
+) -> tuple[list[PersistentVolume], list[PersistentVolume]]:
+    """Those of a delayed claim of the pod, worked out once per cycle. Raises BindingError."""
+    known = claims.candidates.get(claim.key)
+    if known is None:
+        known = claims.candidates[claim.key] = candidates(claim, claims.volumes[claim_class_name(claim)])
+    return known
 
 
 def candidates(

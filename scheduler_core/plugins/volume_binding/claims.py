@@ -36,6 +36,8 @@ class PodClaims:
     delayed: list[PersistentVolumeClaim] = field(default_factory=list)
     immediate: list[PersistentVolumeClaim] = field(default_factory=list)
     volumes: dict[str, tuple[PersistentVolume, ...]] = field(default_factory=dict)
+    # By key of a delayed claim, once asked for: volumes set aside for it, and others it could have.
+    candidates: dict[str, tuple[list[PersistentVolume], list[PersistentVolume]]] = field(default_factory=dict)
 
 
 def usable_claims(pod: Pod, cache: AssumeCache) -> list[PersistentVolumeClaim]:

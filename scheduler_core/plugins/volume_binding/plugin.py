@@ -29,6 +29,8 @@ from scheduler_core.framework.interface import (
     Int64Array,
     PreBindWork,
     PreFilterResult,
+    Reads,
+    RowIndex,
     RowVerdicts,
 )
 from scheduler_core.framework.storage_lister import ObjectMissingError, StorageLister
@@ -80,6 +82,9 @@ class VolumeBinding:
         self._binder = Binder(self._cache)
         self._reservations: dict[str, Reservation] = {}  # by pod uid, until its volumes are bound
 
+    def reads(self, pod: Pod) -> Reads | None:
+        return None if pod.spec.volumes else Reads.POD
+
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
     ) -> tuple[PreFilterResult | None, Status]:
@@ -111,11 +116,12 @@ class VolumeBinding:
         except BindingError as error:
             return Status.failed(str(error))
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         kept = state.find(PreFilterState)
         if kept is None:
-            return refuse_all(table, Status.failed(NO_PRE_FILTER))
-        return judge_rows(self._binder, kept.claims or PodClaims(), table)
+            return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
+        verdicts = judge_rows(self._binder, kept.claims or PodClaims(), table)
+        return verdicts.at(rows) if verdicts is not None else None
 
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
         return SKIP
@@ -124,7 +130,7 @@ class VolumeBinding:
         return 0, SUCCESS
 
     def score_nodes(
-        self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.int32]
+        self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.intp]
     ) -> Int64Array | None:
         return np.zeros(len(rows), dtype=np.int64)
 

@@ -13,16 +13,18 @@ from scheduler_core.api.selectors import NodeSelectorMatcher
 from scheduler_core.api.storage import PersistentVolume, VolumeNodeAffinity
 from scheduler_core.api.volumes import is_reached_from, migrated_plugins, required_reach
 from scheduler_core.framework.storage_lister import StorageLister
-from scheduler_core.plugins.helpers import BoolArray
+from scheduler_core.plugins.helpers import BoolArray, Rows
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.selection import rows_accepted
 
 
 class Reach:
-    """Kept parsed as long as the volume's affinity is the same object."""
+    """Kept parsed as long as the volume's affinity is the same object, and its rows while the nodes are the same."""
 
     def __init__(self, storage: StorageLister) -> None:
         self._storage = storage
+        self._rows: dict[str, tuple[VolumeNodeAffinity, Rows]] = {}  # by volume
+        self._rows_of: tuple[NodeTable | None, int] = (None, 0)  # table, and its version of nodes
         self._parsed: dict[str, tuple[VolumeNodeAffinity, NodeSelectorMatcher | None]] = {}  # by volume
 
     def reaches(self, volume: PersistentVolume, node: Node) -> bool:
@@ -40,6 +42,24 @@ class Reach:
         """`reaches` of all rows, None for every one."""
         selector = self._selector(volume)
         return None if selector is None else _rows_reached(table, selector)
+
+    def places(self, volume: PersistentVolume, table: NodeTable) -> Rows | None:
+        """The same as row numbers, kept: a volume may be looked at for every claim of its class."""
+        affinity = volume.spec.node_affinity
+        if affinity is None:
+            return None
+        if self._rows_of[0] is not table or self._rows_of[1] != table.nodes_version:
+            self._rows.clear()
+            self._rows_of = (table, table.nodes_version)
+        kept = self._rows.get(volume.name)
+        if kept is not None and kept[0] is affinity:
+            return kept[1]
+        reached = self.rows(volume, table)
+        if reached is None:
+            return None
+        places: Rows = np.flatnonzero(reached).astype(np.int32)
+        self._rows[volume.name] = affinity, places
+        return places
 
     def rows_bound(self, volume: PersistentVolume, table: NodeTable) -> BoolArray | None:
         """`reaches_bound` of all rows, None for every one."""

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.api.selectors import LabelSelectorMatcher
-from scheduler_core.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from scheduler_core.api.volumes import SELECTED_NODE, claim_class_name
+from scheduler_core.api.storage import PersistentVolumeClaim, StorageClass
+from scheduler_core.api.volumes import SELECTED_NODE
 from scheduler_core.framework.interface import RowVerdicts
 from scheduler_core.framework.storage_lister import ObjectMissingError
 from scheduler_core.model.status import Status
 from scheduler_core.plugins.helpers import BoolArray
-from scheduler_core.plugins.volume_binding.binder import Binder, by_size, can_provision, candidates, status_of
+from scheduler_core.plugins.volume_binding.binder import Binder, by_size, can_provision, candidates_of, status_of
 from scheduler_core.plugins.volume_binding.claims import BindingError, PodClaims
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.selection import rows_accepted
@@ -86,7 +86,7 @@ class _Judge:
         numbers: dict[str, int] = {}
         for claim in by_size(wanting):
             try:
-                took = self._match(claim, claims.volumes[claim_class_name(claim)], open_rows, taken, numbers)
+                took = self._match(claim, claims, open_rows, taken, numbers)
             except BindingError as error:
                 self._fail(open_rows, error)
                 return
@@ -98,28 +98,38 @@ class _Judge:
     def _match(
         self,
         claim: PersistentVolumeClaim,
-        volumes: tuple[PersistentVolume, ...],
+        claims: PodClaims,
         open_rows: BoolArray,
         taken: list[Took],
         numbers: dict[str, int],
     ) -> Took:
         took: Took = np.full(self._table.n_rows, -1, dtype=np.int64)
         looking = open_rows.copy()
-        for_claim, others = candidates(claim, volumes)
+        num_looking = int(np.count_nonzero(looking))
+        for_claim, others = candidates_of(claim, claims)
         for place, volume in enumerate([*for_claim, *others]):
-            if not looking.any():
+            if not num_looking:
                 break
             number = numbers.setdefault(volume.name, len(numbers))
+            reached = self._binder.reach.places(volume, self._table)
+            if place >= len(for_claim) and reached is not None:
+                got = reached[looking[reached]]
+                for earlier in taken:
+                    got = got[earlier[got] != number]
+                took[got] = number
+                looking[got] = False
+                num_looking -= len(got)
+                continue
             free = looking
             for earlier in taken:
                 free = free & (earlier != number)
-            reached = self._binder.reach.rows(volume, self._table)
-            got = free if reached is None else free & reached
+            if reached is None:
+                took[free] = number
+            else:
+                took[reached[free[reached]]] = number
             # One set aside for the claim is used or nothing is.
-            done = free if place < len(for_claim) else got
-            if done.any():
-                took[got] = number
-                looking = looking & ~done
+            looking = looking & ~free
+            num_looking = int(np.count_nonzero(looking))
         return took
 
     def _provision(self, claim: PersistentVolumeClaim, open_rows: BoolArray, wanted: BoolArray) -> None:

@@ -29,13 +29,18 @@ def cache_of(*nodes: Any) -> tuple[Cache, Snapshot]:
 def copies(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the nodes copied."""
     copied: list[str] = []
-    original = NodeInfo.copy
+    copy, assign = NodeInfo.copy, NodeInfo.assign
 
-    def copy(self: NodeInfo) -> NodeInfo:
+    def copy_noted(self: NodeInfo) -> NodeInfo:
         copied.append(self.name)
-        return original(self)
+        return copy(self)
 
-    monkeypatch.setattr(NodeInfo, "copy", copy)
+    def assign_noted(self: NodeInfo, other: NodeInfo) -> None:
+        copied.append(other.name)
+        assign(self, other)
+
+    monkeypatch.setattr(NodeInfo, "copy", copy_noted)
+    monkeypatch.setattr(NodeInfo, "assign", assign_noted)
     return copied
 
 
@@ -177,8 +182,40 @@ def test_an_exhausted_tree_is_logged() -> None:
     )
 
 
+def test_an_entry_brought_up_to_date_does_not_follow_the_cache_either() -> None:
+    cache, snapshot = cache_of(make_node("n"))
+    full = make_pod("p").req({"example.com/gpu": "1"}, cpu="1").host_port(80).claim_volume("c")
+    cache.assume_pod(full.pod_affinity("zone", {"a": "b"}, anti=True).on("n").build())
+    snapshot.update_snapshot(cache)
+    entry = snapshot.get("n")
+    assert entry is not None
+    before = entry.copy()
+    more = make_pod("q").req({"example.com/gpu": "1"}, cpu="1").host_port(81).claim_volume("d")
+    cache.assume_pod(more.pod_affinity("zone", {"a": "b"}, anti=True).on("n").build())
+    assert _fields_that_differ(entry, before) == []
+    snapshot.update_snapshot(cache)
+    assert entry.pvc_ref_counts == {"default/c": 1, "default/d": 1}
+    assert entry.requested.scalar == {"example.com/gpu": 2}
+
+
+def test_lists_given_out_stay_as_they_were_when_the_node_changes() -> None:
+    """Somebody may compare the pods of a node with those it had before."""
+    cache, snapshot = cache_of(make_node("n"))
+    entry = snapshot.get("n")
+    assert entry is not None
+    held = entry.pods
+    cache.assume_pod(make_pod("p").on("n").build())
+    snapshot.update_snapshot(cache)
+    assert held == [] and len(entry.pods) == 1
+
+
+def _fields_that_differ(left: NodeInfo, right: NodeInfo) -> list[str]:
+    names = [each.name for each in dataclasses.fields(NodeInfo)]
+    return [name for name in names if getattr(left, name) != getattr(right, name)]
+
+
 def test_an_entry_takes_over_every_field_of_its_copy() -> None:
-    """Whatever NodeInfo consists of: a field forgotten in overwriting would stay as it was."""
+    """Whatever NodeInfo consists of: a field forgotten in assigning would stay as it was."""
     cache, snapshot = cache_of(make_node("n").images({"i:1": 5}))
     pod = make_pod("p").req({"example.com/gpu": "1"}, cpu="1").host_port(80).claim_volume("c")
     cache.add_pod(pod.pod_affinity("zone", {"a": "b"}, anti=True).on("n").build())
@@ -186,5 +223,5 @@ def test_an_entry_takes_over_every_field_of_its_copy() -> None:
     cache.update_node(make_node("n").images({"i:1": 5}).build(), changed)
     snapshot.update_snapshot(cache)
     entry, want = snapshot.get("n"), cache.copy_of(cache.items["n"])
-    for each in dataclasses.fields(NodeInfo):
-        assert getattr(entry, each.name) == getattr(want, each.name), each.name
+    assert entry is not None
+    assert _fields_that_differ(entry, want) == []

@@ -12,6 +12,7 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
+    ALL_ROWS,
     PreFilterPlugin,
     PreScorePlugin,
     QueueingHint,
@@ -104,7 +105,7 @@ def run_filter(plugin: Any, pod: Pod, *infos: NodeInfo) -> list[Status]:
         _, status = plugin.pre_filter_table(state, pod, table)
         assert status.is_success, status
         assert by_nodes == [plugin.filter(state, pod, info) for info in infos]
-    verdicts = plugin.filter_nodes(state, pod, table)
+    verdicts = plugin.filter_nodes(state, pod, table, ALL_ROWS)
     codes = [0] * len(infos) if verdicts is None else verdicts.codes.tolist()
     assert by_nodes == [verdicts.statuses[code - 1] if code else SUCCESS for code in codes]
     return by_nodes

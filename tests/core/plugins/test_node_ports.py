@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import QueueingHint
+from scheduler_core.framework.interface import ALL_ROWS, QueueingHint
 from scheduler_core.model.events import ASSIGNED_POD_DELETE, NODE_ADD
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from tests.builders import PodBuilder, make_node, make_pod
@@ -48,7 +48,7 @@ def test_filter_fails_when_pre_filter_did_not_run() -> None:
     plugin, info, pod = make_plugin("NodePorts"), make_info(make_node()), make_pod().host_port(80).build()
     want = Status.failed('reading "PreFilterNodePorts" from cycleState: not found')
     assert plugin.filter(CycleState(), pod, info) == want
-    verdicts = plugin.filter_nodes(CycleState(), pod, make_table([info]))
+    verdicts = plugin.filter_nodes(CycleState(), pod, make_table([info]), ALL_ROWS)
     assert (verdicts.codes.tolist(), list(verdicts.statuses)) == ([1], [want])
 
 

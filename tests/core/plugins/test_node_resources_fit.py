@@ -13,7 +13,7 @@ from scheduler_core.config.types import (
 )
 from scheduler_core.errors import ConfigError
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import QueueingHint
+from scheduler_core.framework.interface import ALL_ROWS, QueueingHint
 from scheduler_core.model.events import ASSIGNED_POD_DELETE, NODE_ADD, ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import SUCCESS, Status
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod
@@ -135,14 +135,14 @@ def test_filter_does_not_see_free_rows() -> None:
     table = make_table([make_info(make_node("a")), make_info(make_node("b"))])
     table.remove("a")
     plugin.pre_filter(state, pod, [])
-    assert plugin.filter_nodes(state, pod, table) is None
+    assert plugin.filter_nodes(state, pod, table, ALL_ROWS) is None
 
 
 def test_filter_fails_when_pre_filter_did_not_run() -> None:
     plugin, info, pod = make_plugin("NodeResourcesFit"), make_info(make_node()), make_pod().build()
     want = Status.failed('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
     assert plugin.filter(CycleState(), pod, info) == want
-    verdicts = plugin.filter_nodes(CycleState(), pod, make_table([info]))
+    verdicts = plugin.filter_nodes(CycleState(), pod, make_table([info]), ALL_ROWS)
     assert (verdicts.codes.tolist(), list(verdicts.statuses)) == ([1], [want])
 
 

@@ -17,23 +17,21 @@ from scheduler_core.framework.interface import NominatedPods
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Code, Status
 from scheduler_core.model.types import PodInfo
-from scheduler_core.preemption.candidates import (
+from scheduler_core.preemption.budgets import Budget, split_by_budget
+from scheduler_core.preemption.criteria import (
     CRITERIA,
-    NO_VICTIMS,
-    Budget,
     Candidate,
     Criterion,
-    Question,
     best_candidates,
-    dry_run,
+    best_of,
     highest_priority,
     latest_start,
     number_of_victims,
     pdb_violations,
-    select_victims_on_node,
-    split_by_budget,
     sum_of_priorities,
+    values_of,
 )
+from scheduler_core.preemption.trial import NO_VICTIMS, Question, dry_run, select_victims_on_node
 from tests.builders import PodBuilder, make_node, make_pod
 
 NOW = 1_900_000_000_000_000
@@ -323,6 +321,26 @@ def test_earlier_criterion_wins_over_all_later_ones() -> None:
 def test_equal_candidates_stay_in_their_order() -> None:
     equals = [victims((1, "10"), name=name) for name in "cab"]
     assert [candidate.node_name for candidate in best_candidates(equals, NOW)] == ["c", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("candidates", "decided_by"),
+    [
+        pytest.param([victims((1, "10"))], "", id="a single one is no decision"),
+        pytest.param([victims((1, "10")), victims((1, "10"))], "", id="equals"),
+        pytest.param([victims((1, "10"), violations=1), victims((9, "10"))], "pdb_violations", id="violations"),
+        pytest.param([victims((2, "10")), victims((1, "10"), (1, "10"))], "highest_priority", id="priority"),
+        pytest.param([victims((1, "10"), (0, "10")), victims((1, "10"))], "sum_of_priorities", id="sum"),
+        pytest.param([victims((1, "10")), victims((1, "20"))], "latest_start", id="start"),
+        pytest.param(
+            [victims((2, "10")), victims((1, "10")), victims((1, "20"))],
+            "latest_start",
+            id="the last one that sorted out",
+        ),
+    ],
+)
+def test_criterion_that_leaves_one_candidate_is_told(candidates: list[Candidate], decided_by: str) -> None:
+    assert best_of(values_of(candidates, NOW))[1] == decided_by
 
 
 # Properties

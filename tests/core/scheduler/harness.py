@@ -29,6 +29,7 @@ from scheduler_core.framework.interface import (
     NominatingInfo,
     PreBindWork,
     PreFilterResult,
+    RowIndex,
     RowVerdicts,
 )
 from scheduler_core.model.changes import BindingVerdict, Change, ObjectDeleted, ObjectPut
@@ -146,7 +147,7 @@ class LabelTablePlugin(Told):
             return SUCCESS
         return Status.failed("broken") if reason == "error" else Status.unschedulable(reason)
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable) -> RowVerdicts | None:
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         import numpy as np
 
         codes = np.zeros(len(table), dtype=np.uint16)
@@ -156,7 +157,7 @@ class LabelTablePlugin(Told):
             if not status.is_success:
                 statuses.append(status)
                 codes[row] = len(statuses)
-        return RowVerdicts(codes, statuses) if statuses else None
+        return RowVerdicts(codes, statuses).at(rows) if statuses else None
 
 
 class LabelRowPlugin(Told):

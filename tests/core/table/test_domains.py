@@ -1,4 +1,4 @@
-"""Amounts by topology domain: the form by value and the form by number say the same."""
+"""Amounts by topology domain: the form by value and the sums of tallies say the same, what-ifs included."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.table.domains import Domains, DomainsByNumber, DomainsByValue
+from scheduler_core.table.domains import Domains, DomainsByValue, TalliedDomains
 from scheduler_core.table.labels import LabelColumn
+from scheduler_core.table.tallies import DomainSums
 
 _VALUES = st.sampled_from(["a", "b", "c", ""])
+Row = tuple[str | None, int]
 
 
 def _column(values: list[str | None]) -> LabelColumn:
@@ -20,50 +22,72 @@ def _column(values: list[str | None]) -> LabelColumn:
     return column
 
 
-def _both(values: list[str | None], amounts: list[int]) -> tuple[Domains, Domains, LabelColumn]:
-    column, by_value = _column(values), DomainsByValue()
-    for value, amount in zip(values, amounts, strict=True):
+def _sums(column: LabelColumn, counts: list[int]) -> DomainSums:
+    return DomainSums(column, column.ids.copy(), np.array(counts, dtype=np.int64), nodes_version=1)
+
+
+def _both(rows: list[Row], times: tuple[int, ...] = (1,)) -> tuple[Domains, Domains, LabelColumn]:
+    """The counts of the rows, so many times for each of `times`."""
+    column, by_value = _column([value for value, _ in rows]), DomainsByValue()
+    for value, count in rows:
         if value is not None:
-            by_value.add(value, amount)
-    return by_value, DomainsByNumber.counted(column, column.ids, np.array(amounts, dtype=np.int64)), column
+            by_value.add(value, count * sum(times))
+    counts = [count for _, count in rows]
+    return by_value, TalliedDomains([_sums(column, counts) for _ in times], times), column
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
-    st.lists(st.tuples(st.none() | _VALUES, st.integers(-3, 3)), max_size=8),
+    st.lists(st.tuples(st.none() | _VALUES, st.integers(0, 3)), max_size=8),
     st.lists(st.tuples(st.integers(0, 7), st.sampled_from([-1, 1])), max_size=4),
+    st.sampled_from([(1,), (2,), (-3,), (1, 1), (5, -2)]),
 )
-def test_both_forms_agree_after_any_changes(rows: list[tuple[str | None, int]], changes: list[tuple[int, int]]) -> None:
-    values = [value for value, _ in rows]
-    by_value, by_number, column = _both(values, [amount for _, amount in rows])
-    present = [value for value in values if value is not None]
+def test_both_forms_agree_after_any_changes(
+    rows: list[Row], changes: list[tuple[int, int]], times: tuple[int, ...]
+) -> None:
+    by_value, tallied, column = _both(rows, times)
+    present = [value for value, _ in rows if value is not None]
     for index, amount in changes:
         if present:
-            value = present[index % len(present)]
-            by_value.add(value, amount)
-            by_number.add(value, amount)
-    for one in (by_value, by_number, by_value.clone(), by_number.clone()):
+            by_value.add(present[index % len(present)], amount)
+            tallied.add(present[index % len(present)], amount)
+    for one in (by_value, tallied, by_value.clone(), tallied.clone()):
         assert [one.of(value) for value in ("a", "b", "c", "", "z")] == [
             by_value.of(value) for value in ("a", "b", "c", "", "z")
         ]
         assert (len(one), one.smallest(), one.has_any()) == (len(by_value), by_value.smallest(), by_value.has_any())
-        assert one.of_rows(column).tolist() == [0 if value is None else by_value.of(value) for value in values]
+        amounts = [0 if value is None else by_value.of(value) for value, _ in rows]
+        assert one.of_numbers(column, column.ids).tolist() == amounts
+        for limit in (0, 1, 3):
+            assert one.rows_over(column, limit).tolist() == [amount > limit for amount in amounts]
+            assert one.rows_at_most(column, limit).tolist() == [amount <= limit for amount in amounts]
+        without = one.rows_without(column)
+        lacking = [value is None for value, _ in rows]
+        assert (without.tolist() if without is not None else [False] * len(rows)) == lacking
 
 
 def test_a_clone_goes_its_own_way() -> None:
-    for domains in _both(["a", "b"], [1, 2])[:2]:
+    for domains in _both([("a", 1), ("b", 2)])[:2]:
         copy = domains.clone()
         copy.add("a", 5)
         assert (domains.of("a"), copy.of("a")) == (1, 6)
         assert (domains.smallest(), copy.smallest()) == (1, 2)
 
 
+def test_a_what_if_leaves_what_is_shared_alone() -> None:
+    column = _column(["a", "b"])
+    sums = _sums(column, [1, 2])
+    TalliedDomains((sums,), (1,)).add("a", 5)
+    assert sums.amounts.tolist() == [1, 2, 0]
+    assert TalliedDomains((sums,), (1,)).of("a") == 1
+
+
 def test_domains_without_rows_know_no_smallest() -> None:
-    for domains in _both([None], [3])[:2]:
+    for domains in _both([(None, 3)])[:2]:
         assert (len(domains), domains.smallest(), domains.has_any()) == (0, None, False)
 
 
 def test_a_domain_that_lost_everything_is_still_known() -> None:
-    for domains in _both(["a"], [1])[:2]:
+    for domains in _both([("a", 1)])[:2]:
         domains.add("a", -1)
         assert (len(domains), domains.smallest(), domains.has_any()) == (1, 0, False)

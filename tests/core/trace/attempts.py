@@ -159,6 +159,7 @@ def _post_filters(draw: st.DrawFn, names: tuple[str, ...]) -> PostFilterRecord:
             chosen=draw(st.sampled_from(["", *names])),
             victims=draw(keys),
             cleared_nominations=draw(keys),
+            decided_by=draw(st.sampled_from(["", "number_of_victims"])),
         ),
     )
 

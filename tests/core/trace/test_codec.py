@@ -5,15 +5,25 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
+import zstandard
 from hypothesis import given
 
 from scheduler_core.errors import TraceError
-from scheduler_core.model.effects import Attempt, FilterRows
+from scheduler_core.model.effects import (
+    Attempt,
+    FilterRows,
+    PostFilterRecord,
+    PreemptionCandidate,
+    PreemptionRecord,
+)
+from scheduler_core.model.node_views import NodeCandidates, NodeNames, NodeStatuses
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.trace.codec import LAYOUT, decode, encode
 from scheduler_core.trace.matrix import AttemptMatrix
+from tests.builders import make_pod
 from tests.core.trace.attempts import BOTH, CPU, attempts, indices, large_attempt, make_attempt
 from tests.examples import examples
 
@@ -140,3 +150,55 @@ def test_matrix_of_another_node_order_is_refused() -> None:
     attempt = large_attempt(50, 20)
     with pytest.raises(TraceError, match="50 nodes, not 49"):
         decode(encode(attempt), names_of(attempt)[:-1])
+
+
+def preempting() -> tuple[Attempt, PreemptionRecord]:
+    """An attempt whose search for victims is told by node indices, and the same search told by names."""
+    attempt = make_attempt(4)
+    names = names_of(attempt)
+    pods = [make_pod(name).build() for name in "abc"]
+    search = PreemptionRecord(
+        dry_run=True,
+        potential_nodes=NodeNames(indices(2, 3, 0, 1), names),
+        offset=2,
+        num_candidates=4,
+        candidates=NodeCandidates(indices(3, 0), names, [(pods[0], pods[1]), (pods[2],)], np.array([0, 1])),
+        not_candidates=NodeStatuses(indices(2, 1), names, np.array([5, 1]), (CPU, BOTH, CPU, CPU, CPU, CPU)),
+        tied=NodeNames(indices(3, 0), names),
+        chosen=names[3],
+        victims=("default/a", "default/b"),
+        decided_by="number_of_victims",
+    )
+    attempt.post_filter = PostFilterRecord("Success", "", "", names[3], search)
+    told = dataclasses.replace(
+        search,
+        potential_nodes=tuple(names[node] for node in (2, 3, 0, 1)),
+        candidates=(
+            PreemptionCandidate(names[3], ("default/a", "default/b"), 0),
+            PreemptionCandidate(names[0], ("default/c",), 1),
+        ),
+        not_candidates=((names[2], CPU), (names[1], BOTH)),
+        tied=(names[3], names[0]),
+    )
+    return attempt, told
+
+
+def test_preemption_told_by_indices_is_stored_as_the_one_told_by_names() -> None:
+    attempt, told = preempting()
+    assert attempt.post_filter is not None and attempt.post_filter.preemption == told
+    by_name = dataclasses.replace(attempt, post_filter=dataclasses.replace(attempt.post_filter, preemption=told))
+    assert encode(attempt) == encode(by_name)
+    decoded = decode(encode(attempt), names_of(attempt)).post_filter
+    assert decoded is not None and decoded.preemption == told
+
+
+def test_preemption_of_an_older_blob_is_read_without_what_decided() -> None:
+    attempt, told = preempting()
+    payload = zstandard.ZstdDecompressor().decompress(encode(attempt)[1:])
+    start = 4 + int.from_bytes(payload[:4], "little")
+    header = msgspec.msgpack.decode(payload[4:start])
+    assert header[15][4].pop() == "number_of_victims"
+    packed = msgspec.msgpack.encode(header)
+    older = len(packed).to_bytes(4, "little") + packed + payload[start:]
+    decoded = decode(bytes((LAYOUT,)) + zstandard.ZstdCompressor().compress(older), names_of(attempt)).post_filter
+    assert decoded is not None and decoded.preemption == dataclasses.replace(told, decided_by="")

@@ -73,6 +73,7 @@ SEARCH = PreemptionRecord(
     chosen="n2",
     victims=("c",),
     cleared_nominations=("d",),
+    decided_by="pdb_violations",
 )
 
 
@@ -91,6 +92,7 @@ def test_preemption_tells_what_was_tried_and_who_goes() -> None:
         num_victims=1,
         num_pdb_violations=1,
         cleared_nominations=("d",),
+        decided_by="pdb_violations",
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from scheduler_core.api.derived import HOSTNAME, ZONE
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import ALL_ROWS
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from scheduler_core.model.types import PodInfo
@@ -262,7 +263,7 @@ def test_filter_fails_when_pre_filter_did_not_run() -> None:
     plugin, info, pod = make_plugin("InterPodAffinity"), make_info(make_node()), web().build()
     want = Status.failed('error reading "PreFilterInterPodAffinity" from cycleState: not found')
     assert plugin.filter(CycleState(), pod, info) == want
-    verdicts = plugin.filter_nodes(CycleState(), pod, make_table([info]))
+    verdicts = plugin.filter_nodes(CycleState(), pod, make_table([info]), ALL_ROWS)
     assert verdicts.statuses[verdicts.codes[0] - 1] == want
     assert plugin.add_pod(CycleState(), pod, PodInfo.of(pod), info) == want
 

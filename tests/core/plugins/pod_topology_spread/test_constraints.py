@@ -17,12 +17,13 @@ from scheduler_core.plugins.pod_topology_spread.constraints import (
     SOFT,
     SYSTEM_DEFAULTS,
     Constraint,
+    CountedRows,
     Inclusion,
+    MatchingPods,
     count_matching,
-    count_matching_by_row,
-    default_selector,
     parse_constraints,
 )
+from scheduler_core.plugins.pod_topology_spread.default_selectors import DefaultSelectors
 from tests.builders import NodeBuilder, PodBuilder, make, make_node, make_pod
 from tests.core.plugins.support import FakeLister, make_info, make_table
 
@@ -147,8 +148,19 @@ TIER = Requirement("tier", Op.IN, ("front",))
 def test_default_selector_comes_from_services_and_controller(
     pod: PodBuilder, objects: list[KubeObject], want: list[Requirement]
 ) -> None:
-    selector = default_selector(pod.label(app="web", tier="front").build(), FakeLister(objects))
+    selector = DefaultSelectors().of(pod.label(app="web", tier="front").build(), FakeLister(objects))
     assert selector == LabelSelectorMatcher(tuple(want))
+
+
+def test_default_selectors_follow_services_and_controllers() -> None:
+    selectors, pod = DefaultSelectors(), make_pod().label(app="web").owner("ReplicaSet", "owner").build()
+    seen = []
+    for objects in ([], [_service("s", WEB)], [_service("s", WEB), _replicas("ReplicaSet", IN_TEAM)]):
+        lister = FakeLister(objects)
+        assert selectors.sources(pod, lister) == selectors.sources(pod, lister)
+        seen.append((selectors.sources(pod, lister), selectors.of(pod, lister).requirements))
+    assert [found for _, found in seen] == [(), (APP,), (APP, TEAM)]
+    assert seen[0][0] != seen[1][0] != seen[2][0]
 
 
 def test_built_in_defaults_are_soft() -> None:
@@ -181,7 +193,8 @@ def test_nodes_are_included_by_the_policies(
     info = make_info(node)
     assert info.node is not None
     assert Inclusion(pod.build()).includes(constraint, info.node) is want
-    assert Inclusion(pod.build()).rows(constraint, make_table([info])).tolist() == [want]
+    counted = CountedRows.of(constraint, Inclusion(pod.build()), ())
+    assert counted.rows(make_table([info])).tolist() == [want]
 
 
 @pytest.mark.parametrize(
@@ -201,4 +214,5 @@ def test_whom_a_selector_counts(selector: LabelSelectorMatcher, want: int) -> No
         make_pod("e", namespace="other").label(WEB),
     ]
     assert count_matching([PodInfo.of(pod.build()) for pod in pods], selector, "default") == want
-    assert count_matching_by_row(make_table([make_info(make_node(), *pods)]), selector, "default").tolist() == [want]
+    table = make_table([make_info(make_node(), *pods)])
+    assert table.pods.tally_of_kinds(MatchingPods("default", selector)).counts[0] == want

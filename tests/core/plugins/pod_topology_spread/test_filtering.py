@@ -6,6 +6,7 @@ import pytest
 
 from scheduler_core.api.derived import HOSTNAME, ZONE
 from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import ALL_ROWS
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from scheduler_core.model.types import PodInfo
@@ -127,7 +128,7 @@ def test_filter_fails_when_pre_filter_did_not_run() -> None:
     plugin, info, pod = make_plugin("PodTopologySpread"), make_info(make_node()), web().build()
     want = Status.failed('error reading "PreFilterPodTopologySpread" from cycleState: not found')
     assert plugin.filter(CycleState(), pod, info) == want
-    verdicts = plugin.filter_nodes(CycleState(), pod, make_table([info]))
+    verdicts = plugin.filter_nodes(CycleState(), pod, make_table([info]), ALL_ROWS)
     assert verdicts.statuses[verdicts.codes[0] - 1] == want
     assert plugin.add_pod(CycleState(), pod, PodInfo.of(pod), info) == want
 
@@ -212,12 +213,12 @@ def test_domains_count_the_same_in_both_forms() -> None:
     plugin, infos = make_plugin("PodTopologySpread"), nodes(a1=2, a2=1, b1=0)
     state = CycleState()
     plugin.pre_filter(state, pod, infos)
-    constraints = state.read(PreFilterState).constraints
-    by_nodes, by_rows = count_nodes(pod, constraints, infos), count_rows(pod, constraints, make_table(infos))
+    rules = state.read(PreFilterState).rules
+    by_nodes, by_rows = count_nodes(pod, rules, infos), count_rows(rules, make_table(infos))
     for counted in (by_nodes, by_rows):
         assert [len(domains) for domains in counted.domains] == [2, 3]
         assert [counted.domains[0].of(zone) for zone in "abc"] == [3, 0, 0]
-        assert counted.allowed(pod) == [0, 0]
+        assert counted.allowed() == [0, 0]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import ALL_ROWS
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from tests.builders import PodBuilder, make, make_node, make_pod
 from tests.core.plugins.support import make_info, make_plugin, make_table, run_filter
@@ -221,7 +222,7 @@ def test_migrated_volumes_are_reached_by_the_drivers_labels_where_it_has_taken_o
 def test_filter_fails_when_pre_filter_did_not_run() -> None:
     plugin, info = make_plugin("VolumeBinding"), make_info(make_node())
     assert plugin.filter(CycleState(), POD.build(), info) == Status.failed("not found")
-    verdicts = plugin.filter_nodes(CycleState(), POD.build(), make_table([info]))
+    verdicts = plugin.filter_nodes(CycleState(), POD.build(), make_table([info]), ALL_ROWS)
     assert (verdicts.codes.tolist(), list(verdicts.statuses)) == ([1], [Status.failed("not found")])
 
 

@@ -1,4 +1,4 @@
-"""On which nodes a pod would fit if pods of lower priority went, who would have to go, and which node is the best.
+"""On which nodes a pod would fit if pods of lower priority went, and who would have to go, tried node by node.
 
 Every node is tried on a copy of its state and of the cycle's. Victims are found by taking all lower pods off and
 putting back, most important first, whoever leaves enough room; the result is small, not always the smallest.
@@ -8,60 +8,20 @@ pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go (SelectV
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from scheduler_core.api.derived import start_time_us
 from scheduler_core.api.pod import Pod
-from scheduler_core.api.policy import PodDisruptionBudget
-from scheduler_core.api.selectors import LabelSelectorMatcher, SelectorError, parse_label_selector
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import NominatedPods, PluginRunner
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Code, Status
 from scheduler_core.model.types import PodInfo
+from scheduler_core.preemption.budgets import Budget, split_by_budget
+from scheduler_core.preemption.criteria import Candidate
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
-# Added to each victim's priority, so that no term of the sum is negative and fewer victims make a smaller sum.
-PRIORITY_OFFSET = 2**31
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A node, and the pods that would have to go (most important first)."""
-
-    node_name: str
-    victims: tuple[Pod, ...]
-    num_pdb_violations: int
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """A disruption budget as preemption reads it; `matcher` None matches nothing."""
-
-    namespace: str
-    matcher: LabelSelectorMatcher | None
-    disruptions_allowed: int
-    disrupted_pods: frozenset[str]  # names of pods the budget has paid for already
-
-    @staticmethod
-    def of(pdb: PodDisruptionBudget) -> Budget:
-        """An empty selector matches nothing here, though it matches everything for evictions (as upstream)."""
-        matcher: LabelSelectorMatcher | None
-        try:
-            matcher = parse_label_selector(pdb.spec.selector)
-        except SelectorError:
-            matcher = None
-        if matcher is not None and (matcher.nothing or matcher.is_empty):
-            matcher = None
-        disrupted = frozenset(pdb.status.disrupted_pods or ())
-        return Budget(pdb.namespace, matcher, pdb.status.disruptions_allowed, disrupted)
-
-    def counts(self, pod: Pod) -> bool:
-        """Whether evicting the pod costs this budget a disruption."""
-        if self.matcher is None or self.namespace != pod.namespace or not self.matcher.matches(pod.labels):
-            return False
-        return pod.name not in self.disrupted_pods
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,71 +134,3 @@ class _Trial:
 def importance(pod: Pod, now: int) -> tuple[int, int]:
     """Sorts pods by importance, the most important first: higher priority, then the earlier start."""
     return -pod.priority, start_time_us(pod, now)
-
-
-def split_by_budget(infos: Sequence[PodInfo], budgets: Sequence[Budget]) -> tuple[list[PodInfo], list[PodInfo]]:
-    """(violating a budget, not violating one), each in the order given.
-
-    Budgets are counted down over all pods in order, also over those that are spared later (as upstream).
-    """
-    allowed = [budget.disruptions_allowed for budget in budgets]
-    violating: list[PodInfo] = []
-    others: list[PodInfo] = []
-    for info in infos:
-        violates = False
-        if info.pod.labels:
-            for index, budget in enumerate(budgets):
-                if budget.counts(info.pod):
-                    allowed[index] -= 1
-                    violates |= allowed[index] < 0
-        (violating if violates else others).append(info)
-    return violating, others
-
-
-# Which candidate is the best: one criterion after the other, the smallest value each, until one node is left.
-
-Criterion = Callable[[Candidate, int], int]
-
-
-def pdb_violations(candidate: Candidate, now: int) -> int:
-    return candidate.num_pdb_violations
-
-
-def highest_priority(candidate: Candidate, now: int) -> int:
-    """The priority of the most important victim."""
-    return candidate.victims[0].priority
-
-
-def sum_of_priorities(candidate: Candidate, now: int) -> int:
-    return sum(pod.priority + PRIORITY_OFFSET for pod in candidate.victims)
-
-
-def number_of_victims(candidate: Candidate, now: int) -> int:
-    return len(candidate.victims)
-
-
-def latest_start(candidate: Candidate, now: int) -> int:
-    """Of the victims with the highest priority the first to have started; the later that was, the better."""
-    highest = max(pod.priority for pod in candidate.victims)
-    return -min(start_time_us(pod, now) for pod in candidate.victims if pod.priority == highest)
-
-
-CRITERIA: tuple[Criterion, ...] = (
-    pdb_violations,
-    highest_priority,
-    sum_of_priorities,
-    number_of_victims,
-    latest_start,
-)
-
-
-def best_candidates(candidates: Sequence[Candidate], now: int) -> list[Candidate]:
-    """The candidates no criterion tells apart, in the order given; the first is taken."""
-    left = list(candidates)
-    for criterion in CRITERIA:
-        if len(left) < 2:
-            break
-        values = [criterion(candidate, now) for candidate in left]
-        best = min(values)
-        left = [candidate for candidate, value in zip(left, values, strict=True) if value == best]
-    return left

@@ -1,0 +1,45 @@
+"""What becomes of the attempts of a run: forgotten, kept as the service keeps them, or made into bytes as well.
+
+off      dropped after each cycle, and the engine takes no times of its phases
+on       kept with all their arrays until their step of at most STEP_CYCLES cycles ends, phases timed
+stored   and then digested, summed up and encoded, as the service does before it writes a step; repeats only digested
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from scheduler_core.model.effects import Attempt
+from scheduler_core.trace.codec import encode
+from scheduler_core.trace.digest import attempt_digest
+from scheduler_core.trace.summary import summarize
+
+STEP_CYCLES = 200
+
+
+class Trace(StrEnum):
+    """See above."""
+
+    OFF = "off"
+    ON = "on"
+    STORED = "stored"
+
+
+class Keeper:
+    """Takes the attempts of each step; `bytes_stored` counts what the blobs would take."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.bytes_stored = 0
+        self._last_digests: dict[str, bytes] = {}
+
+    def end_step(self, attempts: list[Attempt]) -> None:
+        """All that is to be done with a step's attempts before they go."""
+        if self.trace is not Trace.STORED:
+            return
+        for attempt in attempts:
+            digest = attempt_digest(attempt)
+            if self._last_digests.get(attempt.pod_uid) != digest:
+                self._last_digests[attempt.pod_uid] = digest
+                summarize(attempt)
+                self.bytes_stored += len(encode(attempt))

@@ -1,0 +1,74 @@
+"""The levels this package runs, by name, and a run of one of them from a workload to figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from scheduler_core.bench import l1, l2
+from scheduler_core.bench.keeping import Keeper, Trace
+from scheduler_core.bench.meter import Meter
+from scheduler_core.bench.prepare import Prepared, prepare
+from scheduler_core.bench.workload import Workload
+from scheduler_core.model.effects import Attempt
+from scheduler_core.ports import stopped_watch
+
+Run = Callable[[Prepared, Meter, Keeper], Iterator[Attempt]]
+
+LEVELS: dict[str, Run] = {"L1": l1.run, "L2": l2.run}
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What one run came to; times in nanoseconds, `laps_ns` one per pod, `phases_ns` as the attempts tell them."""
+
+    attempted: int
+    scheduled: int
+    wall_ns: int
+    cpu_ns: int
+    laps_ns: list[int]
+    parse_ns: int
+    build_ns: int
+    snapshot_ns: int
+    bytes_stored: int
+    phases_ns: dict[str, int]
+
+
+def run_level(
+    level: str,
+    workload: Workload,
+    meter: Meter,
+    *,
+    trace: Trace,
+    reuse: bool,
+    settle: Callable[[], None] = lambda: None,
+) -> Figures:
+    """One run on a scheduler of its own; `settle` is called when that is built."""
+    stopwatch = stopped_watch if trace is Trace.OFF else meter.clock
+    ready = prepare(workload, clock=meter.clock, stopwatch=stopwatch, reuse=reuse, settle=settle)
+    keeper = Keeper(trace)
+    durations: list[dict[str, int]] = []
+    scheduled = 0
+    for attempt in LEVELS[level](ready, meter, keeper):
+        durations.append(attempt.durations_ns)  # added up when the clock has stopped
+        scheduled += attempt.result == "scheduled"
+    return Figures(
+        attempted=len(durations),
+        scheduled=scheduled,
+        wall_ns=meter.wall_ns,
+        cpu_ns=meter.cpu_ns,
+        laps_ns=meter.laps_ns,
+        parse_ns=ready.parse_ns,
+        build_ns=ready.build_ns,
+        snapshot_ns=ready.snapshot_ns,
+        bytes_stored=keeper.bytes_stored,
+        phases_ns=_added_up(durations),
+    )
+
+
+def _added_up(durations: Iterable[dict[str, int]]) -> dict[str, int]:
+    phases: dict[str, int] = {}
+    for each in durations:
+        for phase, nanoseconds in each.items():
+            phases[phase] = phases.get(phase, 0) + nanoseconds
+    return phases

@@ -1,0 +1,142 @@
+"""Which filter refuses each row first, as arrays over rows.
+
+Filters may be asked in any order and added as their answers come: of two refusals of a row the one of the filter that
+runs earlier stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.api.pod import Pod
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import RowVerdicts, UInt16Array
+from scheduler_core.model.status import Code, Status
+from scheduler_core.table.node_table import NodeTable
+
+if TYPE_CHECKING:
+    from scheduler_core.framework.runtime import Framework
+
+Rows = npt.NDArray[np.intp]
+
+NOBODY: Final = np.iinfo(np.int16).max
+
+
+@dataclass(slots=True)
+class FirstRefusals:
+    """`codes`: uint16, 0 where no filter refuses, else 1 + index into `statuses`, which are blamed on their plugins;
+    `refused_by`: int16, the index of the filter, NOBODY where none refuses."""
+
+    codes: UInt16Array
+    refused_by: npt.NDArray[np.int16]
+    statuses: list[Status] = field(default_factory=list)
+    _numbers: dict[Status, int] = field(default_factory=dict)
+
+    @staticmethod
+    def none(n_rows: int) -> FirstRefusals:
+        return FirstRefusals(np.zeros(n_rows, dtype=np.uint16), np.full(n_rows, NOBODY, dtype=np.int16))
+
+    def alike(self, n_rows: int) -> FirstRefusals:
+        """No refusals of so many rows, numbered as here."""
+        fresh = FirstRefusals.none(n_rows)
+        fresh.statuses, fresh._numbers = self.statuses, self._numbers
+        return fresh
+
+    def at(self, rows: Rows) -> FirstRefusals:
+        """A copy of those of the rows, numbered as here."""
+        return FirstRefusals(self.codes[rows], self.refused_by[rows], self.statuses, self._numbers)
+
+    def put(self, rows: Rows, part: FirstRefusals) -> None:
+        """Take over what was found of the rows; `part` is numbered as here."""
+        self.codes[rows] = part.codes
+        self.refused_by[rows] = part.refused_by
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether any filter failed instead of judging."""
+        return any(status.code is Code.Error for status in self.statuses)
+
+    def add(self, index: int, plugin_name: str, verdicts: RowVerdicts) -> None:
+        """What the filter with this index in running order says."""
+        hit = verdicts.codes != 0
+        hit &= self.refused_by > index
+        if not hit.any():
+            return
+        numbers = np.array([0, *(self._number_of(plugin_name, status) for status in verdicts.statuses)], np.uint16)
+        self.codes[hit] = numbers[verdicts.codes[hit]]
+        self.refused_by[hit] = index
+
+    def number_of(self, status: Status) -> int:
+        """The code of the status, a new one where it was not given before."""
+        number = self._numbers.get(status)
+        if number is None:
+            self.statuses.append(status)
+            number = self._numbers[status] = len(self.statuses)
+        return number
+
+    def add_one(self, row: int, index: int, plugin_name: str, status: Status) -> None:
+        """The same of a row that no filter before this one refuses."""
+        self.codes[row] = self._number_of(plugin_name, status)
+        self.refused_by[row] = index
+
+    def _number_of(self, plugin_name: str, status: Status) -> int:
+        blamed = refusal(plugin_name, status)
+        number = self._numbers.get(blamed)
+        if number is None:
+            self.statuses.append(blamed)
+            number = self._numbers[blamed] = len(self.statuses)
+        return number
+
+
+def judge_rows(
+    framework: Framework,
+    state: CycleState,
+    pod: Pod,
+    table: NodeTable,
+    rows: Rows,
+    filters: Iterable[int],
+    refusals: FirstRefusals,
+) -> None:
+    """Ask these filters, by index, for the rows at once; all of them have a table form. `refusals` are of the rows."""
+    for index in filters:
+        name = framework.filter[index].name
+        verdicts = framework.table_filters[name].filter_nodes(state, pod, table, rows)
+        if verdicts is not None:
+            refusals.add(index, name, verdicts)
+
+
+def judge_one_by_one(
+    framework: Framework,
+    state: CycleState,
+    pod: Pod,
+    table: NodeTable,
+    rows: Iterable[int],
+    filters: Iterable[int],
+    refusals: FirstRefusals,
+) -> None:
+    """The same in the row form, which is quicker for few rows. `refusals` are of the whole table."""
+    for row in rows:
+        node_info = table.node_infos[row]
+        if node_info is None:
+            continue
+        refused_by = refusals.refused_by[row]
+        for index in filters:
+            if refused_by <= index:
+                break
+            plugin = framework.filter[index]
+            status = plugin.filter(state, pod, node_info)
+            if not status.is_success:
+                refusals.add_one(row, index, plugin.name, status)
+                break
+
+
+def refusal(plugin: str, status: Status) -> Status:
+    """A filter's non-success, blamed; anything that is no rejection is an error of the plugin."""
+    if status.is_rejected:
+        return status.by(plugin)
+    return Status.failed(f'running "{plugin}" filter plugin: {status.message}', plugin=plugin)

@@ -1,0 +1,288 @@
+"""What the cycle of one pod leaves to the next pod like it: the scheduling class.
+
+To pods with equal signatures every plugin that says what it reads gives equal answers until that changes. From the
+second such pod on a class keeps what PreFilter and PreScore said, each row's first refusal, and its raw scores;
+before they are used the rows in the table's journal are judged anew. Plugins that read other rows are asked in every
+cycle. Where one plugin of a profile does not say what it reads for a pod, nothing is kept for that pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.api.pod import Pod
+from scheduler_core.api.signature import Signature
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import (
+    Int64Array,
+    Plugin,
+    PreFilterResult,
+    ReadingPlugin,
+    Reads,
+    ScorePlugin,
+)
+from scheduler_core.framework.refusals import FirstRefusals, judge_one_by_one, judge_rows
+from scheduler_core.model.status import Status
+from scheduler_core.table.node_table import NodeTable
+
+if TYPE_CHECKING:
+    from scheduler_core.framework.run_nodes import Walk
+    from scheduler_core.framework.runtime import Framework, ScorePlan
+
+# Rows kept by all classes together, some 40 bytes each, and bounds for the number of classes whatever their size.
+_MAX_ROWS = 1_500_000
+_MIN_CLASSES, _MAX_CLASSES = 16, 1024
+_MAX_SEEN = 4096
+_FEW_ROWS = 10  # up to which the row form is quicker than arrays
+_MANY_STATUSES = 4096  # more different refusals than a table of this size has: most are of rows as they once were
+
+A = TypeVar("A")
+
+Rows = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class Recorded(Generic[A]):
+    """What the plugins that are kept said at one point, by name, and what they wrote into the cycle's state."""
+
+    answers: dict[str, A] = field(default_factory=dict)
+    values: dict[type[Any], Any] = field(default_factory=dict)
+    # Once all are known and all are success or skip: those that skip, and who is asked in every cycle, by index.
+    skipped: frozenset[str] = frozenset()
+    anew: tuple[int, ...] | None = None
+
+    def settle(self, plugins: Sequence[Plugin], skipped: Iterable[str]) -> None:
+        """No answer of those kept ends or narrows the cycle; `skipped`: who skips in this one."""
+        self.skipped = frozenset(name for name in skipped if name in self.answers)
+        self.anew = tuple(index for index, plugin in enumerate(plugins) if plugin.name not in self.answers)
+
+    def record(self, plugin_name: str, state: CycleState, question: Callable[[], A]) -> A:
+        """Ask the plugin for the first pod of the class."""
+        answer, values = state.recorded(question)
+        self.answers[plugin_name] = answer
+        self.values.update(values)
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFilters:
+    """Filters by index: whose answers are kept per node object, per row, and who is asked in every cycle."""
+
+    by_node: tuple[int, ...]
+    by_row: tuple[int, ...]
+    anew: tuple[int, ...]
+
+
+class SchedulingClass:
+    """What is kept for one signature under one profile; `levels` says how far each plugin reads."""
+
+    def __init__(self, levels: dict[str, Reads]) -> None:
+        self.levels = levels
+        self.memo: dict[Hashable, tuple[Hashable, Any]] = {}
+        self.pre_filter: Recorded[tuple[PreFilterResult | None, Status]] = Recorded()
+        self.pre_score: Recorded[Status] = Recorded()
+        self._plans: dict[frozenset[str], KeptFilters] = {}
+        self.reach = 0  # how many nodes the last walk looked at
+        self.last_walk: tuple[Hashable, Walk] | None = None  # and what it came to, by all it depended on
+        self.refusals = KeptRefusals(self)
+        self.scores = KeptScores(self)
+
+    def plan(self, framework: Framework, skipped: frozenset[str]) -> KeptFilters:
+        """Which filters are kept how in a cycle that skips some."""
+        plan = self._plans.get(skipped)
+        if plan is None:
+            by_level = [
+                (index, self.levels[framework.filter[index].name]) for index in framework.filter_plan(skipped).in_table
+            ]
+            plan = self._plans[skipped] = KeptFilters(
+                by_node=tuple(index for index, level in by_level if level <= Reads.NODE),
+                by_row=tuple(index for index, level in by_level if level is Reads.ROW),
+                anew=tuple(index for index, level in by_level if level is Reads.CLUSTER),
+            )
+        return plan
+
+    def keeps(self, plugin_name: str) -> bool:
+        """Whether the plugin's answers last longer than a cycle."""
+        return self.levels[plugin_name] is not Reads.CLUSTER
+
+
+class _Kept:
+    """Answers by row; those of stale rows say nothing, and are asked for anew when the row is wanted."""
+
+    def __init__(self, owner: SchedulingClass) -> None:
+        self._owner = owner
+        self._forget()
+
+    def _forget(self) -> None:
+        self._version = self._nodes_version = -1
+        self._stale: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._node_stale: BoolArray = self._stale  # of these, rows whose node object may be another
+
+    def _keep_up(self, table: NodeTable) -> bool:
+        """Mark the rows that changed as stale; False when that is all of them and room for answers is needed."""
+        if self._version == table.version:
+            return True
+        fits = len(self._stale) == len(table)
+        if not fits:
+            self._stale = np.ones(len(table), dtype=np.bool_)
+            self._node_stale = np.ones(len(table), dtype=np.bool_)
+        else:
+            rows = table.rows_changed_since(self._version)
+            self._stale[rows] = True
+            if self._nodes_version != table.nodes_version:
+                self._node_stale[rows] = True
+        self._version, self._nodes_version = table.version, table.nodes_version
+        return fits
+
+
+class KeptRefusals(_Kept):
+    """Each row's first refusal by the filters whose answers are kept."""
+
+    def __init__(self, owner: SchedulingClass) -> None:
+        super().__init__(owner)
+        self._by_node = FirstRefusals.none(0)  # by filters that read no more than the node object
+        self._all = FirstRefusals.none(0)
+
+    def at(
+        self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod
+    ) -> FirstRefusals | None:
+        """A copy of those of the rows; None when a filter failed: failures are not kept."""
+        if not self._keep_up(table):
+            self._by_node = FirstRefusals.none(len(table))
+            self._all = self._by_node.alike(len(table))
+        wanted = rows[self._stale[rows]]
+        if len(wanted):
+            self._judge(wanted, table, framework, state, pod)
+            if self._all.has_errors:
+                self._forget()
+                return None
+            if len(self._all.statuses) > _MANY_STATUSES:
+                self._forget()
+        return self._all.at(rows)
+
+    def _judge(self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod) -> None:
+        plan = self._owner.plan(framework, state.skip_filter_plugins)
+        of_node = rows[self._node_stale[rows]]
+        if len(of_node):
+            part = self._by_node.alike(len(of_node))
+            judge_rows(framework, state, pod, table, of_node, plan.by_node, part)
+            self._by_node.put(of_node, part)
+            self._node_stale[of_node] = False
+        part = self._by_node.at(rows)
+        if len(rows) > _FEW_ROWS:
+            judge_rows(framework, state, pod, table, rows, plan.by_row, part)
+            self._all.put(rows, part)
+        else:
+            self._all.put(rows, part)
+            judge_one_by_one(framework, state, pod, table, rows.tolist(), plan.by_row, self._all)
+        self._stale[rows] = False
+
+
+class KeptScores(_Kept):
+    """Raw scores, shape (n_plugins, n_rows); those of plugins that are asked in every cycle say nothing."""
+
+    def __init__(self, owner: SchedulingClass) -> None:
+        super().__init__(owner)
+        self._weights: tuple[tuple[str, int], ...] | None = None
+        self._raw: Int64Array = np.zeros((0, 0), dtype=np.int64)
+
+    def at(
+        self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod, plan: ScorePlan
+    ) -> Int64Array | None:
+        """A copy of those of the rows for the plan's plugins; None when a plugin could not score."""
+        if plan.weights != self._weights:  # others skip than did before
+            self._forget()
+            self._weights = plan.weights
+        if not self._keep_up(table):
+            self._raw = np.zeros((len(plan.plugins), len(table)), dtype=np.int64)
+        wanted = rows[self._stale[rows]]
+        if len(wanted) and not self._score(wanted, table, framework, state, pod, plan):
+            self._forget()
+            return None
+        return self._raw.take(rows, axis=1)
+
+    def _score(
+        self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod, plan: ScorePlan
+    ) -> bool:
+        """Score the rows; False when a plugin could not."""
+        nodes_too = bool(self._node_stale[rows].any())
+        few = len(rows) <= _FEW_ROWS
+        for index, raw in zip(plan.plugins, self._raw, strict=True):
+            plugin = framework.score[index]
+            level = self._owner.levels[plugin.name]
+            if level is Reads.CLUSTER or (level is not Reads.ROW and not nodes_too):
+                continue
+            if few:
+                answered = _score_one_by_one(plugin, state, pod, table, rows.tolist(), raw)
+            else:
+                scores = framework.table_scorers[plugin.name].score_nodes(state, pod, table, rows)
+                answered = scores is not None
+                if scores is not None:
+                    raw[rows] = scores
+            if not answered:
+                return False
+        self._stale[rows] = self._node_stale[rows] = False
+        return True
+
+
+def _score_one_by_one(
+    plugin: ScorePlugin, state: CycleState, pod: Pod, table: NodeTable, rows: Iterable[int], raw: Int64Array
+) -> bool:
+    """Score the rows in the row form; False when the plugin could not."""
+    for row in rows:
+        node_info = table.node_infos[row]
+        if node_info is not None:
+            raw[row], status = plugin.score(state, pod, node_info)
+            if not status.is_success:
+                return False
+    return True
+
+
+class Reuse:
+    """The classes of one profile, those used least recently first."""
+
+    def __init__(self, framework: Framework) -> None:
+        points = (framework.pre_filter, framework.filter, framework.pre_score, framework.score)
+        self._plugins = {plugin.name: plugin for point in points for plugin in point}
+        self._by_node_only = {plugin.name for plugin in framework.filter} - framework.table_filters.keys()
+        self._by_node_only |= {plugin.name for plugin in framework.score} - framework.table_scorers.keys()
+        self._classes: dict[Signature, SchedulingClass | None] = {}
+        self._seen: dict[Signature, None] = {}
+
+    def __len__(self) -> int:
+        """How many classes are kept at the moment."""
+        return sum(each is not None for each in self._classes.values())
+
+    def class_of(self, pod: Pod, key: Signature, table: NodeTable) -> SchedulingClass | None:
+        """The class of pods with the signature `key`; None for the first of them, and where nothing can be kept."""
+        if key in self._classes:
+            known = self._classes[key] = self._classes.pop(key)
+            return known
+        if key not in self._seen:
+            if len(self._seen) >= _MAX_SEEN:
+                del self._seen[next(iter(self._seen))]
+            self._seen[key] = None
+            return None
+        limit = min(max(_MAX_ROWS // max(len(table), 1), _MIN_CLASSES), _MAX_CLASSES)
+        while len(self._classes) >= limit:
+            del self._classes[next(iter(self._classes))]
+        levels = self._levels(pod)
+        found = self._classes[key] = SchedulingClass(levels) if levels is not None else None
+        del self._seen[key]
+        return found
+
+    def _levels(self, pod: Pod) -> dict[str, Reads] | None:
+        levels: dict[str, Reads] = {}
+        for name, plugin in self._plugins.items():
+            level = plugin.reads(pod) if isinstance(plugin, ReadingPlugin) else None
+            if level is None:
+                return None
+            # Without a table form rows cannot be kept: the plugin is asked in every cycle, node by node.
+            levels[name] = Reads.CLUSTER if name in self._by_node_only else level
+        return levels

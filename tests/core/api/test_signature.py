@@ -1,0 +1,59 @@
+"""What the signature of a pod tells apart, and what it does not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+
+from scheduler_core.api.pod import ContainerStatus, ContainerStatusResources, Pod
+from scheduler_core.api.quantity import parse
+from scheduler_core.api.signature import signature
+from tests.builders import make_pod
+
+replace = msgspec.structs.replace
+PLAIN = make_pod("web-1").label(app="web").req(cpu="1").build()
+
+
+def _with_meta(**changes: object) -> Pod:
+    return replace(PLAIN, metadata=replace(PLAIN.metadata, **changes))
+
+
+@pytest.mark.parametrize(
+    "twin",
+    [
+        pytest.param(_with_meta(name="web-2"), id="name"),
+        pytest.param(_with_meta(uid="another"), id="uid"),
+        pytest.param(_with_meta(resource_version="77", annotations={"a": "b"}), id="stamps"),
+        pytest.param(PLAIN.on_node("n1"), id="node-name"),
+        pytest.param(replace(PLAIN, status=replace(PLAIN.status, nominated_node_name="n1")), id="nomination"),
+    ],
+)
+def test_signature_is_shared_when_only_names_differ(twin: Pod) -> None:
+    assert signature(twin) == signature(PLAIN)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(_with_meta(namespace="elsewhere"), id="namespace"),
+        pytest.param(_with_meta(labels={"app": "db"}), id="labels"),
+        pytest.param(_with_meta(deletion_timestamp=datetime.now(UTC)), id="terminating"),
+        pytest.param(make_pod("web-1").label(app="web").req(cpu="2").build(), id="requests"),
+        pytest.param(
+            replace(
+                PLAIN,
+                status=replace(
+                    PLAIN.status,
+                    container_statuses=(
+                        ContainerStatus(name="c", resources=ContainerStatusResources(requests={"cpu": parse("3")})),
+                    ),
+                ),
+            ),
+            id="resized",
+        ),
+    ],
+)
+def test_signature_differs_when_a_rule_could_tell(other: Pod) -> None:
+    assert signature(other) != signature(PLAIN)
