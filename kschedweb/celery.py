@@ -22,6 +22,7 @@ BINDING_QUEUE = "binding"
 LIFECYCLE_QUEUE = "lifecycle"
 
 SWEEP_SECONDS = 2.0
+PRUNE_SECONDS = 300.0
 
 app = Celery("kschedweb")
 app.conf.update(
@@ -52,6 +53,7 @@ app.conf.update(
         "scheduling.bindings_*": {"queue": BINDING_QUEUE},
         # One short query; it must never wait behind an import or a slice.
         "scheduling.sweep": {"queue": BINDING_QUEUE},
+        "scheduling.prune": {"queue": LIFECYCLE_QUEUE},
         "lifecycle.*": {"queue": LIFECYCLE_QUEUE},
         "cluster.import_*": {"queue": LIFECYCLE_QUEUE},
     },
@@ -62,6 +64,7 @@ app.conf.update(
             # Sweeps missed while no worker ran are worth nothing: the next one finds the same rows.
             "options": {"expires": 5 * SWEEP_SECONDS},
         },
+        "prune": {"task": "scheduling.prune", "schedule": PRUNE_SECONDS, "options": {"expires": PRUNE_SECONDS}},
     },
     enable_utc=True,
     timezone="UTC",

@@ -159,6 +159,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "kschedweb.common.schema.add_refusals",
+        "kschedweb.live.schema.add_messages",
     ],
     # Its scripts are served from here, not from somebody's network.
     "SWAGGER_UI_DIST": "SIDECAR",

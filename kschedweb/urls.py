@@ -38,6 +38,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(CLUSTER, cluster.ClusterDetailView.as_view()),
     path(f"{CLUSTER}/roles", accounts.RoleListView.as_view()),
     path(f"{CLUSTER}/roles/<str:username>", accounts.RoleView.as_view()),
+    path(f"{CLUSTER}/leadership", monitoring.LeadershipView.as_view()),
     path(f"{CLUSTER}/pace", cluster.PaceView.as_view()),
     path(f"{CLUSTER}/scheduler-config", cluster.SchedulerConfigView.as_view()),
     path(f"{CLUSTER}/scheduler-config/versions", cluster.SchedulerConfigVersionListView.as_view()),

@@ -42,6 +42,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="slow: run with --long"))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests measured: `record_property("figures", text)`, from whichever process they ran in."""
+    told = [
+        (report.nodeid.partition("::")[2], text)
+        for report in terminalreporter.stats.get("passed", ())
+        for name, text in getattr(report, "user_properties", ())
+        if name == "figures"
+    ]
+    if told:
+        terminalreporter.section("figures")
+        for test, text in told:
+            terminalreporter.write_line(f"{test}\n{text}")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config: pytest.Config) -> None:
     core = Path(__file__).parent / "core"

@@ -10,6 +10,7 @@ from drf_spectacular.utils import (
     OpenApiParameter,
     OpenApiResponse,
     extend_schema,
+    extend_schema_field,
     extend_schema_view,
     inline_serializer,
 )
@@ -33,6 +34,8 @@ from kschedweb.common.errors import InvalidError
 from kschedweb.common.pagination import KeysetPagination
 from kschedweb.common.rendering import OrjsonRenderer
 from kschedweb.common.throttling import UploadThrottle
+from kschedweb.live import schema
+from kschedweb.live.events import PodView
 
 MAX_RETENTION = 10_000_000
 
@@ -407,6 +410,11 @@ class NamespacedObjectView(ObjectDetailView):
     """The same for an object in a namespace."""
 
 
+@extend_schema_field({"type": "array", "items": schema.ref(PodView)})
+class PodViewsField(serializers.JSONField):
+    """The pods that count on a node."""
+
+
 class NodeView(APIView):
     access = {"PATCH": Role.OPERATOR}
     renderer_classes = [OrjsonRenderer]
@@ -435,7 +443,13 @@ class NodeView(APIView):
         class Meta:
             ref_name = "Node"
 
-    @extend_schema(responses=OutputSerializer)
+    class DetailSerializer(OutputSerializer):
+        pods = PodViewsField()
+
+        class Meta:
+            ref_name = "NodeDetail"
+
+    @extend_schema(responses=DetailSerializer)
     def get(self, request: Request, cluster_id: int, name: str) -> Response:
         node = selectors.node_get(cluster_id=cluster_id, name=name)
         pods = selectors.node_pods(cluster_id=cluster_id, node_name=name)

@@ -70,6 +70,12 @@ def parser() -> argparse.ArgumentParser:
     config.add_argument("--defaults", action="store_true", help="go back to the default configuration")
     config.add_argument("--show", action="store_true", help="print the text in force, and nothing else")
 
+    prune = command("prune", "Clear away the past of clusters, by their settings or by those given here.")
+    data_dir(prune)
+    prune.add_argument("--cluster", help="name of the cluster (default: all)")
+    prune.add_argument("--hours", type=float, help="keep this many hours; never less than ten minutes")
+    prune.add_argument("--mb", type=float, help="keep this much")
+
     test = command("test", "Run the checks and all tests.")
     test.add_argument("groups", nargs="*", choices=[*TEST_GROUPS, []], metavar="GROUP")
     test.add_argument("--without", action="append", default=[], choices=TEST_GROUPS)
@@ -101,6 +107,10 @@ def dispatch(options: argparse.Namespace) -> int:
         return up.down(data_dir=data)
     if options.command == "status":
         return up.status(data_dir=data)
+    if options.command == "prune":
+        from kschedweb.ops.pruning import prune
+
+        return prune(data_dir=data, options=options)
     if options.command == "config":
         from kschedweb.ops.configuring import configure
 

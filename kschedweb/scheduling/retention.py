@@ -85,6 +85,12 @@ def sizes(cluster_id: int) -> dict[str, TableSize]:
     return found
 
 
+def reach(cluster_id: int) -> tuple[datetime | None, int]:
+    """Since when the engine's log is kept, and how many checkpoints there are."""
+    log = EngineLog.objects.filter(cluster_id=cluster_id).order_by("seq").values_list("at", flat=True)
+    return log.first(), Checkpoint.objects.filter(cluster_id=cluster_id).count()
+
+
 def prune(
     *, cluster_id: int, hours: float | None = None, megabytes: float | None = None, now: datetime | None = None
 ) -> PruneReport:

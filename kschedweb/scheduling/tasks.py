@@ -7,6 +7,7 @@ from typing import Any
 from celery import shared_task
 from celery.signals import worker_process_shutdown
 
+from kschedweb.scheduling.retention import prune_all
 from kschedweb.scheduling.runner import bindings, slices
 from kschedweb.scheduling.runner.sweep import sweep as run_sweep
 
@@ -40,3 +41,8 @@ def bindings_evict(cluster_id: int) -> None:
 @shared_task(name="scheduling.sweep", ignore_result=True)
 def sweep() -> None:
     run_sweep()
+
+
+@shared_task(name="scheduling.prune", ignore_result=True, soft_time_limit=600, time_limit=660)
+def prune() -> None:
+    prune_all()

@@ -8,6 +8,8 @@ import type {
   AttemptDetail,
   ClusterSummary,
   ImportJob,
+  Leadership,
+  Me,
   NodeDetail,
   NodeRefusals,
   PaceRequest,
@@ -41,8 +43,10 @@ export class ApiError extends Error {
 }
 
 export const api = {
+  me: () => request<Me>("GET", "/api/me"),
   clusters: () => all<ClusterSummary>("/api/clusters"),
   snapshot: (id: number) => request<Snapshot>("GET", `/api/clusters/${id}/snapshot`),
+  leadership: (id: number) => request<Leadership>("GET", `/api/clusters/${id}/leadership`),
   pace: (id: number, wanted: PaceRequest) => request<unknown>("POST", `/api/clusters/${id}/pace`, wanted),
   pod: (id: number, key: string) => request<PodDetail>("GET", `/api/clusters/${id}/pods/${path(key)}`),
   /** The newest attempts, newest first. */

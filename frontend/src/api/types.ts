@@ -7,6 +7,7 @@ export type Attempt = Schemas["Attempt"];
 export type AttemptDetail = Schemas["AttemptDetail"];
 export type BestNode = Schemas["BestNode"];
 export type HistoryEntry = Schemas["HistoryEntry"];
+export type Me = Schemas["Me"];
 export type Matrix = Schemas["Matrix"];
 export type MatrixNode = Schemas["MatrixNode"];
 export type NodeRefusals = Schemas["NodeRefusals"];
@@ -29,8 +30,9 @@ export type ImportJob = Omit<Schemas["Import"], "report" | "error"> & {
 };
 
 export type ClusterSummary = Schemas["Cluster"];
+export type Leadership = Schemas["Leadership"];
 export type PaceRequest = Schemas["PaceChangeRequest"];
-export type PodDetail = Schemas["Pod"];
-export type NodeDetail = Schemas["Node"];
+export type PodDetail = Schemas["PodDetail"];
+export type NodeDetail = Schemas["NodeDetail"];
 export type SchedulerConfig = Schemas["SchedulerConfig"];
 export type SchedulerConfigVersion = Schemas["SchedulerConfigVersion"];

@@ -171,6 +171,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/clusters/{cluster_id}/leadership": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Who schedules the cluster. */
+        get: operations["api_clusters_leadership_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/clusters/{cluster_id}/nodes/{name}": {
         parameters: {
             query?: never;
@@ -358,6 +375,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/clusters/{cluster_id}/prune": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Clear away what is past the cluster's settings, or past those given; never the last ten minutes. */
+        post: operations["api_clusters_prune_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/clusters/{cluster_id}/refusals": {
         parameters: {
             query?: never;
@@ -485,6 +519,23 @@ export interface paths {
         };
         /** @description Everything the dashboard shows, as of one cursor: Snapshot of live/events.py. */
         get: operations["api_clusters_snapshot_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clusters/{cluster_id}/storage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description How much room a cluster's past takes, and since when it is kept. */
+        get: operations["api_clusters_storage_retrieve"];
         put?: never;
         post?: never;
         delete?: never;
@@ -685,6 +736,10 @@ export interface components {
             is_sample: boolean;
             config_version: number;
             leader: string | null;
+            /** @description why the configuration in force cannot be used; empty when it is what the scheduler runs under */
+            scheduler_problem: string;
+            retention_hours: number;
+            retention_mb: number;
         };
         ClusterCreateRequest: {
             name: string;
@@ -708,6 +763,10 @@ export interface components {
             is_sample: boolean;
             config_version: number;
             leader: string | null;
+            /** @description why the configuration in force cannot be used; empty when it is what the scheduler runs under */
+            scheduler_problem: string;
+            retention_hours: number;
+            retention_mb: number;
             objects: {
                 [key: string]: number;
             };
@@ -836,6 +895,24 @@ export interface components {
          * @enum {string}
          */
         KindEnum: "queue" | "cache" | "attempt" | "event" | "binding" | "eviction";
+        Leadership: {
+            /** @description who holds the lease, or held it last; empty when it is free */
+            worker: string;
+            /** @description whether the lease is in force */
+            is_led: boolean;
+            /** Format: double */
+            renewed_seconds_ago: number;
+            /** Format: double */
+            lease_duration_seconds: number;
+            /** @description how often the leader changed */
+            transitions: number;
+            /** @description of the fence: raised by every takeover */
+            epoch: number;
+            /** @description whether the leader has built its engine */
+            is_synced: boolean;
+            /** @description changes its engine has not seen yet */
+            lag: number;
+        };
         /**
          * @description * `frozen` - Frozen
          *     * `simulate` - Simulate
@@ -876,13 +953,6 @@ export interface components {
                 [key: string]: components["schemas"]["Score"];
             };
         };
-        /**
-         * @description * `viewer` - Viewer
-         *     * `operator` - Operator
-         *     * `admin` - Admin
-         * @enum {string}
-         */
-        MaxRoleEnum: "viewer" | "operator" | "admin";
         Me: {
             username: string;
             /** @description the role admin in every cluster, and the admin pages */
@@ -901,6 +971,14 @@ export interface components {
             allocatable: {
                 [key: string]: number;
             };
+        };
+        NodeDetail: {
+            rv: number;
+            manifest: unknown;
+            allocatable: {
+                [key: string]: number;
+            };
+            pods: components["schemas"]["PodView"][];
         };
         NodeRefusal: {
             pod_uid: string;
@@ -946,6 +1024,12 @@ export interface components {
             };
             rv: number;
         };
+        Overcommit: {
+            node: string;
+            resource: string;
+            used: number;
+            allocatable: number;
+        };
         PaceChangeRequest: {
             pace?: components["schemas"]["PaceEnum"];
             /** Format: double */
@@ -962,6 +1046,10 @@ export interface components {
         PatchedClusterChangeRequest: {
             name?: string;
             lifecycle_mode?: components["schemas"]["LifecycleModeEnum"];
+            /** @description how long logs, attempts and events are kept */
+            retention_hours?: number;
+            /** @description and in how much room */
+            retention_mb?: number;
         };
         PatchedNodeChangeRequest: {
             unschedulable?: boolean;
@@ -1003,15 +1091,23 @@ export interface components {
             /** @description keys of pods, longest waiting first */
             examples: string[];
         };
-        Pod: {
+        PodDeleted: {
+            rv: number;
+            uid: string;
+            key: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "pod_deleted";
+        };
+        PodDetail: {
             rv: number;
             manifest: unknown;
             requests: {
                 [key: string]: number;
             };
-        };
-        PodDeleted: {
-            gone: boolean;
+            queue: components["schemas"]["QueueView"] | null;
         };
         PodHistory: {
             pod_uid: string;
@@ -1085,6 +1181,26 @@ export interface components {
             /** @description in the order of their eviction */
             victims: string[];
             cleared: string[];
+        };
+        PruneRequest: {
+            /** Format: double */
+            hours?: number;
+            /** Format: double */
+            megabytes?: number;
+        };
+        Pruned: {
+            /**
+             * Format: date-time
+             * @description of the checkpoint up to which all went
+             */
+            cut_at: string | null;
+            rows: {
+                [key: string]: number;
+            };
+            /** @description the time was over: ask again */
+            more: boolean;
+            /** @description there is something to clear away, but no checkpoint from then to go on from */
+            waits_for_checkpoint: boolean;
         };
         Rejection: {
             plugin: string;
@@ -1176,6 +1292,29 @@ export interface components {
          * @enum {string}
          */
         StatusEnum: "queued" | "running" | "done" | "failed";
+        Storage: {
+            tables: components["schemas"]["StorageTable"][];
+            bytes: number;
+            retention_hours: number;
+            retention_mb: number;
+            /** Format: date-time */
+            oldest_at: string | null;
+            checkpoints: number;
+        };
+        StorageTable: {
+            table: string;
+            rows: number;
+            /** @description estimated from a sample */
+            bytes: number;
+        };
+        Summary: {
+            /** @description by kind */
+            objects: {
+                [key: string]: number;
+            };
+            pending: components["schemas"]["Pending"];
+            overcommitted: components["schemas"]["Overcommit"][];
+        };
         TaintRequest: {
             key: string;
             value?: string;
@@ -1184,7 +1323,7 @@ export interface components {
         Token: {
             id: number;
             name: string;
-            max_role: components["schemas"]["MaxRoleEnum"];
+            max_role: components["schemas"]["RoleEnum"];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -1198,14 +1337,14 @@ export interface components {
         TokenCreateRequest: {
             name: string;
             /** @default viewer */
-            max_role: components["schemas"]["MaxRoleEnum"];
+            max_role: components["schemas"]["RoleEnum"];
             /** @default 90 */
             days: number;
         };
         TokenCreated: {
             id: number;
             name: string;
-            max_role: components["schemas"]["MaxRoleEnum"];
+            max_role: components["schemas"]["RoleEnum"];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -1222,6 +1361,242 @@ export interface components {
             results: components["schemas"]["Token"][];
             next: string | null;
             previous: string | null;
+        };
+        /** @description Why a request was refused. `code` is stable, `message` is for people. */
+        Refusal: {
+            code: string;
+            message: string;
+            extra: {
+                [key: string]: unknown;
+            };
+        };
+        ClusterView: {
+            id: number;
+            name: string;
+            /** @enum {string} */
+            lifecycle_mode: "frozen" | "simulate";
+            /** @enum {string} */
+            pace: "run" | "slow" | "pause";
+            pace_rate: number | null;
+            seed: number;
+            is_sample: boolean;
+            config_version: number;
+            leader: string | null;
+            scheduler_problem: string;
+            retention_hours: number;
+            retention_mb: number;
+        };
+        NodeView: {
+            name: string;
+            zone: string;
+            cpu_milli: number;
+            memory_bytes: number;
+            pods: number;
+            extended: {
+                [key: string]: number;
+            };
+            unschedulable: boolean;
+            ready: boolean;
+            taints: string[];
+        };
+        PodView: {
+            uid: string;
+            key: string;
+            namespace: string;
+            name: string;
+            node: string;
+            phase: string;
+            priority: number;
+            requests: {
+                [key: string]: number;
+            };
+            deleting: boolean;
+            gated: boolean;
+            nominated: string;
+            reason: string;
+            created_ms: number;
+            scheduler: string;
+        };
+        QueueView: {
+            uid: string;
+            key: string;
+            /** @enum {string} */
+            queue: "" | "active" | "backoff" | "errorBackoff" | "unschedulable" | "gated" | "waiting" | "assumed";
+            event: string;
+            since_ms: number;
+            attempts: number;
+            backoff_until_ms: number | null;
+            plugins: string[];
+            node: string;
+            hint: string;
+        };
+        AttemptView: {
+            seq: number;
+            uid: string;
+            key: string;
+            attempt: number;
+            result: string;
+            node: string;
+            message: string;
+            evaluated: number;
+            feasible: number;
+            duration_us: number;
+            at_ms: number;
+        };
+        EventView: {
+            seq: number;
+            type: string;
+            reason: string;
+            note: string;
+            key: string;
+            at_ms: number;
+            count: number;
+        };
+        NodePut: {
+            rv: number;
+            node: components["schemas"]["NodeView"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "node_put";
+        };
+        NodeDeleted: {
+            rv: number;
+            name: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "node_deleted";
+        };
+        PodPut: {
+            rv: number;
+            pod: components["schemas"]["PodView"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "pod_put";
+        };
+        ObjectPut: {
+            rv: number;
+            kind: string;
+            key: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "object_put";
+        };
+        ObjectDeleted: {
+            rv: number;
+            kind: string;
+            key: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "object_deleted";
+        };
+        ClusterSetting: {
+            rv: number;
+            cluster: components["schemas"]["ClusterView"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "cluster_setting";
+        };
+        QueueMove: {
+            seq: number;
+            move: components["schemas"]["QueueView"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "queue_move";
+        };
+        CacheMoved: {
+            seq: number;
+            uid: string;
+            key: string;
+            node: string;
+            /** @enum {string} */
+            kind: "assumed" | "confirmed" | "forgotten" | "waiting" | "finished";
+            at_ms: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "cache_move";
+        };
+        AttemptMade: {
+            seq: number;
+            attempt: components["schemas"]["AttemptView"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "attempt";
+        };
+        EventNoted: {
+            seq: number;
+            event: components["schemas"]["EventView"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "event";
+        };
+        EventCount: {
+            seq: number;
+            count: number;
+        };
+        EventsCounted: {
+            seq: number;
+            counts: components["schemas"]["EventCount"][];
+            at_ms: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "events_counted";
+        };
+        StepDone: {
+            seq: number;
+            step: number;
+            cycles: number;
+            /** @enum {string} */
+            kind: "apply" | "rebuild" | "config";
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "step";
+        };
+        Hello: {
+            cursor: number[];
+            /** @enum {string} */
+            type: "hello";
+        };
+        Frame: {
+            from: number[];
+            to: number[];
+            at: number;
+            events: (components["schemas"]["NodePut"] | components["schemas"]["NodeDeleted"] | components["schemas"]["PodPut"] | components["schemas"]["PodDeleted"] | components["schemas"]["ObjectPut"] | components["schemas"]["ObjectDeleted"] | components["schemas"]["ClusterSetting"] | components["schemas"]["QueueMove"] | components["schemas"]["CacheMoved"] | components["schemas"]["AttemptMade"] | components["schemas"]["EventNoted"] | components["schemas"]["EventsCounted"] | components["schemas"]["StepDone"])[];
+            /** @enum {string} */
+            type: "frame";
+        };
+        Snapshot: {
+            cursor: number[];
+            cluster: components["schemas"]["ClusterView"];
+            nodes: components["schemas"]["NodeView"][];
+            pods: components["schemas"]["PodView"][];
+            queue: components["schemas"]["QueueView"][];
+            events: components["schemas"]["EventView"][];
+            attempts: components["schemas"]["AttemptView"][];
+            pods_left_out: number;
         };
     };
     responses: never;
@@ -1249,6 +1624,15 @@ export interface operations {
                     "application/json": components["schemas"]["ClusterPage"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     api_clusters_create: {
@@ -1274,6 +1658,15 @@ export interface operations {
                     "application/json": components["schemas"]["Cluster"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     api_clusters_retrieve: {
@@ -1295,6 +1688,15 @@ export interface operations {
                     "application/json": components["schemas"]["ClusterDetail"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     api_clusters_destroy: {
@@ -1314,6 +1716,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
             };
         };
     };
@@ -1340,6 +1751,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Cluster"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
                 };
             };
         };
@@ -1391,6 +1811,15 @@ export interface operations {
                     "application/json": components["schemas"]["AttemptPage"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     api_clusters_attempts_retrieve: {
@@ -1426,6 +1855,15 @@ export interface operations {
                     "application/json": components["schemas"]["AttemptDetail"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     api_clusters_digest_retrieve: {
@@ -1445,6 +1883,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Digest"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
                 };
             };
         };
@@ -1485,6 +1932,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EventPage"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
                 };
             };
         };
@@ -1537,6 +1993,15 @@ export interface operations {
                     "text/csv": string;
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     api_clusters_frames_retrieve: {
@@ -1559,8 +2024,17 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        [key: string]: unknown;
+                        frames: components["schemas"]["Frame"][];
                     };
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
                 };
             };
         };
@@ -1617,6 +2091,15 @@ export interface operations {
                     "application/json": components["schemas"]["Import"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     api_clusters_imports_retrieve: {
@@ -1639,6 +2122,45 @@ export interface operations {
                     "application/json": components["schemas"]["Import"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    api_clusters_leadership_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Leadership"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     api_clusters_nodes_retrieve: {
@@ -1658,7 +2180,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Node"];
+                    "application/json": components["schemas"]["NodeDetail"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
                 };
             };
         };
@@ -1685,6 +2216,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Node"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
                 };
             };
         };
@@ -1715,6 +2255,15 @@ export interface operations {
                     "application/json": components["schemas"]["ObjectsCreated"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     clusters_namespaced_objects_destroy: {
@@ -1738,6 +2287,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     api_clusters_objects_destroy: {
@@ -1759,6 +2317,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
             };
         };
     };
@@ -1787,6 +2354,15 @@ export interface operations {
                     "application/json": components["schemas"]["Cluster"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     api_clusters_pending_retrieve: {
@@ -1808,6 +2384,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Pending"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
                 };
             };
         };
@@ -1835,6 +2420,15 @@ export interface operations {
                     "application/json": components["schemas"]["PendingPods"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     api_clusters_pods_retrieve: {
@@ -1855,7 +2449,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Pod"];
+                    "application/json": components["schemas"]["PodDetail"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
                 };
             };
         };
@@ -1884,6 +2487,15 @@ export interface operations {
                     "application/json": components["schemas"]["PodDeleted"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     clusters_pods_attempts_list: {
@@ -1910,6 +2522,15 @@ export interface operations {
                     "application/json": components["schemas"]["AttemptPage"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     api_clusters_pods_history_retrieve: {
@@ -1934,6 +2555,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PodHistory"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
                 };
             };
         };
@@ -1985,6 +2615,51 @@ export interface operations {
                     "application/json": components["schemas"]["PreemptionAttemptPage"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    api_clusters_prune_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PruneRequest"];
+                "application/x-www-form-urlencoded": components["schemas"]["PruneRequest"];
+                "multipart/form-data": components["schemas"]["PruneRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pruned"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     clusters_refusals_list: {
@@ -2031,6 +2706,15 @@ export interface operations {
                     "application/json": components["schemas"]["NodeRefusals"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     clusters_roles_list: {
@@ -2050,6 +2734,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RolePage"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
                 };
             };
         };
@@ -2080,6 +2773,15 @@ export interface operations {
                     "application/json": components["schemas"]["RoleBinding"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     api_clusters_roles_destroy: {
@@ -2101,6 +2803,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     api_clusters_scheduler_config_retrieve: {
@@ -2120,6 +2831,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SchedulerConfig"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
                 };
             };
         };
@@ -2150,6 +2870,15 @@ export interface operations {
                     "application/json": components["schemas"]["SchedulerConfig"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     clusters_scheduler_config_replace: {
@@ -2178,6 +2907,15 @@ export interface operations {
                     "application/json": components["schemas"]["SchedulerConfig"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     clusters_scheduler_config_versions_list: {
@@ -2197,6 +2935,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SchedulerConfigVersionPage"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
                 };
             };
         };
@@ -2219,6 +2966,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SchedulerConfig"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
                 };
             };
         };
@@ -2269,6 +3025,15 @@ export interface operations {
                     "application/json": components["schemas"]["Attempt"][];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     api_clusters_snapshot_retrieve: {
@@ -2287,9 +3052,46 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Snapshot"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    api_clusters_storage_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Storage"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
                 };
             };
         };
@@ -2310,9 +3112,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Summary"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
                 };
             };
         };
@@ -2334,6 +3143,15 @@ export interface operations {
                     "application/json": components["schemas"]["Csrf"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     api_me_retrieve: {
@@ -2353,6 +3171,15 @@ export interface operations {
                     "application/json": components["schemas"]["Me"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     tokens_list: {
@@ -2370,6 +3197,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TokenPage"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
                 };
             };
         };
@@ -2397,6 +3233,15 @@ export interface operations {
                     "application/json": components["schemas"]["TokenCreated"];
                 };
             };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
         };
     };
     api_tokens_destroy: {
@@ -2416,6 +3261,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
             };
         };
     };

@@ -1,10 +1,14 @@
 /** The one store. Views read it; the state of the cluster in it is only ever replaced by what live/ made. */
 import { type ApiError, api } from "../api/client";
-import type { ClusterSummary } from "../api/types";
+import type { ClusterSummary, Me } from "../api/types";
 import { type Link, LiveSocket } from "../live/socket";
 import type { State } from "../live/state";
 
+const ROLES = ["viewer", "operator", "admin"] as const;
+export type Role = (typeof ROLES)[number];
+
 class Store {
+  me = $state.raw<Me | null>(null);
   clusters = $state.raw<readonly ClusterSummary[] | null>(null);
   clustersError = $state.raw<ApiError | null>(null);
   clusterId = $state.raw<number | null>(null);
@@ -24,6 +28,17 @@ class Store {
     }
   }
 
+  async loadMe(): Promise<void> {
+    this.me = await api.me().catch(() => this.me);
+  }
+
+  /** Whether the role in the shown cluster includes that one; while it is unknown the service decides alone. */
+  may(role: Role): boolean {
+    if (this.me === null || this.me.is_superuser) return true;
+    const own = this.me.roles[String(this.clusterId)];
+    return own !== undefined && ROLES.indexOf(own) >= ROLES.indexOf(role);
+  }
+
   watch(clusterId: number | null): void {
     if (clusterId === this.clusterId) return;
     this.socket?.stop();
@@ -32,6 +47,7 @@ class Store {
     this.state = null;
     this.link = { status: "connecting", error: null };
     if (clusterId === null) return;
+    void this.loadMe();
     this.socket = new LiveSocket(clusterId, {
       open: (path) => new WebSocket(new URL(path, location.href.replace(/^http/, "ws"))),
       snapshot: (id) => api.snapshot(id),

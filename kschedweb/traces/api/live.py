@@ -3,8 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema, extend_schema_field, inline_serializer
 from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,20 +14,29 @@ from kschedweb.accounts.permissions import actor
 from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.cluster import services as cluster_services
 from kschedweb.common.rendering import OrjsonRenderer
-from kschedweb.live.events import Cursor
+from kschedweb.live import schema
+from kschedweb.live.events import Cursor, Frame, QueueView, Snapshot
 from kschedweb.traces import selectors
+from kschedweb.traces.api.questions import PendingOutput
 
 
 class SnapshotView(APIView):
     renderer_classes = [OrjsonRenderer]
 
-    @extend_schema(responses=OpenApiTypes.OBJECT)
+    @extend_schema(responses={200: schema.ref(Snapshot)})
     def get(self, request: Request, cluster_id: int) -> Response:
         """Everything the dashboard shows, as of one cursor: Snapshot of live/events.py."""
         found = selectors.snapshot(cluster_id)
         return Response(
             {name: getattr(found, name) for name in found.__dataclass_fields__} | {"cursor": [*found.cursor]}
         )
+
+
+FRAMES = {
+    "type": "object",
+    "properties": {"frames": {"type": "array", "items": schema.ref(Frame)}},
+    "required": ["frames"],
+}
 
 
 class FrameListView(APIView):
@@ -41,7 +49,7 @@ class FrameListView(APIView):
         class Meta:
             ref_name = "Cursor"
 
-    @extend_schema(parameters=[InputSerializer], responses=OpenApiTypes.OBJECT)
+    @extend_schema(parameters=[InputSerializer], responses={200: FRAMES})
     def get(self, request: Request, cluster_id: int) -> Response:
         """The frames after a cursor, as the WebSocket would have sent them; 410 when they are too many."""
         given = self.InputSerializer(data=request.query_params)
@@ -63,6 +71,11 @@ class FrameListView(APIView):
         )
 
 
+@extend_schema_field(schema.nullable_ref(QueueView))
+class QueueField(serializers.JSONField):
+    """Where the scheduler keeps a pod; null when it does not."""
+
+
 class PodView(APIView):
     access = {"DELETE": Role.OPERATOR}
     renderer_classes = [OrjsonRenderer]
@@ -75,6 +88,12 @@ class PodView(APIView):
         class Meta:
             ref_name = "Pod"
 
+    class DetailSerializer(OutputSerializer):
+        queue = QueueField()
+
+        class Meta:
+            ref_name = "PodDetail"
+
     class DeleteSerializer(serializers.Serializer[Any]):
         grace_seconds = serializers.IntegerField(required=False, min_value=0, max_value=10**9)
         uid = serializers.CharField(required=False, max_length=128)
@@ -82,7 +101,7 @@ class PodView(APIView):
         class Meta:
             ref_name = "PodDelete"
 
-    @extend_schema(responses=OutputSerializer)
+    @extend_schema(responses=DetailSerializer)
     def get(self, request: Request, cluster_id: int, namespace: str, name: str) -> Response:
         """The manifest, and `queue`: where the scheduler keeps the pod, null when it does not."""
         pod = cluster_selectors.pod_get(cluster_id=cluster_id, namespace=namespace, name=name)
@@ -123,7 +142,24 @@ class DigestView(APIView):
 
 
 class SummaryView(APIView):
-    @extend_schema(responses=OpenApiTypes.OBJECT)
+    class OutputSerializer(serializers.Serializer[Any]):
+        class OvercommitSerializer(serializers.Serializer[Any]):
+            node = serializers.CharField()
+            resource = serializers.CharField()
+            used = serializers.IntegerField()
+            allocatable = serializers.IntegerField()
+
+            class Meta:
+                ref_name = "Overcommit"
+
+        objects = serializers.DictField(child=serializers.IntegerField(), help_text="by kind")
+        pending = PendingOutput()
+        overcommitted = OvercommitSerializer(many=True)
+
+        class Meta:
+            ref_name = "Summary"
+
+    @extend_schema(responses=OutputSerializer)
     def get(self, request: Request, cluster_id: int) -> Response:
         """How far scheduling has come: what is pending and why, and nodes over their allocatable (there are none)."""
         cluster_selectors.cluster_get(cluster_id)

@@ -238,3 +238,25 @@ def test_configz_is_the_configuration_in_force(busy_cluster: Cluster) -> None:
     Cluster.objects.filter(pk=busy_cluster.pk).update(scheduler_config=own)
     found = Client().get("/configz?cluster=busy").json()["kubescheduler.config.k8s.io"]
     assert (found["podMaxBackoffSeconds"], found["podInitialBackoffSeconds"]) == (77, 1)
+
+
+def test_leadership_says_who_schedules_the_cluster(busy_cluster: Cluster) -> None:
+    path = f"/api/clusters/{busy_cluster.pk}/leadership"
+    assert logged_in().get(path).json()["is_led"] is False
+    Lease.objects.update_or_create(
+        cluster=busy_cluster, defaults={"holder": "worker-7/ab12", "renewed_at": timezone.now(), "transitions": 3}
+    )
+    found = logged_in().get(path).json()
+    assert found["renewed_seconds_ago"] < 15
+    del found["renewed_seconds_ago"]
+    assert found == {
+        "worker": "worker-7",
+        "is_led": True,
+        "lease_duration_seconds": 15.0,
+        "transitions": 3,
+        "epoch": 1,
+        "is_synced": True,
+        "lag": 0,
+    }
+    Lease.objects.update(renewed_at="2020-01-01T00:00:00Z")
+    assert logged_in().get(path).json()["is_led"] is False

@@ -20,6 +20,7 @@ from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, 
 from scheduler_core import build, config
 from scheduler_core.ports import SeededDraws
 from tests.builders import make_node, make_pod
+from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import PutObjects, lead, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -171,6 +172,40 @@ def test_batches_are_bounded_and_the_next_call_goes_on(
     assert len(reports) > 10
     assert all(sum(report.rows.values()) <= 2 * len(report.rows) for report in reports)
     assert not Attempt.objects.filter(name__startswith="old").exists()
+
+
+def test_storage_is_told_and_cleared_over_rest(
+    cluster: Cluster, clock: Clock, run: Callable[[str, int], EngineHost]
+) -> None:
+    run("old", 120)
+    run("new", 60)
+    client = logged_in()
+    view = client.get(f"/api/clusters/{cluster.pk}/storage").json()
+    rows = {table["table"]: table["rows"] for table in view["tables"]}
+    assert (rows["traces_attempt"], rows["cluster_change"], view["checkpoints"]) == (10, Change.objects.count(), 2)
+    assert view["bytes"] == sum(table["bytes"] for table in view["tables"]) > 10_000
+    assert (view["retention_hours"], view["retention_mb"]) == (168, 4096)
+    answer = client.post(f"/api/clusters/{cluster.pk}/prune", {"hours": 1_000_000}).json()
+    assert (answer["cut_at"], answer["rows"], answer["more"]) == (None, {}, False)
+    # By the machine's clock both waves are old, and the later checkpoint is the cut.
+    answer = client.post(f"/api/clusters/{cluster.pk}/prune", {"hours": 1}).json()
+    assert (answer["rows"]["traces_attempt"], answer["waits_for_checkpoint"]) == (10, False)
+    changed = client.patch(f"/api/clusters/{cluster.pk}", {"retention_hours": 24, "retention_mb": 500}).json()
+    assert (changed["retention_hours"], changed["retention_mb"]) == (24, 500)
+    assert client.patch(f"/api/clusters/{cluster.pk}", {"retention_mb": 1}).status_code == 400
+
+
+def test_every_cluster_is_cleared_by_its_own_settings(
+    cluster: Cluster, clock: Clock, run: Callable[[str, int], EngineHost], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("old", 120)
+    run("new", 60)
+    Cluster.objects.filter(pk=cluster.pk).update(retention_hours=2)
+    other = Cluster.objects.create(name="other")
+    monkeypatch.setattr(retention.timezone, "now", lambda: follow.moment_of(clock.now_us))
+    reports = retention.prune_all()
+    assert reports[cluster.pk].rows["traces_attempt"] == 5
+    assert reports[other.pk].cut is None
 
 
 def test_checkpoint_holds_the_engine_and_every_object(

@@ -1,0 +1,71 @@
+"""The OpenAPI document says of the live views what the service answers."""
+
+from typing import Any
+
+import jsonschema
+import pytest
+from drf_spectacular.generators import SchemaGenerator
+
+from kschedweb.cluster import services
+from kschedweb.live import events
+from kschedweb.traces.models import EngineLog
+from tests.web.rest import items, logged_in, node, pod, upload
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    return dict(SchemaGenerator().get_schema(request=None, public=True))
+
+
+def as_json_schema(part: Any) -> Any:
+    """OpenAPI's `nullable` in the words of JSON Schema."""
+    if isinstance(part, list):
+        return [as_json_schema(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    plain = {key: as_json_schema(value) for key, value in part.items() if key not in ("nullable", "discriminator")}
+    return {"anyOf": [plain, {"type": "null"}]} if part.get("nullable") else plain
+
+
+def check(document: dict[str, Any], path: str, answer: Any) -> None:
+    told = document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    schema = as_json_schema(told) | {"components": as_json_schema(document["components"])}
+    jsonschema.validate(answer, schema)
+
+
+def test_snapshot_frames_and_details_are_what_the_document_says(document: dict[str, Any]) -> None:
+    cluster, client = services.cluster_create(name="c"), logged_in()
+    upload(client, cluster, items(node(), pod()))
+    cluster.refresh_from_db()
+    EngineLog.objects.create(
+        cluster=cluster, seq=1, rv=3, step=1, kind="step", payload={"cycles": 0, "kind": "apply"}, at=cluster.created_at
+    )
+    cluster.seq = 1
+    cluster.save()
+    paths = {
+        "snapshot": "snapshot",
+        "frames": "frames?rv=0&seq=0",
+        "summary": "summary",
+        "pods/{namespace}/{name}": "pods/default/p1",
+        "nodes/{name}": "nodes/n1",
+        "pending": "pending",
+        "attempts": "attempts",
+    }
+    for path, asked in paths.items():
+        answer = client.get(f"/api/clusters/{cluster.pk}/{asked}")
+        assert answer.status_code == 200, asked
+        check(document, f"/api/clusters/{{cluster_id}}/{path}", answer.json())
+
+
+def test_document_refuses_a_snapshot_without_its_cursor(document: dict[str, Any]) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        check(document, "/api/clusters/{cluster_id}/snapshot", {"nodes": []})
+
+
+def test_every_event_is_in_the_document(document: dict[str, Any]) -> None:
+    union = document["components"]["schemas"]["Frame"]["properties"]["events"]["items"]
+    assert set(union["discriminator"]["mapping"]) == {
+        member.__dataclass_fields__["type"].default for member in events.LiveEvent.__args__
+    }
