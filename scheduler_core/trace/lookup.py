@@ -80,7 +80,8 @@ def _refusal(head: _Head, payload: bytes, start: int, node: int) -> Status | Non
     if not code:
         return None
     plugin, number, reasons, error = head.statuses[code - 1]
-    return Status(Code(number), reasons, error, plugin)
+    status = Status(Code(number), reasons, error, plugin)
+    return None if status.is_success else status
 
 
 def _decompressor() -> zstandard.ZstdDecompressor:

@@ -75,7 +75,7 @@ def pods(first: int, count: int) -> list[dict[str, Any]]:
                 pod = pod.spec(tolerations=[{"key": "dedicated", "operator": "Exists"}])
             case 5:
                 pod = pod.req(cpu="30")
-            case 6:
+            case 6 if number % 20 == 6:
                 pod = pod.spec(priorityClassName="high").req(cpu="9")
             case _:
                 pass
