@@ -31,7 +31,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/me", accounts.MeView.as_view()),
     path("api/csrf", accounts.CsrfView.as_view()),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
-    path("api/docs", SpectacularSwaggerSplitView.as_view(url_name="schema")),
+    path("api/docs", SpectacularSwaggerSplitView.as_view(url_name="schema", template_name="common/api_docs.html")),
     path("api/tokens", accounts.TokenListView.as_view()),
     path("api/tokens/<int:token_id>", accounts.TokenDetailView.as_view()),
     path("api/clusters", cluster.ClusterListView.as_view()),
