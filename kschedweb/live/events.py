@@ -184,6 +184,7 @@ class CacheMoved:
     node: str
     kind: CacheMove
     at_ms: int = 0
+    attempts: int = 0  # of a pod that was assumed or waits
     type: Literal["cache_move"] = "cache_move"
 
 

@@ -6,9 +6,10 @@ Effects become tuples in column order, ready to be copied. Nothing here touches 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from kschedweb.cluster.follow import moment_of
@@ -132,10 +133,11 @@ def step_rows(
     previous_digest: bytes,
     now: int,
     remembered: Remembered,
+    tried: Mapping[str, int] = MappingProxyType({}),
 ) -> StepRows:
     """The rows of a step whose log positions begin after `seq`; digests chain on the step before.
 
-    `remembered` is read and brought up to date.
+    `remembered` is read and brought up to date; `tried`: how often pods, by uid, were tried before a rebuild.
     """
     rows = StepRows(seq_to=seq)
     digests: list[tuple[int, bytes]] = []
@@ -165,7 +167,7 @@ def step_rows(
         rows.attempts.append(_attempt_row(attempt, place_of, attempt_digest))
         if attempt.node_order is not None:
             rows.node_orders[attempt.node_order.digest] = attempt.node_order.names
-    tried = {attempt.pod_uid: attempt.attempt for attempt in effects.attempts}
+    tried = {**tried, **{attempt.pod_uid: attempt.attempt for attempt in effects.attempts}}
     for move in effects.moves:
         uid = move.pod_uid
         if isinstance(move, QueueMove):
@@ -173,7 +175,7 @@ def step_rows(
             if not move.to:
                 remembered.attempts.pop(uid, None)
         else:
-            position = entry("cache", uid, move.pod_key, cache_payload(move, now))
+            position = entry("cache", uid, move.pod_key, cache_payload(move, now, tried.get(uid, 0)))
         rows.queue[uid] = _queue_row(move, rows.queue.get(uid), position, tried.get(uid, 0))
     _log_events(effects.events, now, remembered, rows, entry)
     if effects.attempts or effects.exchanges or kind != StepKind.APPLY:
@@ -271,9 +273,11 @@ def queue_payload(move: QueueMove, now: int) -> dict[str, Any]:
     return payload
 
 
-def cache_payload(move: CacheMove, now: int) -> dict[str, Any]:
+def cache_payload(move: CacheMove, now: int, tried: int) -> dict[str, Any]:
     """A pod assumed, confirmed, forgotten (with the reason) or waiting (for whom, and until when)."""
     payload: dict[str, Any] = {"node": move.node_name, "kind": move.kind}
+    if tried and move.kind in _CACHE_QUEUES:
+        payload["attempts"] = tried
     if move.at != now:
         payload["at_ms"] = move.at // 1000
     if move.message:

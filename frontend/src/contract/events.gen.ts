@@ -169,6 +169,7 @@ export interface CacheMoved {
   readonly node: string;
   readonly kind: CacheMove;
   readonly at_ms: number;
+  readonly attempts: number;
 }
 
 export interface AttemptMade {

@@ -185,6 +185,7 @@ describe("applyEvent", () => {
       node: "n1",
       kind,
       at_ms: 7,
+      attempts: 0,
     });
     state = applyEvent(state, cache(21, "assumed"));
     expect(used()).toBe(500);
@@ -207,6 +208,7 @@ describe("applyEvent", () => {
       node: "n1",
       kind: "assumed",
       at_ms: 7,
+      attempts: 0,
     });
     expect(state.queue.get("uid-a")).toMatchObject({ queue: "assumed", node: "n1", since_ms: 7 });
   });
@@ -221,13 +223,23 @@ describe("applyEvent", () => {
       node: "n1",
       kind: "forgotten",
       at_ms: 7,
+      attempts: 0,
     });
     expect(state.queue.get("uid-a")?.queue).toBe("backoff");
   });
 
   it("gives room back when a pod is forgotten, and when it goes back to a queue", () => {
     for (const last of [
-      { type: "cache_move", seq: 22, uid: "uid-a", key: "default/a", node: "n1", kind: "forgotten", at_ms: 8 },
+      {
+        type: "cache_move",
+        seq: 22,
+        uid: "uid-a",
+        key: "default/a",
+        node: "n1",
+        kind: "forgotten",
+        at_ms: 8,
+        attempts: 0,
+      },
       { type: "queue_move", seq: 22, move: queued("a", { queue: "backoff" }) },
     ] as const) {
       let state = start({ pods: [pod("a")] });
@@ -239,6 +251,7 @@ describe("applyEvent", () => {
         node: "n1",
         kind: "assumed",
         at_ms: 7,
+        attempts: 0,
       });
       state = applyEvent(state, last);
       expect(state.usage.has("n1")).toBe(false);

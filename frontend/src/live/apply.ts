@@ -146,7 +146,7 @@ class Draft {
   }
 
   /** A pod that is assumed or waits for Permit is shown beside the queues until it is bound or forgotten. */
-  private cacheMove({ uid, key, node, kind, at_ms }: CacheMoved): void {
+  private cacheMove({ uid, key, node, kind, at_ms, attempts }: CacheMoved): void {
     if (kind === "assumed" || kind === "waiting") {
       this.assume(uid, node);
       const view = {
@@ -155,7 +155,7 @@ class Draft {
         queue: kind,
         event: kind,
         since_ms: at_ms,
-        attempts: 0,
+        attempts,
         backoff_until_ms: null,
         plugins: [],
         node,

@@ -131,7 +131,7 @@ class EngineHost:
         due = engine.next_due(now) if allowed else engine.next_timer(now)
         if not changes and (due is None or due > now):
             if log_to > self._rv_seen:
-                self._commit(StepKind.APPLY, Effects(), now, log_to, 0, 0, row)
+                self._commit(StepKind.APPLY, Effects(), now, log_to, 0, 0, {})
             return StepOutcome(0, 0, self._due_in(engine, now, row.pace))
         started = self.monotonic()
         ends_at = started + STEP_SECONDS
@@ -139,7 +139,7 @@ class EngineHost:
         effects = engine.step(now, changes, budget)
         cycles = len(effects.attempts)
         stepped = min(row.pace.steps_waiting, cycles)
-        self._commit(StepKind.APPLY, effects, now, log_to, cycles, stepped, row)
+        self._commit(StepKind.APPLY, effects, now, log_to, cycles, stepped, {})
         self._tell(StepKind.APPLY, effects, changes, started)
         self._allowance.spend(cycles - stepped)
         pace = PaceSetting(row.pace.pace, row.pace.rate, row.pace.steps_waiting - stepped)
@@ -206,7 +206,7 @@ class EngineHost:
             now=now,
         )
         self._engine = engine
-        self._commit(kind, effects, now, cluster.rv, 0, 0, None)
+        self._commit(kind, effects, now, cluster.rv, 0, 0, stored.attempts)
         self._tell(kind, effects, (), started)
         log.info(
             "engine built",
@@ -253,7 +253,7 @@ class EngineHost:
         log.info("checkpoint", cluster=self.cluster_id, seconds=round(self.monotonic() - monotonic, 3), seq=self._seq)
 
     def _commit(
-        self, kind: str, effects: Effects, now: int, log_to: int, cycles: int, stepped: int, row: ClusterRow | None
+        self, kind: str, effects: Effects, now: int, log_to: int, cycles: int, stepped: int, tried: dict[str, int]
     ) -> None:
         assert self._engine is not None
         due = self._engine.next_due(now)
@@ -268,6 +268,7 @@ class EngineHost:
             previous_digest=self._digest,
             now=now,
             remembered=self._remembered,
+            tried=tried,
         )
         position = StepPosition(
             cluster_id=self.cluster_id,

@@ -77,6 +77,7 @@ def log_event(
             node=told["node"],
             kind=told["kind"],
             at_ms=told["at_ms"],
+            attempts=told.get("attempts", 0),
         )
     if entry.kind == LogKind.ATTEMPT:
         # A repeat is stored with the attempt it repeats.
