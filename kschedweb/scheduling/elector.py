@@ -113,7 +113,7 @@ class Elector:
     times: LeaseTimes
     wake: Callable[[int], None]
     stopped: Callable[[int], None] = _nothing
-    lock: Lock = leases  # type: ignore[assignment]
+    lock: Lock = leases
     monotonic: Callable[[], float] = time.monotonic
     jitter: Callable[[], float] = random.random
     _led: dict[int, Leadership] = field(default_factory=dict)

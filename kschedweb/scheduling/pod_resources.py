@@ -6,7 +6,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/metrics/resources/resources.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -19,6 +19,7 @@ from kschedweb.scheduling.leadership import Leadership
 from scheduler_core import config
 from scheduler_core.api import manifests
 from scheduler_core.api import pod as core
+from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.quantity import Quantity
 from scheduler_core.api.resources import container_limits, is_hugepages, pod_requests
 from scheduler_core.config.decode import parse_text
@@ -39,14 +40,28 @@ def internal_configuration(text: str) -> dict[str, Any]:
 
 def exposed(led: Sequence[Leadership]) -> bytes:
     """Requests, limits and overhead of the pods of these clusters in the text format."""
+    rows = (
+        Pod.objects.filter(cluster_id__in=[one.cluster_id for one in led])
+        .exclude(phase__in=ENDED)
+        .order_by("cluster_id", "pk")
+        .values_list("manifest", flat=True)
+    )
+    return exposed_pods(manifests.decode(manifest) for manifest in rows.iterator(chunk_size=500))
+
+
+def exposed_pods(pods: Iterable[KubeObject]) -> bytes:
+    """The same of these pods."""
     registry = CollectorRegistry()
-    registry.register(_Resources([one.cluster_id for one in led]))
+    registry.register(_Resources(pods))
     return generate_latest(registry)
 
 
 class _Resources(Collector):
-    def __init__(self, cluster_ids: list[int]) -> None:
-        self._cluster_ids = cluster_ids
+    def __init__(self, pods: Iterable[KubeObject]) -> None:
+        self._pods = pods
+
+    def describe(self) -> list[Metric]:
+        return []  # what there is is collected once
 
     def collect(self) -> Iterator[Metric]:
         request = GaugeMetricFamily(
@@ -67,14 +82,7 @@ class _Resources(Collector):
         memory = GaugeMetricFamily(
             "kube_pod_overhead_memory_bytes", "Memory overhead of running the pod.", labels=OVERHEAD_LABELS
         )
-        rows = (
-            Pod.objects.filter(cluster_id__in=self._cluster_ids)
-            .exclude(phase__in=ENDED)
-            .order_by("cluster_id", "pk")
-            .values_list("manifest", flat=True)
-        )
-        for manifest in rows.iterator(chunk_size=500):
-            pod = manifests.decode(manifest)
+        for pod in self._pods:
             assert isinstance(pod, core.Pod)
             for family, quantities in (
                 (request, pod_requests(pod, use_status=True, use_pod_level=True)),

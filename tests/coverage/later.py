@@ -5,33 +5,10 @@ Read as text for docs/coverage.md: plain literals only.
 
 # Built later than the scheduling itself: document → row → what it waits for.
 LATER = {
-    "001": {
-        "start sequence, election retry 2 s": "the live service's election",
-        "metrics table (9 + scheduling_duration)": "the live service's metrics",
-    },
-    "002": {
-        "leader/standby model": "the live service's election",
-        "five flags and defaults": "the live service's election",
-        "lock types endpoints/configmaps/leases": "the live service's election",
-        "record fields": "the live service's election",
-        "config from host name identity": "the live service's election",
-        "constructor validation texts": "the live service's election",
-        "acquire loop with jitter 1.2": "the live service's election",
-        "renew with deadline, retry inside": "the live service's election",
-        "tryAcquireOrRenew three steps": "the live service's election",
-        "observed-time semantics, skew tolerance, rate ratio": "the live service's election",
-        "transitions count, acquireTime kept": "the live service's election",
-        "release on cancel": "the live service's election",
-        "callbacks started/stopped/new leader": "the live service's election",
-        '"lost lease/master" exit': "the live service's election",
-        "health adaptor, metrics": "the live service's election",
-        "no fencing, monitoring transitions": "the live service's election",
-        "API latency advice": "the live service's election",
-    },
+    "001": {},
     "004": {
         "node labels, standard labels, NodeRestriction prefix": "needs identities of nodes at the API",
         "LimitPodHardAntiAffinityTopology": "an optional admission plugin",
-        "kube_pod_overhead metrics": "the live service's metrics",
         "NoExecute, tolerationSeconds 3600": "the controller that evicts by taints",
         "taint nodes by condition, memory-pressure toleration": "the node controller and the admission switch",
         "dynamic resource allocation (ResourceClass, Claim, Template, PodSchedulingContext)": "allocation of devices",
@@ -57,7 +34,7 @@ LATER = {
 # Tested here as far as scheduling goes: document → row → what is left.
 PARTLY = {
     "001": {
-        "life cycle: election → framework → queue → informers → loop; SIGTERM": "election and signals",
+        "life cycle: election → framework → queue → informers → loop; SIGTERM": "signals: by real workers",
         "QPS/burst settings": "the limit itself: the live service",
     },
     "004": {
@@ -70,6 +47,9 @@ PARTLY = {
 
 # Told by the documents as history or surroundings: nothing to build.
 BACKGROUND = {
-    "002": {"etcd/API server roles (background)": "not a mechanism"},
+    "002": {
+        "API latency advice": "in docs/monitoring.md: what to raise when leaders change often",
+        "etcd/API server roles (background)": "not a mechanism",
+    },
     "004": {"deprecated kubelet garbage-collection flags": "deprecated, and without effect on scheduling"},
 }
