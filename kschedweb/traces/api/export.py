@@ -68,7 +68,7 @@ class ExportView(APIView):
         kind = "application/x-ndjson" if form == "jsonl" else "text/csv"
         name = f'attachment; filename="{cluster.name}-{what}.{form}"'
         # Under ASGI an iterator that is not asynchronous would be read to its end before anything is sent.
-        content = _off_the_loop(chunks) if isinstance(request._request, ASGIRequest) else chunks
+        content = off_the_loop(chunks) if isinstance(request._request, ASGIRequest) else chunks
         headers = {"Content-Disposition": name}
         return StreamingHttpResponse(content, content_type=f"{kind}; charset=utf-8", headers=headers)
 
@@ -100,7 +100,8 @@ def _cell(value: Any) -> Any:
     return "" if value is None else value
 
 
-async def _off_the_loop(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def off_the_loop(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """The chunks, each made in a thread when it is wanted."""
     following = sync_to_async(lambda: next(chunks, None), thread_sensitive=True)
     while (chunk := await following()) is not None:
         yield chunk

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
 import pytest
+from django.core.handlers.asgi import ASGIRequest
+from rest_framework.request import Request
 
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.scheduling import services
+from kschedweb.traces.api import export
 from kschedweb.traces.models import Attempt
 from tests.builders import make_manifest, make_node, make_pod
 from tests.web.rest import logged_in
@@ -187,3 +191,23 @@ def test_export_goes_on_where_a_page_ended(
     names = [orjson.loads(line)["name"] for line in b"".join(sent).splitlines()]
     assert sorted(names) == [f"p{number}" for number in range(8)]
     assert logged_in().get(f"/api/clusters/{cluster.pk}/export/secrets.csv").status_code == 404
+
+
+async def test_chunks_are_made_one_by_one_as_they_are_sent() -> None:
+    """Under ASGI: an iterator that is not asynchronous would be read to its end before anything is sent."""
+    made: list[int] = []
+
+    def chunks() -> Iterator[bytes]:
+        for number in range(3):
+            made.append(number)
+            yield b"%d" % number
+
+    sent = export.off_the_loop(chunks())
+    assert [await anext(sent), made] == [b"0", [0]]
+    assert [chunk async for chunk in sent] == [b"1", b"2"]
+
+
+def test_service_is_given_an_asynchronous_answer(crowded: Cluster) -> None:
+    request = Request(ASGIRequest({"type": "http", "method": "GET", "path": "/", "query_string": b""}, io.BytesIO()))
+    answer = export.ExportView().get(request, crowded.pk, "moves", "csv")
+    assert answer.is_async
