@@ -30,7 +30,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     if wait := getattr(error, "wait", None):
         headers["Retry-After"] = str(math.ceil(wait))
     if isinstance(error, exceptions.ValidationError):
-        body = {"code": "invalid", "message": _first_message(error.detail), "extra": {"fields": error.detail}}
+        body = {"code": "invalid", "message": _first_message(error.detail), "extra": {"fields": _plain(error.detail)}}
     else:
         body = {"code": str(error.get_codes()), "message": str(error.detail), "extra": {}}
     return Response(body, status=error.status_code, headers=headers)
@@ -45,3 +45,10 @@ def _first_message(detail: Any, path: str = "") -> str:
     if isinstance(detail, list):
         return _first_message(detail[0], path)
     return f"{path}: {detail}" if path else str(detail)
+
+
+def _plain(detail: Any) -> Any:
+    """The same with text for every key: errors of a list's items come by number."""
+    if isinstance(detail, dict):
+        return {str(field): _plain(inner) for field, inner in detail.items()}
+    return [_plain(inner) for inner in detail] if isinstance(detail, list) else str(detail)
