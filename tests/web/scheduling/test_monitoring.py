@@ -60,7 +60,7 @@ def busy_cluster(valkey_client: object, put_objects: PutObjects) -> Cluster:
     settle(cluster, host)
     while bindings.evictions_run(cluster.pk):
         settle(cluster, host)
-    put_objects(cluster, [make_node("n0").capacity(cpu="4", memory="8Gi", pods="21").manifest()])
+    put_objects(cluster, [make_node("small").capacity(cpu="1", memory="8Gi", pods="20").manifest()])
     settle(cluster, host)
     assert RECORDER.push()
     return cluster
@@ -113,14 +113,14 @@ def test_numbers_are_those_of_what_happened(busy_cluster: Cluster) -> None:
     assert read(found, "scheduler_scheduling_algorithm_duration_seconds_count") >= 8
     assert read(found, "scheduler_pending_pods", queue="gated") == 1
     assert read(found, "scheduler_pending_pods", queue="unschedulable") >= 1
-    assert read(found, "scheduler_cache_size", type="nodes") == 3
+    assert read(found, "scheduler_cache_size", type="nodes") == 4
     assert read(found, "scheduler_unschedulable_pods", plugin="SchedulingGates", profile=PROFILE) == 1
     assert read(found, "scheduler_preemption_attempts_total") >= 2
     assert read(found, "scheduler_preemption_victims_count") == 1
     assert read(found, "scheduler_preemption_victims_sum") == 2
     assert read(found, "scheduler_preemption_goroutines_execution_total", result="success") == 1
     assert read(found, "scheduler_queue_incoming_pods_total", queue="active", event="UnschedulablePodAdd") == 8
-    assert read(found, "scheduler_event_handling_duration_seconds_count", event="NodeAdd") == 3
+    assert read(found, "scheduler_event_handling_duration_seconds_count", event="NodeAdd") == 4
     assert read(found, "scheduler_async_api_call_execution_total", call_type="pod_binding", result="success") == bound
     assert (
         read(
@@ -149,7 +149,7 @@ def test_numbers_are_those_of_what_happened(busy_cluster: Cluster) -> None:
     ):
         labels = {"extension_point": point, "status": "Success", "profile": PROFILE}
         assert read(found, "scheduler_framework_extension_point_duration_seconds_count", **labels) > 0, point
-    hints = {"plugin": "NodeResourcesFit", "event": "NodeUpdateNodeAllocatable", "hint": "QueueSkip"}
+    hints = {"plugin": "NodeResourcesFit", "event": "NodeAdd", "hint": "QueueSkip"}
     assert read(found, "scheduler_queueing_hint_execution_duration_seconds_count", **hints) >= 1
 
 
