@@ -1,7 +1,8 @@
 """Checkpoints in the trace store: engine and objects as of a step, few enough to be kept, dense enough to be of use.
 
 A checkpoint is due every 5,000 steps or entries of the engine's log, and once a day when anything happened at all. A
-busy engine takes one a minute at most. All of the last hour are kept, of the last day one an hour, then one in six.
+busy engine takes one a minute at most, and a large one fewer: they may take a hundredth of its time. All of the last
+hour are kept, of the last day one an hour, then one in six.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from kschedweb.traces.models import Checkpoint
 EVERY_ENTRIES = 5_000
 EVERY_SECONDS = 86_400.0
 LEAST_SECONDS_BETWEEN = 60.0
+MOST_SHARE = 0.01  # of the engine's time that checkpoints may take
 # A busy engine has better to do, for so many entries.
 PUT_OFF_ENTRIES = 50_000
 LEVEL = 3
@@ -47,13 +49,14 @@ class CheckpointTimer:
     seq: int
     step: int
     taken_at: float
+    cost_seconds: float = 0.0  # of the one before
 
     def is_due(self, *, seq: int, step: int, monotonic: float, idle: bool, wanted: bool) -> bool:
         """`idle`: nothing is due at once. Somebody who waits for a checkpoint gets it whatever else there is."""
         if wanted:
             return True
         entries, passed = seq - self.seq, monotonic - self.taken_at
-        if passed < LEAST_SECONDS_BETWEEN or not entries:
+        if passed < max(LEAST_SECONDS_BETWEEN, self.cost_seconds / MOST_SHARE) or not entries:
             return False
         if max(entries, step - self.step) >= EVERY_ENTRIES:
             return idle or entries >= PUT_OFF_ENTRIES
@@ -89,9 +92,9 @@ def checkpoint_store(*, cluster_id: int, epoch: int, position: CheckpointPositio
         _thin_out(cluster_id, position.at)
 
 
-def checkpoint_want(*, cluster_id: int) -> None:
-    """Ask the cluster's engine for a checkpoint after its next step; the caller wakes it."""
-    EngineState.objects.filter(pk=cluster_id).update(checkpoint_wanted=True)
+def checkpoint_want(*, cluster_id: int, wanted: bool = True) -> None:
+    """Ask the cluster's engine for a checkpoint after its next step; the caller wakes it. Or take the wish back."""
+    EngineState.objects.filter(pk=cluster_id).update(checkpoint_wanted=wanted)
 
 
 def _packed_objects(cluster_id: int) -> bytes:

@@ -25,6 +25,7 @@ from kschedweb.scheduling.checkpoints import (
     CheckpointPosition,
     CheckpointTimer,
     checkpoint_store,
+    checkpoint_want,
 )
 from kschedweb.scheduling.runner import building, slow_cycles
 from kschedweb.scheduling.runner.meter import Meter
@@ -236,6 +237,14 @@ class EngineHost:
         ):
             return
         self.be_patient(REBUILD_SECONDS)
+        try:
+            dumped = checkpoint.dump(self._engine)
+        except Exception:
+            # Of a plugin's state, say. The engine itself is none the worse for it.
+            log.exception("the engine cannot be written down", cluster=self.cluster_id)
+            self._checkpoints = CheckpointTimer(self._seq, self._step, monotonic, REBUILD_SECONDS)
+            checkpoint_want(cluster_id=self.cluster_id, wanted=False)
+            return
         checkpoint_store(
             cluster_id=self.cluster_id,
             epoch=self.epoch,
@@ -247,10 +256,11 @@ class EngineHost:
                 config_version=self._config_version,
                 at=follow.moment_of(self._last_now),
             ),
-            engine=checkpoint.dump(self._engine),
+            engine=dumped,
         )
-        self._checkpoints = CheckpointTimer(self._seq, self._step, monotonic)
-        log.info("checkpoint", cluster=self.cluster_id, seconds=round(self.monotonic() - monotonic, 3), seq=self._seq)
+        seconds = self.monotonic() - monotonic
+        self._checkpoints = CheckpointTimer(self._seq, self._step, monotonic, seconds)
+        log.info("checkpoint", cluster=self.cluster_id, seconds=round(seconds, 3), seq=self._seq)
 
     def _commit(
         self, kind: str, effects: Effects, now: int, log_to: int, cycles: int, stepped: int, tried: dict[str, int]

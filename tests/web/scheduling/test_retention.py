@@ -19,6 +19,7 @@ from kschedweb.traces import selectors
 from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, QueueState
 from scheduler_core import build, config
 from scheduler_core.ports import SeededDraws
+from scheduler_core.scheduler import checkpoint
 from tests.builders import make_node, make_pod
 from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import PutObjects, lead, settle
@@ -230,6 +231,18 @@ def test_checkpoint_holds_the_engine_and_every_object(
     assert (kept.run, kept.step, kept.seq, kept.rv) == (last.run, last.step, last.seq_to, last.log_to)
 
 
+def test_engine_that_cannot_be_written_down_goes_on(
+    cluster: Cluster, clock: Clock, run: Callable[[str, int], EngineHost], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(engine: object) -> bytes:
+        raise RuntimeError("a plugin's state")
+
+    monkeypatch.setattr(checkpoint, "dump", refuse)
+    run("a", 1).step()
+    assert (Checkpoint.objects.count(), EngineState.objects.get().checkpoint_wanted) == (0, False)
+    assert EngineStep.objects.values_list("run", flat=True).distinct().count() == 1
+
+
 @pytest.mark.parametrize(
     ("given", "want"),
     [
@@ -239,13 +252,16 @@ def test_checkpoint_holds_the_engine_and_every_object(
         pytest.param({"seq": 5_000, "step": 10, "idle": False}, False, id="busy"),
         pytest.param({"seq": 50_000, "step": 10, "idle": False}, True, id="busy for long"),
         pytest.param({"seq": 90_000, "step": 10, "monotonic": 59.0}, False, id="taken a minute ago"),
+        pytest.param({"seq": 90_000, "step": 10, "monotonic": 399.0, "cost": 4.0}, False, id="they take long"),
+        pytest.param({"seq": 90_000, "step": 10, "monotonic": 400.0, "cost": 4.0}, True, id="long ago for that"),
         pytest.param({"seq": 1, "step": 1, "monotonic": 86_400.0}, True, id="a day later"),
         pytest.param({"seq": 0, "step": 0, "monotonic": 86_400.0}, False, id="a day without anything"),
         pytest.param({"seq": 0, "step": 0, "monotonic": 0.0, "wanted": True}, True, id="wanted"),
     ],
 )
 def test_checkpoint_is_due(given: dict[str, float], want: bool) -> None:
-    timer = CheckpointTimer(seq=0, step=0, taken_at=0.0)
+    given = dict(given)
+    timer = CheckpointTimer(seq=0, step=0, taken_at=0.0, cost_seconds=given.pop("cost", 0.0))
     defaults = {"monotonic": 60.0, "idle": True, "wanted": False}
     assert timer.is_due(**(defaults | given)) is want  # type: ignore[arg-type]
 
