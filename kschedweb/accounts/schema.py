@@ -6,7 +6,7 @@ from drf_spectacular.openapi import AutoSchema
 from kschedweb.accounts.authentication import TokenAuthentication
 
 
-class TokenScheme(OpenApiAuthenticationExtension):
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     target_class = TokenAuthentication
     name = "token"
 

@@ -55,7 +55,7 @@ def role_bindings(cluster_id: int) -> "QuerySet[RoleBinding]":
 
 def cluster_of_roles(cluster_id: int) -> Any:
     """The cluster roles are about; the app which has clusters stands above this one, so by way of the relation."""
-    cluster = RoleBinding._meta.get_field("cluster").related_model._base_manager.filter(pk=cluster_id).first()  # type: ignore[union-attr]
+    cluster = RoleBinding._meta.get_field("cluster").related_model._base_manager.filter(pk=cluster_id).first()
     if cluster is None:
         raise NotFoundError("the cluster does not exist", cluster=cluster_id)
     return cluster

@@ -5,7 +5,7 @@ many ask at once. While Valkey is away nothing is counted and nobody is refused:
 """
 
 import time
-from typing import Any
+from typing import Any, cast
 
 import redis
 import structlog
@@ -39,7 +39,8 @@ class UploadThrottle(SimpleRateThrottle):
     def allow_request(self, request: Request, view: Any) -> bool:
         if request.method in ("GET", "HEAD", "OPTIONS"):
             return True
-        allowed, seconds = self.parse_rate(settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"][view.throttle_scope])
+        rates = cast("dict[str, str]", settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"])
+        allowed, seconds = self.parse_rate(rates[view.throttle_scope])
         if not allowed or not seconds:
             return True
         done, self._wait = count(view.throttle_scope, str(request.user.pk), seconds=seconds)

@@ -45,7 +45,9 @@ class Guard:
 
     async def verdict(self, watcher: Watcher) -> int:
         """Whether one may come in."""
-        return (await database_sync_to_async(self._gate.verdicts)([watcher]))[0]
+        code: int
+        (code,) = await database_sync_to_async(self._gate.verdicts)([watcher])
+        return code
 
     def watch(self, socket: object, watcher: Watcher, end: End) -> None:
         """Call `end` with a code once the watcher may no longer watch."""
