@@ -111,7 +111,7 @@ class Requeuing:
         if info.pod.spec.scheduler_name not in self.hint_maps:
             return None
         try:
-            return self._verdict(info, event, new, lambda each: _all_say_queue(each, info.pod, old, new))
+            return self._verdict(info, event, new, lambda each: self._all_say_queue(each, info.pod, event, old, new))
         except _AskEachError:
             return None
 
@@ -195,6 +195,22 @@ class Requeuing:
             self._measure(registration.plugin, event, "Error", started)
             return True
 
+    def _all_say_queue(
+        self, registration: Registration, pod: Pod, event: ClusterEvent, old: KubeObject | None, new: KubeObject | None
+    ) -> bool:
+        """The same for all pods like this one."""
+        if registration.hint is None:
+            return True
+        if not registration.is_alike_for(pod):
+            raise _AskEachError
+        started = self._stopwatch()
+        try:
+            says_queue = registration.hint(pod, old, new) is QueueingHint.QUEUE
+        except Exception as error:  # counts as Queue, and is logged for each pod
+            raise _AskEachError from error
+        self._measure(registration.plugin, event, "Queue" if says_queue else "QueueSkip", started)
+        return says_queue
+
     def _measure(self, plugin: str, event: ClusterEvent, hint: str, since: int) -> None:
         if self._recorder is not None:
             labels = (plugin, event.label, hint)
@@ -213,14 +229,3 @@ def opens_gate(info: QueuedPodInfo, event: ClusterEvent) -> bool:
 
 class _AskEachError(Exception):
     """The answer for one pod is not that for all pods like it."""
-
-
-def _all_say_queue(registration: Registration, pod: Pod, old: KubeObject | None, new: KubeObject | None) -> bool:
-    if registration.hint is None:
-        return True
-    if not registration.is_alike_for(pod):
-        raise _AskEachError
-    try:
-        return registration.hint(pod, old, new) is QueueingHint.QUEUE
-    except Exception as error:  # counts as Queue, and is logged for each pod
-        raise _AskEachError from error
