@@ -253,7 +253,8 @@ def attempt_of(cluster: Cluster) -> tuple[Attempt, dict[str, Any]]:
     attempt = Attempt.objects.get(cluster=cluster)
     order = NodeOrder.objects.get(cluster=cluster, digest=attempt.node_order)
     assert attempt.matrix is not None
-    return attempt, adapters.matrix_view(bytes(attempt.matrix), adapters.node_names(bytes(order.names)))
+    names = adapters.node_names(bytes(order.names))
+    return attempt, adapters.matrix_view(bytes(attempt.matrix), names, adapters.MatrixQuery())
 
 
 @pytest.mark.django_db(transaction=True)
