@@ -67,8 +67,7 @@ class FirstRefusals:
         hit &= self.refused_by > index
         if not hit.any():
             return
-        numbers = np.array([0, *(self._number_of(plugin_name, status) for status in verdicts.statuses)], np.uint16)
-        self.codes[hit] = numbers[verdicts.codes[hit]]
+        self.codes[hit] = self._numbers_of(plugin_name, verdicts)[verdicts.codes[hit]]
         self.refused_by[hit] = index
 
     def number_of(self, status: Status) -> int:
@@ -79,18 +78,20 @@ class FirstRefusals:
             number = self._numbers[status] = len(self.statuses)
         return number
 
+    def put_verdicts(self, places: Rows, index: int, plugin_name: str, verdicts: RowVerdicts) -> None:
+        """Let these verdicts stand at the places, whatever the filter said before."""
+        hit = np.flatnonzero(verdicts.codes)
+        self.codes[places[hit]] = self._numbers_of(plugin_name, verdicts)[verdicts.codes[hit]]
+        self.refused_by[places[hit]] = index
+
     def add_one(self, row: int, index: int, plugin_name: str, status: Status) -> None:
         """The same of a row that no filter before this one refuses."""
-        self.codes[row] = self._number_of(plugin_name, status)
+        self.codes[row] = self.number_of(refusal(plugin_name, status))
         self.refused_by[row] = index
 
-    def _number_of(self, plugin_name: str, status: Status) -> int:
-        blamed = refusal(plugin_name, status)
-        number = self._numbers.get(blamed)
-        if number is None:
-            self.statuses.append(blamed)
-            number = self._numbers[blamed] = len(self.statuses)
-        return number
+    def _numbers_of(self, plugin_name: str, verdicts: RowVerdicts) -> UInt16Array:
+        """What the codes of the verdicts become here."""
+        return np.array([0, *(self.number_of(refusal(plugin_name, each)) for each in verdicts.statuses)], np.uint16)
 
 
 def judge_rows(

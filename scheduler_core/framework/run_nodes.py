@@ -21,11 +21,12 @@ from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import NominatedPods
 from scheduler_core.framework.refusals import FirstRefusals, judge_rows, refusal
 from scheduler_core.framework.reuse import SchedulingClass
+from scheduler_core.framework.room import Crowding
 from scheduler_core.framework.runtime import FilterPlan, Framework, counts_against
 from scheduler_core.model.effects import FilterRows, NodeOrder
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Code, Status
-from scheduler_core.model.types import NodeToStatus, count_reasons
+from scheduler_core.model.types import NodeToStatus, PodInfo, count_reasons
 from scheduler_core.table.node_table import NodeTable
 
 MIN_FEASIBLE_NODES_TO_FIND = 100
@@ -232,12 +233,15 @@ def find_nodes_that_pass_filters(
         return _cut(walk[: len(codes)], codes, statuses, count)
     plan = framework.filter_plan(state.skip_filter_plugins)
     crowded = _crowded(pod, view, nominated)
-    if plan.by_node or crowded:
+    crowding = None
+    if crowded and not plan.by_node:
+        crowding = framework.by_room.crowding(state, pod, view.table, crowded)
+    if plan.by_node or (crowded and crowding is None):
         refusals = _judge(framework, state, pod, view.table, rows, kept)
         codes, statuses = _ask_by_node(framework, state, pod, view, walk, count, nominated, refusals, plan, crowded)
         return _cut(walk, codes, statuses, count)
-    if kept is None or candidates is not None or kept.plan(framework, state.skip_filter_plugins).anew:
-        return _walk_by_rows(framework, state, pod, view.table, walk, rows, count, kept)
+    if crowding or kept is None or candidates is not None or kept.plan(framework, state.skip_filter_plugins).anew:
+        return _walk_by_rows(framework, state, pod, view.table, walk, rows, count, kept, crowding)
     # Nothing is read but the pod's signature and the rows: an unchanged table gives the same walk.
     key = (view.table.version, int(walk[0]), count)
     if kept.last_walk is None or kept.last_walk[0] != key:
@@ -281,12 +285,15 @@ def _walk_by_rows(
     rows: Rows,
     count: int,
     kept: SchedulingClass | None,
+    crowding: Crowding | None = None,
 ) -> Walk:
     """The walk where the table knows everything: a stretch of it, and twice as long until that is enough."""
     reach = kept.reach if kept is not None else 0
     end = min(len(walk), max(count + 1, reach + reach // 16))
     while True:
         refusals = _judge(framework, state, pod, table, rows[:end], kept)
+        if crowding is not None:
+            crowding.add_to(refusals, walk[:end], rows[:end], state, pod, table)
         if end == len(walk) or end - np.count_nonzero(refusals.codes) > count:
             break
         end = min(len(walk), 2 * end)
@@ -325,7 +332,7 @@ def _ask_by_node(
     nominated: NominatedPods,
     refusals: FirstRefusals,
     plan: FilterPlan,
-    crowded: set[int],
+    crowded: Mapping[int, Sequence[PodInfo]],
 ) -> tuple[Codes, list[Status]]:
     """Node by node where the table cannot know: in walk order, and no further than the walk itself would go."""
     row_only = plan.by_node
@@ -362,14 +369,17 @@ def _ask_by_node(
     return codes, statuses
 
 
-def _crowded(pod: Pod, view: NodeView, nominated: NominatedPods) -> set[int]:
-    """Nodes with nominated pods that count against the pod."""
-    nodes = set()
+def _crowded(pod: Pod, view: NodeView, nominated: NominatedPods) -> dict[int, list[PodInfo]]:
+    """By node the nominated pods that count against the pod."""
+    by_node: dict[int, list[PodInfo]] = {}
     for name in nominated.nominated_node_names():
         node = view.index.get(name)
-        if node is not None and any(counts_against(info.pod, pod) for info in nominated.nominated_pods_for_node(name)):
-            nodes.add(node)
-    return nodes
+        if node is None:
+            continue
+        infos = [info for info in nominated.nominated_pods_for_node(name) if counts_against(info.pod, pod)]
+        if infos:
+            by_node[node] = infos
+    return by_node
 
 
 def _cut(walk: Int32Array, codes: Codes, statuses: Sequence[Status], count: int) -> Walk:

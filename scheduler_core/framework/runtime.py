@@ -48,6 +48,7 @@ from scheduler_core.framework.interface import (
 )
 from scheduler_core.framework.refusals import refusal
 from scheduler_core.framework.reuse import Reuse, SchedulingClass
+from scheduler_core.framework.room import FiltersByRoom
 from scheduler_core.framework.waiting_pods import MAX_PERMIT_TIMEOUT_US
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Code, Status
@@ -136,6 +137,7 @@ class Framework:
         self.weights = expansion.score_weights(plugins, self.instances, points["score"])
         self._filter_plans: dict[frozenset[str], FilterPlan] = {}
         self._score_plans: dict[frozenset[str], ScorePlan] = {}
+        self.by_room = FiltersByRoom(self)
         self.reuse = Reuse(self) if reuse and use_table else None
 
     @property

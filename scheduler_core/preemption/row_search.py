@@ -16,16 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.api.pod import Pod
-from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import (
-    ProfileRunner,
-    ReadingPlugin,
-    Reads,
-    RoomPlugin,
-    TableFilterPlugin,
-)
+from scheduler_core.framework.interface import ProfileRunner
 from scheduler_core.framework.refusals import FirstRefusals
+from scheduler_core.framework.room import Filter, FiltersByRoom
 from scheduler_core.framework.runtime import counts_against
 from scheduler_core.model.node_views import NodeCandidates, NodeNames, NodeStatuses
 from scheduler_core.model.status import Status
@@ -95,7 +88,7 @@ class RowSearches:
     def __init__(self) -> None:
         self._pods: RowPods | None = None
         self._recent: deque[Outcomes] = deque()
-        self._filters: _FiltersByRoom | None = None
+        self._filters: FiltersByRoom | None = None
 
     def begin(
         self, question: Question, runner: ProfileRunner, table: NodeTable, budgets: BudgetRows, alike: bool
@@ -103,7 +96,7 @@ class RowSearches:
         """None when all nodes are to be tried one by one. `alike`: the cycle's pod has the signature of the one asked
         for, so that outcomes may be kept with what is kept of it."""
         if self._filters is None or self._filters.runner is not runner:
-            self._filters = _FiltersByRoom(runner)
+            self._filters = FiltersByRoom(runner)
         filters = self._filters.at_work(question.state, question.pod)
         if filters is None:
             return None
@@ -121,45 +114,6 @@ class RowSearches:
         self._recent.append(outcomes)
         if len(self._recent) > _KEPT_SEARCHES:
             self._recent.popleft().forget()
-
-
-Filter = tuple[TableFilterPlugin, RoomPlugin | None]
-"""A filter, and once more where it looks at pods only for the room they take."""
-
-
-class _FiltersByRoom:
-    """The filters of a profile, sorted once: what a protocol asks of a plugin takes long to find out."""
-
-    def __init__(self, runner: ProfileRunner) -> None:
-        self.runner = runner
-        self._by_name: dict[str, Filter] = {
-            plugin.name: (plugin, plugin if isinstance(plugin, RoomPlugin) else None)
-            for plugin in runner.filter
-            if isinstance(plugin, TableFilterPlugin)
-        }
-        self._reading = {plugin.name: plugin for plugin in runner.filter if isinstance(plugin, ReadingPlugin)}
-
-    def at_work(self, state: CycleState, pod: Pod) -> list[Filter] | None:
-        """Those at work, in running order, when exactly one of them looks at pods and only at the room they take."""
-        skipped, runner = state.skip_filter_plugins, self.runner
-        if not runner.use_table or any(plugin.name not in skipped for plugin in runner.pre_filter_extensions):
-            return None
-        filters: list[Filter] = []
-        with_room = 0
-        for plugin in runner.filter:
-            if plugin.name in skipped:
-                continue
-            known, reading = self._by_name.get(plugin.name), self._reading.get(plugin.name)
-            if known is None:
-                return None
-            if known[1] is not None:
-                with_room += 1
-            else:
-                reads = reading.reads(pod) if reading is not None else None
-                if reads is None or reads > Reads.NODE:
-                    return None
-            filters.append(known)
-        return filters if with_room == 1 else None
 
 
 class RowSearch:

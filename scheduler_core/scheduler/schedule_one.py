@@ -302,23 +302,16 @@ def _try_nominated_node(cycle: Cycle, view: NodeView, name: str) -> Int32Array:
         error = f'nodeinfo not found for node name "{name}"'
         cycle.attempt.nominated = NominatedTry(name, False, None, error)
         return nobody
-    walk = find_nodes_that_pass_filters(
-        cycle.framework,
-        cycle.state,
-        cycle.pod,
-        view,
-        np.array([node], dtype=np.int32),
-        start=0,
-        count=1,
-        nominated=cycle.engine.queue,
+    status = cycle.framework.run_filters_with_nominated_pods(
+        cycle.state, cycle.pod, view.infos[node], cycle.engine.queue
     )
-    if walk.error is not None:
-        cycle.attempt.nominated = NominatedTry(name, False, walk.error, walk.error.message)
+    if status.code is Code.Error:
+        cycle.attempt.nominated = NominatedTry(name, False, status, status.message)
         return nobody
-    for status in walk.filter_rows.statuses:
+    feasible = np.array([node], dtype=np.int32) if status.is_success else nobody
+    if not status.is_success:
         cycle.diagnosis.node_to_status.set(name, status)
         cycle.diagnosis.blame(status)
-    feasible = walk.feasible
     if len(feasible) and cycle.engine.extenders:
         left = _left_by_extenders(cycle, view, feasible)
         if isinstance(left, Status):
