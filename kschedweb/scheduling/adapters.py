@@ -363,6 +363,7 @@ def _preemption_view(told: summary.PreemptionSummary | None) -> dict[str, Any] |
         "num_victims": told.num_victims,
         "num_pdb_violations": told.num_pdb_violations,
         "cleared": list(told.cleared_nominations),
+        "decided_by": told.decided_by,
     }
 
 

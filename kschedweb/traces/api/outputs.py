@@ -49,6 +49,9 @@ class PreemptionOutput(serializers.Serializer[Any]):
     num_victims = serializers.IntegerField()
     num_pdb_violations = serializers.IntegerField()
     cleared = serializers.ListField(child=serializers.CharField(), help_text="pods that lost their nomination")
+    decided_by = serializers.CharField(
+        default="", allow_blank=True, help_text="the criterion that left one of several; absent from old attempts"
+    )
 
     class Meta:
         ref_name = "Preemption"

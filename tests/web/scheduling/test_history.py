@@ -117,7 +117,7 @@ def test_preemptions_tell_candidates_and_victims(crowded: Cluster) -> None:
         ("n2", ["default/low-2"], 0),
     ]
     assert told["detail"]["victims"] == told["preemption"]["victims"]
-    assert isinstance(told["detail"]["criterion"], str)
+    assert told["detail"]["criterion"] == told["preemption"]["decided_by"]
 
 
 def test_attempt_says_where_it_stood_and_how_the_walk_went(crowded: Cluster) -> None:
