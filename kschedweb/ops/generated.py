@@ -1,7 +1,8 @@
 """`python -m kschedweb.ops.generated`: writes the files that are made from others and committed with them.
 
 events.gen.ts comes from kschedweb/live/events.py; rest.gen.ts from the OpenAPI schema of the REST views, by way of
-openapi-typescript; docs/coverage.md from the names of tests. `stale()` compares without writing.
+openapi-typescript; docs/coverage.md from the names of tests; the table of settings in docs/operations.md from
+kschedweb/environment.py. `stale()` compares without writing.
 """
 
 import argparse
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from kschedweb.environment import ROOT
 from kschedweb.live import contract
-from kschedweb.ops import coverage
+from kschedweb.ops import coverage, settings_table
 from kschedweb.ops.node import node_environment
 
 FRONTEND = ROOT / "frontend"
@@ -28,6 +29,7 @@ def render() -> dict[Path, str]:
     """Every generated file with the text it should have."""
     return {
         coverage.path(): coverage.render(),
+        settings_table.PAGE: settings_table.render(),
         CONTRACT / "events.gen.ts": contract.render(),
         CONTRACT / "rest.gen.ts": _rest_types(),
     }

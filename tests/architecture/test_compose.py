@@ -13,15 +13,9 @@ from kschedweb.ops import worker
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 OURS = {name: service for name, service in COMPOSE["services"].items() if "build" in service}
 # Read by the service, not set there: each has a default which is right in a container.
-LEFT_AT_DEFAULT = {
-    "KSCHED_DEBUG",
-    "KSCHED_WORKER_ID",
-    "KSCHED_LEASE_DURATION_SECONDS",
-    "KSCHED_RENEW_DEADLINE_SECONDS",
-    "KSCHED_RETRY_PERIOD_SECONDS",
-    "KSCHED_IMPORTS_PER_MINUTE",
-    "KSCHED_OBJECT_POSTS_PER_MINUTE",
-}
+LEFT_AT_DEFAULT = {"KSCHED_DEBUG", "KSCHED_WORKER_ID"}
+# In a container they are others than for a process by itself.
+OTHER_DEFAULTS = {"KSCHED_HTTPS", "KSCHED_LOG_FORMAT"}
 # Set in .env for the image of PostgreSQL.
 FOR_OTHERS = {"POSTGRES_PASSWORD"}
 
@@ -52,6 +46,23 @@ def test_service_sets_only_variables_that_are_read(name: str) -> None:
 def test_every_variable_that_is_read_is_set_or_right_by_default() -> None:
     set_somewhere = {variable for service in OURS.values() for variable in service["environment"]}
     assert set(environment.variables()) - set_somewhere == LEFT_AT_DEFAULT
+
+
+def test_defaults_are_those_of_the_code() -> None:
+    text = (ROOT / "docker-compose.yml").read_text()
+    written = dict(re.findall(r"\$\{(KSCHED_\w+):-([^}]*)\}", text))
+    for variable in set(written) - OTHER_DEFAULTS:
+        default = environment.Environment.model_fields[variable.removeprefix("KSCHED_").lower()].default
+        expected = ",".join(default) if isinstance(default, list) else default
+        assert type(expected)(written[variable]) == expected, variable
+
+
+def test_stop_leaves_time_for_a_step_to_end() -> None:
+    for service in OURS.values():
+        assert (
+            int(service["stop_grace_period"].removesuffix("s"))
+            > environment.Environment.model_fields["renew_deadline_seconds"].default
+        )
 
 
 def test_variables_taken_from_outside_are_known() -> None:
