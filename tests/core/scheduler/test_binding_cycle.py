@@ -301,3 +301,12 @@ def test_binding_asked_for_by_an_earlier_engine_is_taken_over() -> None:
     effects = cluster.step(BindingVerdict(UID, "n0", bound=False, message="gone"), after=2 * SECOND)
     assert _queued_to(effects) == ["errorBackoff"]
     assert [each.pod_key for each in effects.attempts] == ["default/other"]
+
+
+def test_binding_taken_over_is_of_the_attempt_it_was_asked_for_at() -> None:
+    cluster = start(profile(default=True))
+    cluster.scheduler.restore_bindings([(UID, "n0")])
+    cluster.scheduler.restore_attempts({UID: 3})
+    cluster.step(make_node("n0").capacity(cpu="1").build(), make_pod().req(cpu="1").build())
+    cluster.step(BindingVerdict(UID, "n0", bound=False, message="gone"))
+    assert cluster.attempt(after=3 * SECOND).attempt == 4

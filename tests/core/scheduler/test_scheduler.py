@@ -187,3 +187,27 @@ def test_pod_that_is_not_stored_is_tried_as_given() -> None:
     cluster = _cluster()
     (attempt,) = cluster.scheduler.schedule_pod_now(make_pod().on("n2").build(), START).attempts
     assert (attempt.result, attempt.node_name) == ("scheduled", "n2")
+
+
+# Attempts made under an engine before this one
+
+
+def test_pod_tried_before_is_tried_at_once_and_waits_as_its_failures_have_earned() -> None:
+    cluster = start(profile(default=True))
+    large = make_pod("large").req(cpu="64").build()
+    cluster.scheduler.restore_attempts({large.uid: 3})
+    attempt = cluster.attempt(make_node("n0").capacity(cpu="1").build(), large)
+    assert (attempt.attempt, attempt.result, attempt.started_at) == (4, "unschedulable", cluster.now)
+    effects = cluster.put(make_node("n1").capacity(cpu="96").build())
+    (move,) = [each for each in effects.moves if isinstance(each, QueueMove)]
+    # The fourth failure waits eight seconds; the first one would have waited for one.
+    assert (move.to, move.attempts, move.backoff_expiration) == ("backoff", 4, cluster.now + 8 * SECOND)
+
+
+def test_pod_that_comes_again_starts_from_one() -> None:
+    cluster = start(profile(default=True))
+    pod = make_pod("a").req(cpu="64").build()
+    cluster.scheduler.restore_attempts({pod.uid: 3})
+    cluster.put(make_node("n0").capacity(cpu="1").build(), pod)
+    cluster.delete(pod)
+    assert cluster.attempt(pod).attempt == 1
