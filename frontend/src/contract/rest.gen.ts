@@ -1141,6 +1141,11 @@ export interface components {
             num_pdb_violations: number;
             /** @description pods that lost their nomination */
             cleared: string[];
+            /**
+             * @description the criterion that left one of several; absent from old attempts
+             * @default
+             */
+            decided_by: string;
         };
         PreemptionAttempt: {
             seq: number;
@@ -1525,6 +1530,7 @@ export interface components {
             /** @enum {string} */
             kind: "assumed" | "confirmed" | "forgotten" | "waiting" | "finished";
             at_ms: number;
+            attempts: number;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}

@@ -66,6 +66,7 @@ const PREEMPTING: Attempt = {
     victims: ["studio/a", "studio/b"],
     num_victims: 5,
     num_pdb_violations: 1,
+    decided_by: "",
     cleared: ["web/later"],
   },
 };
@@ -134,6 +135,7 @@ describe("Preemption", () => {
       victims: [],
       num_victims: 0,
       num_pdb_violations: 0,
+      decided_by: "",
       cleared: [],
     };
     const attempt: Attempt = { ...ATTEMPT, preemption };
