@@ -154,7 +154,7 @@ class Attempt(models.Model):
     refused = ArrayField(models.TextField(), default=list)
     # [{node, total, scores: {plugin: weighted}}], the best first.
     best = BestNodesField(default=list)
-    # {node, victims, num_victims, num_pdb_violations, tried, candidates, tied, cleared, decided_by}; null: none was tried.
+    # {node, victims, num_victims, num_pdb_violations, tried, candidates, tied, cleared, decided_by}; null: no search.
     preemption = models.JSONField(null=True, blank=True)
     # Digest of the NodeOrder the matrix refers to; empty without a matrix.
     node_order = models.CharField(max_length=64, blank=True, default="")
