@@ -13,7 +13,7 @@ from typing import Any
 
 from scheduler_core.framework.interface import Plugin
 from scheduler_core.framework.runtime import Framework
-from scheduler_core.model.status import Code, Status
+from scheduler_core.model.status import CODE_NAMES, Code, Status
 from scheduler_core.ports import Recorder, Stopwatch
 
 METRIC = "plugin_execution_duration"
@@ -89,4 +89,4 @@ def code_of(answer: object) -> str:
     """The status code in what a plugin's method returned, as a label; methods without one succeed."""
     parts = answer if isinstance(answer, tuple) else (answer,)
     status = next((part for part in parts if isinstance(part, Status)), None)
-    return Code.Success.name if status is None else status.code.name
+    return CODE_NAMES[Code.Success if status is None else status.code]

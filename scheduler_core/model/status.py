@@ -22,6 +22,9 @@ class Code(IntEnum):
     Pending = 6
 
 
+CODE_NAMES = tuple(code.name for code in Code)
+"""By code: `code.name` takes a microsecond, which counts where every pod is measured."""
+
 _REJECTED = frozenset({Code.Unschedulable, Code.UnschedulableAndUnresolvable, Code.Pending})
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from scheduler_core.framework.hints import HintMaps, PreEnqueueMap
 from scheduler_core.framework.interface import PreEnqueuePlugin
 from scheduler_core.model.events import ClusterEvent
-from scheduler_core.model.status import SUCCESS, Code, Status
+from scheduler_core.model.status import CODE_NAMES, SUCCESS, Code, Status
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.ports import LogSink, Recorder, Stopwatch, stopped_watch
 from scheduler_core.queue.options import QueueCounters
@@ -56,7 +56,7 @@ class Gates:
     def _measure_point(self, status: Status, info: QueuedPodInfo, since: int) -> None:
         if self._recorder is not None:
             # The profile is what the pod names, whether or not there is one (upstream).
-            labels = ("PreEnqueue", status.code.name, info.pod.spec.scheduler_name)
+            labels = ("PreEnqueue", CODE_NAMES[status.code], info.pod.spec.scheduler_name)
             self._recorder.duration("framework_extension_point_duration", labels, self._stopwatch() - since)
 
     def _ask(self, plugin: PreEnqueuePlugin, info: QueuedPodInfo) -> Status:

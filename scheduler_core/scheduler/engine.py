@@ -23,7 +23,7 @@ from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import WaitingPod, WaitingPods
 from scheduler_core.model.effects import Attempt, CacheMove, Effects, EventRecord, NodeOrder
 from scheduler_core.model.events import ClusterEvent
-from scheduler_core.model.status import Status
+from scheduler_core.model.status import CODE_NAMES, Status
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.ports import Draws, LogSink, Recorder, Stopwatch
 from scheduler_core.queue.scheduling_queue import SchedulingQueue
@@ -90,7 +90,7 @@ class Engine:
     def measure_point(self, point: str, status: Status, profile: str, since: int) -> None:
         """Tell the recorder how long an extension point took since the stopwatch showed `since`."""
         if self.recorder is not None:
-            labels = (point, status.code.name, profile)
+            labels = (point, CODE_NAMES[status.code], profile)
             self.recorder.duration("framework_extension_point_duration", labels, self.stopwatch() - since)
 
     def measure_attempt(self, result: str, profile: str, started_ns: int | None) -> None:

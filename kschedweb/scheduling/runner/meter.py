@@ -8,7 +8,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/metrics.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -20,7 +20,7 @@ from scheduler_core.config import names
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.model.changes import Change, EvictionVerdict
 from scheduler_core.model.effects import Attempt, CacheMove, Effects
-from scheduler_core.model.status import Code
+from scheduler_core.model.status import CODE_NAMES, Code
 from scheduler_core.queue.active_queue import InFlightEvent
 from scheduler_core.scheduler.engine import Engine
 
@@ -37,6 +37,8 @@ VOLUME_STAGES = {
 }
 VOLUME_KINDS = ("PersistentVolume", "PersistentVolumeClaim")
 POD_POPPED = "PodPopped"
+Calls = tuple[str, str, int]  # plugin, extension point, how often it was asked
+Usual = tuple[str, tuple[str, ...], tuple[str, ...]]  # profile, plugins that skipped Filter and Score
 
 
 @dataclass
@@ -76,9 +78,24 @@ class Meter:
                 if labels[0] == "scheduled":
                     self._samples.setdefault(("scheduler_scheduling_duration_seconds", ()), []).extend(values)
         waiting = {m.pod_uid for m in effects.moves if isinstance(m, CacheMove) and m.kind == "waiting"}
+        usual: dict[Usual, list[int]] = {}
         for attempt in effects.attempts:
             if attempt.node_order is not None:
-                self._attempt(engine.frameworks[attempt.profile], attempt, attempt.pod_uid in waiting)
+                framework = engine.frameworks[attempt.profile]
+                self._attempt(framework, attempt, attempt.pod_uid in waiting)
+                alike = usual_calls(attempt)
+                if alike is None:
+                    self._evaluated(attempt.profile, evaluations(framework, attempt), 1)
+                    continue
+                key, filtered, scored = alike
+                sums = usual.setdefault(key, [0, 0, 0])
+                sums[0] += 1
+                sums[1] += filtered
+                sums[2] += scored
+        for (profile, skip_filter, skip_score), (times, filtered, scored) in usual.items():
+            self._evaluated(
+                profile, _calls(engine.frameworks[profile], skip_filter, skip_score, filtered, scored), times
+            )
         self._preemptions(effects, changes)
         self._queue(engine)
         self._volumes(effects)
@@ -101,13 +118,16 @@ class Meter:
             self._sample(
                 "scheduler_framework_extension_point_duration_seconds", labels, spent.get(phase, 0) * NANOSECOND
             )
-        for plugin, point, times in evaluations(framework, attempt):
-            self._count("scheduler_plugin_evaluation_total", (plugin, point, attempt.profile), times)
         if attempt.post_filter is not None and any(p.name == names.DEFAULT_PREEMPTION for p in framework.post_filter):
             self._count("scheduler_preemption_attempts_total", (), 1)
             record = attempt.post_filter.preemption
             if record is not None and record.chosen:
                 self._sample("scheduler_preemption_victims", (), len(record.victims))
+
+    def _evaluated(self, profile: str, calls: Iterable[Calls], once_per_cycle: int) -> None:
+        """Count calls; those of points asked once for each cycle are given as 0."""
+        for plugin, point, times in calls:
+            self._count("scheduler_plugin_evaluation_total", (plugin, point, profile), times or once_per_cycle)
 
     def _preemptions(self, effects: Effects, changes: Sequence[Change]) -> None:
         """A preemption ends with the verdict after which nothing more is to be evicted for it."""
@@ -159,6 +179,27 @@ def inflight_events(engine: Engine) -> dict[str, int]:
     return found
 
 
+def usual_calls(attempt: Attempt) -> tuple[Usual, int, int] | None:
+    """What attempts with equal calls have in common, with the nodes filtered and scored; None where one was refused."""
+    status, rows, scores = attempt.pre_filter_status, attempt.filter_rows, attempt.score_rows
+    if status is None or not status.is_success or rows is None or rows.statuses or scores is None:
+        return None
+    return (attempt.profile, attempt.skip_filter_plugins, scores.skipped), len(rows.nodes), scores.raw.shape[1]
+
+
+def _calls(
+    framework: Framework, skip_filter: tuple[str, ...], skip_score: tuple[str, ...], filtered: int, scored: int
+) -> list[Calls]:
+    """Calls of cycles in which nothing was refused, over so many nodes in all."""
+    found: list[Calls] = [(plugin.name, "PreFilter", 0) for plugin in framework.pre_filter]
+    found = [each for each in found if each[0] not in skip_filter]
+    if filtered:
+        found += ((p.name, "Filter", filtered) for p in framework.filter if p.name not in skip_filter)
+    found += ((p.name, "PreScore", 0) for p in framework.pre_score if p.name not in skip_score)
+    found += ((p.name, "Score", scored) for p in framework.score if p.name not in skip_score)
+    return found
+
+
 def evaluations(framework: Framework, attempt: Attempt) -> list[tuple[str, str, int]]:
     """(plugin, extension point, calls) of one cycle, as one question per node where upstream has one."""
     found: list[tuple[str, str, int]] = []
@@ -194,7 +235,7 @@ def _points(attempt: Attempt, waits: bool) -> list[tuple[str, str, str]]:
     spent, failed = attempt.durations_ns, attempt.result == "error"
     found: list[tuple[str, str, str]] = []
     if "pre_filter" in spent and attempt.pre_filter_status is not None:
-        found.append(("PreFilter", "pre_filter", attempt.pre_filter_status.code.name))
+        found.append(("PreFilter", "pre_filter", CODE_NAMES[attempt.pre_filter_status.code]))
     if "filter" in spent:
         found.append(("Filter", "filter", "Error" if failed and "filter plugin" in attempt.message else "Success"))
     if attempt.post_filter is not None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kschedweb.scheduling.runner import slow_cycles
-from kschedweb.scheduling.runner.meter import Meter, evaluations
+from kschedweb.scheduling.runner.meter import Meter, _calls, evaluations, usual_calls
 from scheduler_core.model.effects import Attempt, FilterRows, ScoreRows
 from scheduler_core.model.status import SUCCESS, Code, Status
 
@@ -114,3 +114,19 @@ def test_number_of_a_record_is_31_bits_and_the_same_on_all_lines() -> None:
     assert told is not None
     numbers = {int(line.partition("[")[2].partition("]")[0]) for line in told.splitlines()}
     assert len(numbers) == 1 and 0 <= numbers.pop() < 2**31
+
+
+def test_usual_cycles_are_counted_together_as_one_by_one() -> None:
+    rows = FilterRows(np.arange(3, dtype=np.int32), np.zeros(3, dtype=np.uint8), ())
+    one = attempt(pre_filter_status=SUCCESS, skip_filter_plugins=("B",), filter_rows=rows, score_rows=scores(3))
+    usual = usual_calls(one)
+    assert usual == (("p", ("B",), ("C",)), 3, 3)
+    scorers: Any = SimpleNamespace(**vars(FRAMEWORK), score=plugins("B", "C"))
+    calls = [(name, point, times or 1) for name, point, times in _calls(scorers, ("B",), ("C",), 3, 3)]
+    assert calls == evaluations(scorers, one)
+
+
+def test_refused_cycle_is_not_usual() -> None:
+    refused = FilterRows(np.arange(1, dtype=np.int32), np.ones(1, dtype=np.uint8), (Status.unschedulable("no"),))
+    assert usual_calls(attempt(pre_filter_status=SUCCESS, filter_rows=refused, score_rows=scores(1))) is None
+    assert usual_calls(attempt(pre_filter_status=Status.unschedulable("no"))) is None
