@@ -132,6 +132,7 @@ ROWS = [
     _get(f"{CLUSTER}/snapshot"),
     _get(f"{CLUSTER}/frames", query="?rv=0&seq=0"),
     _get(f"{CLUSTER}/summary"),
+    _get(f"{CLUSTER}/leadership"),
     _get(f"{CLUSTER}/digest"),
     _get(f"{POD}/attempts", values=P1),
     _get(f"{POD}/history", values=P1),

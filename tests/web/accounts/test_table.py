@@ -14,7 +14,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from kschedweb.accounts import services
-from kschedweb.accounts.models import Token
+from kschedweb.accounts.models import AccessRecord, Token
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster
 from tests.web import rest
@@ -54,6 +54,7 @@ def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
         for cluster in Cluster.objects.all():
             cluster_services.cluster_delete(cluster_id=cluster.pk)
         User.objects.all().delete()
+        AccessRecord.objects.all().delete()
 
 
 @pytest.fixture(scope="module")

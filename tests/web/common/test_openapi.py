@@ -16,6 +16,7 @@ from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from kschedweb.accounts import services
+from kschedweb.accounts.models import AccessRecord
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster
 from kschedweb.common.schema import METHODS
@@ -52,6 +53,7 @@ def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
         for cluster in Cluster.objects.all():
             cluster_services.cluster_delete(cluster_id=cluster.pk)
         User.objects.all().delete()
+        AccessRecord.objects.all().delete()
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from django.core.wsgi import get_wsgi_application
 from hypothesis import HealthCheck, Phase, settings
 
 from kschedweb.accounts import services
+from kschedweb.accounts.models import AccessRecord
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster
 from tests.web import rest
@@ -42,6 +43,7 @@ def secret(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
         for cluster in Cluster.objects.all():
             cluster_services.cluster_delete(cluster_id=cluster.pk)
         User.objects.all().delete()
+        AccessRecord.objects.all().delete()
 
 
 @pytest.fixture(scope="module")

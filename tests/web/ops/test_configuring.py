@@ -48,7 +48,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Calls]:
             return 200, answer
 
         monkeypatch.setattr(client.Client, "call", call)
-        monkeypatch.setattr(configuring, "connect", lambda _: client.Client("h", 1, "s", "c"))
+        monkeypatch.setattr(configuring, "connect", lambda _: client.Client("h", 1, "t"))
         return calls
 
     return answers
