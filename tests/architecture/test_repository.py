@@ -40,6 +40,13 @@ def test_every_folder_of_tests_belongs_to_a_group() -> None:
     assert found - grouped == set()
 
 
+def test_readme_leads_to_every_page_and_none_that_is_not_there() -> None:
+    pages = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+    linked = set(re.findall(r"\]\((docs/[\w./-]+)", (ROOT / "README.md").read_text()))
+    assert pages <= linked
+    assert all((ROOT / path).exists() for path in linked)
+
+
 def test_commands_in_the_readme_exist() -> None:
     readme = ROOT / "README.md"
     if not readme.exists():

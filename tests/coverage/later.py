@@ -5,7 +5,6 @@ Read as text for docs/coverage.md: plain literals only.
 
 # Built later than the scheduling itself: document → row → what it waits for.
 LATER = {
-    "001": {},
     "004": {
         "node labels, standard labels, NodeRestriction prefix": "needs identities of nodes at the API",
         "LimitPodHardAntiAffinityTopology": "an optional admission plugin",
@@ -34,7 +33,6 @@ LATER = {
 # Tested here as far as scheduling goes: document → row → what is left.
 PARTLY = {
     "001": {
-        "life cycle: election → framework → queue → informers → loop; SIGTERM": "signals: by real workers",
         "QPS/burst settings": "the limit itself: the live service",
     },
     "004": {
@@ -47,9 +45,6 @@ PARTLY = {
 
 # Told by the documents as history or surroundings: nothing to build.
 BACKGROUND = {
-    "002": {
-        "API latency advice": "in docs/monitoring.md: what to raise when leaders change often",
-        "etcd/API server roles (background)": "not a mechanism",
-    },
+    "002": {"etcd/API server roles (background)": "not a mechanism"},
     "004": {"deprecated kubelet garbage-collection flags": "deprecated, and without effect on scheduling"},
 }

@@ -16,6 +16,7 @@ import pytest
 from django.db import OperationalError
 
 from kschedweb import environment
+from kschedweb.common import wake
 from kschedweb.common.metrics import RECORDER
 from kschedweb.common.metrics.catalog import CATALOG
 from kschedweb.ops.worker import new_worker_id
@@ -420,3 +421,30 @@ def test_002_transitions_are_watched_and_writes_fenced() -> None:
         assert (leader.leads, other.leads) == (False, True)
         behind.append(lock.epoch - lock.row.transitions)
     assert lock.row.transitions == 4 and behind == sorted(behind)
+
+
+def test_002_advice_for_slow_databases_is_written_down() -> None:
+    """API latency advice"""
+    rules = (environment.ROOT / "deploy" / "rules.yml").read_text()
+    assert re.search(r"alert: KschedLeadersChangeOften\n\s+expr: changes\(ksched_lease_transitions\[", rules)
+    page = (environment.ROOT / "docs" / "operations.md").read_text()
+    line = next(line for line in page.splitlines() if line.startswith("| `KschedLeadersChangeOften`"))
+    assert "raise retry period, renew deadline and lease duration together" in line
+
+
+def test_001_end_hands_clusters_over(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """life cycle: election → framework → queue → informers → loop; SIGTERM
+
+    With real workers and a signal: tests/web/scheduling/test_workers.py.
+    """
+    lock, sent = MemoryLock(), []
+    leader, standby = Candidate("a", lock), Candidate("b", lock)
+    leader.elector.tick()
+    monkeypatch.setattr(slices, "_worker", Worker("a", leader.elector))
+    monkeypatch.setattr(wake, "send", lambda task, **given: sent.append((task, given)))
+    with caplog.at_level("INFO"):
+        slices.worker_stop()
+    assert "Requested to terminate, exiting" in [r.msg["event"] for r in caplog.records if isinstance(r.msg, dict)]
+    assert (leader.leads, lock.row.holder, sent) == (False, "", [("scheduling.ensure_leader", {"cluster_id": CLUSTER})])
+    standby.elector.tick()  # at its next look, without waiting for the lease to run out
+    assert standby.leads
