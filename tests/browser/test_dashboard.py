@@ -98,6 +98,24 @@ def test_panel_shows_the_best_nodes_when_a_pod_was_placed(page: Page, cluster: C
     expect(page.get_by_role("complementary", name=re.compile("^Node "))).to_contain_text("default/well-placed")
 
 
+def test_history_and_all_nodes_of_an_attempt_are_shown(page: Page, cluster: Cluster) -> None:
+    cluster.pod_create("well-known", cpu="900")
+    page.goto(f"{page.url}/pods/default/well-known")
+    panel = page.get_by_role("complementary", name="Pod default/well-known")
+    history = panel.get_by_role("region", name="Queue history")
+    expect(history).to_contain_text("To the unschedulable pods")
+    expect(history).to_contain_text("refused by NodeResourcesFit")
+    panel.get_by_text(re.compile(r"All \d+ nodes: verdicts and scores")).click()
+    rows = panel.get_by_role("table").get_by_role("row")
+    expect(rows.filter(has_text="Insufficient cpu").first).to_be_visible()
+    rows.filter(has_text="Insufficient cpu").first.get_by_role("link").click()
+    node = page.get_by_role("complementary", name=re.compile("^Node "))
+    node.get_by_text("Rejections on this node").click()
+    expect(node.get_by_role("link", name="default/well-known")).to_be_visible()
+    reasons = page.get_by_role("region", name="Pending: top reasons")
+    expect(reasons.get_by_role("button", name=re.compile("Insufficient cpu"))).to_be_visible()
+
+
 def test_nodes_are_a_table_when_the_list_is_chosen(page: Page) -> None:
     nodes = page.get_by_role("region", name="Nodes", exact=True)
     nodes.get_by_role("button", name="List").click()
