@@ -44,6 +44,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LIBPQ_OPTIONS = frozenset(
     {"sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout", "application_name", "target_session_attrs"}
 )
+LEASE_JITTER = 1.2  # a pause between two tries is up to so much longer
 WEAK_SECRETS = ("changeme", "change-me", "secret", "insecure", "example")
 # What documentation and images of PostgreSQL and Valkey begin with, and people leave as it is.
 DEFAULT_PASSWORDS = frozenset(
@@ -136,6 +137,17 @@ class Environment(BaseSettings):
                     raise ValueError(f"{name}: has a default password; give that server one of its own")
             if "*" in self.allowed_hosts:
                 raise ValueError("KSCHED_ALLOWED_HOSTS: '*' is refused unless KSCHED_DEBUG is on; name the hosts")
+        return self
+
+    @model_validator(mode="after")
+    def _leases(self) -> Self:
+        # The elector checks the same; there it would end a worker only once it begins to elect.
+        if self.lease_duration_seconds <= self.renew_deadline_seconds:
+            raise ValueError("KSCHED_LEASE_DURATION_SECONDS: must be greater than KSCHED_RENEW_DEADLINE_SECONDS")
+        if self.renew_deadline_seconds <= LEASE_JITTER * self.retry_period_seconds:
+            raise ValueError(
+                f"KSCHED_RENEW_DEADLINE_SECONDS: must be greater than {LEASE_JITTER} times KSCHED_RETRY_PERIOD_SECONDS"
+            )
         return self
 
     @property

@@ -12,6 +12,8 @@ from kschedweb.ops import cli, settings_table
 
 PAGE = (ROOT / "docs" / "operations.md").read_text()
 SERVICES = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+# Handed from one process to another.
+NOBODY_SETS = {"KSCHED_WEB_PARENT", "KSCHED_TEST_RUN_DIR"}
 RULES = yaml.safe_load((ROOT / "deploy" / "rules.yml").read_text())
 
 
@@ -19,6 +21,13 @@ def test_table_of_settings_is_fresh_and_complete() -> None:
     assert settings_table.render() == PAGE
     assert {name.removesuffix(" *") for name, _, _ in settings_table.rows()} == set(environment.variables())
     assert all(f"| `{variable}`" in PAGE for variable in environment.variables())
+
+
+def test_every_variable_of_the_code_is_told() -> None:
+    places = [ROOT / "ksched", *sorted((ROOT / "kschedweb").rglob("*.py"))]
+    read = {name for path in places for name in re.findall(r"\bKSCHED_[A-Z_]+\b", path.read_text())}
+    assert len(read) > 20
+    assert sorted(name for name in read - NOBODY_SETS if f"`{name}`" not in PAGE) == []
 
 
 @pytest.mark.parametrize(

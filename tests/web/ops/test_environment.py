@@ -54,6 +54,15 @@ def clean(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         pytest.param("KSCHED_PORT", "70000", "KSCHED_PORT: ", id="port too large"),
         pytest.param("KSCHED_DEBUG", "perhaps", "KSCHED_DEBUG: ", id="neither true nor false"),
         pytest.param("KSCHED_LOG_FORMAT", "xml", "KSCHED_LOG_FORMAT: ", id="unknown format"),
+        pytest.param(
+            "KSCHED_LEASE_DURATION_SECONDS", "10", "KSCHED_LEASE_DURATION_SECONDS: must be greater", id="short lease"
+        ),
+        pytest.param(
+            "KSCHED_RETRY_PERIOD_SECONDS",
+            "9",
+            "KSCHED_RENEW_DEADLINE_SECONDS: must be greater than 1.2",
+            id="few tries",
+        ),
         pytest.param("KSCHED_WORKER_ID", "a b", "KSCHED_WORKER_ID: ", id="worker id with a space"),
     ],
 )
