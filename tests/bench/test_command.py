@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kschedweb.ops import cli
-from kschedweb.ops.bench import command
+from kschedweb.ops.bench import command, level3
 from kschedweb.ops.bench.options import LEVELS, TRACES
 from kschedweb.ops.bench.worker import peak_rss_bytes
 from scheduler_core.bench.keeping import Trace
@@ -23,11 +23,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_options_name_all_levels_and_traces() -> None:
-    assert tuple(LEVELS_THERE_ARE) == LEVELS
+    assert (*LEVELS_THERE_ARE, level3.LEVEL) == LEVELS
     assert tuple(Trace) == TRACES
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", LEVELS_THERE_ARE)
 def test_results_are_printed_and_written_in_the_order_asked_for(
     level: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

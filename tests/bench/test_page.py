@@ -57,7 +57,7 @@ def _section(name: str, campaign: Campaign) -> list[str]:
 
 def test_rows_have_names_of_their_own_and_none_is_without_a_section() -> None:
     assert len({row.key for row in ROWS}) == len(ROWS)
-    assert {row.section for row in ROWS} == {"targets", "level 2", "trace", "memory", "growth"}
+    assert {row.section for row in ROWS} == {"targets", "level 2", "level 3", "trace", "memory", "growth"}
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,20 @@ from collections.abc import Sequence
 
 import msgspec
 
-from kschedweb.ops.bench import table
+from kschedweb.ops.bench import level3, promises, table
 from kschedweb.ops.bench.campaign import Campaign, measure_rows, read_campaign
 from kschedweb.ops.bench.measuring import Measured, RunFailed, measure
 from kschedweb.ops.bench.page import PICTURE, PageProblem, filled
 from kschedweb.ops.bench.picture import growth_picture
+from kschedweb.ops.bench.promises import Promise
 from kschedweb.ops.bench.rows import Row, rows
+from kschedweb.ops.bench.running import RunningService, ServiceProblem
 from kschedweb.ops.bench.worker import Job, profile_here
+from kschedweb.ops.client import Refused
 from scheduler_core.bench.verify import verify
 from scheduler_core.errors import CoreError
+
+PROMISES_WORKLOAD = "W1_n1000_e0"
 
 
 def run(options: argparse.Namespace) -> int:
@@ -25,8 +30,14 @@ def run(options: argparse.Namespace) -> int:
         if options.report is not None:
             return _report(options)
         jobs = _jobs(options)
+        promised = _promised(options) if options.latency or options.idle or options.viewers else None
+        if promised is not None and not jobs:
+            return _written(options, promised, all(promise.kept for promise in promised))
         if not jobs:
             print("ksched: name a WORKLOAD, or a page with --report", file=sys.stderr)
+            return 2
+        if (options.profile or options.verify) and options.level == level3.LEVEL:
+            print("ksched: level 3 has neither --profile nor --verify; it tells CPU by process", file=sys.stderr)
             return 2
         if options.profile:
             for job in jobs:
@@ -37,9 +48,40 @@ def run(options: argparse.Namespace) -> int:
     except (CoreError, RunFailed, PageProblem, OSError) as problem:
         print(f"ksched: {problem}", file=sys.stderr)
         return 1
+    kept = all(promise.kept for promise in promised or ())
+    return _written(options, [*results, *(promised or ())], all_agree and kept)
+
+
+def _written(options: argparse.Namespace, results: Sequence[object], good: bool) -> int:
+    """Write the results where asked for; the command's exit code."""
     if options.json is not None:
-        options.json.write_bytes(msgspec.json.format(msgspec.json.encode(results)) + b"\n")
-    return 0 if all_agree else 1
+        told = [result.as_json() if isinstance(result, Promise) else result for result in results]
+        options.json.write_bytes(msgspec.json.format(msgspec.json.encode(told)) + b"\n")
+    return 0 if good else 1
+
+
+def _promised(options: argparse.Namespace) -> list[Promise]:
+    """What --latency, --idle and --viewers ask for, on one service; each line is printed as soon as it is there."""
+    folder = str(options.folder.resolve())
+    job = Job(word=PROMISES_WORKLOAD, folder=folder, level=level3.LEVEL, pods=options.pods)
+    found: list[Promise] = []
+    try:
+        with RunningService() as service:
+            level3.warm_up(service, job)
+            if options.latency:
+                found.append(_told(promises.latency(service, job)))
+            if options.viewers:
+                found.append(_told(promises.viewers(service, job, options.viewers)))
+            if options.idle:
+                found.append(_told(promises.rest(service, job)))
+    except (ServiceProblem, Refused) as problem:
+        raise RunFailed(str(problem)) from problem
+    return found
+
+
+def _told(promise: Promise) -> Promise:
+    print(promise.line, flush=True)
+    return promise
 
 
 def _jobs(options: argparse.Namespace) -> list[Job]:

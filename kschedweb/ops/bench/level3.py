@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import psycopg
 
 from kschedweb.ops.bench.running import RunningService, ServiceProblem
@@ -28,6 +29,7 @@ from scheduler_core.bench.result import Run
 
 LEVEL = "L3"
 CHUNK = 200  # pods in one request
+WARM_PODS = 200  # scheduled before anything is measured: processes are started, code is loaded
 STALLED_SECONDS = 60.0
 QUIET_SECONDS = 2.0
 START_DELAY_SECONDS = 1.0  # of a simulated kubelet, the default of a cluster
@@ -84,8 +86,13 @@ class Commits:
         return next((heard for heard in self.times if heard >= moment), moment)
 
 
-def run(service: RunningService, job: Job, *, viewers: int = 1) -> Run:
-    """One run in a cluster of its own, which is removed after."""
+def warm_up(service: RunningService, job: Job) -> None:
+    """Let every process do some of the work once."""
+    run(service, msgspec.structs.replace(job, pods=WARM_PODS))
+
+
+def run(service: RunningService, job: Job, *, viewers: int = 1, chunk: int = CHUNK, pause_seconds: float = 0.0) -> Run:
+    """One run in a cluster of its own, which is removed after; so many pods to a request, and pauses between them."""
     workload = job.workload()
     calibration_ns = calibrate(time.perf_counter_ns)
     started = time.perf_counter_ns()
@@ -103,7 +110,7 @@ def run(service: RunningService, job: Job, *, viewers: int = 1) -> Run:
             Commits(service.database_url) as commits,
         ):
             cpu_before = service.cpu_seconds()
-            uploaded = upload(service, cluster_id, pods)
+            uploaded = upload(service, cluster_id, pods, chunk=chunk, pause_seconds=pause_seconds)
             _wait_bound(database, cluster_id, len(pods))
             scheduled = int(database.execute(_DONE, [cluster_id]).fetchone()[1])  # type: ignore[index]
             end = settled(database, cluster_id)
@@ -152,14 +159,29 @@ def load(service: RunningService, cluster_id: int, objects: Sequence[dict[str, A
         raise ServiceProblem(f"the import failed: {answer.get('error')}")
 
 
-def upload(service: RunningService, cluster_id: int, pods: Sequence[dict[str, Any]], chunk: int = CHUNK) -> Uploaded:
+def loaded_cluster(service: RunningService, job: Job) -> int:
+    """A cluster with the workload's nodes and the pods that run on them; its id."""
+    cluster_id = _cluster(service, f"bench-{time.time_ns() // 1_000_000}")
+    load(service, cluster_id, [_written(each) for each in job.workload().objects()])
+    return cluster_id
+
+
+def upload(
+    service: RunningService,
+    cluster_id: int,
+    pods: Sequence[dict[str, Any]],
+    *,
+    chunk: int = CHUNK,
+    pause_seconds: float = 0.0,
+) -> Uploaded:
     """POST the pods one request after the other, over one connection."""
     bodies = [json.dumps(list(pods[at : at + chunk])).encode() for at in range(0, len(pods), chunk)]
     headers = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json"}
     connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=120)
     posted: dict[str, float] = {}
-    started = time.time()
+    started = time.time() + pause_seconds
     for number, body in enumerate(bodies):
+        time.sleep(pause_seconds)
         at = time.time()
         connection.request("POST", f"/api/clusters/{cluster_id}/objects", body=body, headers=headers)
         response = connection.getresponse()

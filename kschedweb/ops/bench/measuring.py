@@ -1,4 +1,7 @@
-"""A job run several times, each time in a process of its own, and what came of it."""
+"""A job run several times, each time in a process of its own, and what came of it.
+
+At level 3 the runs of a job share one service, which has scheduled before the first of them; each has its own cluster.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ from dataclasses import dataclass
 import msgspec
 
 from kschedweb.environment import ROOT
+from kschedweb.ops.bench import level3
+from kschedweb.ops.bench.running import RunningService, ServiceProblem
 from kschedweb.ops.bench.worker import Job
+from kschedweb.ops.client import Refused
 from scheduler_core.bench.result import Details, Result, Run, details_of, result_of
 
 
@@ -29,8 +35,17 @@ class Measured:
 def measure(job: Job, runs: int) -> Measured:
     """So many runs, one after the other, each in a process of its own."""
     job.workload()  # its problems are told here
-    done = [_run_apart(job) for _ in range(runs)]
+    done = _run_served(job, runs) if job.level == level3.LEVEL else [_run_apart(job) for _ in range(runs)]
     return Measured(job, result_of(job.level, done), details_of(done))
+
+
+def _run_served(job: Job, runs: int) -> list[Run]:
+    try:
+        with RunningService() as service:
+            level3.warm_up(service, job)
+            return [level3.run(service, job) for _ in range(runs)]
+    except (ServiceProblem, Refused, OSError) as problem:
+        raise RunFailed(f"{job.word}: {problem}") from problem
 
 
 def _run_apart(job: Job) -> Run:

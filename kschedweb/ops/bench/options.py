@@ -8,7 +8,8 @@ from pathlib import Path
 from kschedweb.environment import ROOT
 
 WORKLOADS = ROOT.parent / "shared" / "bench" / "workloads"
-LEVELS = ("L1", "L2")
+LEVELS = ("L1", "L2", "L3")  # the last is a whole service
+VIEWERS = 50
 TRACES = ("off", "on", "stored")
 
 
@@ -27,6 +28,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--verify", action="store_true", help="first check each decision; --runs 0 for that alone")
     parser.add_argument("--profile", action="store_true", help="print where the time of one run goes")
     parser.add_argument("--folder", type=Path, default=WORKLOADS, metavar="DIR", help="where stems are looked for")
+    service = parser.add_argument_group("level 3, each a line with its target; without a WORKLOAD, nothing else")
+    service.add_argument("--latency", action="store_true", help="of a pod on an idle cluster, from upload to bound")
+    service.add_argument("--idle", action="store_true", help="what an idle service uses of a core")
+    service.add_argument(
+        "--viewers",
+        type=_positive,
+        nargs="?",
+        const=VIEWERS,
+        metavar="N",
+        help=f"so many browsers get every frame, and slow little (default: {VIEWERS})",
+    )
     report = parser.add_argument_group("the page of figures")
     report.add_argument(
         "--report", type=Path, metavar="PAGE", help="measure all rows of docs/benchmarks.md and write them into it"

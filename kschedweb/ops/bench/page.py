@@ -87,6 +87,41 @@ def _level_2(campaign: Campaign, rows: Sequence[Row]) -> str:
     return _table(head, lines)
 
 
+def _level_3(campaign: Campaign, rows: Sequence[Row]) -> str:
+    head = ("workload", "nodes + pods", "Go, level 2", "target", "ours, best", "median", "times Go", "p50 ms", "p99 ms",
+            "CPU ms", "MB", "calibration ms", "load before", "reached")  # fmt: skip
+    lines = []
+    for row, found in _of(campaign, rows, "level 3"):
+        assert row.target is not None and row.least is not None
+        result = found.result
+        best = result.pods_per_second_best
+        verdict = "ok" if best >= row.target else f"**missed**, {best / row.target:.0%} of it"
+        if best < row.least:
+            verdict += f", below {row.least}"
+        lines.append(
+            (_name(row), _size(found), _number(row.go), f"≥ {row.target:,}", _number(best),
+             _number(result.pods_per_second_median), _times(best, row.go), _number(result.p50_ms),
+             _number(result.p99_ms), _ms(result.cpu_ms_per_pod), _number(result.peak_rss_mb),
+             _number(result.calibration_ms), f"{found.load:.1f}", verdict)
+        )  # fmt: skip
+    return _table(head, lines)
+
+
+def _processes(campaign: Campaign, rows: Sequence[Row]) -> str:
+    """CPU by process of level 3; a row that missed its target names the three greatest."""
+    found = [(row, each) for row, each in _of(campaign, rows, "level 3") if each.details.phases_us]
+    names = list(dict.fromkeys(name for _, each in found for name in each.details.phases_us))
+    lines = []
+    for row, each in found:
+        spent = each.details.phases_us
+        greatest = sorted(spent, key=lambda name: -spent[name])[:3]
+        lines.append(
+            (_name(row), _size(each), _number(sum(spent.values())), *(_number(spent.get(name)) for name in names),
+             ", ".join(greatest))
+        )  # fmt: skip
+    return _table(("workload", "nodes + pods", "CPU us per pod", *names, "most"), lines)
+
+
 def _trace(campaign: Campaign, rows: Sequence[Row]) -> str:
     head = ("workload", "trace", "best", "median", "cost", "bytes per attempt", "calibration ms", "at most 25 %")
     lines = []
@@ -161,6 +196,8 @@ SECTIONS: dict[str, Callable[[Campaign, Sequence[Row]], str]] = {
     "machine": _machine,
     "targets": _targets,
     "level 2": _level_2,
+    "level 3": _level_3,
+    "processes": _processes,
     "trace": _trace,
     "before": _before,
     "growth": _growth,
