@@ -62,7 +62,10 @@ def test_pods_are_bound_by_workers_when_woken_by_messages_alone(
 
 def test_sweep_finds_work_whose_messages_were_lost(start_worker: StartWorker, put_objects: PutObjects) -> None:
     cluster = small_cluster("lost", put_objects)
-    lead(cluster).step()  # decided by a worker that is no more; nothing was woken
+    host = lead(cluster)
+    while host.step().due_in == 0:  # decided by a worker that is no more; nothing was woken
+        pass
+    assert Binding.objects.filter(cluster=cluster).count() == 60
     tasks = {task for task, _ in sweep()}
     assert "scheduling.bindings_run" not in tasks  # too young to be lost
     Binding.objects.update(created_at="2020-01-01T00:00:00Z")
