@@ -23,6 +23,7 @@ from kschedweb.ops.processes import Launch, spawn
 
 BACKOFF_SECONDS = (0.0, 0.5, 1.0, 2.0, 4.0, 5.0)
 SETTLED_SECONDS = 30.0
+TELLING_FAILURES = 2  # in a row: then it is no accident, and its last words are shown
 STOP_SECONDS = 10.0
 LOG_BYTES = 20_000_000
 LOG_CHECK_SECONDS = 60.0
@@ -204,7 +205,10 @@ class Supervisor:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.process.pid, signal.SIGKILL)  # what it had started itself
         when = "again" if delay == 0 else f"again in {delay:g} s"
-        self.say(f"{child.name} {_ending(child.process.returncode)}, starting it {when} (log: {self._log_path(child)})")
+        log = self._log_path(child)
+        self.say(f"{child.name} {_ending(child.process.returncode)}, starting it {when} (log: {log})")
+        if child.failures == TELLING_FAILURES and child.process.returncode > 0:
+            self.say(f"the log of {child.name} ends: {_last_line(log)}")
         return True
 
     def _log_path(self, child: Child) -> Path:
@@ -286,6 +290,14 @@ def _ending(code: int) -> str:
     if code < 0:
         return f"was ended by {signal.Signals(-code).name}"
     return "ended" if code == 0 else f"failed with code {code}"
+
+
+def _last_line(log: Path) -> str:
+    """The end of a log: for a Python program that failed, the exception."""
+    with open(log, "rb") as file:
+        file.seek(max(0, log.stat().st_size - 4000))
+        lines = file.read().decode(errors="replace").strip().splitlines()
+    return lines[-1].strip()[:300] if lines else "nothing"
 
 
 def _now_text() -> str:

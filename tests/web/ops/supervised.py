@@ -26,7 +26,7 @@ def main(directory: Path, names: list[str]) -> None:
         "steady": STEADY.replace("CHILD", repr(CHILD)),
         "first": _ordered("first", order),
         "second": _ordered("second", order),
-        "failing": "import sys; sys.exit(3)",
+        "failing": "import sys; print('RuntimeError: nothing to do', flush=True); sys.exit(3)",
     }
     with Supervisor(directory=directory, say=lambda text: print(text, flush=True)) as watch:
         for stage, name in enumerate(names):

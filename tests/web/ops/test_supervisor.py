@@ -86,6 +86,7 @@ def test_child_that_keeps_ending_waits_longer_each_time(start: Start, tmp_path: 
     waits = [line.partition("again")[2].partition("(")[0].strip() for line in said[:3]]
     assert waits == ["", "in 0.5 s", "in 1 s"]
     assert all("failed with code 3" in line for line in said)
+    assert _output(tmp_path).count("the log of failing ends: RuntimeError: nothing to do") == 1
 
 
 def test_killed_supervisor_leaves_nothing_behind(start: Start, tmp_path: Path) -> None:
