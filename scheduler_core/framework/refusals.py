@@ -56,6 +56,11 @@ class FirstRefusals:
         self.codes[rows] = part.codes
         self.refused_by[rows] = part.refused_by
 
+    def take_row(self, row: int, other: FirstRefusals) -> None:
+        """Take over what `other`, numbered as here, holds of the row."""
+        self.codes[row] = other.codes[row]
+        self.refused_by[row] = other.refused_by[row]
+
     @property
     def has_errors(self) -> bool:
         """Whether any filter failed instead of judging."""

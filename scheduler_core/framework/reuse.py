@@ -8,6 +8,7 @@ cycle. Where one plugin of a profile does not say what it reads for a pod, nothi
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -24,7 +25,6 @@ from scheduler_core.framework.interface import (
     PreFilterResult,
     ReadingPlugin,
     Reads,
-    ScorePlugin,
 )
 from scheduler_core.framework.refusals import FirstRefusals, judge_one_by_one, judge_rows
 from scheduler_core.model.status import Status
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _MAX_ROWS = 1_500_000
 _MIN_CLASSES, _MAX_CLASSES = 16, 1024
 _MAX_SEEN = 4096
+_FEW_CHANGED = 2  # rows judged anew at once, whether they are wanted or not
 _FEW_ROWS = 10  # up to which the row form is quicker than arrays
 _MANY_STATUSES = 4096  # more different refusals than a table of this size has: most are of rows as they once were
 
@@ -112,7 +113,7 @@ class SchedulingClass:
         return self.levels[plugin_name] is not Reads.CLUSTER
 
 
-class _Kept:
+class _Kept(ABC):
     """Answers by row; those of stale rows say nothing, and are asked for anew when the row is wanted."""
 
     def __init__(self, owner: SchedulingClass) -> None:
@@ -124,21 +125,29 @@ class _Kept:
         self._stale: BoolArray = np.zeros(0, dtype=np.bool_)
         self._node_stale: BoolArray = self._stale  # of these, rows whose node object may be another
 
-    def _keep_up(self, table: NodeTable) -> bool:
-        """Mark the rows that changed as stale; False when that is all of them and room for answers is needed."""
+    def _keep_up(self, table: NodeTable) -> list[int]:
+        """Mark the rows that changed as stale; few of which all else is known are given back instead."""
         if self._version == table.version:
-            return True
-        fits = len(self._stale) == len(table)
-        if not fits:
+            return []
+        few: list[int] = []
+        if len(self._stale) != len(table):
             self._stale = np.ones(len(table), dtype=np.bool_)
             self._node_stale = np.ones(len(table), dtype=np.bool_)
+            self._make_room(len(table))
         else:
-            rows = table.rows_changed_since(self._version)
-            self._stale[rows] = True
+            changed = table.rows_changed_since(self._version)
             if self._nodes_version != table.nodes_version:
-                self._node_stale[rows] = True
+                self._stale[changed] = self._node_stale[changed] = True
+            elif len(changed) > _FEW_CHANGED:
+                self._stale[changed] = True
+            else:
+                few = [row for row in changed if not self._stale[row]]
         self._version, self._nodes_version = table.version, table.nodes_version
-        return fits
+        return few
+
+    @abstractmethod
+    def _make_room(self, n_rows: int) -> None:
+        """Answers of so many rows will come; there are none yet."""
 
 
 class KeptRefusals(_Kept):
@@ -149,21 +158,29 @@ class KeptRefusals(_Kept):
         self._by_node = FirstRefusals.none(0)  # by filters that read no more than the node object
         self._all = FirstRefusals.none(0)
 
+    def _make_room(self, n_rows: int) -> None:
+        self._by_node = FirstRefusals.none(n_rows)
+        self._all = self._by_node.alike(n_rows)
+
     def at(
         self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod
     ) -> FirstRefusals | None:
         """A copy of those of the rows; None when a filter failed: failures are not kept."""
-        if not self._keep_up(table):
-            self._by_node = FirstRefusals.none(len(table))
-            self._all = self._by_node.alike(len(table))
-        wanted = rows[self._stale[rows]]
-        if len(wanted):
-            self._judge(wanted, table, framework, state, pod)
-            if self._all.has_errors:
-                self._forget()
-                return None
-            if len(self._all.statuses) > _MANY_STATUSES:
-                self._forget()
+        changed = self._keep_up(table)
+        if changed:
+            plan = self._owner.plan(framework, state.skip_filter_plugins)
+            for row in changed:
+                self._all.take_row(row, self._by_node)
+            judge_one_by_one(framework, state, pod, table, changed, plan.by_row, self._all)
+        if self._stale.any():
+            wanted = rows[self._stale[rows]]
+            if len(wanted):
+                self._judge(wanted, table, framework, state, pod)
+        if self._all.has_errors:
+            self._forget()
+            return None
+        if len(self._all.statuses) > _MANY_STATUSES:
+            self._forget()
         return self._all.at(rows)
 
     def _judge(self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod) -> None:
@@ -199,49 +216,67 @@ class KeptScores(_Kept):
         if plan.weights != self._weights:  # others skip than did before
             self._forget()
             self._weights = plan.weights
-        if not self._keep_up(table):
-            self._raw = np.zeros((len(plan.plugins), len(table)), dtype=np.int64)
-        wanted = rows[self._stale[rows]]
-        if len(wanted) and not self._score(wanted, table, framework, state, pod, plan):
+        changed, answered = self._keep_up(table), True
+        if changed:
+            answered = self._score_one_by_one(changed, table, framework, state, pod, plan, nodes_too=False)
+        if answered and self._stale.any():
+            wanted = rows[self._stale[rows]]
+            if len(wanted):
+                answered = self._score(wanted, table, framework, state, pod, plan)
+        if not answered:
             self._forget()
             return None
         return self._raw.take(rows, axis=1)
+
+    def _make_room(self, n_rows: int) -> None:
+        self._raw = np.zeros((len(self._weights or ()), n_rows), dtype=np.int64)
 
     def _score(
         self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod, plan: ScorePlan
     ) -> bool:
         """Score the rows; False when a plugin could not."""
         nodes_too = bool(self._node_stale[rows].any())
-        few = len(rows) <= _FEW_ROWS
-        for index, raw in zip(plan.plugins, self._raw, strict=True):
-            plugin = framework.score[index]
-            level = self._owner.levels[plugin.name]
-            if level is Reads.CLUSTER or (level is not Reads.ROW and not nodes_too):
-                continue
-            if few:
-                answered = _score_one_by_one(plugin, state, pod, table, rows.tolist(), raw)
-            else:
-                scores = framework.table_scorers[plugin.name].score_nodes(state, pod, table, rows)
-                answered = scores is not None
-                if scores is not None:
+        if len(rows) <= _FEW_ROWS:
+            answered = self._score_one_by_one(rows.tolist(), table, framework, state, pod, plan, nodes_too=nodes_too)
+        else:
+            answered = True
+            for index, raw in zip(plan.plugins, self._raw, strict=True):
+                plugin = framework.score[index]
+                if self._is_asked(plugin.name, nodes_too=nodes_too):
+                    scores = framework.table_scorers[plugin.name].score_nodes(state, pod, table, rows)
+                    if scores is None:
+                        return False
                     raw[rows] = scores
-            if not answered:
-                return False
         self._stale[rows] = self._node_stale[rows] = False
+        return answered
+
+    def _score_one_by_one(
+        self,
+        rows: list[int],
+        table: NodeTable,
+        framework: Framework,
+        state: CycleState,
+        pod: Pod,
+        plan: ScorePlan,
+        *,
+        nodes_too: bool,
+    ) -> bool:
+        """The same in the row form."""
+        for place, index in enumerate(plan.plugins):
+            plugin = framework.score[index]
+            if not self._is_asked(plugin.name, nodes_too=nodes_too):
+                continue
+            for row in rows:
+                node_info = table.node_infos[row]
+                if node_info is not None:
+                    self._raw[place, row], status = plugin.score(state, pod, node_info)
+                    if not status.is_success:
+                        return False
         return True
 
-
-def _score_one_by_one(
-    plugin: ScorePlugin, state: CycleState, pod: Pod, table: NodeTable, rows: Iterable[int], raw: Int64Array
-) -> bool:
-    """Score the rows in the row form; False when the plugin could not."""
-    for row in rows:
-        node_info = table.node_infos[row]
-        if node_info is not None:
-            raw[row], status = plugin.score(state, pod, node_info)
-            if not status.is_success:
-                return False
-    return True
+    def _is_asked(self, plugin_name: str, *, nodes_too: bool) -> bool:
+        level = self._owner.levels[plugin_name]
+        return level is Reads.ROW or (nodes_too and level is not Reads.CLUSTER)
 
 
 class Reuse:

@@ -102,7 +102,7 @@ def run_score(
     # Seen as unsigned, what is negative is large.
     if normalized.view(np.uint64).max(initial=0) > MAX_NODE_SCORE:
         return None, _invalid(plan.weights, normalized)
-    return ScoreRows(plan.weights, raw, normalized, _totals(plan.weights, normalized), plan.skipped), SUCCESS
+    return ScoreRows(plan.weights, raw, normalized, np.dot(plan.factors, normalized), plan.skipped), SUCCESS
 
 
 def _raw_scores(
@@ -150,9 +150,3 @@ def _invalid(weights: Sequence[tuple[str, int]], normalized: Int64Array) -> Stat
         f'applying score defaultWeights on Score plugins: plugin "{weights[index][0]}" returns an invalid'
         f" score {normalized[index, position]}, it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
     )
-
-
-def _totals(weights: Sequence[tuple[str, int]], normalized: Int64Array) -> Int64Array:
-    factors = np.array([weight for _, weight in weights], dtype=np.int64)
-    totals: Int64Array = np.dot(factors, normalized)
-    return totals

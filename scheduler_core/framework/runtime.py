@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.config.defaults import DEFAULT_PLUGINS
@@ -83,6 +85,7 @@ class ScorePlan:
     weights: tuple[tuple[str, int], ...]
     normalizers: tuple[tuple[int, str], ...]
     skipped: tuple[str, ...]  # sorted
+    factors: npt.NDArray[np.int64]  # the weights once more
 
 
 class Framework:
@@ -166,6 +169,7 @@ class Framework:
                 weights=tuple((name, self.weights[name]) for _, name in active),
                 normalizers=tuple((place, name) for place, (_, name) in enumerate(active) if name in self.normalizers),
                 skipped=tuple(sorted(skipped)),
+                factors=np.array([self.weights[name] for _, name in active], dtype=np.int64),
             )
         return plan
 

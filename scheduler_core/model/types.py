@@ -191,6 +191,9 @@ class QueuedPodInfo:
         return self.unschedulable_plugins | self.pending_plugins
 
 
+_NEVER_LOOKED_AT = Status(Code.UnschedulableAndUnresolvable)
+
+
 class NodeToStatus(Mapping[str, Status]):
     """Why each node was refused, in the order found; nodes never looked at share `absent`."""
 
@@ -198,7 +201,7 @@ class NodeToStatus(Mapping[str, Status]):
 
     def __init__(self, absent: Status | None = None) -> None:
         self._statuses: dict[str, Status] = {}
-        self.absent = absent or Status(Code.UnschedulableAndUnresolvable)
+        self.absent = absent if absent is not None else _NEVER_LOOKED_AT
 
     def set(self, node_name: str, status: Status) -> None:
         self._statuses[node_name] = status

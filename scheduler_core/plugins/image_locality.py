@@ -51,7 +51,7 @@ class ImageLocality:
     def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array:
         total_nodes = float(self._handle.snapshot.num_nodes())
         present: Int64Array | None = None
-        for image in _images(pod):
+        for image in state.kept(_images, lambda: tuple(_images(pod))):
             column = table.image(image)
             if column is None:
                 continue
