@@ -9,13 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-import zstandard
 from django.db import connection, transaction
 from django.utils import timezone
 
 from kschedweb.cluster.choices import Operation
-from kschedweb.common import bulk, wake
+from kschedweb.common import bulk, packing, wake
 from kschedweb.common.errors import NotFoundError
 
 _COLUMNS = ("cluster_id", "rv", "kind", "namespace", "name", "uid", "operation", "object", "actor", "at")
@@ -42,8 +40,7 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry]) -> int:
     """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("changes_commit ends a transaction, and there is none")
-    compressor = zstandard.ZstdCompressor(level=3)
-    packed = [compressor.compress(orjson.dumps(entry.payload)) for entry in entries]
+    contents = [packing.packed(entry.payload) for entry in entries]
     at = timezone.now()
     with connection.cursor() as cursor:
         cursor.execute("UPDATE cluster_cluster SET rv = rv + %s WHERE id = %s RETURNING rv", [len(entries), cluster_id])
@@ -58,7 +55,7 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry]) -> int:
                 _COLUMNS,
                 (
                     (cluster_id, rv, e.kind, e.namespace, e.name, e.uid, str(e.operation), content, e.actor, at)
-                    for rv, (e, content) in enumerate(zip(entries, packed, strict=True), first)
+                    for rv, (e, content) in enumerate(zip(entries, contents, strict=True), first)
                 ),
             )
             _stamp_state(cursor, cluster_id, entries, first)
@@ -68,7 +65,7 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry]) -> int:
 
 def unpack(content: bytes | memoryview) -> Any:
     """What `Change.object` holds."""
-    return orjson.loads(zstandard.ZstdDecompressor().decompress(bytes(content)))
+    return packing.unpacked(content)
 
 
 def _stamp_state(cursor: Any, cluster_id: int, entries: Sequence[ChangeEntry], first: int) -> None:

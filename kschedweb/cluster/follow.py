@@ -9,12 +9,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import orjson
-import zstandard
 from django.db import connection
 
 from kschedweb.cluster.choices import Operation
 from kschedweb.cluster.models import ApiObject, Change, Node, Pod
+from kschedweb.common import packing
 from scheduler_core.api import manifests
 from scheduler_core.model import changes as core
 
@@ -78,7 +77,7 @@ def _change_of(
         return None
     if operation == Operation.DELETED:
         return core.ObjectDeleted(kind, namespace, name, uid, rv) if kind in manifests.KINDS else None
-    payload = orjson.loads(zstandard.decompress(bytes(packed)))
+    payload = packing.unpacked(packed)
     if operation == Operation.VERDICT:
         return _verdict_of(kind, payload, rv)
     return _object_put(kind, payload, rv)

@@ -5,7 +5,8 @@ moved the cluster's `seq`; so the cluster exists, and its id needs no foreign ke
 Engine time is an integer in microseconds since the Unix epoch; `seq` and `rv` are positions in the two logs.
 """
 
-from typing import Any
+from datetime import datetime
+from typing import Any, Protocol
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -75,11 +76,39 @@ class EngineStep(models.Model):
 
 
 # What a payload leaves out, by kind: the time it has when it is that of the entry, and words that mean nothing.
-_TIMES = {LogKind.QUEUE: "since_ms", LogKind.CACHE: "at_ms", LogKind.ATTEMPT: "at_ms", LogKind.EVENT: "at_ms"}
+_TIMES: dict[str, str] = {
+    LogKind.QUEUE: "since_ms",
+    LogKind.CACHE: "at_ms",
+    LogKind.ATTEMPT: "at_ms",
+    LogKind.EVENT: "at_ms",
+}
 _LEFT_OUT: dict[str, dict[str, Any]] = {
     LogKind.QUEUE: {"attempts": 0, "backoff_until_ms": None, "plugins": [], "hint": ""},
     LogKind.ATTEMPT: {"node": "", "message": "", "evaluated": 0, "feasible": 0},
 }
+
+
+class _Entry(Protocol):
+    @property
+    def kind(self) -> str: ...
+    @property
+    def pod_uid(self) -> str: ...
+    @property
+    def pod_key(self) -> str: ...
+    @property
+    def payload(self) -> Any: ...
+    @property
+    def at(self) -> datetime: ...
+
+
+def told_by(entry: _Entry) -> dict[str, Any]:
+    """The payload of an entry of the engine log, with what the row says already and what it leaves out."""
+    known: dict[str, Any] = {"uid": entry.pod_uid, "key": entry.pod_key} if entry.pod_uid else {}
+    kind = entry.kind
+    if kind in _TIMES:
+        known[_TIMES[kind]] = int(entry.at.timestamp() * 1000)
+    payload: dict[str, Any] = entry.payload
+    return known | _LEFT_OUT.get(kind, {}) | payload
 
 
 class EngineLog(models.Model):
@@ -115,11 +144,7 @@ class EngineLog(models.Model):
     @property
     def told(self) -> dict[str, Any]:
         """The payload with what the row says already and what it leaves out."""
-        known: dict[str, Any] = {"uid": self.pod_uid, "key": self.pod_key} if self.pod_uid else {}
-        if self.kind in _TIMES:
-            known[_TIMES[LogKind(self.kind)]] = int(self.at.timestamp() * 1000)
-        payload: dict[str, Any] = self.payload
-        return known | _LEFT_OUT.get(self.kind, {}) | payload
+        return told_by(self)
 
 
 class Attempt(models.Model):

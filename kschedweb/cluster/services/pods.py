@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+import orjson
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -22,6 +23,25 @@ from kschedweb.common.errors import ConflictError, NotFoundError
 
 DEFAULT_GRACE_SECONDS = 30
 PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"
+
+
+@dataclass(slots=True)
+class PodRow:
+    """A locked row of the table of pods, as far as it changes after creation: many at a time, so no model."""
+
+    pk: int
+    uid: str
+    namespace: str
+    name: str
+    node_name: str
+    phase: str
+    nominated_node_name: str
+    gated: bool
+    deletion_timestamp: datetime | None
+    start_time: datetime | None
+    condition_reason: str
+    condition_message: str
+    manifest: dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -64,7 +84,7 @@ def pods_bind(*, cluster_id: int, targets: Sequence[tuple[str, str]], actor: str
     outcomes = BindOutcomes()
     now = timezone.now()
     pods = _locked(cluster_id, [uid for uid, _ in targets])
-    bound: list[Pod] = []
+    bound: list[PodRow] = []
     for uid, node_name in targets:
         pod = pods.get(uid)
         refusal = _binding_refusal(pod, uid)
@@ -88,7 +108,7 @@ def pods_status_patch(
     if not patches:
         return []
     pods = _locked(cluster_id, [patch.pod_uid for patch in patches])
-    changed: dict[str, Pod] = {}
+    changed: dict[str, PodRow] = {}
     for patch in patches:
         pod = pods.get(patch.pod_uid)
         if pod is None or pod.node_name:
@@ -118,7 +138,7 @@ def pods_status_update(
 ) -> list[ChangeEntry]:
     """Write what the kubelet says of its pods; pods that are gone or have ended are passed over."""
     pods = _locked(cluster_id, [update.pod_uid for update in updates])
-    changed: dict[str, Pod] = {}
+    changed: dict[str, PodRow] = {}
     for update in updates:
         pod = pods.get(update.pod_uid)
         if pod is None or pod.phase in TERMINAL_PHASES:
@@ -170,7 +190,8 @@ def pod_delete(
 ) -> bool:
     """Delete a pod gracefully; whether it is gone already. NotFoundError, ConflictError when the uid is another."""
     with transaction.atomic():
-        pod = Pod.objects.select_for_update().filter(cluster_id=cluster_id, namespace=namespace, name=name).first()
+        pods = _rows("cluster_id = %s AND namespace = %s AND name = %s", [cluster_id, namespace, name])
+        pod = next(iter(pods.values()), None)
         if pod is None:
             raise NotFoundError(f'pods "{name}" not found', namespace=namespace, name=name)
         if uid and uid != pod.uid:
@@ -181,7 +202,7 @@ def pod_delete(
     return entry.operation == Operation.DELETED
 
 
-def _delete(pod: Pod, *, now: datetime, grace_seconds: int | None, actor: str) -> ChangeEntry:
+def _delete(pod: PodRow, *, now: datetime, grace_seconds: int | None, actor: str) -> ChangeEntry:
     """One DELETE: the row goes at once when there is no grace, else it gets its time; later ones only shorten it."""
     metadata, spec = pod.manifest["metadata"], pod.manifest.get("spec", {})
     grace = grace_seconds
@@ -210,7 +231,7 @@ def _delete(pod: Pod, *, now: datetime, grace_seconds: int | None, actor: str) -
     return _entry(pod, Operation.UPDATED, actor)
 
 
-def _is_kept(pod: Pod) -> bool:
+def _is_kept(pod: PodRow) -> bool:
     return bool(pod.manifest["metadata"].get("finalizers"))
 
 
@@ -218,7 +239,7 @@ def _whole_second(moment: datetime) -> datetime:
     return moment.replace(microsecond=0) + timedelta(seconds=1 if moment.microsecond else 0)
 
 
-def _binding_refusal(pod: Pod | None, uid: str) -> str:
+def _binding_refusal(pod: PodRow | None, uid: str) -> str:
     if pod is None:
         return f"pod with uid {uid} not found"
     if pod.deletion_timestamp is not None:
@@ -230,9 +251,20 @@ def _binding_refusal(pod: Pod | None, uid: str) -> str:
     return ""
 
 
-def _locked(cluster_id: int, uids: Sequence[str]) -> dict[str, Pod]:
-    rows = Pod.objects.select_for_update().filter(cluster_id=cluster_id, uid__in=list(uids)).order_by("pk")
-    return {pod.uid: pod for pod in rows}
+def _locked(cluster_id: int, uids: Sequence[str]) -> dict[str, PodRow]:
+    return _rows("cluster_id = %s AND uid = ANY (%s)", [cluster_id, list(uids)])
+
+
+def _rows(where: str, values: Sequence[Any]) -> dict[str, PodRow]:
+    """Rows by uid, locked in the order of their ids."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id, uid, namespace, name, node_name, phase, nominated_node_name, gated, deletion_timestamp,"
+            f" start_time, condition_reason, condition_message, manifest::text FROM cluster_pod WHERE {where}"
+            " ORDER BY id FOR UPDATE",
+            values,
+        )
+        return {row[1]: PodRow(*(*row[:-1], orjson.loads(row[-1]))) for row in cursor.fetchall()}
 
 
 def _condition_set(manifest: dict[str, Any], name: str, condition: tuple[str, str, str], now: datetime) -> bool:
@@ -256,11 +288,11 @@ def _condition_set(manifest: dict[str, Any], name: str, condition: tuple[str, st
     return True
 
 
-def _entry(pod: Pod, operation: Operation, actor: str) -> ChangeEntry:
+def _entry(pod: PodRow, operation: Operation, actor: str) -> ChangeEntry:
     return ChangeEntry("Pod", pod.namespace, pod.name, pod.uid, operation, pod.manifest, actor)
 
 
-def _write(pods: Iterable[Pod]) -> None:
+def _write(pods: Iterable[PodRow]) -> None:
     """All columns that change after creation, in one statement; the rows are locked."""
     rows = [
         {

@@ -21,6 +21,7 @@ from kschedweb.environment import ROOT, variables
 from kschedweb.ops import client, idle
 from kschedweb.ops.client import Client
 from kschedweb.ops.processes import die_with_parent, wait_until
+from kschedweb.ops.setup import CREDENTIAL_FILE
 
 READY_SECONDS = 180.0
 STOP_SECONDS = 60.0
@@ -89,7 +90,7 @@ class RunningService:
 
     @property
     def token(self) -> str:
-        return str(json.loads((self.data / client.CREDENTIAL_FILE).read_text())["token"])
+        return str(json.loads((self.data / CREDENTIAL_FILE).read_text())["token"])
 
     def pids(self) -> dict[str, int]:
         """The processes by name; everything they started stands below them."""

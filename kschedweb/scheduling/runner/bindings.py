@@ -31,4 +31,6 @@ def _drain_batches(cluster_id: int, carry_out: Callable[..., int]) -> int:
         total += claimed
         # The verdicts are in the log: the engine may go on while the next batch is written.
         wake.send("scheduling.ensure_leader", cluster_id=cluster_id)
+        if claimed < services.BATCH:
+            break  # what was asked for since has a message of its own
     return total

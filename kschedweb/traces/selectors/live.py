@@ -1,8 +1,9 @@
 """What browsers follow: ranges of both logs as live events, missed frames, and the snapshot they start from."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from django.utils import timezone
 
@@ -15,7 +16,7 @@ from kschedweb.live import events
 from kschedweb.live.events import Cursor
 from kschedweb.live.feed import ENTRIES_PER_FRAME, RESUME_ENTRIES, LogRange
 from kschedweb.traces.choices import LogKind
-from kschedweb.traces.models import Attempt, EngineLog, QueueState
+from kschedweb.traces.models import Attempt, EngineLog, QueueState, told_by
 
 SNAPSHOT_EVENTS = 200
 SNAPSHOT_ATTEMPTS = 200
@@ -25,6 +26,19 @@ _QUEUE_FIELDS = frozenset(events.QueueView.__dataclass_fields__)
 _EVENT_FIELDS = frozenset(events.EventView.__dataclass_fields__)
 # What an entry that repeats an attempt leaves to that one.
 _REPEATED_FIELDS = ("seq", "node_name", "message", "evaluated", "feasible")
+
+
+class LogEntry(NamedTuple):
+    """An entry of the engine log, as frames need it: a model would cost more than all that is done with it."""
+
+    seq: int
+    rv: int
+    step: int
+    kind: str
+    pod_uid: str
+    pod_key: str
+    payload: Any
+    at: datetime
 
 
 def head(cluster_id: int) -> Cursor | None:
@@ -44,7 +58,8 @@ def log_range(cluster_id: int, after: Cursor, limit: int) -> LogRange:
     # Both ends are committed, so every entry up to them is visible; what comes meanwhile is for the next range.
     to = Cursor(max(after.rv, min(end.rv, after.rv + limit)), max(after.seq, min(end.seq, after.seq + limit)))
     changes = cluster_selectors.change_rows(cluster_id, after.rv, to.rv)
-    entries = list(EngineLog.objects.filter(cluster_id=cluster_id, seq__gt=after.seq, seq__lte=to.seq).order_by("seq"))
+    rows = EngineLog.objects.filter(cluster_id=cluster_id, seq__gt=after.seq, seq__lte=to.seq).order_by("seq")
+    entries = [LogEntry(*row) for row in rows.values_list(*LogEntry._fields)]
     if len(changes) < to.rv - after.rv or len(entries) < to.seq - after.seq:
         return LogRange(after, ())
     found: list[events.LiveEvent] = []
@@ -62,10 +77,10 @@ def log_range(cluster_id: int, after: Cursor, limit: int) -> LogRange:
 
 
 def log_event(
-    entry: EngineLog, repeated: Mapping[int, Mapping[str, Any]] = MappingProxyType({})
+    entry: LogEntry, repeated: Mapping[int, Mapping[str, Any]] = MappingProxyType({})
 ) -> events.EngineLogEvent | None:
     """What browsers are told of an entry of the engine log; None where the attempt it repeats was cleared away."""
-    told = entry.told
+    told = told_by(entry)
     if entry.kind == LogKind.QUEUE:
         view = events.QueueView(**{key: value for key, value in told.items() if key in _QUEUE_FIELDS})
         return events.QueueMove(seq=entry.seq, move=view)
@@ -97,7 +112,7 @@ def log_event(
     return events.StepDone(seq=entry.seq, step=entry.step, cycles=told["cycles"], kind=told["kind"])
 
 
-def _repeated_attempts(cluster_id: int, entries: Iterable[EngineLog]) -> dict[int, dict[str, Any]]:
+def _repeated_attempts(cluster_id: int, entries: Iterable[LogEntry]) -> dict[int, dict[str, Any]]:
     """What the attempts say that these entries repeat, by position."""
     wanted = {entry.payload["repeats"] for entry in entries if _is_bare_repeat(entry)}
     if not wanted:
@@ -106,7 +121,7 @@ def _repeated_attempts(cluster_id: int, entries: Iterable[EngineLog]) -> dict[in
     return {row.pop("seq"): row | {"node": row.pop("node_name")} for row in rows}
 
 
-def _is_bare_repeat(entry: EngineLog) -> bool:
+def _is_bare_repeat(entry: LogEntry) -> bool:
     return entry.kind == LogKind.ATTEMPT and "repeats" in entry.payload and "evaluated" not in entry.payload
 
 

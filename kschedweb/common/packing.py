@@ -1,0 +1,31 @@
+"""Values as compressed JSON, for columns that are written often and read whole.
+
+Making a context costs more than using it on a kilobyte, and a context must not be shared by threads: each has its own.
+"""
+
+import threading
+from typing import Any
+
+import orjson
+import zstandard
+
+LEVEL = 3
+
+
+class _Contexts(threading.local):
+    def __init__(self) -> None:
+        self.compressor = zstandard.ZstdCompressor(level=LEVEL)
+        self.decompressor = zstandard.ZstdDecompressor()
+
+
+_contexts = _Contexts()
+
+
+def packed(value: Any) -> bytes:
+    """The value's JSON, compressed."""
+    return _contexts.compressor.compress(orjson.dumps(value))
+
+
+def unpacked(content: bytes | memoryview) -> Any:
+    """What `packed` was given."""
+    return orjson.loads(_contexts.decompressor.decompress(content))
