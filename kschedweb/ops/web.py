@@ -21,7 +21,9 @@ def application() -> Any:
     die_with_parent(signal.SIGKILL, parent=int(os.environ[PARENT_VARIABLE]))()
 
     from kschedweb.asgi import application as asgi_application
+    from kschedweb.common.collector import ease
 
+    ease()
     return asgi_application
 
 
@@ -63,6 +65,7 @@ def _refuse_default_passwords() -> None:
     django.setup()
 
     from django.db import DatabaseError, connections
+    from django.db.backends.postgresql.base import DatabaseWrapper
 
     from kschedweb.accounts.checks import default_passwords
 
@@ -74,6 +77,10 @@ def _refuse_default_passwords() -> None:
         return
     finally:
         connections.close_all()
+        # The worker process is a fork of this one: a pool it inherited would have no threads, hence never reconnect.
+        database = connections["default"]
+        assert isinstance(database, DatabaseWrapper)
+        database.close_pool()
     if names:
         sys.exit(
             f"kschedweb cannot start: the password of {', '.join(names)} is a default one; "
