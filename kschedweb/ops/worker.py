@@ -74,7 +74,14 @@ def main(words: list[str]) -> None:
         # Killed, not asked: whatever it was doing is a transaction that the database undoes.
         die_with_parent(signal.SIGKILL, parent=parent)()
 
+    def ease_collector(**_: Any) -> None:
+        # Only the pool's child has the app loaded.
+        from kschedweb.common.collector import ease
+
+        ease()
+
     worker_process_init.connect(end_with_worker, weak=False)
+    worker_process_init.connect(ease_collector, weak=False)
     if kind == "scheduler":
         worker_process_init.connect(_watch_leases, weak=False)
     app.start(argv=arguments(kind, settings))

@@ -3,16 +3,15 @@
 Plain SQL because one import writes tens of thousands of rows. `rv` is left to `changes_commit`.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
-from django.db import connection, models
-from django.db.models import Q
+import orjson
+from django.db import connection
 
 from kschedweb.cluster import adapters
-from kschedweb.cluster.models import ApiObject, Node, Pod
 from kschedweb.common.bulk import copy_rows, json_text
 
 Key = tuple[str, str, str]  # kind, namespace, name
@@ -73,29 +72,27 @@ def _fields(columns: adapters.NodeColumns | adapters.PodColumns) -> dict[str, An
 
 def stored(cluster_id: int, *, names: Collection[str] | None = None, uids: Collection[str] = ()) -> list[Stored]:
     """Rows of all kinds, locked in the order of their ids; with `names`, those and the ones with these uids."""
-    wanted = Q() if names is None else Q(name__in=list(names)) | Q(uid__in=list(uids))
-    return [row for model in (Node, Pod, ApiObject) for row in _stored(model, cluster_id, wanted)]
+    where, values = ("TRUE", []) if names is None else ("name = ANY (%s) OR uid = ANY (%s)", [list(names), list(uids)])
+    return [row for kind in _TABLES for row in _stored(kind, cluster_id, where, values)]
 
 
 def stored_of_kinds(cluster_id: int, kinds: Collection[str]) -> list[Stored]:
     """Rows of these kinds, which must be neither Node nor Pod."""
-    return list(_stored(ApiObject, cluster_id, Q(kind__in=list(kinds))))
+    return _stored("", cluster_id, "kind = ANY (%s)", [list(kinds)])
 
 
-def _stored(model: type[models.Model], cluster_id: int, wanted: Q) -> Iterator[Stored]:
-    fields = ["pk", "name", "uid", "manifest"]
-    fields += [] if model is Node else ["namespace"]
-    fields += ["kind"] if model is ApiObject else []
-    rows = model._default_manager.select_for_update().filter(wanted, cluster_id=cluster_id).order_by("pk")
-    for row in rows.values(*fields):
-        yield Stored(
-            row["pk"],
-            row.get("kind", model.__name__),
-            row.get("namespace", ""),
-            row["name"],
-            row["uid"],
-            row["manifest"],
+def _stored(kind: str, cluster_id: int, where: str, values: Sequence[Any]) -> list[Stored]:
+    """Rows of one table, locked in the order of their ids; the name of a kind of its own says which table."""
+    table = _TABLES[kind]
+    of_kind = "kind" if "kind" in table.columns else f"'{kind}'"
+    namespace = "namespace" if "namespace" in table.columns else "''"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT id, {of_kind}, {namespace}, name, uid, manifest::text FROM {table.name}"
+            f" WHERE cluster_id = %s AND ({where}) ORDER BY id FOR UPDATE",
+            [cluster_id, *values],
         )
+        return [Stored(*row[:5], orjson.loads(row[5])) for row in cursor.fetchall()]
 
 
 def insert(cluster_id: int, drafts: Sequence[Draft]) -> None:
