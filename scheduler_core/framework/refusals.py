@@ -36,6 +36,7 @@ class FirstRefusals:
     refused_by: npt.NDArray[np.int16]
     statuses: list[Status] = field(default_factory=list)
     _numbers: dict[Status, int] = field(default_factory=dict)
+    _errors: list[Status] = field(default_factory=list)  # of the statuses, those of filters that failed
 
     @staticmethod
     def none(n_rows: int) -> FirstRefusals:
@@ -44,12 +45,12 @@ class FirstRefusals:
     def alike(self, n_rows: int) -> FirstRefusals:
         """No refusals of so many rows, numbered as here."""
         fresh = FirstRefusals.none(n_rows)
-        fresh.statuses, fresh._numbers = self.statuses, self._numbers
+        fresh.statuses, fresh._numbers, fresh._errors = self.statuses, self._numbers, self._errors
         return fresh
 
     def at(self, rows: Rows) -> FirstRefusals:
         """A copy of those of the rows, numbered as here."""
-        return FirstRefusals(self.codes[rows], self.refused_by[rows], self.statuses, self._numbers)
+        return FirstRefusals(self.codes[rows], self.refused_by[rows], self.statuses, self._numbers, self._errors)
 
     def put(self, rows: Rows, part: FirstRefusals) -> None:
         """Take over what was found of the rows; `part` is numbered as here."""
@@ -64,7 +65,7 @@ class FirstRefusals:
     @property
     def has_errors(self) -> bool:
         """Whether any filter failed instead of judging."""
-        return any(status.code is Code.Error for status in self.statuses)
+        return bool(self._errors)
 
     def add(self, index: int, plugin_name: str, verdicts: RowVerdicts) -> None:
         """What the filter with this index in running order says."""
@@ -80,6 +81,8 @@ class FirstRefusals:
         number = self._numbers.get(status)
         if number is None:
             self.statuses.append(status)
+            if status.code is Code.Error:
+                self._errors.append(status)
             number = self._numbers[status] = len(self.statuses)
         return number
 

@@ -57,11 +57,19 @@ class Recorded(Generic[A]):
     # Once all are known and all are success or skip: those that skip, and who is asked in every cycle, by index.
     skipped: frozenset[str] = frozenset()
     anew: tuple[int, ...] | None = None
+    _skipped_with: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict)
 
     def settle(self, plugins: Sequence[Plugin], skipped: Iterable[str]) -> None:
         """No answer of those kept ends or narrows the cycle; `skipped`: who skips in this one."""
         self.skipped = frozenset(name for name in skipped if name in self.answers)
         self.anew = tuple(index for index, plugin in enumerate(plugins) if plugin.name not in self.answers)
+
+    def skipped_with(self, others: Sequence[str]) -> frozenset[str]:
+        """Those that skip, and these others of the plugins asked anew."""
+        key = tuple(others)
+        if key not in self._skipped_with:
+            self._skipped_with[key] = self.skipped.union(others)
+        return self._skipped_with[key]
 
     def record(self, plugin_name: str, state: CycleState, question: Callable[[], A]) -> A:
         """Ask the plugin for the first pod of the class."""
@@ -122,6 +130,7 @@ class _Kept(ABC):
 
     def _forget(self) -> None:
         self._version = self._nodes_version = -1
+        self._has_stale = True
         self._stale: BoolArray = np.zeros(0, dtype=np.bool_)
         self._node_stale: BoolArray = self._stale  # of these, rows whose node object may be another
 
@@ -133,17 +142,30 @@ class _Kept(ABC):
         if len(self._stale) != len(table):
             self._stale = np.ones(len(table), dtype=np.bool_)
             self._node_stale = np.ones(len(table), dtype=np.bool_)
+            self._has_stale = True
             self._make_room(len(table))
         else:
             changed = table.rows_changed_since(self._version)
             if self._nodes_version != table.nodes_version:
-                self._stale[changed] = self._node_stale[changed] = True
+                self._stale[changed] = self._node_stale[changed] = self._has_stale = True
             elif len(changed) > _FEW_CHANGED:
-                self._stale[changed] = True
+                self._stale[changed] = self._has_stale = True
+            elif not self._has_stale:
+                few = changed
             else:
                 few = [row for row in changed if not self._stale[row]]
         self._version, self._nodes_version = table.version, table.nodes_version
         return few
+
+    def _stale_among(self, rows: Rows) -> Rows | None:
+        """The stale ones of the rows; None where there are none."""
+        if not self._has_stale:
+            return None
+        stale = rows[self._stale[rows]]
+        if len(stale):
+            return stale
+        self._has_stale = bool(np.count_nonzero(self._stale))
+        return None
 
     @abstractmethod
     def _make_room(self, n_rows: int) -> None:
@@ -172,10 +194,9 @@ class KeptRefusals(_Kept):
             for row in changed:
                 self._all.take_row(row, self._by_node)
             judge_one_by_one(framework, state, pod, table, changed, plan.by_row, self._all)
-        if self._stale.any():
-            wanted = rows[self._stale[rows]]
-            if len(wanted):
-                self._judge(wanted, table, framework, state, pod)
+        wanted = self._stale_among(rows)
+        if wanted is not None:
+            self._judge(wanted, table, framework, state, pod)
         if self._all.has_errors:
             self._forget()
             return None
@@ -219,10 +240,9 @@ class KeptScores(_Kept):
         changed, answered = self._keep_up(table), True
         if changed:
             answered = self._score_one_by_one(changed, table, framework, state, pod, plan, nodes_too=False)
-        if answered and self._stale.any():
-            wanted = rows[self._stale[rows]]
-            if len(wanted):
-                answered = self._score(wanted, table, framework, state, pod, plan)
+        wanted = self._stale_among(rows)
+        if answered and wanted is not None:
+            answered = self._score(wanted, table, framework, state, pod, plan)
         if not answered:
             self._forget()
             return None

@@ -36,8 +36,7 @@ Int32Array = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.intp]  # rows of the table, in the type numpy gathers by without converting each time
 Codes = npt.NDArray[np.int32] | npt.NDArray[np.uint16]
 
-_FEW = 300  # codes, up to which a dict is quicker than arrays
-_FEW_DIFFERENT = 8  # up to which looking for each one is quicker than sorting all
+_FEW = 64  # codes, up to which a dict is quicker than arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +74,9 @@ class NodeView:
         walk = np.concatenate((candidates[first:], candidates[:first])) if first else candidates
         return walk, self.rows[walk]
 
-    def pick(self, nodes: Int32Array) -> PickedNodes:
-        return PickedNodes(self.infos, nodes, self.rows[nodes])
+    def pick(self, nodes: Int32Array, rows: Rows | None = None) -> PickedNodes:
+        """These nodes; `rows` are theirs, where they are known."""
+        return PickedNodes(self.infos, nodes, self.rows[nodes] if rows is None else rows)
 
 
 class PickedNodes(Sequence[NodeInfo]):
@@ -112,6 +112,7 @@ class Walk:
 
     filter_rows: FilterRows
     feasible: Int32Array
+    feasible_rows: Rows
     num_rejected: int
     error: Status | None = None
 
@@ -119,13 +120,14 @@ class Walk:
 class WalkStatuses(NodeToStatus):
     """The refusals of a walk by node name, spelled out only when somebody asks for a name."""
 
-    __slots__ = ("_filled", "_num_extra", "_rows", "_view")
+    __slots__ = ("_filled", "_num_extra", "_num_rejected", "_rows", "_view")
 
     def __init__(self, view: NodeView, walk: Walk, earlier: NodeToStatus) -> None:
         """`earlier`: the status of the nominated node, when it was tried first; the walk's own words win."""
         super().__init__(earlier.absent)
         self._view = view
         self._rows = walk.filter_rows
+        self._num_rejected = walk.num_rejected
         self._filled = False
         for name, status in earlier.items():
             if not self._code_of(name):
@@ -184,7 +186,7 @@ class WalkStatuses(NodeToStatus):
     def __len__(self) -> int:
         if self._filled:
             return super().__len__()
-        return self._num_extra + int(np.count_nonzero(self._rows.codes))
+        return self._num_extra + self._num_rejected
 
     def reason_counts(self) -> dict[str, int]:
         if self._filled:
@@ -225,12 +227,12 @@ def find_nodes_that_pass_filters(
     """
     walk, rows = view.from_node(start) if candidates is None else view.from_candidate(candidates, start)
     if len(walk) == 0:
-        return Walk(_no_rows(), walk, 0)
+        return Walk(_no_rows(), walk, rows, 0)
     if not framework.filter:
-        return Walk(_no_rows(), walk[:count], 0)
+        return Walk(_no_rows(), walk[:count], rows[:count], 0)
     if not framework.use_table or len(walk) == 1:
         codes, statuses = _row_codes(framework, state, pod, view, walk, count, nominated)
-        return _cut(walk[: len(codes)], codes, statuses, count)
+        return _cut(walk[: len(codes)], rows, codes, statuses, count)
     plan = framework.filter_plan(state.skip_filter_plugins)
     crowded = _crowded(pod, view, nominated)
     crowding = None
@@ -239,7 +241,7 @@ def find_nodes_that_pass_filters(
     if plan.by_node or (crowded and crowding is None):
         refusals = _judge(framework, state, pod, view.table, rows, kept)
         codes, statuses = _ask_by_node(framework, state, pod, view, walk, count, nominated, refusals, plan, crowded)
-        return _cut(walk, codes, statuses, count)
+        return _cut(walk, rows, codes, statuses, count)
     if crowding or kept is None or candidates is not None or kept.plan(framework, state.skip_filter_plugins).anew:
         return _walk_by_rows(framework, state, pod, view.table, walk, rows, count, kept, crowding)
     # Nothing is read but the pod's signature and the rows: an unchanged table gives the same walk.
@@ -297,7 +299,7 @@ def _walk_by_rows(
         if end == len(walk) or end - np.count_nonzero(refusals.codes) > count:
             break
         end = min(len(walk), 2 * end)
-    found = _cut(walk[:end], refusals.codes, refusals.statuses, count)
+    found = _cut(walk[:end], rows, refusals.codes, refusals.statuses, count)
     if kept is not None:
         kept.reach = len(found.filter_rows.nodes)
     return found
@@ -382,12 +384,12 @@ def _crowded(pod: Pod, view: NodeView, nominated: NominatedPods) -> dict[int, li
     return by_node
 
 
-def _cut(walk: Int32Array, codes: Codes, statuses: Sequence[Status], count: int) -> Walk:
+def _cut(walk: Int32Array, rows: Rows, codes: Codes, statuses: Sequence[Status], count: int) -> Walk:
     """End the walk at the success after the last wanted one, or before the first error."""
-    if not codes.any():
+    if not np.count_nonzero(codes):
         end = min(len(walk), count + 1)
-        return Walk(FilterRows(walk[:end], np.zeros(end, dtype=np.uint8), ()), walk[:count], 0)
-    passed = np.flatnonzero(codes == 0)
+        return Walk(FilterRows(walk[:end], np.zeros(end, dtype=np.uint8), ()), walk[:count], rows[:count], 0)
+    passed = (codes == 0).nonzero()[0]
     end = len(walk)
     if len(passed) > count:
         end = int(passed[count]) + 1
@@ -400,8 +402,8 @@ def _cut(walk: Int32Array, codes: Codes, statuses: Sequence[Status], count: int)
             error = statuses[int(codes[end]) - 1]
             passed = passed[: int(np.searchsorted(passed, end))]
     num_passed = min(len(passed), count + 1)
-    rows = _compact(walk[:end], codes[:end], statuses)
-    return Walk(rows, walk[passed[:count]], end - num_passed, error)
+    found = passed[:count]
+    return Walk(_compact(walk[:end], codes[:end], statuses), walk[found], rows[found], end - num_passed, error)
 
 
 def _compact(walk: Int32Array, codes: Codes, statuses: Sequence[Status]) -> FilterRows:
@@ -415,17 +417,17 @@ def _compact(walk: Int32Array, codes: Codes, statuses: Sequence[Status]) -> Filt
     return FilterRows(walk, (renumber if wide else renumber.astype(np.uint8))[codes], tuple(numbers))
 
 
-def _in_order_of_appearance(codes: Codes) -> Iterable[int]:
-    """The different codes, none of them 0, the one that comes first first."""
-    if len(codes) <= _FEW:
-        return dict.fromkeys(codes.tolist())
-    present = np.flatnonzero(np.bincount(codes))
-    if len(present) > _FEW_DIFFERENT:
-        present, first = np.unique(codes, return_index=True)
-    else:
-        first = np.array([(codes == code).argmax() for code in present])
-    in_order: list[int] = present[np.argsort(first)].tolist()
-    return in_order
+def _in_order_of_appearance(codes: Codes) -> dict[int, None]:
+    """The different codes, the one that comes first first."""
+    found: dict[int, None] = {}
+    while len(codes):
+        found |= dict.fromkeys(codes[:_FEW].tolist())
+        codes = codes[_FEW:]
+        if len(codes):
+            known = np.zeros(int(np.maximum.reduce(codes)) + 1, dtype=np.bool_)
+            known[[code for code in found if code < len(known)]] = True
+            codes = codes[~known[codes]]
+    return found
 
 
 def with_refusals(rows: FilterRows, refused: Mapping[int, Status]) -> FilterRows:

@@ -35,21 +35,21 @@ def run_pre_score(
     kept: SchedulingClass | None = None,
 ) -> Status:
     """Ask every plugin once about the feasible nodes; `rows` are their rows of the table, None: ask by node."""
-    plugins, skipped = framework.pre_score, set[str]()
+    plugins = framework.pre_score
+    skipped: list[str] = []
     if kept is not None:
         state.take_over(kept.pre_score.values)
         if kept.pre_score.anew is not None:
             plugins = [framework.pre_score[index] for index in kept.pre_score.anew]
-            skipped = set(kept.pre_score.skipped)
     try:
         for plugin in plugins:
             status = _ask_pre_score(framework, plugin, state, pod, node_infos, table, rows, kept)
             if status.is_skip:
-                skipped.add(plugin.name)
+                skipped.append(plugin.name)
             elif not status.is_success:
                 return Status.failed(f'running PreScore plugin "{plugin.name}": {status.message}')
     finally:
-        state.skip_score_plugins = frozenset(skipped)
+        state.skip_score_plugins = kept.pre_score.skipped_with(skipped) if kept is not None else frozenset(skipped)
     if kept is not None and kept.pre_score.anew is None:
         kept.pre_score.settle(framework.pre_score, skipped)
     return SUCCESS
@@ -100,7 +100,7 @@ def run_score(
             text = f'running Normalize on Score plugins: plugin "{name}" failed with: {status.message}'
             return None, Status.failed(text)
     # Seen as unsigned, what is negative is large.
-    if normalized.view(np.uint64).max(initial=0) > MAX_NODE_SCORE:
+    if np.maximum.reduce(normalized.view(np.uint64), axis=None, initial=0) > MAX_NODE_SCORE:
         return None, _invalid(plan.weights, normalized)
     return ScoreRows(plan.weights, raw, normalized, np.dot(plan.factors, normalized), plan.skipped), SUCCESS
 

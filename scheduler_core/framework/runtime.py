@@ -75,6 +75,7 @@ class FilterPlan:
 
     in_table: tuple[int, ...]
     by_node: tuple[int, ...]
+    skipped: tuple[str, ...]  # sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,7 @@ class Framework:
             plan = self._filter_plans[skipped] = FilterPlan(
                 in_table=tuple(index for index, name in active if name in self.table_filters),
                 by_node=tuple(index for index, name in active if name not in self.table_filters),
+                skipped=tuple(sorted(skipped)),
             )
         return plan
 
@@ -184,12 +186,12 @@ class Framework:
         kept: SchedulingClass | None = None,
     ) -> PreFilterOutcome:
         """Ask every plugin once about the whole cluster, or its class; plugins that skip are left out of Filter too."""
-        plugins, skipped = self.pre_filter, set[str]()
+        plugins = self.pre_filter
+        skipped: list[str] = []
         if kept is not None:
             state.take_over(kept.pre_filter.values)
             if kept.pre_filter.anew is not None:
                 plugins = [self.pre_filter[index] for index in kept.pre_filter.anew]
-                skipped = set(kept.pre_filter.skipped)
         merged: frozenset[str] | None = None
         with_nodes: list[str] = []
         refused = SUCCESS
@@ -197,7 +199,7 @@ class Framework:
             for plugin in plugins:
                 result, status = self._ask_pre_filter(plugin, state, pod, node_infos, table, kept)
                 if status.is_skip:
-                    skipped.add(plugin.name)
+                    skipped.append(plugin.name)
                     continue
                 if not status.is_success:
                     if status.code is Code.UnschedulableAndUnresolvable:
@@ -215,7 +217,9 @@ class Framework:
                     names = tuple(sorted(with_nodes))
                     return PreFilterOutcome(Status.unresolvable(_no_nodes_text(names)), frozenset(), names)
         finally:
-            state.skip_filter_plugins = frozenset(skipped)
+            state.skip_filter_plugins = (
+                kept.pre_filter.skipped_with(skipped) if kept is not None else frozenset(skipped)
+            )
         if kept is not None and kept.pre_filter.anew is None and refused is SUCCESS and not with_nodes:
             kept.pre_filter.settle(self.pre_filter, skipped)
         return PreFilterOutcome(refused, merged, tuple(sorted(with_nodes)))

@@ -44,7 +44,7 @@ def int_div(dividend: int, divisor: int) -> int:
 
 def default_normalize(scores: Int64Array, *, reverse: bool) -> None:
     """Bring scores ≥ 0 into 0..100 by the largest, in place; reversed, the smallest raw score is the best."""
-    largest = scores.max(initial=0)
+    largest = np.maximum.reduce(scores, initial=0)
     if largest == 0:
         scores[:] = MAX_NODE_SCORE if reverse else 0
         return
@@ -116,17 +116,28 @@ def amounts_on_node(node_info: NodeInfo, resource: WeightedResource, *, non_zero
 
 
 def amounts_on_rows(
-    table: NodeTable, rows: Rows, resource: WeightedResource, *, non_zero: bool
-) -> tuple[Int64Array, Int64Array] | None:
-    """(a, q) of the rows; None where a would be 0 for all of them because the resource is left out or unknown."""
+    table: NodeTable, rows: Rows, resources: Sequence[WeightedResource], *, non_zero: bool
+) -> tuple[list[WeightedResource], Int64Array, Int64Array]:
+    """The resources that are not left out and some node has named, and their a and q, each (n_resources, len(rows))."""
     columns = table.resources
-    index = columns.index_of.get(resource.name)
-    if index is None or resource.is_left_out:
-        return None
-    used = columns.non_zero_requested[index] if non_zero and index < 2 else columns.requested[index]
-    asked = used[rows]
-    asked += resource.pod_request
-    return columns.allocatable[index][rows], asked
+    index_of = columns.index_of
+    known = [each for each in resources if each.name in index_of and not each.is_left_out]
+    lines = [index_of[each.name] for each in known]
+    offered, asked = lines_at(columns.allocatable, lines, rows), lines_at(columns.requested, lines, rows)
+    if non_zero:
+        for place, line in enumerate(lines):
+            if line < len(columns.non_zero_requested):
+                columns.non_zero_requested[line].take(rows, out=asked[place], mode="clip")
+    asked += np.array([[each.pod_request] for each in known], dtype=np.int64).reshape(len(known), 1)
+    return known, offered, asked
+
+
+def lines_at(columns: Int64Array, lines: Sequence[int], rows: Rows) -> Int64Array:
+    """`columns[line, row]` of these lines and rows, a copy of shape (len(lines), len(rows))."""
+    if lines and lines[-1] - lines[0] == len(lines) - 1 and list(lines) == sorted(lines):
+        return columns[lines[0] : lines[-1] + 1].take(rows, axis=1)  # neighbours, as cpu and memory are
+    picked: Int64Array = columns[np.array(lines, dtype=np.intp).reshape(-1, 1), rows]
+    return picked
 
 
 # Refusals of rows

@@ -77,26 +77,16 @@ class NodeResourcesBalancedAllocation:
         resources = self._resources_to_score(state, pod)
         if _is_best_effort(resources):
             return np.zeros(len(rows), dtype=np.int64)
-        fractions: list[Float64Array] = []
-        counts: list[BoolArray] = []
-        complete = True
-        for resource in resources:
-            amounts = amounts_on_rows(table, rows, resource, non_zero=False)
-            if amounts is None:
-                continue
-            offered, asked = amounts
-            counted = offered != 0
-            if not counted.all():
-                complete = False
-                np.maximum(offered, 1, out=offered)
-            fraction = asked / offered
-            np.minimum(fraction, 1.0, out=fraction)
-            fractions.append(fraction)
-            counts.append(counted)
-        if complete:
-            deviation = _deviation_of_rows(fractions, len(rows))
-        else:
-            deviation = _deviation_of_ragged_rows(np.array(fractions), np.array(counts))
+        _, offered, asked = amounts_on_rows(table, rows, resources, non_zero=False)
+        complete = np.count_nonzero(offered) == offered.size
+        if not complete:
+            counts = offered != 0
+            np.maximum(offered, 1, out=offered)
+        fractions = asked / offered
+        np.minimum(fractions, 1.0, out=fractions)
+        deviation = (
+            _deviation_of_rows(list(fractions), len(rows)) if complete else _deviation_of_ragged_rows(fractions, counts)
+        )
         np.subtract(1.0, deviation, out=deviation)
         deviation *= float(MAX_NODE_SCORE)
         return deviation.astype(np.int64)

@@ -46,6 +46,7 @@ from scheduler_core.plugins.helpers import (
     amounts_on_rows,
     broken_linear,
     check_args,
+    lines_at,
     refuse_all,
     weigh_requests,
 )
@@ -130,6 +131,10 @@ class NodeResourcesFit:
         kept = state.find(PreFilterState)
         if kept is None:
             return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
+        if not isinstance(rows, slice):
+            room = self.room(state, pod, table, rows)
+            if room is not None and np.minimum.reduce(room.left, axis=None, initial=0) >= 0:
+                return None
         columns, live = table.resources, table.live[rows]
         shortages = _Shortages(live)
         shortages.add(columns.pod_count[rows] >= columns.allowed_pods[rows], TOO_MANY_PODS)
@@ -154,9 +159,11 @@ class NodeResourcesFit:
             return None
         indices = tuple(columns.index_of[name] for name, _ in wanted)
         left = np.empty((1 + len(wanted), len(rows)), dtype=np.int64)
-        left[0] = columns.allowed_pods[rows] - columns.pod_count[rows] - 1
-        for line, (index, (_, amount)) in enumerate(zip(indices, wanted, strict=True), start=1):
-            left[line] = columns.allocatable[index][rows] - columns.requested[index][rows] - amount
+        np.subtract(columns.allowed_pods[rows], columns.pod_count[rows], out=left[0])
+        np.subtract(
+            lines_at(columns.allocatable, indices, rows), lines_at(columns.requested, indices, rows), out=left[1:]
+        )
+        left -= np.array([1, *(amount for _, amount in wanted)], dtype=np.int64).reshape(-1, 1)
         return Room(left, indices)
 
     def room_verdicts(
@@ -211,28 +218,24 @@ class NodeResourcesFit:
 
     def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array:
         strategy = self._strategy
-        total = np.zeros(len(rows), dtype=np.int64)
-        weight: Int64Array | int = 0
-        for resource in self._resources_to_score(state, pod):
-            amounts = amounts_on_rows(table, rows, resource, non_zero=True)
-            if amounts is None:
-                continue
-            offered, asked = amounts
-            counts: BoolArray | None = None
-            if not offered.all():
-                counts = offered != 0
-                np.maximum(offered, 1, out=offered)
-            scores = strategy.judge_rows(offered, asked)
-            if strategy.shaped:
-                counts = scores > 0 if counts is None else counts & (scores > 0)
-            if counts is not None:
-                scores *= counts
-                weight = weight + counts * np.int64(resource.weight)
-            else:
-                weight = weight + resource.weight
-            if resource.weight != 1:
-                scores *= resource.weight
-            total += scores
+        resources, offered, asked = amounts_on_rows(table, rows, self._resources_to_score(state, pod), non_zero=True)
+        lacking = offered.size - np.count_nonzero(offered)
+        if lacking:
+            counts = offered != 0
+            np.maximum(offered, 1, out=offered)
+        scores = strategy.judge_rows(offered, asked)
+        weights = np.array([each.weight for each in resources], dtype=np.int64)
+        if not lacking and not strategy.shaped and resources:
+            averages: Int64Array = np.dot(weights, scores)
+            averages //= weights.sum()
+            return averages
+        if not lacking:
+            counts = np.ones(offered.shape, dtype=np.bool_)
+        if strategy.shaped:
+            counts &= scores > 0
+        scores *= counts
+        total: Int64Array = np.dot(weights, scores)
+        weight: Int64Array = np.dot(weights, counts.astype(np.int64))
         # Rows that nothing counts for have a total of 0.
         divisor = np.maximum(weight, 1)
         if strategy.shaped:

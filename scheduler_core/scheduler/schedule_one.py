@@ -22,6 +22,7 @@ from scheduler_core.framework.reuse import SchedulingClass
 from scheduler_core.framework.run_nodes import (
     Int32Array,
     NodeView,
+    Rows,
     WalkStatuses,
     find_nodes_that_pass_filters,
     nodes_named,
@@ -57,6 +58,7 @@ class Cycle:
     started_ns: int  # by the stopwatch
     is_sampled: bool  # its plugins are timed one by one
     kept: SchedulingClass | None = None
+    feasible_rows: Rows | None = None  # of the nodes a walk found, unless extenders had a say
     # The feasible nodes as an extender sent them back, when it did: what is scored instead of the snapshot's.
     sent_back: Sequence[NodeInfo] | None = None
 
@@ -205,7 +207,7 @@ def _find_nodes_that_fit(cycle: Cycle, view: NodeView) -> Int32Array | Status:
     outcome = cycle.framework.run_pre_filter(cycle.state, pod, view.infos, view.table, cycle.kept)
     started = cycle.timed("pre_filter", started)
     attempt.pre_filter_status = outcome.status
-    attempt.skip_filter_plugins = tuple(sorted(cycle.state.skip_filter_plugins))
+    attempt.skip_filter_plugins = cycle.framework.filter_plan(cycle.state.skip_filter_plugins).skipped
     if outcome.node_names is not None:
         attempt.pre_filter_node_names = tuple(sorted(outcome.node_names))
     diagnosis.unschedulable_plugins.update(outcome.plugins_with_nodes)
@@ -252,6 +254,7 @@ def _find_nodes_that_fit(cycle: Cycle, view: NodeView) -> Int32Array | Status:
     attempt.end_index = engine.next_start_node_index
     cycle.timed("filter", started)
     if walk.error is not None or not engine.extenders:
+        cycle.feasible_rows = walk.feasible_rows
         return walk.error if walk.error is not None else walk.feasible
     return _ask_extenders(cycle, view, walk.feasible)
 
@@ -347,7 +350,7 @@ def _prioritize_and_select(cycle: Cycle, view: NodeView, feasible: Int32Array) -
     framework, attempt, engine = cycle.framework, cycle.attempt, cycle.engine
     started = engine.stopwatch()
     if framework.score or engine.extenders:
-        picked = view.pick(feasible)
+        picked = view.pick(feasible, cycle.feasible_rows)
         nodes: Sequence[NodeInfo] = picked if cycle.sent_back is None else cycle.sent_back
         table = view.table if cycle.sent_back is None else None
         kept = cycle.kept

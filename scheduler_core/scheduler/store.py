@@ -57,6 +57,8 @@ class ObjectStore:
         if old is None or (uid and old.uid and uid != old.uid):
             return None
         del objects[key]
+        if not objects:
+            del self._kinds[kind]  # kinds are in order of arrival, too
         self._versions[kind] = self._versions.get(kind, 0) + 1
         if kind == Pod.kind:
             self._pod_keys.pop(old.uid, None)
