@@ -27,7 +27,9 @@ def random_statuses(seed: int) -> tuple[WalkStatuses, tuple[str, ...]]:
     earlier = NodeToStatus(random.choice((None, CPU)))
     for name in random.sample((*names, "gone"), random.randint(0, 2)):
         earlier.set(name, random.choice((CPU, TAINT)))
-    return WalkStatuses(view, Walk(rows, np.zeros(0, np.int32), len(walked)), earlier), names
+    nobody = np.zeros(0, np.int32)
+    walk = Walk(rows, nobody, nobody.astype(np.intp), num_rejected=sum(code > 0 for code in codes))
+    return WalkStatuses(view, walk, earlier), names
 
 
 @pytest.mark.parametrize("seed", range(60))
