@@ -20,16 +20,16 @@ from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.choices import Operation
 from kschedweb.cluster.follow import BINDING_VERDICT, EVICTION_VERDICT, microseconds, moment_of
-from kschedweb.cluster.models import Cluster, Event
+from kschedweb.cluster.models import Event
 from kschedweb.cluster.services import ObjectPatch
 from kschedweb.common import bulk, wake
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.adapters import SERIES_WITHIN_US, LastAttempt, QueueRow, Remembered, Series, StepRows
 from kschedweb.scheduling.api_calls import api_calls_measure
 from kschedweb.scheduling.choices import WorkStatus
-from kschedweb.scheduling.models import Binding, EngineState, Eviction
+from kschedweb.scheduling.models import Binding, Eviction
 from kschedweb.traces.choices import Result
-from kschedweb.traces.models import Attempt, EngineLog, EngineStep, NodeOrder, QueueState
+from kschedweb.traces.models import Attempt, EngineLog, NodeOrder, QueueState
 
 Work = TypeVar("Work", Binding, Eviction)
 
@@ -78,6 +78,24 @@ class StepPosition:
     config_version: int
     next_due_at: datetime | None
     pace_steps_done: int
+
+
+_POSITION = tuple(StepPosition.__dataclass_fields__)
+_STEP = """
+WITH step AS (
+    INSERT INTO traces_enginestep (cluster_id, run, epoch, step, kind, log_from, log_to, seq_from, seq_to, now, now_us,
+        cycles, config_version, digest)
+    VALUES (%(cluster_id)s, %(run)s, %(epoch)s, %(step)s, %(kind)s, %(log_from)s, %(log_to)s, %(seq_from)s, %(seq_to)s,
+        %(now)s, %(now_us)s, %(cycles)s, %(config_version)s, %(digest)s)
+)
+INSERT INTO engine_states AS row (cluster_id, epoch, run, step, rv_seen, digest, config_version, checkpoint_wanted,
+    next_due_at, updated_at)
+VALUES (%(cluster_id)s, %(epoch)s, %(run)s, %(step)s, %(log_to)s, %(digest)s, %(config_version)s, false,
+    %(next_due_at)s, %(updated_at)s)
+ON CONFLICT (cluster_id) DO UPDATE SET epoch = EXCLUDED.epoch, run = EXCLUDED.run, step = EXCLUDED.step,
+    rv_seen = EXCLUDED.rv_seen, digest = EXCLUDED.digest, config_version = EXCLUDED.config_version,
+    next_due_at = EXCLUDED.next_due_at, updated_at = EXCLUDED.updated_at
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,44 +155,7 @@ def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, r
         if rebuilt:
             QueueState.objects.filter(cluster_id=cluster_id).delete()
         _queue_states_put(cluster_id, rows.queue.values())
-        EngineStep.objects.create(
-            cluster_id=cluster_id,
-            run=position.run,
-            epoch=position.epoch,
-            step=position.step,
-            kind=position.kind,
-            log_from=position.log_from,
-            log_to=position.log_to,
-            seq_from=position.seq_from,
-            seq_to=rows.seq_to,
-            now=position.now,
-            now_us=position.now_us,
-            cycles=position.cycles,
-            config_version=position.config_version,
-            digest=rows.digest,
-        )
-        EngineState.objects.bulk_create(
-            [
-                EngineState(
-                    cluster_id=cluster_id,
-                    epoch=position.epoch,
-                    run=position.run,
-                    step=position.step,
-                    rv_seen=position.log_to,
-                    digest=rows.digest,
-                    config_version=position.config_version,
-                    next_due_at=position.next_due_at,
-                )
-            ],
-            update_conflicts=True,
-            unique_fields=["cluster"],
-            update_fields=[
-                *("epoch", "run", "step", "rv_seen", "digest", "config_version", "next_due_at", "updated_at")
-            ],
-        )
-        Cluster.objects.filter(pk=cluster_id).update(
-            seq=rows.seq_to, pace_steps_done=models.F("pace_steps_done") + position.pace_steps_done
-        )
+        _step_insert(position, rows)
         changes_commit(cluster_id=cluster_id, entries=entries)
         if orders.writes:
             wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
@@ -388,6 +369,18 @@ def _events_count(cluster_id: int, counted: Sequence[tuple[int, int]], now: date
             " FROM unnest(%s::bigint[], %s::int[]) AS given (seq, n)"
             " WHERE row.cluster_id = %s AND row.seq = given.seq AND row.seq > 0",
             [now, [seq for seq, _ in counted], [count for _, count in counted], cluster_id],
+        )
+
+
+def _step_insert(position: StepPosition, rows: StepRows) -> None:
+    """The step itself, how far its engine has come, and then the end of the engine log in the cluster's row."""
+    with connection.cursor() as cursor:
+        cursor.execute(_STEP, {field: getattr(position, field) for field in _POSITION} | {
+            "seq_to": rows.seq_to, "digest": rows.digest, "updated_at": timezone.now(),
+        })  # fmt: skip
+        cursor.execute(
+            "UPDATE cluster_cluster SET seq = %s, pace_steps_done = pace_steps_done + %s WHERE id = %s",
+            [rows.seq_to, position.pace_steps_done, position.cluster_id],
         )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import structlog
+from django.db import connection
 
 from kschedweb.cluster import extender_http, follow
 from kschedweb.cluster.models import Cluster
@@ -48,6 +49,12 @@ STEP_CYCLES = 200
 REBUILD_SECONDS = 300.0
 SECONDS_PER_CHANGE = 0.005
 START_OF_CHAIN = digest.START_OF_CHAIN
+
+# Read before every step, hence no query set that is made anew each time.
+_CLUSTER = """
+SELECT c.rv, c.pace, c.pace_rate, c.pace_steps_requested, c.pace_steps_done, c.config_version, s.checkpoint_wanted
+FROM cluster_cluster c LEFT JOIN engine_states s ON s.cluster_id = c.id WHERE c.id = %s
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,14 +172,11 @@ class EngineHost:
         return min(waits) if waits else None
 
     def _cluster_row(self) -> ClusterRow:
-        values = (
-            Cluster.objects.filter(pk=self.cluster_id)
-            .values_list(
-                *("rv", "pace", "pace_rate", "pace_steps_requested", "pace_steps_done", "config_version"),
-                "enginestate__checkpoint_wanted",
-            )
-            .get()
-        )
+        with connection.cursor() as cursor:
+            cursor.execute(_CLUSTER, [self.cluster_id])
+            values = cursor.fetchone()
+        if values is None:
+            raise Cluster.DoesNotExist(f"there is no cluster {self.cluster_id}")
         rv, pace, rate, requested, done, config_version, wanted = values
         return ClusterRow(rv, PaceSetting(pace, rate, max(0, requested - done)), config_version, bool(wanted))
 
