@@ -39,7 +39,7 @@ _MAX_ROWS = 1_500_000
 _MIN_CLASSES, _MAX_CLASSES = 16, 1024
 _MAX_SEEN = 4096
 _FEW_CHANGED = 2  # rows judged anew at once, whether they are wanted or not
-_FEW_ROWS = 10  # up to which the row form is quicker than arrays
+_FEW_ROWS = 16  # up to which the row form is quicker than arrays
 _MANY_STATUSES = 4096  # more different refusals than a table of this size has: most are of rows as they once were
 
 A = TypeVar("A")
@@ -88,6 +88,21 @@ class KeptFilters:
     anew: tuple[int, ...]
 
 
+class Pace:
+    """How far walks go lately, so that the next one looks at enough nodes at once."""
+
+    def __init__(self) -> None:
+        self._reach = 0
+
+    def first_stretch(self, least: int, most: int) -> int:
+        """How many nodes to look at first. Too many cost less than a second stretch."""
+        return min(most, max(least, self._reach + self._reach // 16))
+
+    def note(self, reach: int) -> None:
+        """A walk went over so many nodes."""
+        self._reach = max(reach, self._reach - self._reach // 8)
+
+
 class SchedulingClass:
     """What is kept for one signature under one profile; `levels` says how far each plugin reads."""
 
@@ -97,7 +112,7 @@ class SchedulingClass:
         self.pre_filter: Recorded[tuple[PreFilterResult | None, Status]] = Recorded()
         self.pre_score: Recorded[Status] = Recorded()
         self._plans: dict[frozenset[str], KeptFilters] = {}
-        self.reach = 0  # how many nodes the last walk looked at
+        self.pace = Pace()
         self.last_walk: tuple[Hashable, Walk] | None = None  # and what it came to, by all it depended on
         self.refusals = KeptRefusals(self)
         self.scores = KeptScores(self)
@@ -150,10 +165,9 @@ class _Kept(ABC):
                 self._stale[changed] = self._node_stale[changed] = self._has_stale = True
             elif len(changed) > _FEW_CHANGED:
                 self._stale[changed] = self._has_stale = True
-            elif not self._has_stale:
-                few = changed
             else:
-                few = [row for row in changed if not self._stale[row]]
+                few = [row for row in set(changed.tolist()) if not self._has_stale or not self._stale[row]]
+                few.sort()
         self._version, self._nodes_version = table.version, table.nodes_version
         return few
 

@@ -49,7 +49,7 @@ from scheduler_core.framework.interface import (
     TableScorePlugin,
 )
 from scheduler_core.framework.refusals import refusal
-from scheduler_core.framework.reuse import Reuse, SchedulingClass
+from scheduler_core.framework.reuse import Pace, Reuse, SchedulingClass
 from scheduler_core.framework.room import FiltersByRoom
 from scheduler_core.framework.waiting_pods import MAX_PERMIT_TIMEOUT_US
 from scheduler_core.model.node_info import NodeInfo
@@ -142,6 +142,7 @@ class Framework:
         self._filter_plans: dict[frozenset[str], FilterPlan] = {}
         self._score_plans: dict[frozenset[str], ScorePlan] = {}
         self.by_room = FiltersByRoom(self)
+        self.pace = Pace()  # of walks for pods without a class
         self.reuse = Reuse(self) if reuse and use_table else None
 
     @property

@@ -1,29 +1,25 @@
-"""What several plugins share: Go's arithmetic, normalising, resource amounts, refusals of rows, taints, hint questions.
+"""What several plugins share: Go's arithmetic, normalising, refusals of rows, taints, hint questions.
 
-Integer division truncates toward zero. Vector forms take and give int64 arrays, one entry per row asked for; they are
-exact while amounts stay below 2^56 (times 100 they must fit 63 bits).
-Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/helper, noderesources/resource_allocation.go.
+Integer division truncates toward zero. Vector forms take and give int64 arrays, one entry per row asked for.
+Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/helper.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.api.affinity import Taint, Toleration
-from scheduler_core.api.meta import KubeObject, ResourceList
+from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
-from scheduler_core.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, amount, is_scalar
 from scheduler_core.config.args_validation import validate_args
 from scheduler_core.config.types import ConfigValue
 from scheduler_core.errors import ConfigError
 from scheduler_core.framework.interface import MAX_NODE_SCORE, Int64Array, QueueingHint, RowIndex, RowVerdicts
-from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Status
 from scheduler_core.table.node_table import NodeTable
 
@@ -70,74 +66,6 @@ def check_args(args: ConfigValue) -> None:
     problems = list(validate_args("args", args))
     if problems:
         raise ConfigError(problems)
-
-
-# Resources: what a node offers (a) and what would be asked of it with the pod (q)
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedResource:
-    """A resource that scores, and what the incoming pod asks of it."""
-
-    name: str
-    weight: int
-    pod_request: int
-
-    @property
-    def is_left_out(self) -> bool:
-        """Scalars the pod does not ask for do not score."""
-        return self.pod_request == 0 and is_scalar(self.name)
-
-
-def weigh_requests(resources: Iterable[tuple[str, int]], requests: ResourceList) -> tuple[WeightedResource, ...]:
-    """(name, weight) with what the pod requests; a resource it does not name counts 0."""
-    return tuple(
-        WeightedResource(name, weight, amount(name, requests[name]) if name in requests else 0)
-        for name, weight in resources
-    )
-
-
-def amounts_on_node(node_info: NodeInfo, resource: WeightedResource, *, non_zero: bool) -> tuple[int, int]:
-    """(a, q) of one node; a = 0 leaves the resource out. `non_zero` counts defaults for containers without a value."""
-    if resource.is_left_out:
-        return 0, 0
-    offered, asked = node_info.allocatable, node_info.requested
-    if resource.name == CPU:
-        used = node_info.non_zero_milli_cpu if non_zero else asked.milli_cpu
-        return offered.milli_cpu, used + resource.pod_request
-    if resource.name == MEMORY:
-        used = node_info.non_zero_memory if non_zero else asked.memory
-        return offered.memory, used + resource.pod_request
-    if resource.name == EPHEMERAL_STORAGE:
-        return offered.ephemeral_storage, asked.ephemeral_storage + resource.pod_request
-    if resource.name in offered.scalar:
-        return offered.scalar[resource.name], asked.scalar.get(resource.name, 0) + resource.pod_request
-    return 0, 0
-
-
-def amounts_on_rows(
-    table: NodeTable, rows: Rows, resources: Sequence[WeightedResource], *, non_zero: bool
-) -> tuple[list[WeightedResource], Int64Array, Int64Array]:
-    """The resources that are not left out and some node has named, and their a and q, each (n_resources, len(rows))."""
-    columns = table.resources
-    index_of = columns.index_of
-    known = [each for each in resources if each.name in index_of and not each.is_left_out]
-    lines = [index_of[each.name] for each in known]
-    offered, asked = lines_at(columns.allocatable, lines, rows), lines_at(columns.requested, lines, rows)
-    if non_zero:
-        for place, line in enumerate(lines):
-            if line < len(columns.non_zero_requested):
-                columns.non_zero_requested[line].take(rows, out=asked[place], mode="clip")
-    asked += np.array([[each.pod_request] for each in known], dtype=np.int64).reshape(len(known), 1)
-    return known, offered, asked
-
-
-def lines_at(columns: Int64Array, lines: Sequence[int], rows: Rows) -> Int64Array:
-    """`columns[line, row]` of these lines and rows, a copy of shape (len(lines), len(rows))."""
-    if lines and lines[-1] - lines[0] == len(lines) - 1 and list(lines) == sorted(lines):
-        return columns[lines[0] : lines[-1] + 1].take(rows, axis=1)  # neighbours, as cpu and memory are
-    picked: Int64Array = columns[np.array(lines, dtype=np.intp).reshape(-1, 1), rows]
-    return picked
 
 
 # Refusals of rows

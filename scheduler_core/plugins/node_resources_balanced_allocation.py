@@ -24,15 +24,8 @@ from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import MAX_NODE_SCORE, Handle, Int64Array, Reads
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
-from scheduler_core.plugins.helpers import (
-    BoolArray,
-    Rows,
-    WeightedResource,
-    amounts_on_node,
-    amounts_on_rows,
-    check_args,
-    weigh_requests,
-)
+from scheduler_core.plugins.demand import Demand, Rows
+from scheduler_core.plugins.helpers import BoolArray, check_args
 from scheduler_core.table.node_table import NodeTable
 
 Float64Array = npt.NDArray[np.float64]
@@ -40,7 +33,7 @@ Float64Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class PreScoreState:
-    resources: tuple[WeightedResource, ...]
+    demand: Demand
 
 
 class NodeResourcesBalancedAllocation:
@@ -56,28 +49,26 @@ class NodeResourcesBalancedAllocation:
         return Reads.ROW
 
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
-        resources = self._weigh(pod)
-        if _is_best_effort(resources):
+        demand = self._weigh(pod)
+        if demand.is_nothing:
             return SKIP
-        state.write(PreScoreState(resources))
+        state.write(PreScoreState(demand))
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]:
-        resources = self._resources_to_score(state, pod)
-        if _is_best_effort(resources):
+        demand = self._demand(state, pod)
+        if demand.is_nothing:
             return 0, SUCCESS
-        fractions = []
-        for resource in resources:
-            offered, asked = amounts_on_node(node_info, resource, non_zero=False)
-            if offered != 0:
-                fractions.append(min(float(asked) / float(offered), 1.0))
+        fractions = [
+            min(float(asked) / float(offered), 1.0) for offered, asked, _ in demand.on_node(node_info, non_zero=False)
+        ]
         return int((1.0 - _deviation(fractions)) * float(MAX_NODE_SCORE)), SUCCESS
 
     def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array:
-        resources = self._resources_to_score(state, pod)
-        if _is_best_effort(resources):
+        demand = self._demand(state, pod)
+        if demand.is_nothing:
             return np.zeros(len(rows), dtype=np.int64)
-        _, offered, asked = amounts_on_rows(table, rows, resources, non_zero=False)
+        _, offered, asked = demand.on_rows(table, rows, non_zero=False)
         complete = np.count_nonzero(offered) == offered.size
         if not complete:
             counts = offered != 0
@@ -91,17 +82,13 @@ class NodeResourcesBalancedAllocation:
         deviation *= float(MAX_NODE_SCORE)
         return deviation.astype(np.int64)
 
-    def _weigh(self, pod: Pod) -> tuple[WeightedResource, ...]:
-        return weigh_requests(self._resources, pod_requests(pod, use_status=True, use_pod_level=True))
+    def _weigh(self, pod: Pod) -> Demand:
+        return Demand(self._resources, pod_requests(pod, use_status=True, use_pod_level=True))
 
-    def _resources_to_score(self, state: CycleState, pod: Pod) -> tuple[WeightedResource, ...]:
+    def _demand(self, state: CycleState, pod: Pod) -> Demand:
         """Worked out in PreScore; here where that is switched off."""
         kept = state.find(PreScoreState)
-        return kept.resources if kept is not None else self._weigh(pod)
-
-
-def _is_best_effort(resources: Sequence[WeightedResource]) -> bool:
-    return all(resource.pod_request == 0 for resource in resources)
+        return kept.demand if kept is not None else self._weigh(pod)
 
 
 def _deviation(fractions: Sequence[float]) -> float:

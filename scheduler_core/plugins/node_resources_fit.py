@@ -37,21 +37,11 @@ from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.model.types import Resource
+from scheduler_core.plugins.demand import Demand, Lines
 from scheduler_core.plugins.fit_hints import FitHints, amount_of, pod_request
-from scheduler_core.plugins.helpers import (
-    BoolArray,
-    Rows,
-    WeightedResource,
-    amounts_on_node,
-    amounts_on_rows,
-    broken_linear,
-    check_args,
-    lines_at,
-    refuse_all,
-    weigh_requests,
-)
+from scheduler_core.plugins.helpers import BoolArray, Rows, broken_linear, check_args, refuse_all
 from scheduler_core.table.node_table import NodeTable
-from scheduler_core.table.resources import MAX_AMOUNT
+from scheduler_core.table.resources import MAX_AMOUNT, ResourceColumns
 
 TOO_MANY_PODS = "Too many pods"
 NO_PRE_FILTER = f'error reading "PreFilter{names.NODE_RESOURCES_FIT}" from cycleState: not found'
@@ -67,11 +57,23 @@ class PreFilterState:
     """What the pod requests: pod level and overhead counted, what its status says not."""
 
     request: Resource
+    # (resource, amount) in the order of the reasons: what is asked for and not ignored.
+    amounts: tuple[tuple[str, int], ...]
+    is_plain: bool  # nothing but cpu and memory
+    _lines: list[Lines]  # of these amounts in a table, once they were looked up
+
+    def lines(self, columns: ResourceColumns) -> Lines | None:
+        """None where the columns do not know a resource, or could not hold an amount."""
+        if not self._lines or not self._lines[0].are_of(columns):
+            if any(name not in columns.index_of or not 0 <= amount <= MAX_AMOUNT for name, amount in self.amounts):
+                return None
+            self._lines[:] = [Lines(columns, self.amounts)]
+        return self._lines[0]
 
 
 @dataclass(frozen=True, slots=True)
 class PreScoreState:
-    resources: tuple[WeightedResource, ...]
+    demand: Demand
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +109,29 @@ class NodeResourcesFit:
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
     ) -> tuple[PreFilterResult | None, Status]:
-        state.write(PreFilterState(pod_request(pod)))
+        request = pod_request(pod)
+        amounts = tuple(self._amounts_to_check(request))
+        state.write(PreFilterState(request, amounts, all(name in ("cpu", "memory") for name, _ in amounts), []))
         return None, SUCCESS
 
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
         kept = state.find(PreFilterState)
         if kept is None:
             return Status.failed(NO_PRE_FILTER)
-        reasons: list[str] = []
+        wanted, allocatable, requested = kept.request, node_info.allocatable, node_info.requested
+        has_place = len(node_info.pods) < allocatable.allowed_pod_number
+        if (
+            kept.is_plain
+            and has_place
+            and wanted.milli_cpu <= allocatable.milli_cpu - requested.milli_cpu
+            and wanted.memory <= allocatable.memory - requested.memory
+        ):
+            return SUCCESS  # what most nodes come to
+        reasons = [] if has_place else [TOO_MANY_PODS]
         never = False
-        if len(node_info.pods) + 1 > node_info.allocatable.allowed_pod_number:
-            reasons.append(TOO_MANY_PODS)
-        for resource, amount in self._amounts_to_check(kept.request):
-            offered = amount_of(node_info.allocatable, resource)
-            if amount > offered - amount_of(node_info.requested, resource):
+        for resource, amount in kept.amounts:
+            offered = amount_of(allocatable, resource)
+            if amount > offered - amount_of(requested, resource):
                 reasons.append(insufficient_reason(resource))
                 never = never or amount > offered
         if not reasons:
@@ -138,7 +149,7 @@ class NodeResourcesFit:
         columns, live = table.resources, table.live[rows]
         shortages = _Shortages(live)
         shortages.add(columns.pod_count[rows] >= columns.allowed_pods[rows], TOO_MANY_PODS)
-        for resource, amount in self._amounts_to_check(kept.request):
+        for resource, amount in kept.amounts:
             index = columns.index_of.get(resource)
             if index is None:  # no node has ever named it
                 shortages.add(np.ones(len(live), dtype=np.bool_), insufficient_reason(resource), amount > 0)
@@ -154,25 +165,22 @@ class NodeResourcesFit:
         if kept is None:
             return None
         columns = table.resources
-        wanted = list(self._amounts_to_check(kept.request))
-        if any(name not in columns.index_of or not 0 <= amount <= MAX_AMOUNT for name, amount in wanted):
+        lines = kept.lines(columns)
+        if lines is None:
             return None
-        indices = tuple(columns.index_of[name] for name, _ in wanted)
-        left = np.empty((1 + len(wanted), len(rows)), dtype=np.int64)
-        np.subtract(columns.allowed_pods[rows], columns.pod_count[rows], out=left[0])
-        np.subtract(
-            lines_at(columns.allocatable, indices, rows), lines_at(columns.requested, indices, rows), out=left[1:]
-        )
-        left -= np.array([1, *(amount for _, amount in wanted)], dtype=np.int64).reshape(-1, 1)
-        return Room(left, indices)
+        left = np.empty((1 + len(lines.indices), len(rows)), dtype=np.int64)
+        np.subtract(columns.allowed_pods.take(rows), columns.pod_count.take(rows), out=left[0])
+        left[0] -= 1
+        np.subtract(lines.take(columns.allocatable, rows), lines.take(columns.requested, rows), out=left[1:])
+        left[1:] -= lines.requests
+        return Room(left, lines.indices)
 
     def room_verdicts(
         self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows, left: Int64Array
     ) -> RowVerdicts | None:
         shortages = _Shortages(table.live[rows])
         shortages.add(left[0] < 0, TOO_MANY_PODS)
-        wanted = self._amounts_to_check(state.read(PreFilterState).request)
-        for short, (resource, amount) in zip(left[1:] < 0, wanted, strict=True):
+        for short, (resource, amount) in zip(left[1:] < 0, state.read(PreFilterState).amounts, strict=True):
             offered = table.resources.allocatable[table.resources.index_of[resource]][rows]
             shortages.add(short, insufficient_reason(resource), offered < amount)
         return shortages.verdicts()
@@ -203,14 +211,11 @@ class NodeResourcesFit:
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]:
         strategy = self._strategy
         total = weight = 0
-        for resource in self._resources_to_score(state, pod):
-            offered, asked = amounts_on_node(node_info, resource, non_zero=True)
-            if offered == 0:
-                continue
+        for offered, asked, factor in self._demand(state, pod).on_node(node_info, non_zero=True):
             score = strategy.judge(offered, asked)
             if score > 0 or not strategy.shaped:
-                total += score * resource.weight
-                weight += resource.weight
+                total += score * factor
+                weight += factor
         if weight == 0:
             return 0, SUCCESS
         # Sums are small and positive: exact integers round as upstream's floats do.
@@ -218,14 +223,13 @@ class NodeResourcesFit:
 
     def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array:
         strategy = self._strategy
-        resources, offered, asked = amounts_on_rows(table, rows, self._resources_to_score(state, pod), non_zero=True)
+        weights, offered, asked = self._demand(state, pod).on_rows(table, rows, non_zero=True)
         lacking = offered.size - np.count_nonzero(offered)
         if lacking:
             counts = offered != 0
             np.maximum(offered, 1, out=offered)
         scores = strategy.judge_rows(offered, asked)
-        weights = np.array([each.weight for each in resources], dtype=np.int64)
-        if not lacking and not strategy.shaped and resources:
+        if not lacking and not strategy.shaped and len(weights):
             averages: Int64Array = np.dot(weights, scores)
             averages //= weights.sum()
             return averages
@@ -245,14 +249,14 @@ class NodeResourcesFit:
         total //= divisor
         return total
 
-    def _weigh(self, pod: Pod) -> tuple[WeightedResource, ...]:
+    def _weigh(self, pod: Pod) -> Demand:
         requests = pod_requests(pod, use_status=False, use_pod_level=False, non_missing=NON_ZERO_DEFAULTS)
-        return weigh_requests(self._resources, requests)
+        return Demand(self._resources, requests)
 
-    def _resources_to_score(self, state: CycleState, pod: Pod) -> tuple[WeightedResource, ...]:
+    def _demand(self, state: CycleState, pod: Pod) -> Demand:
         """Worked out in PreScore; here where that is switched off."""
         kept = state.find(PreScoreState)
-        return kept.resources if kept is not None else self._weigh(pod)
+        return kept.demand if kept is not None else self._weigh(pod)
 
     # Events
 

@@ -98,7 +98,7 @@ class _Rows:
         if len(self._pods_have) < table.n_rows:
             more = np.zeros(table.n_rows - len(self._pods_have), dtype=np.bool_)
             self._pods_have = np.concatenate((self._pods_have, more))
-        for row in table.rows_changed_since(self._version):
+        for row in set(table.rows_changed_since(self._version).tolist()):
             node_info = table.node_infos[row]
             pods = node_info.pods if node_info is not None else ()
             self._pods_have[row] = any(info.pod.spec.volumes for info in pods)

@@ -10,6 +10,7 @@ which a node object last changed or a node came or went.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from scheduler_core.api.node import Node
 from scheduler_core.model.node_info import NodeInfo
@@ -20,6 +21,8 @@ from scheduler_core.table.pods import PodColumns
 from scheduler_core.table.ports import PortIndex
 from scheduler_core.table.resources import ResourceColumns
 from scheduler_core.table.taints import TaintSets
+
+Rows = npt.NDArray[np.intp]
 
 _FIRST_CAPACITY = 64
 _JOURNAL_FACTOR = 4  # the journal reaches back over at least three times as many changes as there is room for rows
@@ -39,7 +42,9 @@ class NodeTable:
         self.n_rows = 0
         self.version = 0
         self.nodes_version = 0
-        self._journal: list[int] = []  # the row of each change, the last one that of `version`
+        # The row of each change; the last one in use, at `_journal_end` - 1, is that of `version`.
+        self._journal = np.zeros(_JOURNAL_FACTOR * _FIRST_CAPACITY, dtype=np.intp)
+        self._journal_end = 0
         self.row_of: dict[str, int] = {}
         self.names: list[str | None] = []
         self.node_infos: list[NodeInfo | None] = []
@@ -66,12 +71,15 @@ class NodeTable:
         """The column of an image by normalised name; None when no node has it."""
         return self.images.column(name)
 
-    def rows_changed_since(self, version: int) -> list[int]:
-        """Rows written or freed after this version of the table, in ascending order."""
+    def rows_changed_since(self, version: int) -> Rows:
+        """Rows written or freed after this version of the table, as often as they were, in that order.
+
+        A view that holds until the next change. All rows once where that is not known any more.
+        """
         many = self.version - version
-        if many > len(self._journal):
-            return list(range(self.n_rows))
-        return sorted(set(self._journal[len(self._journal) - many :]))
+        if many > self._journal_end:
+            return np.arange(self.n_rows)
+        return self._journal[self._journal_end - many : self._journal_end]
 
     def upsert(self, node_info: NodeInfo) -> int:
         """Take over the node as it is now; its row. Only what changed is written."""
@@ -115,9 +123,13 @@ class NodeTable:
     def _note(self, row: int) -> None:
         """One more change, of this row."""
         self.version += 1
-        self._journal.append(row)
-        if len(self._journal) > _JOURNAL_FACTOR * self._capacity:
-            del self._journal[: self._capacity]
+        if self._journal_end == len(self._journal):
+            kept = self._journal[-(_JOURNAL_FACTOR - 1) * self._capacity :]
+            self._journal = np.zeros(_JOURNAL_FACTOR * self._capacity, dtype=np.intp)
+            self._journal[: len(kept)] = kept
+            self._journal_end = len(kept)
+        self._journal[self._journal_end] = row
+        self._journal_end += 1
 
     def _take_row(self, name: str) -> int:
         if self._free:

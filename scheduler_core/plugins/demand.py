@@ -1,0 +1,112 @@
+"""What a pod asks of each resource that counts, held against what nodes offer.
+
+Of every resource a node offers `a`, and with the pod `q` would be asked of it: whole units, cpu in milli units. Arrays
+are int64 of shape (n_resources, len(rows)), exact while amounts stay below 2^56 (times 100 they must fit 63 bits).
+Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/noderesources/resource_allocation.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.api.meta import ResourceList
+from scheduler_core.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, amount, is_scalar
+from scheduler_core.framework.interface import Int64Array
+from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.table.node_table import NodeTable
+from scheduler_core.table.resources import ResourceColumns
+
+Rows = npt.NDArray[np.intp]  # the type numpy gathers by without converting each time
+
+
+class WeightedResource(NamedTuple):
+    """A resource that scores, and what the incoming pod asks of it."""
+
+    name: str
+    weight: int
+    pod_request: int
+
+
+class Demand:
+    """The resources that score for a pod. Scalars the pod does not ask for do not."""
+
+    __slots__ = ("_lines", "is_nothing", "resources")
+
+    def __init__(self, resources: Iterable[tuple[str, int]], requests: ResourceList) -> None:
+        """(name, weight) each, and what the pod requests; a resource it does not name counts 0."""
+        weighed = (
+            WeightedResource(name, weight, amount(name, requests[name]) if name in requests else 0)
+            for name, weight in resources
+        )
+        self.resources = tuple(each for each in weighed if each.pod_request or not is_scalar(each.name))
+        self.is_nothing = not any(each.pod_request for each in self.resources)
+        self._lines: Lines | None = None
+
+    def on_node(self, node_info: NodeInfo, *, non_zero: bool) -> list[tuple[int, int, int]]:
+        """(a, q, weight) of what the node offers. `non_zero` counts defaults for containers without a value."""
+        offered, used = node_info.allocatable, node_info.requested
+        found = []
+        for name, weight, request in self.resources:
+            if name == CPU:
+                a, q = offered.milli_cpu, node_info.non_zero_milli_cpu if non_zero else used.milli_cpu
+            elif name == MEMORY:
+                a, q = offered.memory, node_info.non_zero_memory if non_zero else used.memory
+            elif name == EPHEMERAL_STORAGE:
+                a, q = offered.ephemeral_storage, used.ephemeral_storage
+            else:
+                a, q = offered.scalar.get(name, 0), used.scalar.get(name, 0)
+            if a:
+                found.append((a, q + request, weight))
+        return found
+
+    def on_rows(self, table: NodeTable, rows: Rows, *, non_zero: bool) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """The weights of the resources that some node has named, (n_resources,), and their a and q."""
+        columns = table.resources
+        lines = self._lines
+        if lines is None or not lines.are_of(columns):
+            known = [each for each in self.resources if each.name in columns.index_of]
+            lines = self._lines = Lines(columns, [(each.name, each.pod_request) for each in known])
+            lines.weights = np.array([each.weight for each in known], dtype=np.int64)
+        offered = lines.take(columns.allocatable, rows)
+        if non_zero and lines.end <= len(columns.non_zero_requested):
+            asked = lines.take(columns.non_zero_requested, rows)
+        else:
+            asked = lines.take(columns.requested, rows)
+            for place, line in enumerate(lines.indices if non_zero else ()):
+                if line < len(columns.non_zero_requested):
+                    columns.non_zero_requested[line].take(rows, out=asked[place], mode="clip")
+        asked += lines.requests
+        return lines.weights, offered, asked
+
+
+class Lines:
+    """Where some resources stand in the columns, and what is asked of each."""
+
+    __slots__ = ("_index", "_index_of", "_num_known", "end", "indices", "requests", "weights")
+
+    def __init__(self, columns: ResourceColumns, wanted: Sequence[tuple[str, int]]) -> None:
+        """`wanted`: names the columns know, and amounts of at most 63 bits."""
+        self._index_of, self._num_known = columns.index_of, len(columns.index_of)
+        self.indices = tuple(columns.index_of[name] for name, _ in wanted)
+        self.end = max(self.indices, default=-1) + 1
+        self.requests = np.array([request for _, request in wanted], dtype=np.int64).reshape(-1, 1)
+        self.weights: Int64Array = np.zeros(0, dtype=np.int64)
+        first = self.indices[0] if self.indices else 0
+        self._index: slice | npt.NDArray[np.intp] = np.array(self.indices, dtype=np.intp).reshape(-1, 1)
+        if self.indices == tuple(range(first, first + len(self.indices))):
+            self._index = slice(first, first + len(self.indices))  # neighbours, as cpu and memory are
+
+    def are_of(self, columns: ResourceColumns) -> bool:
+        """Whether these columns are meant, and have learnt no name since."""
+        return self._index_of is columns.index_of and self._num_known == len(columns.index_of)
+
+    def take(self, columns: Int64Array, rows: Rows) -> Int64Array:
+        """A copy of the lines of `columns` at the rows."""
+        if isinstance(self._index, slice):
+            return columns[self._index].take(rows, axis=1)
+        picked: Int64Array = columns[self._index, rows]
+        return picked
