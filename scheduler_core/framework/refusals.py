@@ -40,7 +40,9 @@ class FirstRefusals:
 
     @staticmethod
     def none(n_rows: int) -> FirstRefusals:
-        return FirstRefusals(np.zeros(n_rows, dtype=np.uint16), np.full(n_rows, NOBODY, dtype=np.int16))
+        refused_by = np.empty(n_rows, dtype=np.int16)
+        refused_by.fill(NOBODY)
+        return FirstRefusals(np.zeros(n_rows, dtype=np.uint16), refused_by)
 
     def alike(self, n_rows: int) -> FirstRefusals:
         """No refusals of so many rows, numbered as here."""
@@ -71,10 +73,10 @@ class FirstRefusals:
         """What the filter with this index in running order says."""
         hit = verdicts.codes != 0
         hit &= self.refused_by > index
-        if not hit.any():
+        if not np.count_nonzero(hit):
             return
-        self.codes[hit] = self._numbers_of(plugin_name, verdicts)[verdicts.codes[hit]]
-        self.refused_by[hit] = index
+        np.copyto(self.codes, self._numbers_of(plugin_name, verdicts).take(verdicts.codes), where=hit)
+        np.copyto(self.refused_by, index, where=hit)
 
     def number_of(self, status: Status) -> int:
         """The code of the status, a new one where it was not given before."""

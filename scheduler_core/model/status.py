@@ -6,7 +6,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework (Status).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 
 
@@ -83,7 +83,7 @@ class Status:
 
     def by(self, plugin: str) -> Status:
         """The same status, blamed on `plugin`."""
-        return self if self.plugin == plugin else replace(self, plugin=plugin)
+        return self if self.plugin == plugin else Status(self.code, self.reasons_given, self.error, plugin)
 
 
 SUCCESS = Status(Code.Success)

@@ -86,23 +86,19 @@ class Demand:
 class Lines:
     """Where some resources stand in the columns, and what is asked of each."""
 
-    __slots__ = ("_index", "_index_of", "_num_known", "end", "indices", "requests", "weights")
+    __slots__ = ("_columns", "_index", "_num_known", "end", "indices", "requests", "weights")
 
     def __init__(self, columns: ResourceColumns, wanted: Sequence[tuple[str, int]]) -> None:
         """`wanted`: names the columns know, and amounts of at most 63 bits."""
-        self._index_of, self._num_known = columns.index_of, len(columns.index_of)
-        self.indices = tuple(columns.index_of[name] for name, _ in wanted)
+        self._columns, self._num_known = columns, len(columns.index_of)
+        self.indices, self._index = columns.lines_of(tuple([name for name, _ in wanted]))
         self.end = max(self.indices, default=-1) + 1
-        self.requests = np.array([request for _, request in wanted], dtype=np.int64).reshape(-1, 1)
+        self.requests = np.array([[request] for _, request in wanted], dtype=np.int64).reshape(len(wanted), 1)
         self.weights: Int64Array = np.zeros(0, dtype=np.int64)
-        first = self.indices[0] if self.indices else 0
-        self._index: slice | npt.NDArray[np.intp] = np.array(self.indices, dtype=np.intp).reshape(-1, 1)
-        if self.indices == tuple(range(first, first + len(self.indices))):
-            self._index = slice(first, first + len(self.indices))  # neighbours, as cpu and memory are
 
     def are_of(self, columns: ResourceColumns) -> bool:
         """Whether these columns are meant, and have learnt no name since."""
-        return self._index_of is columns.index_of and self._num_known == len(columns.index_of)
+        return self._columns is columns and self._num_known == len(columns.index_of)
 
     def take(self, columns: Int64Array, rows: Rows) -> Int64Array:
         """A copy of the lines of `columns` at the rows."""

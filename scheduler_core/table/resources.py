@@ -9,10 +9,13 @@ containers that name no value. `pod_count`, `allowed_pods`: (n_rows,) int64.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.types import Resource
 from scheduler_core.table.growth import Int64Array, grown
+
+Index = slice | npt.NDArray[np.intp]
 
 CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
 # Sums of absurd requests stop here: more than any node offers, and with room for one more pod in 64 bits.
@@ -31,6 +34,7 @@ class ResourceColumns:
 
     def __init__(self, capacity: int) -> None:
         self.index_of: dict[str, int] = {name: index for index, name in enumerate(STANDARD_RESOURCES)}
+        self._lines: dict[tuple[str, ...], tuple[tuple[int, ...], Index]] = {}
         self._n_rows = 0
         self._allocatable: Int64Array = np.zeros((4, capacity), dtype=np.int64)
         self._requested: Int64Array = np.zeros((4, capacity), dtype=np.int64)
@@ -51,6 +55,21 @@ class ResourceColumns:
         self.non_zero_requested = self._others[:2, :n_rows]
         self.pod_count = self._others[2, :n_rows]
         self.allowed_pods = self._others[3, :n_rows]
+
+    def lines_of(self, resources: tuple[str, ...]) -> tuple[tuple[int, ...], Index]:
+        """Where these resources stand in `allocatable` and `requested`, and what picks them there; KeyError for others.
+
+        Neighbours, as cpu and memory are, are picked by a slice.
+        """
+        known = self._lines.get(resources)
+        if known is None:
+            indices = tuple(self.index_of[name] for name in resources)
+            index: Index = np.array(indices, dtype=np.intp).reshape(-1, 1)
+            first = indices[0] if indices else 0
+            if indices == tuple(range(first, first + len(indices))):
+                index = slice(first, first + len(indices))
+            known = self._lines[resources] = (indices, index)
+        return known
 
     def write_allocatable(self, row: int, allocatable: Resource) -> None:
         """Take over what the node offers."""
