@@ -242,6 +242,11 @@ class KeptScores(_Kept):
     def __init__(self, owner: SchedulingClass) -> None:
         super().__init__(owner)
         self._weights: tuple[tuple[str, int], ...] | None = None
+        # Of the plugins that score, by place and index: who is asked when a row changed, when its node object did as
+        # well, and in every cycle.
+        self._of_rows: list[tuple[int, int]] = []
+        self._of_nodes: list[tuple[int, int]] = []
+        self.anew: list[tuple[int, int]] = []
         self._raw: Int64Array = np.zeros((0, 0), dtype=np.int64)
 
     def at(
@@ -251,12 +256,19 @@ class KeptScores(_Kept):
         if plan.weights != self._weights:  # others skip than did before
             self._forget()
             self._weights = plan.weights
+            levels = [self._owner.levels[framework.score[index].name] for index in plan.plugins]
+            places = [
+                (level, (place, index)) for level, (place, index) in zip(levels, enumerate(plan.plugins), strict=True)
+            ]
+            self._of_rows = [one for level, one in places if level is Reads.ROW]
+            self._of_nodes = [one for level, one in places if level is not Reads.CLUSTER]
+            self.anew = [one for level, one in places if level is Reads.CLUSTER]
         changed, answered = self._keep_up(table), True
         if changed:
-            answered = self._score_one_by_one(changed, table, framework, state, pod, plan, nodes_too=False)
+            answered = self._score_one_by_one(changed, table, framework, state, pod, self._of_rows)
         wanted = self._stale_among(rows)
         if answered and wanted is not None:
-            answered = self._score(wanted, table, framework, state, pod, plan)
+            answered = self._score(wanted, table, framework, state, pod)
         if not answered:
             self._forget()
             return None
@@ -265,24 +277,20 @@ class KeptScores(_Kept):
     def _make_room(self, n_rows: int) -> None:
         self._raw = np.zeros((len(self._weights or ()), n_rows), dtype=np.int64)
 
-    def _score(
-        self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod, plan: ScorePlan
-    ) -> bool:
+    def _score(self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod) -> bool:
         """Score the rows; False when a plugin could not."""
-        nodes_too = bool(self._node_stale[rows].any())
+        asked = self._of_nodes if self._node_stale[rows].any() else self._of_rows
         if len(rows) <= _FEW_ROWS:
-            answered = self._score_one_by_one(rows.tolist(), table, framework, state, pod, plan, nodes_too=nodes_too)
+            if not self._score_one_by_one(rows.tolist(), table, framework, state, pod, asked):
+                return False
         else:
-            answered = True
-            for index, raw in zip(plan.plugins, self._raw, strict=True):
-                plugin = framework.score[index]
-                if self._is_asked(plugin.name, nodes_too=nodes_too):
-                    scores = framework.table_scorers[plugin.name].score_nodes(state, pod, table, rows)
-                    if scores is None:
-                        return False
-                    raw[rows] = scores
+            for place, index in asked:
+                scores = framework.table_scorers[framework.score[index].name].score_nodes(state, pod, table, rows)
+                if scores is None:
+                    return False
+                self._raw[place, rows] = scores
         self._stale[rows] = self._node_stale[rows] = False
-        return answered
+        return True
 
     def _score_one_by_one(
         self,
@@ -291,26 +299,18 @@ class KeptScores(_Kept):
         framework: Framework,
         state: CycleState,
         pod: Pod,
-        plan: ScorePlan,
-        *,
-        nodes_too: bool,
+        asked: list[tuple[int, int]],
     ) -> bool:
         """The same in the row form."""
-        for place, index in enumerate(plan.plugins):
-            plugin = framework.score[index]
-            if not self._is_asked(plugin.name, nodes_too=nodes_too):
-                continue
+        for place, index in asked:
+            plugin, raw = framework.score[index], self._raw[place]
             for row in rows:
                 node_info = table.node_infos[row]
                 if node_info is not None:
-                    self._raw[place, row], status = plugin.score(state, pod, node_info)
+                    raw[row], status = plugin.score(state, pod, node_info)
                     if not status.is_success:
                         return False
         return True
-
-    def _is_asked(self, plugin_name: str, *, nodes_too: bool) -> bool:
-        level = self._owner.levels[plugin_name]
-        return level is Reads.ROW or (nodes_too and level is not Reads.CLUSTER)
 
 
 class Reuse:

@@ -123,10 +123,8 @@ def _raw_scores(
     raw = np.zeros((len(plan.plugins), len(rows)), dtype=np.int64) if known is None else known
     # Upstream goes node by node: of several failures that of the first node counts.
     failure, unfailed = SUCCESS, len(rows)
-    for place, index in enumerate(plan.plugins):
+    for place, index in enumerate(plan.plugins) if kept is None or known is None else kept.scores.anew:
         plugin = framework.score[index]
-        if kept is not None and known is not None and kept.keeps(plugin.name):
-            continue
         table_plugin = scorers.get(plugin.name)
         if table_plugin is not None and table is not None:
             scores = table_plugin.score_nodes(state, pod, table, rows)
