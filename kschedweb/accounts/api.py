@@ -103,6 +103,7 @@ class TokenListView(APIView):
 
     @extend_schema(
         operation_id="tokens_list",
+        parameters=TokenPagination.parameters(),
         responses=inline_serializer(
             "TokenPage",
             {
@@ -157,6 +158,7 @@ class RoleListView(APIView):
 
     @extend_schema(
         operation_id="clusters_roles_list",
+        parameters=RolePagination.parameters(),
         responses=inline_serializer(
             "RolePage",
             {

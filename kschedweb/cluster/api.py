@@ -96,6 +96,7 @@ class ClusterListView(APIView):
 
     @extend_schema(
         operation_id="clusters_list",
+        parameters=ClusterPagination.parameters(),
         responses=inline_serializer(
             "ClusterPage",
             {
@@ -280,6 +281,7 @@ class ConfigVersionPagination(KeysetPagination):
 class SchedulerConfigVersionListView(APIView):
     @extend_schema(
         operation_id="clusters_scheduler_config_versions_list",
+        parameters=ConfigVersionPagination.parameters(),
         responses=inline_serializer(
             "SchedulerConfigVersionPage",
             {

@@ -1,11 +1,33 @@
 """Pages by key: their cost does not grow with how far one has paged, and rows that come meanwhile shift nothing."""
 
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.exceptions import ValidationError
 from rest_framework.pagination import CursorPagination
+from rest_framework.request import Request
 
 
 class KeysetPagination(CursorPagination):
-    """Views set `ordering`, which ends in a unique key."""
+    """Views set `ordering`, which ends in a unique key, and describe themselves with `parameters()`."""
 
     page_size = 200
     page_size_query_param = "limit"
     max_page_size = 1000
+
+    def get_page_size(self, request: Request) -> int:
+        """REST framework's passes over what it cannot read; here that is refused, as in every other parameter."""
+        given = request.query_params.get("limit")
+        if given is None:
+            return self.page_size
+        # A number of more digits is too large anyway, and reading one may take long.
+        if not (given.isascii() and given.isdigit() and len(given) < 10 and 1 <= int(given) <= self.max_page_size):
+            raise ValidationError({"limit": [f"must be a whole number from 1 to {self.max_page_size}"]})
+        return int(given)
+
+    @classmethod
+    def parameters(cls) -> list[OpenApiParameter]:
+        """What the OpenAPI schema says of its query parameters."""
+        limit = {"type": "integer", "minimum": 1, "maximum": cls.max_page_size, "default": cls.page_size}
+        return [
+            OpenApiParameter("cursor", str, description="from `next` or `previous` of another page"),
+            OpenApiParameter("limit", limit, description="of the rows in one page"),
+        ]

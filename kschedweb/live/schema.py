@@ -32,6 +32,8 @@ def add_messages(result: Schema, generator: Any, request: Any, public: bool) -> 
     schemas = result.setdefault("components", {}).setdefault("schemas", {})
     for value in vars(events).values():
         if isinstance(value, type) and dataclasses.is_dataclass(value):
+            if value.__name__ in schemas:
+                raise ValueError(f"an answer of a view and a live message are both called {value.__name__}")
             schemas[value.__name__] = _object(value)
     return result
 

@@ -606,8 +606,10 @@ def test_001_capacity_notes(monkeypatch: pytest.MonkeyPatch) -> None:
         cache.add_node(make_node(f"n{number}").build())
     snapshot.update_snapshot(cache)
     copied: list[str] = []
-    original = NodeInfo.copy
-    monkeypatch.setattr(NodeInfo, "copy", lambda self: (copied.append(self.name), original(self))[1])
+    copy, assign = NodeInfo.copy, NodeInfo.assign
+    monkeypatch.setattr(NodeInfo, "copy", lambda self: (copied.append(self.name), copy(self))[1])
+    monkeypatch.setattr(NodeInfo, "assign", lambda self, other: (copied.append(other.name), assign(self, other))[1])
     cache.assume_pod(make_pod().on("n7").build())
     snapshot.update_snapshot(cache)
     assert copied == ["n7"]
+    assert [info.name for info in snapshot.list() if info.pods] == ["n7"]

@@ -1091,15 +1091,8 @@ export interface components {
             /** @description keys of pods, longest waiting first */
             examples: string[];
         };
-        PodDeleted: {
-            rv: number;
-            uid: string;
-            key: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "pod_deleted";
+        PodDeletion: {
+            gone: boolean;
         };
         PodDetail: {
             rv: number;
@@ -1484,6 +1477,16 @@ export interface components {
              */
             type: "pod_put";
         };
+        PodDeleted: {
+            rv: number;
+            uid: string;
+            key: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "pod_deleted";
+        };
         ObjectPut: {
             rv: number;
             kind: string;
@@ -1615,7 +1618,12 @@ export type $defs = Record<string, never>;
 export interface operations {
     clusters_list: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description from `next` or `previous` of another page */
+                cursor?: string;
+                /** @description of the rows in one page */
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -1773,9 +1781,11 @@ export interface operations {
     clusters_attempts_list: {
         parameters: {
             query?: {
+                /** @description from `next` or `previous` of another page */
                 cursor?: string;
                 /** @description instead of since: so many seconds ago */
                 last_seconds?: number;
+                /** @description of the rows in one page */
                 limit?: number;
                 min_duration_us?: number;
                 /** @description of the pod */
@@ -1905,10 +1915,12 @@ export interface operations {
     clusters_events_list: {
         parameters: {
             query?: {
+                /** @description from `next` or `previous` of another page */
                 cursor?: string;
                 kind?: string;
                 /** @description instead of since: so many seconds ago */
                 last_seconds?: number;
+                /** @description of the rows in one page */
                 limit?: number;
                 name?: string;
                 /** @description of what it is about */
@@ -2490,7 +2502,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PodDeleted"];
+                    "application/json": components["schemas"]["PodDeletion"];
                 };
             };
             /** @description Refused */
@@ -2507,7 +2519,9 @@ export interface operations {
     clusters_pods_attempts_list: {
         parameters: {
             query?: {
+                /** @description from `next` or `previous` of another page */
                 cursor?: string;
+                /** @description of the rows in one page */
                 limit?: number;
             };
             header?: never;
@@ -2577,9 +2591,11 @@ export interface operations {
     clusters_preemptions_list: {
         parameters: {
             query?: {
+                /** @description from `next` or `previous` of another page */
                 cursor?: string;
                 /** @description instead of since: so many seconds ago */
                 last_seconds?: number;
+                /** @description of the rows in one page */
                 limit?: number;
                 min_duration_us?: number;
                 /** @description of the pod */
@@ -2725,7 +2741,12 @@ export interface operations {
     };
     clusters_roles_list: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description from `next` or `previous` of another page */
+                cursor?: string;
+                /** @description of the rows in one page */
+                limit?: number;
+            };
             header?: never;
             path: {
                 cluster_id: number;
@@ -2926,7 +2947,12 @@ export interface operations {
     };
     clusters_scheduler_config_versions_list: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description from `next` or `previous` of another page */
+                cursor?: string;
+                /** @description of the rows in one page */
+                limit?: number;
+            };
             header?: never;
             path: {
                 cluster_id: number;
@@ -3190,7 +3216,12 @@ export interface operations {
     };
     tokens_list: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description from `next` or `previous` of another page */
+                cursor?: string;
+                /** @description of the rows in one page */
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;

@@ -85,14 +85,17 @@ def _stored(kind: str, cluster_id: int, where: str, values: Sequence[Any]) -> li
     """Rows of one table, locked in the order of their ids; the name of a kind of its own says which table."""
     table = _TABLES[kind]
     of_kind = "kind" if "kind" in table.columns else f"'{kind}'"
-    namespace = "namespace" if "namespace" in table.columns else "''"
+    of_namespace = "namespace" if "namespace" in table.columns else "''"
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT id, {of_kind}, {namespace}, name, uid, manifest::text FROM {table.name}"
+            f"SELECT id, {of_kind}, {of_namespace}, name, uid, manifest::text FROM {table.name}"
             f" WHERE cluster_id = %s AND ({where}) ORDER BY id FOR UPDATE",
             [cluster_id, *values],
         )
-        return [Stored(*row[:5], orjson.loads(row[5])) for row in cursor.fetchall()]
+        return [
+            Stored(pk, own_kind, namespace, name, uid, orjson.loads(manifest))
+            for pk, own_kind, namespace, name, uid, manifest in cursor.fetchall()
+        ]
 
 
 def insert(cluster_id: int, drafts: Sequence[Draft]) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -13,8 +13,6 @@ from kschedweb.common.rendering import OrjsonRenderer
 from kschedweb.traces import selectors
 from kschedweb.traces.api import inputs, outputs
 from kschedweb.traces.models import Attempt
-
-PAGES = [OpenApiParameter("cursor", str), OpenApiParameter("limit", int)]
 
 
 class NewestFirst(KeysetPagination):
@@ -37,7 +35,7 @@ class AttemptListView(APIView):
 
     @extend_schema(
         operation_id="clusters_attempts_list",
-        parameters=[inputs.AttemptInput, *PAGES],
+        parameters=[inputs.AttemptInput, *NewestFirst.parameters()],
         responses=outputs.AttemptPage,
     )
     def get(self, request: Request, cluster_id: int) -> Response:
@@ -54,7 +52,7 @@ class PodAttemptListView(APIView):
 
     @extend_schema(
         operation_id="clusters_pods_attempts_list",
-        parameters=PAGES,
+        parameters=NewestFirst.parameters(),
         responses=outputs.AttemptPage,
     )
     def get(self, request: Request, cluster_id: int, namespace: str, name: str) -> Response:
@@ -85,7 +83,7 @@ class PreemptionListView(APIView):
 
     @extend_schema(
         operation_id="clusters_preemptions_list",
-        parameters=[inputs.AttemptInput, *PAGES],
+        parameters=[inputs.AttemptInput, *FewNewestFirst.parameters()],
         responses=outputs.page_of(outputs.PreemptionAttemptOutput, "PreemptionAttempt"),
     )
     def get(self, request: Request, cluster_id: int) -> Response:
@@ -103,7 +101,7 @@ class EventListView(APIView):
 
     @extend_schema(
         operation_id="clusters_events_list",
-        parameters=[inputs.EventInput, *PAGES],
+        parameters=[inputs.EventInput, *EventPagination.parameters()],
         responses=outputs.page_of(outputs.EventOutput, "Event"),
     )
     def get(self, request: Request, cluster_id: int) -> Response:

@@ -52,7 +52,7 @@ class FrameListView(APIView):
     @extend_schema(parameters=[InputSerializer], responses={200: FRAMES})
     def get(self, request: Request, cluster_id: int) -> Response:
         """The frames after a cursor, as the WebSocket would have sent them; 410 when they are too many."""
-        given = self.InputSerializer(data=request.query_params)
+        given = self.InputSerializer(data=request.query_params.dict())
         given.is_valid(raise_exception=True)
         frames = selectors.frames_after(cluster_id, Cursor(**given.validated_data))
         return Response(
@@ -109,11 +109,11 @@ class PodView(APIView):
 
     @extend_schema(
         parameters=[DeleteSerializer],
-        responses={200: inline_serializer("PodDeleted", {"gone": serializers.BooleanField()})},
+        responses={200: inline_serializer("PodDeletion", {"gone": serializers.BooleanField()})},
     )
     def delete(self, request: Request, cluster_id: int, namespace: str, name: str) -> Response:
         """Delete gracefully; `gone` says whether it was removed at once."""
-        given = self.DeleteSerializer(data=request.query_params)
+        given = self.DeleteSerializer(data=request.query_params.dict())
         given.is_valid(raise_exception=True)
         gone = cluster_services.pod_delete(
             cluster_id=cluster_id,
