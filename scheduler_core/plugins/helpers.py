@@ -81,40 +81,28 @@ def refuse_all(table: NodeTable, rows: RowIndex, status: Status) -> RowVerdicts:
     return RowVerdicts(np.ones(len(table.live[rows]), dtype=np.uint16), (status,))
 
 
-class RefusedRows:
-    """Verdicts made of several sets of refused rows; while these are the same arrays the same verdicts are given."""
+def refused_at(
+    rows: RowIndex, refused: Iterable[tuple[BoolArray | None, int]], statuses: Sequence[Status]
+) -> RowVerdicts | None:
+    """Verdicts of the rows, of sets of refused rows, (n_rows,) each, with 1 + index of a status.
 
-    def __init__(self, statuses: Sequence[Status]) -> None:
-        self._statuses = statuses
-        self._sets: list[tuple[BoolArray, int]] = []
-        self._verdicts: RowVerdicts | None = None
-
-    def verdicts(self, refused: Iterable[tuple[BoolArray | None, int]]) -> RowVerdicts | None:
-        """Sets of rows, (n_rows,) each, with 1 + index of a status: the first set that has a row names its status."""
-        sets = [(rows, code) for rows, code in refused if rows is not None]
-        if len(sets) == len(self._sets):
-            for (rows, code), (known, same) in zip(sets, self._sets, strict=True):
-                if rows is not known or code != same:
-                    break
-            else:
-                return self._verdicts
-        self._sets, self._verdicts = sets, None
-        merged: list[tuple[BoolArray, int]] = []
-        for rows, code in sets:
-            if merged and merged[-1][1] == code:
-                merged[-1] = (merged[-1][0] | rows, code)
-            else:
-                merged.append((rows, code))
-        if merged:
-            # Booleans are bytes of 0 and 1: arithmetic on bytes is several times as fast.
-            refused, code = merged[0]
-            codes = refused.view(np.uint8) * code
-            for rows, code in merged[1:]:
-                codes += (rows > refused).view(np.uint8) * code
-                refused = refused | rows
-            if np.count_nonzero(refused):
-                self._verdicts = RowVerdicts(codes.astype(np.uint16), self._statuses)
-        return self._verdicts
+    The first set that has a row names its status; None when none has any of them.
+    """
+    # Booleans are bytes of 0 and 1: arithmetic on bytes is several times as fast.
+    codes: npt.NDArray[np.uint8] | None = None
+    anywhere: BoolArray | None = None
+    for mask, code in refused:
+        if mask is None:
+            continue
+        here = mask if isinstance(rows, slice) else mask.take(rows)
+        if anywhere is None or codes is None:
+            anywhere, codes = here, here.view(np.uint8) * np.uint8(code)
+        else:
+            codes += (here > anywhere).view(np.uint8) * np.uint8(code)
+            anywhere = anywhere | here
+    if anywhere is None or codes is None or not np.count_nonzero(anywhere):
+        return None
+    return RowVerdicts(codes.astype(np.uint16), statuses)
 
 
 # Taints

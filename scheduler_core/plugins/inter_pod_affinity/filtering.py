@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.pod_affinity import NO_LABELS, TermList, match_all
-from scheduler_core.framework.interface import RowVerdicts
+from scheduler_core.framework.interface import RowIndex, RowVerdicts
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.model.types import PodInfo
-from scheduler_core.plugins.helpers import BoolArray, RefusedRows
+from scheduler_core.plugins.helpers import BoolArray, refused_at
 from scheduler_core.plugins.inter_pod_affinity.incoming import Incoming, rows_with_key
 from scheduler_core.table.domains import Domains, DomainsByValue, TalliedDomains, sums_by_domain
 from scheduler_core.table.node_table import NodeTable
@@ -44,7 +44,6 @@ _NOWHERE = DomainsByValue()
 @dataclass(frozen=True, slots=True)
 class PreFilterState:
     incoming: Incoming
-    refused: RefusedRows
     existing_anti: Pairs = field(default_factory=dict)
     affinity: Pairs = field(default_factory=dict)
     anti: Pairs = field(default_factory=dict)
@@ -59,9 +58,7 @@ class PreFilterState:
         return self.incoming.is_near_itself and not any(each.has_any() for each in self.affinity.values())
 
     def clone(self) -> PreFilterState:
-        return PreFilterState(
-            self.incoming, self.refused, _clone(self.existing_anti), _clone(self.affinity), _clone(self.anti)
-        )
+        return PreFilterState(self.incoming, _clone(self.existing_anti), _clone(self.affinity), _clone(self.anti))
 
     def count_its_terms(self, existing: PodInfo, node_labels: Mapping[str, str], amount: int = 1) -> None:
         """What the existing pod wants to be apart from."""
@@ -78,10 +75,6 @@ class PreFilterState:
         for term in terms.required_anti:
             if term.matches_pod(existing):
                 _add(self.anti, term.topology_key, node_labels, amount)
-
-
-def no_refusals() -> RefusedRows:
-    return RefusedRows(_STATUSES)
 
 
 def count_nodes(
@@ -126,12 +119,12 @@ def judge_node(state: PreFilterState, labels: Mapping[str, str]) -> Status:
     return SUCCESS
 
 
-def judge_rows(state: PreFilterState, table: NodeTable) -> RowVerdicts | None:
+def judge_rows(state: PreFilterState, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
     refused: list[tuple[BoolArray | None, int]] = [(rows, 1) for rows in _far_rows(state, table)]
     for pairs, code in ((state.anti, 2), (state.existing_anti, 3)):
         for key, domains in pairs.items():
             refused.append((domains.rows_over(table.label(key), 0), code))
-    return state.refused.verdicts(refused)
+    return refused_at(rows, refused, _STATUSES)
 
 
 def _near(state: PreFilterState, labels: Mapping[str, str]) -> bool:

@@ -87,7 +87,7 @@ class InterPodAffinity:
         incoming = self._incoming(state, pod)
         if incoming.terms.unreadable:
             return None, Status.unresolvable(f"parsing pod: {incoming.terms.error}")
-        counted = filtering.PreFilterState(incoming, state.kept((self.name, "refused"), filtering.no_refusals))
+        counted = filtering.PreFilterState(incoming)
         count(counted)
         if counted.concerns_nobody:
             return _NOTHING_TO_FILTER
@@ -110,8 +110,7 @@ class InterPodAffinity:
         counted = state.find(filtering.PreFilterState)
         if counted is None:
             return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
-        verdicts = filtering.judge_rows(counted, table)
-        return verdicts.at(rows) if verdicts is not None else None
+        return filtering.judge_rows(counted, table, rows)
 
     # Score
 

@@ -10,14 +10,14 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/podtopologyspread/fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
-from scheduler_core.framework.interface import RowVerdicts
+from scheduler_core.framework.interface import RowIndex, RowVerdicts
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
-from scheduler_core.plugins.helpers import BoolArray, RefusedRows
+from scheduler_core.plugins.helpers import BoolArray, refused_at
 from scheduler_core.plugins.pod_topology_spread.constraints import (
     Constraint,
     CountedRows,
@@ -48,7 +48,6 @@ class HardRules:
     inclusion: Inclusion
     itself: tuple[int, ...]  # whether the pod is one of those a constraint counts: 1 or 0
     counted: tuple[tuple[MatchingPods, CountedRows], ...]
-    refused: RefusedRows = field(default_factory=lambda: RefusedRows(_STATUSES))
 
     @staticmethod
     def of(pod: Pod, constraints: tuple[Constraint, ...]) -> HardRules:
@@ -126,10 +125,10 @@ def judge_node(state: PreFilterState, labels: Mapping[str, str]) -> Status:
     return SUCCESS
 
 
-def judge_rows(state: PreFilterState, table: NodeTable) -> RowVerdicts | None:
+def judge_rows(state: PreFilterState, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
     refused: list[tuple[BoolArray | None, int]] = []
     for constraint, domains, allowed in zip(state.rules.constraints, state.domains, state.allowed(), strict=True):
         column = table.label(constraint.topology_key)
         refused.append((domains.rows_without(column), 1))
         refused.append((domains.rows_over(column, allowed), 2))
-    return state.rules.refused.verdicts(refused)
+    return refused_at(rows, refused, _STATUSES)

@@ -107,8 +107,7 @@ class PodTopologySpread:
         counted = state.find(filtering.PreFilterState)
         if counted is None:
             return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
-        verdicts = filtering.judge_rows(counted, table)
-        return verdicts.at(rows) if verdicts is not None else None
+        return filtering.judge_rows(counted, table, rows)
 
     # Score
 
