@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from scheduler_core.bench import l1, l2
 from scheduler_core.bench.keeping import Keeper, Trace
 from scheduler_core.bench.meter import Meter
 from scheduler_core.bench.prepare import Prepared, prepare
+from scheduler_core.bench.result import Figures
 from scheduler_core.bench.workload import Workload
 from scheduler_core.model.effects import Attempt
 from scheduler_core.ports import stopped_watch
@@ -16,22 +16,6 @@ from scheduler_core.ports import stopped_watch
 Run = Callable[[Prepared, Meter, Keeper], Iterator[Attempt]]
 
 LEVELS: dict[str, Run] = {"L1": l1.run, "L2": l2.run}
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """What one run came to; times in nanoseconds, `laps_ns` one per pod, `phases_ns` as the attempts tell them."""
-
-    attempted: int
-    scheduled: int
-    wall_ns: int
-    cpu_ns: int
-    laps_ns: list[int]
-    parse_ns: int
-    build_ns: int
-    snapshot_ns: int
-    bytes_stored: int
-    phases_ns: dict[str, int]
 
 
 def run_level(

@@ -12,13 +12,9 @@ from statistics import median
 import msgspec
 
 
-class Run(msgspec.Struct, kw_only=True):
-    """One run in a process of its own; `laps_ns`: one number per pod. `bytes_stored`: of the blobs, where made."""
+class Figures(msgspec.Struct, kw_only=True):
+    """What a run came to; times in nanoseconds, `laps_ns` one per pod, `phases_ns` as the attempts tell them."""
 
-    workload: str
-    nodes: int
-    existing_pods: int
-    pods: int
     attempted: int
     scheduled: int
     wall_ns: int
@@ -27,8 +23,17 @@ class Run(msgspec.Struct, kw_only=True):
     parse_ns: int
     build_ns: int
     snapshot_ns: int
-    bytes_stored: int
+    bytes_stored: int  # of the blobs, where made
     phases_ns: dict[str, int]
+
+
+class Run(Figures, kw_only=True):
+    """One run in a process of its own."""
+
+    workload: str
+    nodes: int
+    existing_pods: int
+    pods: int
     peak_rss_bytes: int
     calibration_ns: int
 
