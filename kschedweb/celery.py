@@ -15,6 +15,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
 
 from django.conf import settings
 
+from kschedweb.common import broker
 from kschedweb.environment import broker_url
 
 SCHEDULER_QUEUE = "scheduler"
@@ -24,6 +25,7 @@ LIFECYCLE_QUEUE = "lifecycle"
 SWEEP_SECONDS = 2.0
 PRUNE_SECONDS = 300.0
 
+broker.install()
 app = Celery("kschedweb")
 app.conf.update(
     broker_url=broker_url(settings.REDIS_URL),
@@ -33,6 +35,8 @@ app.conf.update(
     broker_transport_options={
         "visibility_timeout": 60,
         "socket_connect_timeout": 2,
+        # A worker reads when something is there: without a limit one answer that never comes blocks it for good.
+        "socket_timeout": 5,
         "socket_keepalive": True,
         "retry_on_timeout": True,
     },
@@ -45,6 +49,9 @@ app.conf.update(
     worker_hijack_root_logger=False,
     worker_cancel_long_running_tasks_on_connection_loss=False,
     worker_send_task_events=False,
+    # Its channel is read without any limit: on a connection made anew, an answer that went with the old one is waited
+    # for forever, and the worker with it.
+    worker_enable_remote_control=False,
     task_default_queue=LIFECYCLE_QUEUE,
     task_create_missing_queues=True,
     task_routes={

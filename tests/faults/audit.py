@@ -32,6 +32,7 @@ def problems(connection: Connection, cluster_id: int, workload: Workload) -> lis
         steps_follow_each_other,
         attempts_belong_to_steps,
         bound_pods_have_their_attempt,
+        every_pod_was_attempted,
         no_node_is_overcommitted,
         pending_pods_fit_nowhere,
     ]
@@ -151,6 +152,18 @@ def bound_pods_have_their_attempt(connection: Connection, cluster_id: int) -> li
         WHERE p.cluster_id = %(c)s AND p.node_name <> '' AND NOT EXISTS (
             SELECT 1 FROM traces_attempt a WHERE a.cluster_id = p.cluster_id AND a.pod_uid = p.uid
             AND a.node_name = p.node_name AND a.result = 'scheduled')
+        """,
+        cluster_id,
+    )
+
+
+def every_pod_was_attempted(connection: Connection, cluster_id: int) -> list[str]:
+    return _texts(
+        connection,
+        """
+        SELECT p.name || ' was never tried' FROM cluster_pod p
+        WHERE p.cluster_id = %(c)s AND NOT p.gated AND NOT EXISTS (
+            SELECT 1 FROM traces_attempt a WHERE a.cluster_id = p.cluster_id AND a.pod_uid = p.uid)
         """,
         cluster_id,
     )

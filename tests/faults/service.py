@@ -66,6 +66,7 @@ class Service:
         self.environment = {**inherited, "PYTHONPATH": str(ROOT), **QUICK_LEASE, **(environment or {})}
         self.process: subprocess.Popen[bytes] | None = None
         self.database_url = ""
+        self.joined: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self) -> None:
         words = [sys.executable, "-P", "-m", "kschedweb.ops.cli", "up", "--no-sample"]
@@ -86,7 +87,35 @@ class Service:
         words = Path(f"/proc/{self.pid('web')}/environ").read_bytes().decode().split("\0")
         self.database_url = next(word.partition("=")[2] for word in words if word.startswith("DATABASE_URL="))
 
+    def join(self, name: str) -> None:
+        """Start one more worker as another machine would: `binding-2` is of the kind `binding`. Not supervised."""
+        words = Path(f"/proc/{self.pid('web')}/environ").read_bytes().decode().split("\0")
+        environment = dict(word.split("=", 1) for word in words if "=" in word)
+        with open(self.data / "logs" / f"{name}.log", "ab") as log:
+            self.joined[name] = subprocess.Popen(
+                [sys.executable, "-P", "-m", "kschedweb.ops.worker", name.partition("-")[0]],
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=die_with_parent(signal.SIGKILL),
+            )
+
+    def revive(self) -> None:
+        """Start what had joined and has ended again, as the supervisor of that machine would."""
+        for name, process in self.joined.items():
+            if process.poll() is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                self.join(name)
+
     def close(self) -> None:
+        for process in self.joined.values():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         if self.process is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.send_signal(signal.SIGTERM)
@@ -111,6 +140,8 @@ class Service:
     # Processes
 
     def pid(self, name: str) -> int | None:
+        if name in self.joined:
+            return self.joined[name].pid if self.joined[name].poll() is None else None
         facts = json.loads(supervisor.status_path(self.data).read_text())
         found: int | None = facts["processes"][name]["pid"]
         return found

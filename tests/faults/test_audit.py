@@ -9,7 +9,8 @@ from tests.faults import audit, workloads
 from tests.faults.service import Service
 
 WORKLOAD = workloads.roomy(nodes=3, pods=12)
-POD = "cluster_id = %(c)s AND uid = (SELECT min(uid) FROM cluster_pod WHERE cluster_id = %(c)s)"
+UID = "SELECT min(uid) FROM cluster_pod WHERE cluster_id = %(c)s"
+POD = f"cluster_id = %(c)s AND uid = ({UID})"
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +63,11 @@ def settled(service: Service) -> int:
             audit.bound_pods_have_their_attempt,
             "UPDATE traces_attempt SET node_name = 'n999' WHERE cluster_id = %(c)s",
             id="attempt that says another node",
+        ),
+        pytest.param(
+            audit.every_pod_was_attempted,
+            f"DELETE FROM traces_attempt WHERE cluster_id = %(c)s AND pod_uid IN ({UID})",
+            id="pod nobody tried",
         ),
         pytest.param(
             audit.no_node_is_overcommitted,

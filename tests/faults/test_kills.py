@@ -1,7 +1,9 @@
 """Processes are killed while pods are being scheduled: nothing is lost, nothing is done twice, the end is the same."""
 
 import contextlib
+import os
 import random
+import signal
 import threading
 from collections.abc import Sequence
 
@@ -12,7 +14,7 @@ from kschedweb.ops import up
 from kschedweb.ops.client import Refused
 from kschedweb.ops.processes import wait_until
 from tests.faults import audit, workloads
-from tests.faults.service import BACK_SECONDS, Service
+from tests.faults.service import BACK_SECONDS, Service, descendants
 from tests.faults.workloads import Workload
 
 # `/child` is the process of the pool, which does the work; its worker starts another.
@@ -61,6 +63,29 @@ def test_bound_pods_are_those_of_a_run_without_kills_when_there_is_room_for_all(
         query = "SELECT namespace || '/' || name FROM cluster_pod WHERE cluster_id = %s AND node_name <> ''"
         bound.append({row[0] for row in service.rows(query, cluster_id)})
     assert bound[0] == bound[1] == workload.pods
+
+
+def test_workers_go_on_when_the_broker_was_started_anew_while_they_were_stopped(service: Service) -> None:
+    workload = workloads.roomy(nodes=10, pods=300)
+    cluster_id = service.cluster_create("frozen", seed=1)
+    service.client.post(f"/api/clusters/{cluster_id}/pace", {"pace": "slow", "rate": 50})
+    service.upload(cluster_id, workload.files)
+    wait_until(lambda: _bound(service, cluster_id) >= 20, seconds=45)
+    workers = [pid for name in ("binding", "lifecycle", "scheduler") for pid in descendants(service.pid(name) or 0)]
+    for pid in workers:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        is_back = service.kill("valkey")
+        assert wait_until(is_back, seconds=BACK_SECONDS), service.logs()
+    finally:
+        for pid in workers:
+            os.kill(pid, signal.SIGCONT)
+    service.client.post(f"/api/clusters/{cluster_id}/pace", {"pace": "run"})
+    service.wait_settled(cluster_id, seconds=60)
+    assert [
+        pid for name in ("binding", "lifecycle", "scheduler") for pid in descendants(service.pid(name) or 0)
+    ] == workers
+    assert_sound(service, cluster_id, workload)
 
 
 @pytest.mark.slow

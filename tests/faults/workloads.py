@@ -29,6 +29,13 @@ class Workload:
     nodes: frozenset[str]
     pods: frozenset[str]
 
+    def parted(self) -> tuple["Workload", list[dict[str, Any]]]:
+        """The same without its pods, and those, to be sent one after the other."""
+        items = json.loads(self.files[0][1])["items"]
+        others = {"apiVersion": "v1", "kind": "List", "items": [one for one in items if one["kind"] != "Pod"]}
+        files = [("cluster.json", json.dumps(others).encode())]
+        return Workload(files, self.nodes, frozenset()), [one for one in items if one["kind"] == "Pod"]
+
 
 def mixed(*, nodes: int, pods: int, seed: int) -> Workload:
     """Pods of several sizes, affinities and tolerations, about a tenth of which fits nowhere in the end."""

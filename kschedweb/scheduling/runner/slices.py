@@ -74,7 +74,6 @@ class Worker:
                     return
                 over = ends_at - (SLICE_SECONDS - SHARED_SLICE_SECONDS) if self.waiting else ends_at
                 if time.monotonic() >= over:
-                    led.waiting_since = time.monotonic()
                     self.wake(cluster_id)
                     return
             self.hosts.pop(cluster_id, None)
@@ -90,8 +89,11 @@ class Worker:
             led.busy_since = None
 
     def wake(self, cluster_id: int) -> None:
-        """Ask for a slice on this worker's own queue."""
+        """Ask for a slice on this worker's own queue; from now on its work waits."""
         self.waiting.add(cluster_id)
+        led = self.elector.leadership(cluster_id)
+        if led is not None and led.waiting_since is None:
+            led.waiting_since = time.monotonic()
         wake.send("scheduling.slice_run", queue=OWN_QUEUE + self.worker_id, cluster_id=cluster_id)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from kschedweb.cluster.models import Cluster, Pod
@@ -69,3 +71,20 @@ def test_worker_that_lost_its_lease_drops_the_engine_and_stands_by(busy: Cluster
     assert not loser.hosts and not loser.elector.led_clusters()
     assert not Attempt.objects.filter(cluster=busy, name="late").exists()
     assert Pod.objects.get(cluster=busy, name="late").node_name == ""
+
+
+@pytest.mark.parametrize("is_answered", [True, False], ids=["answered", "not answered"])
+def test_leader_keeps_its_lease_when_its_wakings_are_answered(busy: Cluster, is_answered: bool) -> None:
+    one = worker("one")
+    clock = [time.monotonic()]
+    one.elector.monotonic = lambda: clock[0]
+    one.elector.wake = one.wake
+    one.elector.tick()
+    before = leases.lease_get(cluster_id=busy.pk)
+    if is_answered:
+        one.slice(busy.pk)
+    clock[0] += one.elector.times.renew_deadline + 1
+    one.elector.tick()
+    after = leases.lease_get(cluster_id=busy.pk)
+    assert before is not None and after is not None
+    assert (after.version > before.version) == is_answered
