@@ -36,7 +36,10 @@ def copy_rows(table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]])
 
 
 def read_rows(statement: str, values: Sequence[Any]) -> Any:
-    """All rows of a query, as tuples in a list; its values are sent beside it, so where a type is not plain the query has to name it."""
+    """All rows of a query, as tuples in a list.
+
+    Its values are sent beside it: where a type is not plain the query has to name it.
+    """
     with _cursor() as cursor:
         cursor.execute(statement, values)
         return cursor.fetchall()

@@ -281,7 +281,7 @@ def _rows(where: str, values: Sequence[Any]) -> dict[str, PodRow]:
         " ORDER BY id FOR UPDATE",
         values,
     )
-    return {row[1]: PodRow(*row[:-1], orjson.loads(row[-1])) for row in found}
+    return {row[1]: PodRow(*(*row[:-1], orjson.loads(row[-1]))) for row in found}
 
 
 def _condition_set(manifest: dict[str, Any], name: str, condition: tuple[str, str, str], now: datetime) -> bool:

@@ -134,7 +134,7 @@ def _stored(kind: str, cluster_id: int, where: str, values: Sequence[Any]) -> li
         f" WHERE cluster_id = %s AND ({where}) ORDER BY id FOR UPDATE",
         [cluster_id, *values],
     )
-    return [Stored(*row[:5], orjson.loads(row[5])) for row in found]
+    return [Stored(*(*row[:5], orjson.loads(row[5]))) for row in found]
 
 
 def delete(rows: Iterable[Stored]) -> None:
