@@ -9,11 +9,12 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import setup_logging
+from celery.signals import setup_logging, task_prerun
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
 
 from django.conf import settings
+from django.db import close_old_connections
 
 from kschedweb.common import broker
 from kschedweb.environment import broker_url
@@ -24,6 +25,7 @@ LIFECYCLE_QUEUE = "lifecycle"
 
 SWEEP_SECONDS = 2.0
 PRUNE_SECONDS = 300.0
+NEVER = 1 << 62
 
 broker.install()
 app = Celery("kschedweb")
@@ -75,8 +77,20 @@ app.conf.update(
     },
     enable_utc=True,
     timezone="UTC",
+    # Celery would close the database connection around every task, and a server process that is new to every table
+    # costs more than most tasks. Connections that broke are noticed below.
+    CELERY_DB_REUSE_MAX=NEVER,
 )
 app.autodiscover_tasks()
+
+
+@task_prerun.connect
+def keep_good_connections(**_: Any) -> None:
+    """Go on with the connection the last task used, unless it broke; its first statement looks whether it still works.
+
+    A task that Celery runs within a transaction, as tests do, keeps its connection.
+    """
+    close_old_connections()
 
 
 @setup_logging.connect

@@ -197,6 +197,50 @@ def pod_columns(pod: Pod) -> PodColumns:
     )
 
 
+def stored_pod_columns(manifest: Manifest) -> PodColumns:
+    """What `pod_columns` says of a stored pod, without making the typed pod: frames are full of such."""
+    spec, status = manifest["spec"], manifest.get("status") or {}
+    scheduled: Manifest = next(
+        (item for item in status.get("conditions") or () if item.get("type") == POD_SCHEDULED), {}
+    )
+    return PodColumns(
+        node_name=spec.get("nodeName") or "",
+        phase=status.get("phase") or PodPhase.PENDING,
+        priority=spec.get("priority") or 0,
+        scheduler_name=spec.get("schedulerName") or "default-scheduler",
+        nominated_node_name=status.get("nominatedNodeName") or "",
+        gated=bool(spec.get("schedulingGates")),
+        deletion_timestamp=moment_of(manifest["metadata"].get("deletionTimestamp")),
+        requests=_stored_requests(manifest, spec, status),
+        start_time=moment_of(status.get("startTime")),
+        condition_reason=scheduled.get("reason") or "",
+        condition_message=scheduled.get("message") or "",
+    )
+
+
+def moment_of(text: str | None) -> datetime | None:
+    """A time as manifests carry it."""
+    return datetime.fromisoformat(text) if text else None
+
+
+_requests_of: dict[bytes, dict[str, int]] = {}
+_REQUESTS_KEPT = 1_000  # of pods whose containers are the same
+
+
+def _stored_requests(manifest: Manifest, spec: Manifest, status: Manifest) -> dict[str, int]:
+    """`pod_requests` of a stored pod. Pods of one template ask for the same, and status counts after a resize only."""
+    if status.get("containerStatuses") or status.get("initContainerStatuses"):
+        return pod_requests(pod_of(manifest))
+    asking = [spec.get(name) for name in ("containers", "initContainers", "overhead", "resources")]
+    key = orjson.dumps(asking)
+    found = _requests_of.get(key)
+    if found is None:
+        if len(_requests_of) >= _REQUESTS_KEPT:
+            _requests_of.clear()
+        found = _requests_of[key] = pod_requests(pod_of(manifest))
+    return found
+
+
 def pod_requests(pod: Pod) -> dict[str, int]:
     """What the pod takes on a node."""
     return amounts(resources.node_sums(pod)[0])

@@ -1,14 +1,17 @@
 """The one writer of the change log: numbers are dense, never taken back, and visible in their order.
 
-A transaction updates the tables of the current state first, in the order of their ids, and calls `changes_commit` as
-its last statement. There the cluster's counter gives n numbers and with them its row lock, which lasts until the
-commit that follows at once: a rollback leaves no hole, and no reader at 6 can have missed 5.
+A transaction locks the rows of the current state that it changes, in the order of their ids, and calls
+`changes_commit` as its last statement. There the cluster's counter gives n numbers and with them its row lock, which
+lasts until the commit that follows at once: a rollback leaves no hole, and no reader at 6 can have missed 5. Rows are
+inserted and changed then, each once and with its number; so nobody who waits for the counter has one in the making
+that another could wait for.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, Self
 
+import orjson
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -20,9 +23,21 @@ _COLUMNS = ("cluster_id", "rv", "kind", "namespace", "name", "uid", "operation",
 _OF_OBJECTS = (Operation.CREATED, Operation.UPDATED)
 
 
+class StateRow(Protocol):
+    """A new or changed row of the current state, whose table is written when its number is known."""
+
+    @classmethod
+    def write(cls, cluster_id: int, numbered: Sequence[tuple[Self, int, bytes]]) -> None:
+        """Write rows, each with the number of its change and its manifest as JSON."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeEntry:
-    """One entry to be: `payload` is the object's manifest (a deleted one's last), the verdict, or the setting."""
+    """One entry to be: `payload` is the object's manifest (a deleted one's last), the verdict, or the setting.
+
+    A `row` is written with it; where the caller has written the object itself it only gets the number.
+    """
 
     kind: str
     namespace: str
@@ -31,6 +46,7 @@ class ChangeEntry:
     operation: str
     payload: Mapping[str, Any]
     actor: str = "system"
+    row: StateRow | None = None
 
 
 def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry]) -> int:
@@ -40,7 +56,8 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry]) -> int:
     """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("changes_commit ends a transaction, and there is none")
-    contents = [packing.packed(entry.payload) for entry in entries]
+    texts = [orjson.dumps(entry.payload) for entry in entries]
+    contents = [packing.compressed(text) for text in texts]
     at = timezone.now()
     with connection.cursor() as cursor:
         cursor.execute("UPDATE cluster_cluster SET rv = rv + %s WHERE id = %s RETURNING rv", [len(entries), cluster_id])
@@ -58,6 +75,7 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry]) -> int:
                     for rv, (e, content) in enumerate(zip(entries, contents, strict=True), first)
                 ),
             )
+            _write_state(cluster_id, entries, texts, first)
             _stamp_state(cursor, cluster_id, entries, first)
         cursor.execute("SELECT pg_notify(%s, %s)", [wake.READERS_CHANNEL, str(cluster_id)])
     return last
@@ -68,13 +86,24 @@ def unpack(content: bytes | memoryview) -> Any:
     return packing.unpacked(content)
 
 
+def _write_state(cluster_id: int, entries: Sequence[ChangeEntry], texts: Sequence[bytes], first: int) -> None:
+    """Write the rows that entries bring, in the order of the log; of several entries for one row the last counts."""
+    found: dict[type[StateRow], dict[int, tuple[StateRow, int, bytes]]] = {}
+    for rv, (entry, text) in enumerate(zip(entries, texts, strict=True), first):
+        row = entry.row
+        if row is not None:
+            found.setdefault(type(row), {})[id(row)] = (row, rv, text)
+    for kind, rows in found.items():
+        kind.write(cluster_id, list(rows.values()))
+
+
 def _stamp_state(cursor: Any, cluster_id: int, entries: Sequence[ChangeEntry], first: int) -> None:
-    """Set `rv` in the rows of the objects the entries tell of; of several entries for one object the last counts."""
+    """Set `rv` in rows that were written already; of several entries for one object the last counts."""
     nodes: dict[str, int] = {}
     pods: dict[str, int] = {}
     others: dict[tuple[str, str, str], int] = {}
     for rv, entry in enumerate(entries, first):
-        if entry.operation not in _OF_OBJECTS:
+        if entry.operation not in _OF_OBJECTS or entry.row is not None:
             continue
         if entry.kind == "Pod":
             pods[entry.uid] = rv

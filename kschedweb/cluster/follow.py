@@ -12,8 +12,8 @@ from typing import Any
 from django.db import connection
 
 from kschedweb.cluster.choices import Operation
-from kschedweb.cluster.models import ApiObject, Change, Node, Pod
-from kschedweb.common import packing
+from kschedweb.cluster.models import ApiObject, Node, Pod
+from kschedweb.common import bulk, packing
 from scheduler_core.api import manifests
 from scheduler_core.model import changes as core
 
@@ -59,10 +59,10 @@ class LogClearedError(Exception):
 
 def changes_after(*, cluster_id: int, rv: int) -> tuple[list[core.Change], int]:
     """All changes after `rv` in order, and the position the log ends at; LogClearedError when some are missing."""
-    rows = list(
-        Change.objects.filter(cluster_id=cluster_id, rv__gt=rv)
-        .order_by("rv")
-        .values_list("rv", "kind", "namespace", "name", "uid", "operation", "object")
+    rows = bulk.read_rows(
+        "SELECT rv, kind, namespace, name, uid, operation, object FROM cluster_change"
+        " WHERE cluster_id = %s AND rv > %s ORDER BY rv",
+        [cluster_id, rv],
     )
     if rows and rows[0][0] != rv + 1:
         raise LogClearedError(f"cluster {cluster_id}: the log begins at {rows[0][0]}, {rv + 1} is wanted")

@@ -3,8 +3,8 @@
 Quantities in jsonb are integers: cpu in thousandths, everything else in base units. `rv` is the position of an
 object's last change in the log; only `changes.changes_commit` writes it.
 
-The log and the events carry the cluster's id without a foreign key: their rows are many, the check would lock the
-cluster's row for each, and whoever writes them has just updated that row, so the cluster exists.
+Pods, the log and the events carry the cluster's id without a foreign key: their rows are many, the check would lock
+the cluster's row for each, and whoever writes them has just updated that row, so the cluster exists.
 """
 
 import uuid
@@ -122,7 +122,7 @@ class Node(models.Model):
 class Pod(models.Model):
     """The current state of a pod; `node_name` is empty until it is bound."""
 
-    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="+", db_index=False)
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="+", db_constraint=False, db_index=False)
     namespace = models.CharField(max_length=63)
     name = models.CharField(max_length=253)
     uid = models.CharField(max_length=128)
@@ -154,7 +154,7 @@ class Pod(models.Model):
         indexes = [
             # Read by the pods of one node and by node_overcommit.
             models.Index(fields=["cluster", "node_name"], name="pod_by_node", condition=~Q(phase__in=TERMINAL_PHASES)),
-            # Read by the simulated kubelet: pods to start, and pods to end.
+            # Read by the sweep: pods to start, and pods to end.
             models.Index(
                 fields=["cluster", "id"],
                 name="pod_to_start",

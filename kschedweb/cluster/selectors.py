@@ -11,7 +11,8 @@ from django.db.models import Count, Q, QuerySet
 from kschedweb.cluster import adapters
 from kschedweb.cluster.changes import unpack
 from kschedweb.cluster.choices import TERMINAL_PHASES, Operation
-from kschedweb.cluster.models import ApiObject, Change, Cluster, Event, Import, Node, Pod, SchedulerConfigVersion
+from kschedweb.cluster.models import ApiObject, Cluster, Event, Import, Node, Pod, SchedulerConfigVersion
+from kschedweb.common import bulk
 from kschedweb.common.errors import NotFoundError
 from kschedweb.live import events
 
@@ -221,8 +222,12 @@ def pod_view(
 
 def change_rows(cluster_id: int, after: int, up_to: int) -> list[ChangeRow]:
     """The entries of the change log in (after, up_to], in order."""
-    rows = Change.objects.filter(cluster_id=cluster_id, rv__gt=after, rv__lte=up_to).order_by("rv")
-    return [ChangeRow(*row) for row in rows.values_list(*ChangeRow._fields)]
+    rows = bulk.read_rows(
+        "SELECT rv, kind, namespace, name, uid, operation, object, at FROM cluster_change"
+        " WHERE cluster_id = %s AND rv > %s AND rv <= %s ORDER BY rv",
+        [cluster_id, after, up_to],
+    )
+    return list(map(ChangeRow._make, rows))
 
 
 def change_event(change: ChangeRow) -> events.ChangeLogEvent | None:
@@ -316,8 +321,7 @@ def _deleted(change: ChangeRow) -> events.ChangeLogEvent:
 
 
 def _pod_view_of(change: ChangeRow, manifest: dict[str, Any]) -> events.PodView:
-    pod = adapters.pod_of(manifest)
-    columns = adapters.pod_columns(pod)
+    columns = adapters.stored_pod_columns(manifest)
     return pod_view(
         change.uid,
         change.namespace,
@@ -330,7 +334,7 @@ def _pod_view_of(change: ChangeRow, manifest: dict[str, Any]) -> events.PodView:
         columns.gated,
         columns.nominated_node_name,
         columns.condition_reason,
-        pod.metadata.creation_timestamp or change.at,
+        adapters.moment_of(manifest["metadata"].get("creationTimestamp")) or change.at,
         columns.scheduler_name,
     )
 

@@ -73,7 +73,10 @@ class EngineState(models.Model):
 class WorkRow(models.Model):
     """What bindings and evictions share: decided under an epoch, claimed by id, marked when carried out."""
 
-    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
+    # Without a constraint of the database, as the logs (see cluster/models.py).
+    cluster = models.ForeignKey(
+        Cluster, on_delete=models.CASCADE, related_name="+", db_constraint=False, db_index=False
+    )
     epoch = models.BigIntegerField()
     pod_uid = models.CharField(max_length=128)
     namespace = models.CharField(max_length=253)

@@ -29,7 +29,7 @@ from kschedweb.cluster.choices import Operation
 from kschedweb.cluster.intake.objects import Item
 from kschedweb.cluster.intake.problems import Place, UploadInvalidError
 from kschedweb.cluster.services import state
-from kschedweb.cluster.services.state import Draft, Key, Stored
+from kschedweb.cluster.services.state import Draft, Key, Rewrite, Stored
 from kschedweb.common import wake
 from kschedweb.common.errors import ConflictError, NotFoundError
 
@@ -74,10 +74,8 @@ class PutReport:
 
 @dataclass(slots=True)
 class _Plan:
-    """Writes in the making; entries are in the order of the log."""
+    """Writes in the making; entries, which bring new and changed rows, are in the order of the log."""
 
-    inserts: list[Draft] = field(default_factory=list)
-    rewrites: list[tuple[Stored, Draft]] = field(default_factory=list)
     deletes: list[Stored] = field(default_factory=list)
     entries: list[ChangeEntry] = field(default_factory=list)
 
@@ -115,11 +113,9 @@ def objects_put_in_transaction(
         _delete_rest(there, report, plan, actor)
     state.delete(plan.deletes)
     try:
-        state.insert(cluster_id, plan.inserts)
+        report.rv = changes_commit(cluster_id=cluster_id, entries=plan.entries)
     except IntegrityError as error:
         raise ConflictError("another request made one of these objects at the same moment") from error
-    state.rewrite(plan.rewrites)
-    report.rv = changes_commit(cluster_id=cluster_id, entries=plan.entries)
     return report
 
 
@@ -302,19 +298,16 @@ def _settle(new: Draft, namesake: Stored | None, twin: Stored | None, there: _Ex
         plan.deletes.append(twin)
         plan.entries.append(_entry(twin, Operation.DELETED, actor))
     if namesake is None:
-        plan.inserts.append(new)
-        plan.entries.append(_entry(new, Operation.CREATED, actor))
+        plan.entries.append(_entry(new, Operation.CREATED, actor, new))
         return "created" if twin is None else "updated"
     if namesake.manifest == new.manifest:
         return "unchanged"
     if namesake.uid == new.uid and namesake.node_name in ("", new.columns.get("node_name", "")):
-        plan.rewrites.append((namesake, new))
-        plan.entries.append(_entry(new, Operation.UPDATED, actor))
+        plan.entries.append(_entry(new, Operation.UPDATED, actor, Rewrite(namesake, new)))
         return "updated"
     there.drop(namesake)
     plan.deletes.append(namesake)
-    plan.inserts.append(new)
-    plan.entries += [_entry(namesake, Operation.DELETED, actor), _entry(new, Operation.CREATED, actor)]
+    plan.entries += [_entry(namesake, Operation.DELETED, actor), _entry(new, Operation.CREATED, actor, new)]
     return "updated"
 
 
@@ -364,6 +357,6 @@ def _refuse(item: Item, path: str, detail: str, options: PutOptions, report: Put
         report.refused.append({"message": problem.message, **problem.extra})
 
 
-def _entry(row: Stored | Draft, operation: Operation, actor: str) -> ChangeEntry:
-    manifest: Mapping[str, Any] = row.manifest
-    return ChangeEntry(row.kind, row.namespace, row.name, row.uid, operation, manifest, actor)
+def _entry(of: Stored | Draft, operation: Operation, actor: str, row: Draft | Rewrite | None = None) -> ChangeEntry:
+    manifest: Mapping[str, Any] = of.manifest
+    return ChangeEntry(of.kind, of.namespace, of.name, of.uid, operation, manifest, actor, row)

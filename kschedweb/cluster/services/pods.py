@@ -1,17 +1,17 @@
 """Writes to pods: bindings, their status, their deletion.
 
-Functions that return entries write the rows only: the caller, who may have more to do in the same transaction, hands
-the entries to `changes_commit` as its last statement. Rows are locked in the order of their ids.
+Functions that return entries lock the rows only, in the order of their ids: the caller, who may have more to do in the
+same transaction, hands the entries to `changes_commit` as its last statement, which writes the rows.
 Source of the refusals: kubernetes v1.34.1, pkg/registry/core/pod/storage.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 import orjson
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from kschedweb.cluster import adapters
@@ -42,6 +42,30 @@ class PodRow:
     condition_reason: str
     condition_message: str
     manifest: dict[str, Any]
+
+    @classmethod
+    def write(cls, cluster_id: int, numbered: Sequence[tuple["PodRow", int, bytes]]) -> None:
+        """All columns that change after creation, in one statement; the rows are locked."""
+        rows = [row for row, _, _ in numbered]
+        bulk.execute(
+            "UPDATE cluster_pod AS row SET rv = given.rv, node_name = n, phase = p, nominated_node_name = o,"
+            " deletion_timestamp = d, start_time = s, condition_reason = r, condition_message = t, manifest = m::jsonb"
+            " FROM unnest(%b::bigint[], %b::bigint[], %b::text[], %b::text[], %b::text[], %b::timestamptz[],"
+            " %b::timestamptz[], %b::text[], %b::text[], %b::text[]) AS given (id, rv, n, p, o, d, s, r, t, m)"
+            " WHERE row.id = given.id",
+            [
+                [row.pk for row in rows],
+                [rv for _, rv, _ in numbered],
+                [row.node_name for row in rows],
+                [str(row.phase) for row in rows],
+                [row.nominated_node_name for row in rows],
+                [row.deletion_timestamp for row in rows],
+                [row.start_time for row in rows],
+                [row.condition_reason for row in rows],
+                [row.condition_message for row in rows],
+                [text.decode() for _, _, text in numbered],
+            ],
+        )
 
 
 @dataclass(slots=True)
@@ -84,7 +108,6 @@ def pods_bind(*, cluster_id: int, targets: Sequence[tuple[str, str]], actor: str
     outcomes = BindOutcomes()
     now = timezone.now()
     pods = _locked(cluster_id, [uid for uid, _ in targets])
-    bound: list[PodRow] = []
     for uid, node_name in targets:
         pod = pods.get(uid)
         refusal = _binding_refusal(pod, uid)
@@ -95,9 +118,7 @@ def pods_bind(*, cluster_id: int, targets: Sequence[tuple[str, str]], actor: str
         pod.manifest["spec"]["nodeName"] = node_name
         _condition_set(pod.manifest, adapters.POD_SCHEDULED, ("True", "", ""), now)
         pod.condition_reason = pod.condition_message = ""
-        bound.append(pod)
         outcomes.entries.append(_entry(pod, Operation.UPDATED, actor))
-    _write(bound)
     return outcomes
 
 
@@ -129,7 +150,6 @@ def pods_status_patch(
                 status.pop("nominatedNodeName", None)
         if differs:
             changed[pod.uid] = pod
-    _write(changed.values())
     return [_entry(pod, Operation.UPDATED, actor) for pod in changed.values()]
 
 
@@ -156,7 +176,6 @@ def pods_status_update(
         for name, condition in update.conditions.items():
             _condition_set(pod.manifest, name, condition, now)
         changed[pod.uid] = pod
-    _write(changed.values())
     return [_entry(pod, Operation.UPDATED, actor) for pod in changed.values()]
 
 
@@ -227,7 +246,6 @@ def _delete(pod: PodRow, *, now: datetime, grace_seconds: int | None, actor: str
     pod.deletion_timestamp = _whole_second(asked_at + timedelta(seconds=grace))
     metadata["deletionTimestamp"] = adapters.format_time(pod.deletion_timestamp)
     metadata["deletionGracePeriodSeconds"] = grace
-    _write([pod])
     return _entry(pod, Operation.UPDATED, actor)
 
 
@@ -252,19 +270,18 @@ def _binding_refusal(pod: PodRow | None, uid: str) -> str:
 
 
 def _locked(cluster_id: int, uids: Sequence[str]) -> dict[str, PodRow]:
-    return _rows("cluster_id = %s AND uid = ANY (%s)", [cluster_id, list(uids)])
+    return _rows("cluster_id = %s AND uid = ANY (%b)", [cluster_id, list(uids)])
 
 
 def _rows(where: str, values: Sequence[Any]) -> dict[str, PodRow]:
     """Rows by uid, locked in the order of their ids."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id, uid, namespace, name, node_name, phase, nominated_node_name, gated, deletion_timestamp,"
-            f" start_time, condition_reason, condition_message, manifest::text FROM cluster_pod WHERE {where}"
-            " ORDER BY id FOR UPDATE",
-            values,
-        )
-        return {row[1]: PodRow(*(*row[:-1], orjson.loads(row[-1]))) for row in cursor.fetchall()}
+    found = bulk.read_rows(
+        "SELECT id, uid, namespace, name, node_name, phase, nominated_node_name, gated, deletion_timestamp,"
+        f" start_time, condition_reason, condition_message, manifest::text FROM cluster_pod WHERE {where}"
+        " ORDER BY id FOR UPDATE",
+        values,
+    )
+    return {row[1]: PodRow(*(*row[:-1], orjson.loads(row[-1]))) for row in found}
 
 
 def _condition_set(manifest: dict[str, Any], name: str, condition: tuple[str, str, str], now: datetime) -> bool:
@@ -289,33 +306,5 @@ def _condition_set(manifest: dict[str, Any], name: str, condition: tuple[str, st
 
 
 def _entry(pod: PodRow, operation: Operation, actor: str) -> ChangeEntry:
-    return ChangeEntry("Pod", pod.namespace, pod.name, pod.uid, operation, pod.manifest, actor)
-
-
-def _write(pods: Iterable[PodRow]) -> None:
-    """All columns that change after creation, in one statement; the rows are locked."""
-    rows = [
-        {
-            "id": row.pk,
-            "n": row.node_name,
-            "p": str(row.phase),
-            "o": row.nominated_node_name,
-            "d": row.deletion_timestamp,
-            "s": row.start_time,
-            "r": row.condition_reason,
-            "t": row.condition_message,
-            "m": row.manifest,
-        }
-        for row in pods
-    ]
-    if not rows:
-        return
-    with connection.cursor() as cursor:
-        # One document: quoting an array of manifests would cost more than all the rest.
-        cursor.execute(
-            "UPDATE cluster_pod AS row SET node_name = n, phase = p, nominated_node_name = o, deletion_timestamp = d,"
-            " start_time = s, condition_reason = r, condition_message = t, manifest = m"
-            " FROM jsonb_to_recordset(%s::jsonb) AS given (id bigint, n text, p text, o text, d timestamptz,"
-            " s timestamptz, r text, t text, m jsonb) WHERE row.id = given.id",
-            [bulk.json_text(rows)],
-        )
+    row = None if operation == Operation.DELETED else pod
+    return ChangeEntry("Pod", pod.namespace, pod.name, pod.uid, operation, pod.manifest, actor, row)

@@ -1,20 +1,22 @@
 """The current-state tables, many rows at a time: read for matching, inserted by COPY, rewritten, deleted.
 
-Plain SQL because one import writes tens of thousands of rows. `rv` is left to `changes_commit`.
+Plain SQL because one import writes tens of thousands of rows. Drafts and rewrites are written by `changes_commit`,
+which knows their numbers.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import orjson
 from django.db import connection
 
 from kschedweb.cluster import adapters
-from kschedweb.common.bulk import copy_rows, json_text
+from kschedweb.common.bulk import copy_rows, execute, json_text, read_rows
 
 Key = tuple[str, str, str]  # kind, namespace, name
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,44 @@ class Draft:
     def key(self) -> Key:
         return self.kind, self.namespace, self.name
 
+    @classmethod
+    def write(cls, cluster_id: int, numbered: Sequence[tuple["Draft", int, bytes]]) -> None:
+        """Insert new rows."""
+        for name, rows in _by_table((row.kind, (row, rv, text)) for row, rv, text in numbered).items():
+            table = _TABLES[name]
+            copy_rows(
+                table.name,
+                ("cluster_id", "rv", *table.columns),
+                ((cluster_id, rv, *[_value(row, column, text) for column in table.columns]) for row, rv, text in rows),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """New contents of a row whose key and uid stay."""
+
+    old: Stored
+    new: Draft
+
+    @classmethod
+    def write(cls, cluster_id: int, numbered: Sequence[tuple["Rewrite", int, bytes]]) -> None:
+        """Put the new contents into the rows, which are locked."""
+        for name, rows in _by_table((row.new.kind, (row, rv, text)) for row, rv, text in numbered).items():
+            table = _TABLES[name]
+            columns = [column for column in table.columns if column not in ("kind", "namespace", "name", "uid")]
+            types = ", ".join(f"%b::{'text' if column in _JSON else table.columns[column]}[]" for column in columns)
+            sets = ", ".join(f"{column} = given.{column}{'::jsonb' if column in _JSON else ''}" for column in columns)
+            execute(
+                f"UPDATE {table.name} AS row SET rv = given.rv, {sets}"
+                f" FROM unnest(%b::bigint[], %b::bigint[], {types}) AS given (id, rv, {', '.join(columns)})"
+                " WHERE row.id = given.id",
+                [
+                    [row.old.pk for row, _, _ in rows],
+                    [rv for _, rv, _ in rows],
+                    *([_value(row.new, column, text) for row, _, text in rows] for column in columns),
+                ],
+            )
+
 
 def draft(kind: str, manifest: dict[str, Any], obj: adapters.KubeObject) -> Draft:
     """The row of a manifest and the typed object that says the same."""
@@ -72,13 +112,16 @@ def _fields(columns: adapters.NodeColumns | adapters.PodColumns) -> dict[str, An
 
 def stored(cluster_id: int, *, names: Collection[str] | None = None, uids: Collection[str] = ()) -> list[Stored]:
     """Rows of all kinds, locked in the order of their ids; with `names`, those and the ones with these uids."""
-    where, values = ("TRUE", []) if names is None else ("name = ANY (%s) OR uid = ANY (%s)", [list(names), list(uids)])
+    if names is None:
+        where, values = "TRUE", []
+    else:
+        where, values = "name = ANY (%b::text[]) OR uid = ANY (%b::text[])", [list(names), list(uids)]
     return [row for kind in _TABLES for row in _stored(kind, cluster_id, where, values)]
 
 
 def stored_of_kinds(cluster_id: int, kinds: Collection[str]) -> list[Stored]:
     """Rows of these kinds, which must be neither Node nor Pod."""
-    return _stored("", cluster_id, "kind = ANY (%s)", [list(kinds)])
+    return _stored("", cluster_id, "kind = ANY (%b::text[])", [list(kinds)])
 
 
 def _stored(kind: str, cluster_id: int, where: str, values: Sequence[Any]) -> list[Stored]:
@@ -86,49 +129,15 @@ def _stored(kind: str, cluster_id: int, where: str, values: Sequence[Any]) -> li
     table = _TABLES[kind]
     of_kind = "kind" if "kind" in table.columns else f"'{kind}'"
     of_namespace = "namespace" if "namespace" in table.columns else "''"
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT id, {of_kind}, {of_namespace}, name, uid, manifest::text FROM {table.name}"
-            f" WHERE cluster_id = %s AND ({where}) ORDER BY id FOR UPDATE",
-            [cluster_id, *values],
-        )
-        return [
-            Stored(pk, own_kind, namespace, name, uid, orjson.loads(manifest))
-            for pk, own_kind, namespace, name, uid, manifest in cursor.fetchall()
-        ]
-
-
-def insert(cluster_id: int, drafts: Sequence[Draft]) -> None:
-    for kind, rows in _by_table(drafts).items():
-        table = _TABLES[kind]
-        copy_rows(
-            table.name,
-            ("cluster_id", "rv", *table.columns),
-            ((cluster_id, 0, *_values(table, row)) for row in rows),
-        )
-
-
-def rewrite(pairs: Sequence[tuple[Stored, Draft]]) -> None:
-    """Put new contents into rows; key and uid stay."""
-    by_table: dict[str, list[tuple[Stored, Draft]]] = {}
-    for pair in pairs:
-        by_table.setdefault(_table_of(pair[1].kind), []).append(pair)
-    for kind, rows in by_table.items():
-        table = _TABLES[kind]
-        columns = [column for column in table.columns if column not in ("kind", "namespace", "name", "uid")]
-        names = ", ".join(columns)
-        types = ", ".join(f"%s::{table.columns[column]}[]" for column in columns)
-        sets = ", ".join(f"{column} = given.{column}" for column in columns)
-        values = [[] for _ in columns]  # type: list[list[Any]]
-        for _, row in rows:
-            for place, column in enumerate(columns):
-                values[place].append(_value(row, column))
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"UPDATE {table.name} AS row SET {sets}"
-                f" FROM unnest(%s::bigint[], {types}) AS given (id, {names}) WHERE row.id = given.id",
-                [[old.pk for old, _ in rows], *values],
-            )
+    found = read_rows(
+        f"SELECT id, {of_kind}, {of_namespace}, name, uid, manifest::text FROM {table.name}"
+        f" WHERE cluster_id = %s AND ({where}) ORDER BY id FOR UPDATE",
+        [cluster_id, *values],
+    )
+    return [
+        Stored(pk, own_kind, namespace, name, uid, orjson.loads(manifest))
+        for pk, own_kind, namespace, name, uid, manifest in found
+    ]
 
 
 def delete(rows: Iterable[Stored]) -> None:
@@ -187,24 +196,24 @@ _TABLES = {
     ),
 }
 _JSON = frozenset({"allocatable", "requests", "manifest"})
-_OWN = frozenset({"kind", "namespace", "name", "uid", "manifest"})
+_OWN = frozenset({"kind", "namespace", "name", "uid"})
 
 
 def _table_of(kind: str) -> str:
     return kind if kind in _TABLES else ""
 
 
-def _by_table(drafts: Iterable[Draft]) -> dict[str, list[Draft]]:
-    found: dict[str, list[Draft]] = {}
-    for row in drafts:
-        found.setdefault(_table_of(row.kind), []).append(row)
+def _by_table(rows: Iterable[tuple[str, Row]]) -> dict[str, list[Row]]:
+    """Rows, given with their kinds, by the names of their tables."""
+    found: dict[str, list[Row]] = {}
+    for kind, row in rows:
+        found.setdefault(_table_of(kind), []).append(row)
     return found
 
 
-def _values(table: _Table, row: Draft) -> list[Any]:
-    return [_value(row, column) for column in table.columns]
-
-
-def _value(row: Draft, column: str) -> Any:
+def _value(row: Draft, column: str, manifest: bytes) -> Any:
+    """What a column takes; the manifest is JSON already."""
+    if column == "manifest":
+        return manifest.decode()
     value = getattr(row, column) if column in _OWN else row.columns[column]
     return json_text(value) if column in _JSON else value

@@ -48,6 +48,7 @@ STEP_CYCLES = 200
 # How much longer than other steps these may take before somebody else may lead: he would have to do the same.
 REBUILD_SECONDS = 300.0
 SECONDS_PER_CHANGE = 0.005
+QUIET_SECONDS = 2.0  # without a change or a cycle, before an engine that waits is written down
 START_OF_CHAIN = digest.START_OF_CHAIN
 
 # Read before every step, hence no query set that is made anew each time.
@@ -101,6 +102,7 @@ class EngineHost:
     _checkpoints: CheckpointTimer | None = None
     _meter: Meter = field(init=False)
     _commit_seconds: float = 0.0  # of the last step
+    _worked_at: float = 0.0  # when a step last had something to do
 
     def __post_init__(self) -> None:
         self._meter = Meter(self.cluster_id, self.monotonic)
@@ -125,8 +127,11 @@ class EngineHost:
         if engine is None:
             return StepOutcome(0, 0, None)  # until there is another configuration
         outcome = self._advance(engine, row)
-        self._checkpoint_if_due(row, idle=outcome.due_in is None or outcome.due_in > 0)
-        return outcome
+        again_in = self._checkpoint_if_due(row, outcome)
+        if again_in is None:
+            return outcome
+        due_in = again_in if outcome.due_in is None else min(outcome.due_in, again_in)
+        return StepOutcome(outcome.cycles, outcome.changes, due_in)
 
     def _advance(self, engine: Scheduler, row: ClusterRow) -> StepOutcome:
         """Take what changed and run the cycles the pace allows."""
@@ -232,14 +237,20 @@ class EngineHost:
             log=_engine_log,
         )
 
-    def _checkpoint_if_due(self, row: ClusterRow, *, idle: bool) -> None:
-        """Write the engine down between two steps, now and then."""
+    def _checkpoint_if_due(self, row: ClusterRow, outcome: StepOutcome) -> float | None:
+        """Write the engine down between two steps, now and then; in how many seconds to look again, if at all.
+
+        Between two uploads it only seems idle: whoever comes next would wait.
+        """
         assert self._engine is not None and self._checkpoints is not None
         monotonic = self.monotonic()
-        if not self._checkpoints.is_due(
-            seq=self._seq, step=self._step, monotonic=monotonic, idle=idle, wanted=row.checkpoint_wanted
-        ):
-            return
+        if outcome.cycles or outcome.changes:
+            self._worked_at = monotonic
+        idle = outcome.due_in is None or outcome.due_in > 0
+        quiet_in = self._worked_at + QUIET_SECONDS - monotonic
+        at = {"seq": self._seq, "step": self._step, "monotonic": monotonic}
+        if not self._checkpoints.is_due(**at, idle=idle and quiet_in <= 0, wanted=row.checkpoint_wanted):
+            return quiet_in if idle and self._checkpoints.is_due(**at, idle=True, wanted=False) else None
         self.be_patient(REBUILD_SECONDS)
         try:
             dumped = checkpoint.dump(self._engine)
@@ -248,7 +259,7 @@ class EngineHost:
             log.exception("the engine cannot be written down", cluster=self.cluster_id)
             self._checkpoints = CheckpointTimer(self._seq, self._step, monotonic, REBUILD_SECONDS)
             checkpoint_want(cluster_id=self.cluster_id, wanted=False)
-            return
+            return None
         checkpoint_store(
             cluster_id=self.cluster_id,
             epoch=self.epoch,
@@ -265,6 +276,7 @@ class EngineHost:
         seconds = self.monotonic() - monotonic
         self._checkpoints = CheckpointTimer(self._seq, self._step, monotonic, seconds)
         log.info("checkpoint", cluster=self.cluster_id, seconds=round(seconds, 3), seq=self._seq)
+        return None
 
     def _commit(
         self, kind: str, effects: Effects, now: int, log_to: int, cycles: int, stepped: int, tried: dict[str, int]

@@ -5,25 +5,27 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
+import orjson
 from django.utils import timezone
 
 from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.cluster.selectors import milliseconds
+from kschedweb.common import bulk
 from kschedweb.common.errors import GoneError, NotFoundError
 from kschedweb.common.reading import one_state
 from kschedweb.live import events
 from kschedweb.live.events import Cursor
 from kschedweb.live.feed import ENTRIES_PER_FRAME, RESUME_ENTRIES, LogRange
 from kschedweb.traces.choices import LogKind
-from kschedweb.traces.models import Attempt, EngineLog, QueueState, told_by
+from kschedweb.traces.models import Attempt, QueueState, told_by
 
 SNAPSHOT_EVENTS = 200
 SNAPSHOT_ATTEMPTS = 200
 
-_ATTEMPT_FIELDS = frozenset(events.AttemptView.__dataclass_fields__)
-_QUEUE_FIELDS = frozenset(events.QueueView.__dataclass_fields__)
-_EVENT_FIELDS = frozenset(events.EventView.__dataclass_fields__)
+_ATTEMPT_FIELDS = tuple(events.AttemptView.__dataclass_fields__)
+_QUEUE_FIELDS = tuple(events.QueueView.__dataclass_fields__)
+_EVENT_FIELDS = tuple(events.EventView.__dataclass_fields__)
 # What an entry that repeats an attempt leaves to that one.
 _REPEATED_FIELDS = ("seq", "node_name", "message", "evaluated", "feasible")
 
@@ -58,8 +60,7 @@ def log_range(cluster_id: int, after: Cursor, limit: int) -> LogRange:
     # Both ends are committed, so every entry up to them is visible; what comes meanwhile is for the next range.
     to = Cursor(max(after.rv, min(end.rv, after.rv + limit)), max(after.seq, min(end.seq, after.seq + limit)))
     changes = cluster_selectors.change_rows(cluster_id, after.rv, to.rv)
-    rows = EngineLog.objects.filter(cluster_id=cluster_id, seq__gt=after.seq, seq__lte=to.seq).order_by("seq")
-    entries = [LogEntry(*row) for row in rows.values_list(*LogEntry._fields)]
+    entries = _entries(cluster_id, after.seq, to.seq)
     if len(changes) < to.rv - after.rv or len(entries) < to.seq - after.seq:
         return LogRange(after, ())
     found: list[events.LiveEvent] = []
@@ -76,15 +77,26 @@ def log_range(cluster_id: int, after: Cursor, limit: int) -> LogRange:
     return LogRange(to, found)
 
 
+def _entries(cluster_id: int, after: int, up_to: int) -> list[LogEntry]:
+    """The entries of the engine log in (after, up_to], in order."""
+    rows = bulk.read_rows(
+        "SELECT seq, rv, step, kind, pod_uid, pod_key, payload::text, at FROM traces_enginelog"
+        " WHERE cluster_id = %s AND seq > %s AND seq <= %s ORDER BY seq",
+        [cluster_id, after, up_to],
+    )
+    return [LogEntry(*(*row[:6], orjson.loads(row[6]), row[7])) for row in rows]
+
+
 def log_event(
     entry: LogEntry, repeated: Mapping[int, Mapping[str, Any]] = MappingProxyType({})
 ) -> events.EngineLogEvent | None:
     """What browsers are told of an entry of the engine log; None where the attempt it repeats was cleared away."""
     told = told_by(entry)
-    if entry.kind == LogKind.QUEUE:
-        view = events.QueueView(**{key: value for key, value in told.items() if key in _QUEUE_FIELDS})
+    kind = entry.kind
+    if kind == LogKind.QUEUE:
+        view = events.QueueView(**{key: told[key] for key in _QUEUE_FIELDS if key in told})
         return events.QueueMove(seq=entry.seq, move=view)
-    if entry.kind == LogKind.CACHE:
+    if kind == LogKind.CACHE:
         return events.CacheMoved(
             seq=entry.seq,
             uid=told["uid"],
@@ -94,20 +106,20 @@ def log_event(
             at_ms=told["at_ms"],
             attempts=told.get("attempts", 0),
         )
-    if entry.kind == LogKind.ATTEMPT:
+    if kind == LogKind.ATTEMPT:
         # A repeat is stored with the attempt it repeats.
         seq = told.get("repeats", entry.seq)
         if _is_bare_repeat(entry):
             if seq not in repeated:
                 return None
             told |= repeated[seq]
-        values = {key: value for key, value in told.items() if key in _ATTEMPT_FIELDS}
+        values = {key: told[key] for key in _ATTEMPT_FIELDS if key in told}
         return events.AttemptMade(seq=entry.seq, attempt=events.AttemptView(**values | {"seq": seq}))
-    if entry.kind == LogKind.EVENT:
+    if kind == LogKind.EVENT:
         if "counts" in told:
             counts = [events.EventCount(seq=seq, count=count) for seq, count in told["counts"]]
             return events.EventsCounted(seq=entry.seq, counts=counts, at_ms=told["at_ms"])
-        values = {key: value for key, value in told.items() if key in _EVENT_FIELDS}
+        values = {key: told[key] for key in _EVENT_FIELDS if key in told}
         return events.EventNoted(seq=entry.seq, event=events.EventView(**values | {"seq": entry.seq}))
     return events.StepDone(seq=entry.seq, step=entry.step, cycles=told["cycles"], kind=told["kind"])
 
