@@ -197,6 +197,11 @@ def bindings_carry_out(*, cluster_id: int) -> int:
                     },
                 )
             )
+        # A pod put in anew under its old uid had no node until now: what was done for it is history.
+        bound = [row.pod_uid for row in rows if row.status == WorkStatus.DONE]
+        Binding.objects.filter(cluster_id=cluster_id, pod_uid__in=bound, status=WorkStatus.DONE).update(
+            status=WorkStatus.SUPERSEDED
+        )
         _work_finish(Binding, rows)
         changes_commit(cluster_id=cluster_id, entries=entries)
     refused = len(outcomes.refusals)

@@ -22,6 +22,7 @@ WORKERS = ("scheduler/child", "binding", "lifecycle", "scheduler", "beat", "web"
 EVERYTHING = ("scheduler/child", "binding/child", "valkey", "binding", "postgres", "scheduler", "lifecycle", "beat")
 
 
+@pytest.mark.slow  # the short storm does the like to each of them
 def test_nothing_is_lost_when_each_worker_is_killed_in_turn(service: Service) -> None:
     workload = workloads.mixed(nodes=100, pods=800, seed=1)
     cluster_id = service.cluster_create("killed", seed=1)

@@ -178,3 +178,23 @@ def test_pre_bind_that_fails_undoes_the_decision(
     assert queue_of(two)["first"] == queue
     assert not Binding.objects.filter(cluster=two, name="first").exists()
     assert Pod.objects.get(cluster=two, name="second").node_name == "n1"
+
+
+@pytest.mark.parametrize("is_deleted_first", [False, True], ids=["written over", "deleted first"])
+def test_pod_put_in_anew_under_its_old_uid_is_bound_again(
+    cluster: Cluster, put_objects: PutObjects, is_deleted_first: bool
+) -> None:
+    pods = [make_pod(name).req(cpu="1").manifest() for name in ("again", "other")]
+    node = make_node("n1").capacity(cpu="4", memory="8Gi", pods="110").manifest()
+    put_objects(cluster, [node, pods[0]])
+    host = lead(cluster)
+    settle(cluster, host)
+    uid = Pod.objects.get(cluster=cluster, name="again").uid
+    if is_deleted_first:
+        pod_delete(cluster_id=cluster.pk, namespace="default", name="again", actor="test")
+        settle(cluster, host)
+    put_objects(cluster, pods)
+    settle(cluster, host)
+    assert dict(Pod.objects.filter(cluster=cluster).values_list("name", "node_name")) == {"again": "n1", "other": "n1"}
+    done = Binding.objects.filter(cluster=cluster, pod_uid=uid).order_by("id").values_list("status", flat=True)
+    assert list(done) == [WorkStatus.SUPERSEDED, WorkStatus.DONE]
