@@ -330,17 +330,22 @@ def _work_insert(
 
 
 def _node_orders_insert(cluster_id: int, orders: dict[str, tuple[str, ...]]) -> None:
-    known = set(
-        NodeOrder.objects.filter(cluster_id=cluster_id, digest__in=list(orders)).values_list("digest", flat=True)
+    """Keep the orders no attempt has referred to so far; most steps bring none."""
+    if not orders:
+        return
+    known = bulk.read_rows(
+        f"SELECT digest FROM {NodeOrder._meta.db_table} WHERE cluster_id = %s AND digest = ANY (%b::text[])",
+        [cluster_id, list(orders)],
     )
-    NodeOrder.objects.bulk_create(
-        [
-            NodeOrder(cluster_id=cluster_id, digest=digest, names=zstandard.compress(orjson.dumps(names)))
-            for digest, names in orders.items()
-            if digest not in known
-        ],
-        ignore_conflicts=True,
-    )
+    new = [digest for digest in orders if (digest,) not in known]
+    if new:
+        NodeOrder.objects.bulk_create(
+            [
+                NodeOrder(cluster_id=cluster_id, digest=digest, names=zstandard.compress(orjson.dumps(orders[digest])))
+                for digest in new
+            ],
+            ignore_conflicts=True,
+        )
 
 
 def _repeats_count(cluster_id: int, repeats: Sequence[tuple[int, datetime]]) -> None:
