@@ -43,6 +43,9 @@ _PUT_ORDER = {kind: place for place, kind in enumerate(ADMISSION_KINDS)} | {"Nod
 # An escaped character 0, not the text of such an escape.
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*+\\u0000")
 
+# A name which every rule for names allows.
+_PLAIN_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
 _PHASES = tuple(PodPhase.values)
 
 REFUSALS = (ManifestError, AdmissionError)
@@ -72,6 +75,27 @@ class PodColumns:
     condition_message: str
 
 
+@dataclass(frozen=True, slots=True)
+class AlikePods:
+    """What was made of one pod, for all that differ from it by name and uid only."""
+
+    _kept: dict[bytes, tuple[bytes, Mapping[str, Any]]]
+    _template: bytes
+
+    def made(self, *, name: str, uid: str) -> tuple[Manifest, Mapping[str, Any]] | None:
+        """The manifest of such a pod as it is stored, and its columns; None while none was admitted."""
+        kept = self._kept.get(self._template)
+        if kept is None:
+            return None
+        manifest: Manifest = orjson.loads(kept[0])
+        manifest["metadata"] |= {"name": name, "uid": uid}
+        return manifest, kept[1]
+
+    def keep(self, manifest: Manifest, columns: Mapping[str, Any]) -> None:
+        """This is what one was made."""
+        self._kept[self._template] = orjson.dumps(manifest), columns
+
+
 class Admission:
     """What the API server does to objects on their way in; it knows the cluster's classes and ranges."""
 
@@ -81,6 +105,7 @@ class Admission:
         self._runtime_classes: dict[str, RuntimeClass] = {}
         self._limit_ranges: dict[str, list[LimitRange]] = {}
         self._storage_classes: dict[str, StorageClass] = {}
+        self._alike: dict[bytes, tuple[bytes, Mapping[str, Any]]] = {}
         self._context = AdmissionContext(
             new_uid=lambda: self._uid,
             priority_classes=self._priority_classes,
@@ -96,12 +121,25 @@ class Admission:
         self._uid = uid
         return admit_create(manifest, manifest["kind"], self._context, now=int(created_at.timestamp()) * 1_000_000)
 
+    def alike(self, manifest: Manifest, *, created_at: datetime) -> "AlikePods | None":
+        """Pods that differ from this one by name and uid only; None where a name may matter.
+
+        A controller makes its pods from one template, and what becomes of one is what becomes of all.
+        """
+        metadata = manifest["metadata"]
+        if not _PLAIN_NAME.fullmatch(metadata["name"]):
+            return None
+        rest = {key: value for key, value in metadata.items() if key not in ("name", "uid")}
+        return AlikePods(self._alike, orjson.dumps(({**manifest, "metadata": rest}, created_at)))
+
     def check(self, manifest: Manifest) -> Manifest:
         """The manifest of an object that a cluster has admitted before; raises one of REFUSALS."""
         return accept_existing(manifest, manifest["kind"])
 
     def remember(self, obj: KubeObject) -> None:
         """Let what follows be admitted by this class or range, in place of a namesake."""
+        if obj.kind in ADMISSION_KINDS:
+            self._alike.clear()
         if isinstance(obj, PriorityClass):
             self._priority_classes[obj.name] = obj
         elif isinstance(obj, RuntimeClass):

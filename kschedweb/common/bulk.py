@@ -5,7 +5,7 @@ numbers, text, bytes, times, lists; jsonb and json columns take `json_text`. A c
 Django's IntegrityError, as any other write does.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import orjson
@@ -18,8 +18,17 @@ _JSONB_FORMAT = b"\x01"  # the version every binary jsonb begins with
 _types: dict[str, dict[str, str]] = {}  # names of the columns' types, by table
 
 
-def copy_rows(table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Append the rows to the table; each has a value for every column, in their order."""
+def copy_rows(
+    table: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    meanwhile: Callable[[], None] | None = None,
+) -> None:
+    """Append the rows to the table; each has a value for every column, in their order.
+
+    `meanwhile` is called when they are on their way, and PostgreSQL is at work on them.
+    """
     statement = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
         sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns))
     )
@@ -33,6 +42,8 @@ def copy_rows(table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]])
             rows = _with_jsonb(rows, jsonb)
         for row in rows:
             copy.write_row(row)
+        if meanwhile is not None:
+            meanwhile()
 
 
 def read_rows(statement: str, values: Sequence[Any]) -> Any:

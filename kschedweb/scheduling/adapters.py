@@ -43,7 +43,7 @@ class QueueRow:
 class StepRows:
     """Everything one step leaves behind, as rows. `seq_to` is the last position of the engine log."""
 
-    attempts: list[tuple[Any, ...]] = field(default_factory=list)
+    made: list[tuple[Attempt, tuple[int, ...], bytes]] = field(default_factory=list)  # with its place and its digest
     repeats: list[tuple[int, datetime]] = field(default_factory=list)  # (seq of the stored attempt, seen again at)
     counted: list[tuple[int, int]] = field(default_factory=list)  # (seq of the stored event, seen how often)
     node_orders: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -52,6 +52,10 @@ class StepRows:
     events: list[tuple[Any, ...]] = field(default_factory=list)
     seq_to: int = 0
     digest: bytes = b""
+
+    def attempts(self) -> list[tuple[Any, ...]]:
+        """Rows of attempts with their matrices: much work, which nothing else of the step waits for."""
+        return [_attempt_row(*made) for made in self.made]
 
 
 # A pod that is assumed, or waits for Permit, is shown beside the sub-queues until it is bound.
@@ -164,7 +168,7 @@ def step_rows(
         else:
             remembered.attempts[uid] = LastAttempt(attempt_digest, position, attempt.started_at)
         place_of = (position, rv, config_version, run, step, place)
-        rows.attempts.append(_attempt_row(attempt, place_of, attempt_digest))
+        rows.made.append((attempt, place_of, attempt_digest))
         if attempt.node_order is not None:
             rows.node_orders[attempt.node_order.digest] = attempt.node_order.names
     tried = {**tried, **{attempt.pod_uid: attempt.attempt for attempt in effects.attempts}}

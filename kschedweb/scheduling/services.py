@@ -6,7 +6,7 @@ Each transaction holds the fence first and takes the cluster's counter last (`ch
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -140,18 +140,20 @@ def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, r
     cluster_id = position.cluster_id
     with transaction.atomic():
         leases.fence_hold(cluster_id=cluster_id, epoch=position.epoch)
+        attempts: list[tuple[Any, ...]] = []
+        # Matrices are packed while PostgreSQL is busy with the log.
+        _copy(EngineLog, LOG_COLUMNS, cluster_id, rows.log, meanwhile=lambda: attempts.extend(rows.attempts()))
+        _node_orders_insert(cluster_id, rows.node_orders)
+        _copy(Attempt, ATTEMPT_COLUMNS, cluster_id, attempts)
+        _repeats_count(cluster_id, rows.repeats)
+        _copy(Event, EVENT_COLUMNS, cluster_id, rows.events)
+        _events_count(cluster_id, rows.counted, position.now)
         _work_insert(Binding, position, orders.bindings)
         _work_insert(Eviction, position, orders.evictions)
         entries = cluster_services.pods_status_patch(
             cluster_id=cluster_id, patches=orders.patches, actor=SCHEDULER_ACTOR, now=position.now
         )
         entries += cluster_services.objects_patch(cluster_id=cluster_id, patches=orders.writes, actor=SCHEDULER_ACTOR)
-        _node_orders_insert(cluster_id, rows.node_orders)
-        _copy(Attempt, ATTEMPT_COLUMNS, cluster_id, rows.attempts)
-        _repeats_count(cluster_id, rows.repeats)
-        _copy(EngineLog, LOG_COLUMNS, cluster_id, rows.log)
-        _copy(Event, EVENT_COLUMNS, cluster_id, rows.events)
-        _events_count(cluster_id, rows.counted, position.now)
         if rebuilt:
             QueueState.objects.filter(cluster_id=cluster_id).delete()
         _queue_states_put(cluster_id, rows.queue.values())
@@ -285,18 +287,17 @@ def _claim(model: type[Work], cluster_id: int) -> list[Work]:
 
 def _work_finish(model: type[Binding] | type[Eviction], rows: Sequence[Binding | Eviction]) -> None:
     """Write what became of claimed rows."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"UPDATE {model._meta.db_table} AS row SET status = s, message = m, finished_at = f"
-            " FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::timestamptz[]) AS given (id, s, m, f)"
-            " WHERE row.id = given.id",
-            [
-                [row.pk for row in rows],
-                [str(row.status) for row in rows],
-                [row.message for row in rows],
-                [row.finished_at for row in rows],
-            ],
-        )
+    bulk.execute(
+        f"UPDATE {model._meta.db_table} AS row SET status = s, message = m, finished_at = f"
+        " FROM unnest(%b::bigint[], %b::text[], %b::text[], %b::timestamptz[]) AS given (id, s, m, f)"
+        " WHERE row.id = given.id",
+        [
+            [row.pk for row in rows],
+            [str(row.status) for row in rows],
+            [row.message for row in rows],
+            [row.finished_at for row in rows],
+        ],
+    )
 
 
 def _verdict(kind: str, row: Binding | Eviction, payload: dict[str, Any]) -> ChangeEntry:
@@ -334,17 +335,22 @@ def _work_insert(
 
 
 def _node_orders_insert(cluster_id: int, orders: dict[str, tuple[str, ...]]) -> None:
-    known = set(
-        NodeOrder.objects.filter(cluster_id=cluster_id, digest__in=list(orders)).values_list("digest", flat=True)
+    """Keep the orders no attempt has referred to so far; most steps bring none."""
+    if not orders:
+        return
+    known = bulk.read_rows(
+        f"SELECT digest FROM {NodeOrder._meta.db_table} WHERE cluster_id = %s AND digest = ANY (%b::text[])",
+        [cluster_id, list(orders)],
     )
-    NodeOrder.objects.bulk_create(
-        [
-            NodeOrder(cluster_id=cluster_id, digest=digest, names=zstandard.compress(orjson.dumps(names)))
-            for digest, names in orders.items()
-            if digest not in known
-        ],
-        ignore_conflicts=True,
-    )
+    new = [digest for digest in orders if (digest,) not in known]
+    if new:
+        NodeOrder.objects.bulk_create(
+            [
+                NodeOrder(cluster_id=cluster_id, digest=digest, names=zstandard.compress(orjson.dumps(orders[digest])))
+                for digest in new
+            ],
+            ignore_conflicts=True,
+        )
 
 
 def _repeats_count(cluster_id: int, repeats: Sequence[tuple[int, datetime]]) -> None:
@@ -417,8 +423,18 @@ def _queue_states_put(cluster_id: int, rows: Iterable[QueueRow]) -> None:
         )
 
 
-def _copy(model: type[models.Model], columns: Sequence[str], cluster_id: int, rows: Sequence[tuple[Any, ...]]) -> None:
-    """COPY rows of one cluster into the model's table; jsonb columns take what JSON can say."""
+def _copy(
+    model: type[models.Model],
+    columns: Sequence[str],
+    cluster_id: int,
+    rows: Sequence[tuple[Any, ...]],
+    *,
+    meanwhile: Callable[[], None] | None = None,
+) -> None:
+    """COPY rows of one cluster into the model's table; jsonb columns take what JSON can say.
+
+    An attempt has an entry in the log: where there is none, nothing is to be done `meanwhile` either.
+    """
     if not rows:
         return
     jsonb = [
@@ -432,4 +448,4 @@ def _copy(model: type[models.Model], columns: Sequence[str], cluster_id: int, ro
                 written[index + 1] = bulk.json_text(row[index])
         return written
 
-    bulk.copy_rows(model._meta.db_table, ["cluster_id", *columns], map(values, rows))
+    bulk.copy_rows(model._meta.db_table, ["cluster_id", *columns], map(values, rows), meanwhile=meanwhile)

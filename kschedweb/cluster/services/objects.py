@@ -273,22 +273,40 @@ def _place_one(
     has_own_uid = "uid" in metadata
     old = namesake.manifest["metadata"] if namesake is not None and not has_own_uid else {}
     metadata["uid"] = metadata.get("uid") or old.get("uid") or str(uuid.uuid4())
-    if admit:
-        created_at = datetime.fromisoformat(old["creationTimestamp"]) if old else now
-        manifest = admission.admit(item.manifest, uid=metadata["uid"], created_at=created_at)
+    if admit and item.kind == "Pod" and namesake is None:
+        new = _new_pod(item, admission, now)
     else:
-        metadata.setdefault("creationTimestamp", adapters.format_time(now))
-        manifest = admission.check(item.manifest)
-    if namesake is not None and not has_own_uid:
-        manifest = _inherit(manifest, namesake, now)
-    obj = adapters.decode(manifest)
-    admission.remember(obj)
-    new = state.draft(item.kind, manifest, obj)
+        if admit:
+            created_at = datetime.fromisoformat(old["creationTimestamp"]) if old else now
+            manifest = admission.admit(item.manifest, uid=metadata["uid"], created_at=created_at)
+        else:
+            metadata.setdefault("creationTimestamp", adapters.format_time(now))
+            manifest = admission.check(item.manifest)
+        if namesake is not None and not has_own_uid:
+            manifest = _inherit(manifest, namesake, now)
+        obj = adapters.decode(manifest)
+        admission.remember(obj)
+        new = state.draft(item.kind, manifest, obj)
     report.count(item.kind, _settle(new, namesake, twin, there, plan, actor))
     if admit:
         report.admitted += 1
     else:
         report.kept += 1
+
+
+def _new_pod(item: Item, admission: adapters.Admission, now: datetime) -> Draft:
+    """An admitted pod; of many that are alike only the first takes the whole way."""
+    metadata = item.manifest["metadata"]
+    alike = admission.alike(item.manifest, created_at=now)
+    made = alike.made(name=metadata["name"], uid=metadata["uid"]) if alike is not None else None
+    if made is not None:
+        manifest, columns = made
+        return Draft("Pod", metadata["namespace"], metadata["name"], metadata["uid"], manifest, columns)
+    manifest = admission.admit(item.manifest, uid=metadata["uid"], created_at=now)
+    new = state.draft("Pod", manifest, adapters.decode(manifest))
+    if alike is not None:
+        alike.keep(manifest, new.columns)
+    return new
 
 
 def _settle(new: Draft, namesake: Stored | None, twin: Stored | None, there: _Existing, plan: _Plan, actor: str) -> str:

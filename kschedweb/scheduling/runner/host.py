@@ -248,9 +248,15 @@ class EngineHost:
             self._worked_at = monotonic
         idle = outcome.due_in is None or outcome.due_in > 0
         quiet_in = self._worked_at + QUIET_SECONDS - monotonic
-        at = {"seq": self._seq, "step": self._step, "monotonic": monotonic}
-        if not self._checkpoints.is_due(**at, idle=idle and quiet_in <= 0, wanted=row.checkpoint_wanted):
-            return quiet_in if idle and self._checkpoints.is_due(**at, idle=True, wanted=False) else None
+
+        def is_due(*, idle: bool, wanted: bool) -> bool:
+            assert self._checkpoints is not None
+            return self._checkpoints.is_due(
+                seq=self._seq, step=self._step, monotonic=monotonic, idle=idle, wanted=wanted
+            )
+
+        if not is_due(idle=idle and quiet_in <= 0, wanted=row.checkpoint_wanted):
+            return quiet_in if idle and is_due(idle=True, wanted=False) else None
         self.be_patient(REBUILD_SECONDS)
         try:
             dumped = checkpoint.dump(self._engine)

@@ -1,5 +1,6 @@
-"""Stored pods are read for frames without making the typed pod: both readings must say the same."""
+"""Short ways for many pods must lead where the long ones do: reading stored pods, admitting pods of one template."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -65,3 +66,67 @@ def test_stored_pod_columns_are_those_of_the_typed_pod(manifest: dict[str, Any])
     wanted = adapters.pod_columns(adapters.pod_of(manifest))
     assert adapters.stored_pod_columns(manifest) == wanted
     assert adapters.stored_pod_columns(manifest) == wanted  # from what is kept of the first time
+
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+CLASS = {
+    "apiVersion": "scheduling.k8s.io/v1",
+    "kind": "PriorityClass",
+    "metadata": {"name": "high"},
+    "value": 9,
+    "globalDefault": True,
+}
+
+
+def unstamped(name: str, **spec: Any) -> dict[str, Any]:
+    manifest = pod(spec, labels={"app": "a"}, name=name)
+    manifest["metadata"].pop("creationTimestamp")
+    return manifest
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({}, id="plain"),
+        pytest.param({"schedulingGates": [{"name": "example.com/wait"}]}, id="gated"),
+        pytest.param({"tolerations": [{"key": "k", "operator": "Exists"}], "nodeSelector": {"a": None}}, id="nulls"),
+        pytest.param(
+            {
+                "topologySpreadConstraints": [
+                    {
+                        "maxSkew": 1,
+                        "topologyKey": "zone",
+                        "whenUnsatisfiable": "DoNotSchedule",
+                        "labelSelector": {},
+                        "matchLabelKeys": ["app"],
+                    }
+                ]
+            },
+            id="labels count",
+        ),
+    ],
+)
+def test_pods_of_one_template_are_admitted_as_each_alone(spec: dict[str, Any]) -> None:
+    admission = adapters.Admission([CLASS])
+    first = admission.alike(unstamped("a", **spec), created_at=NOW)
+    assert first is not None and first.made(name="a", uid="1") is None
+    first.keep(admission.admit(unstamped("a", **spec), uid="1", created_at=NOW), {"priority": 9})
+    second = admission.alike(unstamped("b", **spec), created_at=NOW)
+    assert second is not None
+    alone = adapters.Admission([CLASS]).admit(unstamped("b", **spec), uid="2", created_at=NOW)
+    assert second.made(name="b", uid="2") == (alone, {"priority": 9})
+
+
+def test_pods_are_not_alike_when_anything_else_differs() -> None:
+    admission = adapters.Admission([])
+    first = admission.alike(unstamped("a"), created_at=NOW)
+    assert first is not None
+    first.keep(admission.admit(unstamped("a"), uid="1", created_at=NOW), {})
+    labelled = unstamped("b")
+    labelled["metadata"]["labels"] = {"app": "b"}
+    for other in (labelled, unstamped("b", priorityClassName="high")):
+        found = admission.alike(other, created_at=NOW)
+        assert found is not None and found.made(name="b", uid="2") is None
+    assert admission.alike(unstamped("a.b"), created_at=NOW) is None  # other rules hold for such a name
+    admission.remember(adapters.decode(CLASS))
+    assert first.made(name="b", uid="2") is None
