@@ -101,10 +101,10 @@ def lease_acquire(
             cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{int(lock_seconds * 1000)}ms"])
             cursor.execute(
                 "UPDATE leases SET holder = %s, duration_seconds = %s, version = version + 1,"
-                " renewed_at = coalesce(%s, clock_timestamp()), transitions = transitions + %s,"
-                " acquired_at = CASE WHEN %s THEN coalesce(%s, clock_timestamp()) ELSE acquired_at END"
-                " WHERE cluster_id = %s AND version = %s",
-                [holder, duration_seconds, now, int(is_other), is_other, now, view.cluster_id, view.version],
+                " renewed_at = now.at, transitions = transitions + %s,"
+                " acquired_at = CASE WHEN %s THEN now.at ELSE acquired_at END"
+                " FROM (SELECT coalesce(%s, clock_timestamp()) AS at) AS now WHERE cluster_id = %s AND version = %s",
+                [holder, duration_seconds, int(is_other), is_other, now, view.cluster_id, view.version],
             )
             if cursor.rowcount == 0:
                 return None
@@ -118,8 +118,9 @@ def lease_release(*, view: LeaseView) -> bool:
     """Give the lease up so that a standby may take it at once; False when it is somebody else's by now."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE leases SET holder = '', duration_seconds = 1, acquired_at = clock_timestamp(),"
-            " renewed_at = clock_timestamp(), version = version + 1 WHERE cluster_id = %s AND holder = %s",
+            "UPDATE leases SET holder = '', duration_seconds = 1, acquired_at = now.at, renewed_at = now.at,"
+            " version = version + 1 FROM (SELECT clock_timestamp() AS at) AS now"
+            " WHERE cluster_id = %s AND holder = %s",
             [view.cluster_id, view.holder],
         )
         if cursor.rowcount == 0:
