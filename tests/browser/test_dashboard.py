@@ -54,6 +54,22 @@ def test_sample_cluster_is_scheduled_while_one_looks(page: Page) -> None:
     assert figure(page, "Pods on nodes") > 50
 
 
+def test_frames_are_no_reason_to_ask_again(page: Page) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.partition("/api/clusters/")[2].partition("?")[0]))
+    frames: list[str | bytes] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame)))
+    page.reload()
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_role("button", name="Scheduler configuration").click()
+    page.get_by_role("dialog").wait_for()
+    page.wait_for_timeout(5_000)
+    assert len(frames) > 10
+    # The two questions come every ten seconds, the configuration once.
+    for question in ("/pending", "/slowest", "/scheduler-config"):
+        assert 1 <= sum(one.endswith(question) for one in asked) <= 3, (question, asked)
+
+
 def test_one_pod_changes_its_lane_when_one_cycle_is_stepped(page: Page, cluster: Cluster) -> None:
     pace(page, "Pause")
     expect(page.get_by_role("button", name="Step one cycle")).to_be_enabled()
