@@ -5,11 +5,16 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
+from django.contrib.auth.models import User
 from django.db import connection
 
+from kschedweb.accounts.models import AccessRecord
+from kschedweb.cluster import services as cluster_services
+from kschedweb.cluster.models import Cluster
 from kschedweb.environment import ROOT
 from kschedweb.ops import processes
 
@@ -22,6 +27,17 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 @pytest.fixture(autouse=True, scope="session")
 def _valkey_runs(valkey_url: str) -> None:
     """The broker and the channel layer are there for every test of the web half."""
+
+
+@pytest.fixture(scope="module")
+def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Some views read in a transaction of their own kind: what they read is committed, and goes in the end."""
+    with django_db_blocker.unblock():
+        yield
+        for cluster in Cluster.objects.all():
+            cluster_services.cluster_delete(cluster_id=cluster.pk)
+        User.objects.all().delete()
+        AccessRecord.objects.all().delete()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from kschedweb.accounts import services
-from kschedweb.accounts.models import AccessRecord, Token
+from kschedweb.accounts.models import Token
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster
 from tests.web import rest
@@ -44,17 +44,6 @@ class People:
         elif principal.name in self.users:
             client.force_login(self.users[principal.name])
         return client
-
-
-@pytest.fixture(scope="module")
-def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """The table's rows are committed: some views read in a transaction of their own kind."""
-    with django_db_blocker.unblock():
-        yield
-        for cluster in Cluster.objects.all():
-            cluster_services.cluster_delete(cluster_id=cluster.pk)
-        User.objects.all().delete()
-        AccessRecord.objects.all().delete()
 
 
 @pytest.fixture(scope="module")

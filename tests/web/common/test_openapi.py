@@ -5,7 +5,6 @@ The values are chosen here for each type of parameter, always the same; test_sch
 
 import itertools
 import random
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -16,7 +15,6 @@ from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from kschedweb.accounts import services
-from kschedweb.accounts.models import AccessRecord
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster
 from kschedweb.common.schema import METHODS
@@ -43,17 +41,6 @@ OTHERS = (None, True, 1.5, [], {}, "text", [None], {"": None}, 10**30)
 ROUNDS = 12
 # Made up values of these are not sent: they would end what the other requests are about.
 ENDS = {("/api/clusters/{cluster_id}", "delete"), ("/api/tokens/{token_id}", "delete")}
-
-
-@pytest.fixture(scope="module")
-def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """Some views read in a transaction of their own kind, so what they read is committed, and goes in the end."""
-    with django_db_blocker.unblock():
-        yield
-        for cluster in Cluster.objects.all():
-            cluster_services.cluster_delete(cluster_id=cluster.pk)
-        User.objects.all().delete()
-        AccessRecord.objects.all().delete()
 
 
 @pytest.fixture(scope="module")
