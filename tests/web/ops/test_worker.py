@@ -53,7 +53,7 @@ def test_tasks_go_to_the_queue_of_their_kind(task: str, queue: str) -> None:
 
 
 def test_beat_wakes_the_sweep_and_lets_old_wakings_expire() -> None:
-    (entry,) = app.conf.beat_schedule.values()
+    entry = app.conf.beat_schedule["sweep"]
     assert (entry["task"], entry["schedule"]) == ("scheduling.sweep", 2.0)
     assert 2.0 <= entry["options"]["expires"] <= 60
 
