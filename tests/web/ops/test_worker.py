@@ -52,10 +52,14 @@ def test_tasks_go_to_the_queue_of_their_kind(task: str, queue: str) -> None:
     assert route.get("queue", app.amqp.queues[app.conf.task_default_queue]).name == queue
 
 
-def test_beat_wakes_the_sweep_and_lets_old_wakings_expire() -> None:
-    entry = app.conf.beat_schedule["sweep"]
-    assert (entry["task"], entry["schedule"]) == ("scheduling.sweep", 2.0)
-    assert 2.0 <= entry["options"]["expires"] <= 60
+def test_beat_wakes_the_sweep_and_the_pruning_and_lets_old_wakings_expire() -> None:
+    schedule = app.conf.beat_schedule
+    assert {entry["task"]: entry["schedule"] for entry in schedule.values()} == {
+        "scheduling.sweep": 2.0,
+        "scheduling.prune": 300.0,
+    }
+    for entry in schedule.values():
+        assert entry["schedule"] <= entry["options"]["expires"] <= max(60, entry["schedule"])
 
 
 def test_a_lost_worker_costs_a_minute_at_most() -> None:
