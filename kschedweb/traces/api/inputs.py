@@ -13,6 +13,13 @@ from kschedweb.traces.selectors import AttemptFilter, EventFilter, MatrixQuery
 YEARS = 10 * 366 * 24 * 3600
 
 
+class VerbatimField(serializers.CharField):
+    """Text that is looked for as it was given: no blanks are cut off before it is measured."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(trim_whitespace=False, **options)
+
+
 class SpanInput(serializers.Serializer[Any]):
     since = serializers.DateTimeField(required=False, help_text="seen at this time or later")
     until = serializers.DateTimeField(required=False, help_text="before this time")
@@ -30,21 +37,21 @@ class SpanInput(serializers.Serializer[Any]):
 
 
 class RefusalInput(SpanInput):
-    plugin = serializers.CharField(required=False, max_length=128, help_text="that refused nodes")
-    reason = serializers.CharField(required=False, max_length=1000, help_text="for which it refused nodes, in full")
-    namespace = serializers.CharField(required=False, max_length=63)
-    profile = serializers.CharField(required=False, max_length=253)
+    plugin = VerbatimField(required=False, max_length=128, help_text="that refused nodes")
+    reason = VerbatimField(required=False, max_length=1000, help_text="for which it refused nodes, in full")
+    namespace = VerbatimField(required=False, max_length=63)
+    profile = VerbatimField(required=False, max_length=253)
     result = serializers.ChoiceField(Result.choices, required=False)
 
 
 class AttemptInput(RefusalInput):
-    name = serializers.CharField(required=False, max_length=253, help_text="of the pod")
-    node = serializers.CharField(required=False, max_length=253, help_text="that was chosen")
+    name = VerbatimField(required=False, max_length=253, help_text="of the pod")
+    node = VerbatimField(required=False, max_length=253, help_text="that was chosen")
     min_duration_us = serializers.IntegerField(required=False, min_value=0, max_value=2**62)
 
 
 class NodeRefusalInput(RefusalInput):
-    node = serializers.CharField(max_length=253)
+    node = VerbatimField(max_length=253)
     limit = serializers.IntegerField(default=100, min_value=1, max_value=1000)
     before = serializers.IntegerField(
         default=None, allow_null=True, min_value=0, max_value=2**62, help_text="go on from an unfinished answer"
@@ -60,16 +67,16 @@ class PendingInput(serializers.Serializer[Any]):
 
 
 class PendingPodInput(serializers.Serializer[Any]):
-    plugin = serializers.CharField(default="", max_length=128)
-    reason = serializers.CharField(default="", max_length=1000)
+    plugin = VerbatimField(default="", max_length=128)
+    reason = VerbatimField(default="", max_length=1000)
     limit = serializers.IntegerField(default=100, min_value=1, max_value=1000)
 
 
 class EventInput(SpanInput):
-    namespace = serializers.CharField(required=False, max_length=63, help_text="of what it is about")
-    name = serializers.CharField(required=False, max_length=253)
-    kind = serializers.CharField(required=False, max_length=63)
-    reason = serializers.CharField(required=False, max_length=128)
+    namespace = VerbatimField(required=False, max_length=63, help_text="of what it is about")
+    name = VerbatimField(required=False, max_length=253)
+    kind = VerbatimField(required=False, max_length=63)
+    reason = VerbatimField(required=False, max_length=128)
     type = serializers.ChoiceField(["Normal", "Warning"], required=False)
 
 
@@ -78,9 +85,9 @@ class HistoryInput(serializers.Serializer[Any]):
 
 
 class MatrixInput(serializers.Serializer[Any]):
-    node = serializers.CharField(required=False, max_length=253, help_text="part of a node's name")
-    plugin = serializers.CharField(required=False, max_length=128, help_text="that refused the node")
-    reason = serializers.CharField(required=False, max_length=1000, help_text="for which, in full")
+    node = VerbatimField(required=False, max_length=253, help_text="part of a node's name")
+    plugin = VerbatimField(required=False, max_length=128, help_text="that refused the node")
+    reason = VerbatimField(required=False, max_length=1000, help_text="for which, in full")
     feasible = serializers.BooleanField(required=False, allow_null=True, default=None)
     sort = serializers.RegexField(
         r"^(walk|node|total|(raw|normalized|weighted):[^\x00]{1,128})$",
