@@ -68,12 +68,12 @@ def _promised(options: argparse.Namespace) -> list[Promise]:
     try:
         with RunningService() as service:
             level3.warm_up(service, job)
+            if options.idle:  # before the rest: PostgreSQL sweeps up behind them for minutes
+                found.append(_told(promises.rest(service, job)))
             if options.latency:
                 found.append(_told(promises.latency(service, job)))
             if options.viewers:
                 found.append(_told(promises.viewers(service, job, options.viewers)))
-            if options.idle:
-                found.append(_told(promises.rest(service, job)))
     except (ServiceProblem, Refused) as problem:
         raise RunFailed(str(problem)) from problem
     return found
