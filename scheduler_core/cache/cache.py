@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
+import msgspec
+
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.signature import Signature
@@ -35,8 +37,7 @@ class CacheError(CoreError):
     """The cache refuses an operation; the text is upstream's."""
 
 
-@dataclass(slots=True)
-class PodState:
+class PodState(msgspec.Struct):
     """A pod in the cache; the deadline counts only while it is assumed."""
 
     pod: Pod

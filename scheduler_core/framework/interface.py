@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Protocol, runtime_checkable
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -91,8 +92,7 @@ class Reads(IntEnum):
     CLUSTER = 3  # other rows, or other objects: asked anew in every cycle
 
 
-@dataclass(frozen=True, slots=True)
-class RowVerdicts:
+class RowVerdicts(msgspec.Struct, frozen=True):
     """Answer of a filter for the rows asked for: a code is 0 for success, else 1 + index into `statuses`.
 
     `codes`: uint16, in the order of the rows asked for; for all rows that is (n_rows,) in row order of the table, not
@@ -440,8 +440,7 @@ class ProfileRunner(PluginRunner, Protocol):
     def pre_filter_extensions(self) -> Sequence[PreFilterExtensions]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(msgspec.Struct, frozen=True):
     """What would be left on some rows with the pod on them; it fits where nothing is below 0.
 
     `left`: (1 + len(resources), len(rows)) int64; line 0 counts pods, line 1 + i is of the resource whose index in the

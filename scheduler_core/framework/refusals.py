@@ -7,9 +7,9 @@ runs earlier stands.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -27,16 +27,15 @@ Rows = npt.NDArray[np.intp]
 NOBODY: Final = np.iinfo(np.int16).max
 
 
-@dataclass(slots=True)
-class FirstRefusals:
+class FirstRefusals(msgspec.Struct):
     """`codes`: uint16, 0 where no filter refuses, else 1 + index into `statuses`, which are blamed on their plugins;
     `refused_by`: int16, the index of the filter, NOBODY where none refuses."""
 
     codes: UInt16Array
     refused_by: npt.NDArray[np.int16]
-    statuses: list[Status] = field(default_factory=list)
-    _numbers: dict[Status, int] = field(default_factory=dict)
-    _errors: list[Status] = field(default_factory=list)  # of the statuses, those of filters that failed
+    statuses: list[Status] = msgspec.field(default_factory=list)
+    _numbers: dict[Status, int] = msgspec.field(default_factory=dict)
+    _errors: list[Status] = msgspec.field(default_factory=list)  # of the statuses, those of filters that failed
 
     @staticmethod
     def none(n_rows: int) -> FirstRefusals:

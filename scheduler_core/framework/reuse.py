@@ -39,7 +39,9 @@ _MAX_ROWS = 1_500_000
 _MIN_CLASSES, _MAX_CLASSES = 16, 1024
 _MAX_SEEN = 4096
 _FEW_CHANGED = 2  # rows judged anew at once, whether they are wanted or not
-_FEW_ROWS = 16  # up to which the row form is quicker than arrays
+# Up to so many rows the row form is quicker than arrays: filters end early and often, scores never do.
+_FEW_TO_JUDGE = 24
+_FEW_TO_SCORE = 8
 _MANY_STATUSES = 4096  # more different refusals than a table of this size has: most are of rows as they once were
 
 A = TypeVar("A")
@@ -227,7 +229,7 @@ class KeptRefusals(_Kept):
             self._by_node.put(of_node, part)
             self._node_stale[of_node] = False
         part = self._by_node.at(rows)
-        if len(rows) > _FEW_ROWS:
+        if len(rows) > _FEW_TO_JUDGE:
             judge_rows(framework, state, pod, table, rows, plan.by_row, part)
             self._all.put(rows, part)
         else:
@@ -280,7 +282,7 @@ class KeptScores(_Kept):
     def _score(self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod) -> bool:
         """Score the rows; False when a plugin could not."""
         asked = self._of_nodes if self._node_stale[rows].any() else self._of_rows
-        if len(rows) <= _FEW_ROWS:
+        if len(rows) <= _FEW_TO_SCORE:
             if not self._score_one_by_one(rows.tolist(), table, framework, state, pod, asked):
                 return False
         else:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import overload
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -34,7 +35,8 @@ MIN_FEASIBLE_NODES_PERCENTAGE = 5
 
 Int32Array = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.intp]  # rows of the table, in the type numpy gathers by without converting each time
-Codes = npt.NDArray[np.int32] | npt.NDArray[np.uint16]
+Narrow = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
+Codes = npt.NDArray[np.int32] | Narrow
 
 _MAX_NARROW = int(np.iinfo(np.uint8).max)
 
@@ -106,8 +108,7 @@ class PickedNodes(Sequence[NodeInfo]):
         return (infos[node] for node in self.nodes.tolist())
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(msgspec.Struct, frozen=True):
     """What a walk found. An error ended it before the node that caused it, which is not among the rows."""
 
     filter_rows: FilterRows
@@ -399,41 +400,47 @@ def _cut(walk: Int32Array, rows: Rows, codes: Codes, statuses: Sequence[Status],
     if not np.count_nonzero(codes):
         end = min(len(walk), count + 1)
         return Walk(FilterRows(walk[:end], np.zeros(end, dtype=np.uint8), ()), walk[:count], rows[:count], 0)
+    if len(statuses) <= _MAX_NARROW:
+        codes = codes.astype(np.uint8)
     passed = (codes == 0).nonzero()[0]
-    end = len(walk)
-    if len(passed) > count:
-        end = int(passed[count]) + 1
+    end = int(passed[count]) + 1 if len(passed) > count else len(walk)
+    met = _first_places(codes, len(statuses))
     error: Status | None = None
-    failures = [number for number, status in enumerate(statuses, start=1) if status.code is Code.Error]
-    if failures:
-        failed = np.flatnonzero(np.isin(codes[:end], failures))
-        if len(failed):
-            end = int(failed[0])
-            error = statuses[int(codes[end]) - 1]
+    for place, code in met:
+        if place < end and statuses[code - 1].code is Code.Error:
+            end, error = place, statuses[code - 1]
             passed = passed[: int(np.searchsorted(passed, end))]
     num_passed = min(len(passed), count + 1)
     found = passed[:count]
-    return Walk(_compact(walk[:end], codes[:end], statuses), walk[found], rows[found], end - num_passed, error)
+    present = [code for place, code in met if place < end]
+    filter_rows = FilterRows(walk[:end], *_renumbered(codes[:end], statuses, present))
+    return Walk(filter_rows, walk[found], rows[found], end - num_passed, error)
 
 
-def _compact(walk: Int32Array, codes: Codes, statuses: Sequence[Status]) -> FilterRows:
-    """Number the statuses that occur by first appearance, equal ones once."""
+def _first_places(codes: Codes, highest: int) -> list[tuple[int, int]]:
+    """(place, code) where each code above 0 occurs first, in that order."""
+    if codes.dtype == np.uint8:
+        data = codes.tobytes()  # searching bytes is several times as fast as it is with arrays
+        return sorted((place, code) for code in range(1, highest + 1) if (place := data.find(code)) >= 0)
+    values, places = np.unique(codes, return_index=True)
+    return sorted((place, code) for place, code in zip(places.tolist(), values.tolist(), strict=True) if code)
+
+
+def _renumbered(codes: Codes, statuses: Sequence[Status], present: Sequence[int]) -> tuple[Narrow, tuple[Status, ...]]:
+    """The codes with statuses numbered in the order of `present`, equal ones once."""
     numbers: dict[Status, int] = {}
-    if len(statuses) <= _MAX_NARROW:
-        # As bytes: searching and translating these is several times as fast as it is with arrays.
-        data = codes.astype(np.uint8).tobytes()
-        places = sorted((place, code) for code in range(1, len(statuses) + 1) if (place := data.find(code)) >= 0)
+    renumber = {code: numbers.setdefault(statuses[code - 1], len(numbers) + 1) for code in present}
+    if codes.dtype == np.uint8:
         translation = bytearray(_MAX_NARROW + 1)
-        for _, code in places:
-            translation[code] = numbers.setdefault(statuses[code - 1], len(numbers) + 1)
-        return FilterRows(walk, np.frombuffer(data.translate(translation), dtype=np.uint8), tuple(numbers))
-    renumber = np.zeros(len(statuses) + 1, dtype=np.uint16)
-    for code in dict.fromkeys(codes.tolist()):
-        if code:
-            renumber[code] = numbers.setdefault(statuses[code - 1], len(numbers) + 1)
+        for code, number in renumber.items():
+            translation[code] = number
+        return np.frombuffer(codes.tobytes().translate(translation), dtype=np.uint8), tuple(numbers)
     # More than 255 different refusals in one cycle need the wider type.
-    wide = len(numbers) > _MAX_NARROW
-    return FilterRows(walk, (renumber if wide else renumber.astype(np.uint8))[codes], tuple(numbers))
+    table: Narrow = np.zeros(len(statuses) + 1, dtype=np.uint16)
+    if len(numbers) <= _MAX_NARROW:
+        table = table.astype(np.uint8)
+    table[list(renumber)] = list(renumber.values())
+    return table[codes], tuple(numbers)
 
 
 def with_refusals(rows: FilterRows, refused: Mapping[int, Status]) -> FilterRows:

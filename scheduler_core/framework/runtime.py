@@ -60,8 +60,7 @@ from scheduler_core.table.node_table import NodeTable
 _DEFAULT_NAMES = frozenset(entry.name for entry in DEFAULT_PLUGINS.multi_point.enabled)
 
 
-@dataclass(frozen=True, slots=True)
-class PreFilterOutcome:
+class PreFilterOutcome(msgspec.Struct, frozen=True):
     """What PreFilter came to: the nodes worth looking at (None: all), and the plugins that narrowed them down."""
 
     status: Status

@@ -7,7 +7,6 @@ step returns. Positions inside a step are the order of the lists.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 from scheduler_core.model.status import Status
 
 
-@dataclass(frozen=True, slots=True)
-class FilterRows:
+class FilterRows(msgspec.Struct, frozen=True):
     """The main filter phase of one cycle, in walk order.
 
     `nodes`: (n_evaluated,) int32, indices into the attempt's node order;
@@ -33,8 +31,7 @@ class FilterRows:
     statuses: tuple[Status, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreRows:
+class ScoreRows(msgspec.Struct, frozen=True):
     """Scores of the feasible nodes; only where at least two were feasible.
 
     `plugins`: names with weights in column order; `raw` and `normalized`: (n_plugins, n_feasible) int64,
@@ -48,8 +45,7 @@ class ScoreRows:
     skipped: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NominatedTry:
+class NominatedTry(msgspec.Struct, frozen=True):
     """What came of trying the nominated node first."""
 
     node_name: str
@@ -58,16 +54,14 @@ class NominatedTry:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeOrder:
+class NodeOrder(msgspec.Struct, frozen=True):
     """The node names in snapshot order; attempts of an unchanged cluster share one."""
 
     digest: str
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ExtenderExchange:
+class ExtenderExchange(msgspec.Struct, frozen=True):
     """One question to an extender: the digest of what was sent, and the answer, or the error that came instead.
 
     `point`: filter, prioritize, bind or preempt.
@@ -80,8 +74,7 @@ class ExtenderExchange:
     error: str = ""
 
 
-@dataclass(slots=True)
-class Attempt:
+class Attempt(msgspec.Struct):
     """One scheduling attempt in full. `result`: scheduled, unschedulable, error, skipped or noProfile.
 
     Durations are nanoseconds of the stopwatch by phase; they never reach a digest.
@@ -113,12 +106,11 @@ class Attempt:
     post_filter: PostFilterRecord | None = None
     nominated_node_name: str | None = None  # None: left as it is; "": cleared
     requeued_to: str = ""  # Active, Backoff or Unschedulable; empty when the pod left the queue
-    exchanges: list[ExtenderExchange] = field(default_factory=list)
-    durations_ns: dict[str, int] = field(default_factory=dict)
+    exchanges: list[ExtenderExchange] = msgspec.field(default_factory=list)
+    durations_ns: dict[str, int] = msgspec.field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class PostFilterRecord:
+class PostFilterRecord(msgspec.Struct):
     """What PostFilter said, and the preemption behind it when there was one."""
 
     code: str
@@ -128,8 +120,7 @@ class PostFilterRecord:
     preemption: PreemptionRecord | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PreemptionCandidate:
+class PreemptionCandidate(msgspec.Struct, frozen=True):
     """A node the pod would fit on without these victims (keys, most important first)."""
 
     node_name: str
@@ -137,8 +128,7 @@ class PreemptionCandidate:
     num_pdb_violations: int
 
 
-@dataclass(frozen=True, slots=True)
-class PreemptionRecord:
+class PreemptionRecord(msgspec.Struct, frozen=True):
     """The search for victims. With `dry_run` false nothing was tried and only empty values follow.
 
     `potential_nodes`: all whose refusal evicting pods could lift, in the order tried; `num_candidates` ends the search
@@ -248,19 +238,18 @@ class CacheMove(Record, frozen=True):
 LogEntry = QueueMove | CacheMove
 
 
-@dataclass(slots=True)
-class Effects:
+class Effects(msgspec.Struct):
     """All a step asks for. `moves` keeps queue and cache moves in the order they happened."""
 
-    attempts: list[Attempt] = field(default_factory=list)
-    moves: list[LogEntry] = field(default_factory=list)
-    bindings: list[BindingRequest] = field(default_factory=list)
-    status_patches: list[PodStatusPatch] = field(default_factory=list)
-    evictions: list[EvictionRequest] = field(default_factory=list)
-    writes: list[KubeObject] = field(default_factory=list)
-    events: list[EventRecord] = field(default_factory=list)
+    attempts: list[Attempt] = msgspec.field(default_factory=list)
+    moves: list[LogEntry] = msgspec.field(default_factory=list)
+    bindings: list[BindingRequest] = msgspec.field(default_factory=list)
+    status_patches: list[PodStatusPatch] = msgspec.field(default_factory=list)
+    evictions: list[EvictionRequest] = msgspec.field(default_factory=list)
+    writes: list[KubeObject] = msgspec.field(default_factory=list)
+    events: list[EventRecord] = msgspec.field(default_factory=list)
     # (pod uid, exchange) of bindings that waited: their attempt is of a step before this one.
-    exchanges: list[tuple[str, ExtenderExchange]] = field(default_factory=list)
+    exchanges: list[tuple[str, ExtenderExchange]] = msgspec.field(default_factory=list)
     more: bool = False  # work is due at once: the budget ended the step
 
     @property

@@ -6,8 +6,9 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework (Status).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+
+import msgspec
 
 
 class Code(IntEnum):
@@ -28,8 +29,7 @@ CODE_NAMES = tuple(code.name for code in Code)
 _REJECTED = frozenset({Code.Unschedulable, Code.UnschedulableAndUnresolvable, Code.Pending})
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """`error` is the text of a failure; it comes first among the reasons. `plugin` is who caused it."""
 
     code: Code

@@ -231,13 +231,12 @@ class NodeToStatus(Mapping[str, Status]):
         return len(self._statuses)
 
 
-@dataclass(slots=True)
-class Diagnosis:
+class Diagnosis(msgspec.Struct):
     """Which plugins refused the pod, and what they said."""
 
-    node_to_status: NodeToStatus = field(default_factory=NodeToStatus)
-    unschedulable_plugins: set[str] = field(default_factory=set)
-    pending_plugins: set[str] = field(default_factory=set)
+    node_to_status: NodeToStatus = msgspec.field(default_factory=NodeToStatus)
+    unschedulable_plugins: set[str] = msgspec.field(default_factory=set)
+    pending_plugins: set[str] = msgspec.field(default_factory=set)
     pre_filter_message: str = ""
     post_filter_message: str = ""
 

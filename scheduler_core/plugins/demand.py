@@ -71,11 +71,11 @@ class Demand:
             known = [each for each in self.resources if each.name in columns.index_of]
             lines = self._lines = Lines(columns, [(each.name, each.pod_request) for each in known])
             lines.weights = np.array([each.weight for each in known], dtype=np.int64)
-        offered = lines.take(columns.allocatable, rows)
+        offered = columns.allocatable_at(lines.index, rows)
         if non_zero and lines.end <= len(columns.non_zero_requested):
-            asked = lines.take(columns.non_zero_requested, rows)
+            asked = columns.non_zero_requested_at(lines.index, rows)
         else:
-            asked = lines.take(columns.requested, rows)
+            asked = columns.requested_at(lines.index, rows)
             for place, line in enumerate(lines.indices if non_zero else ()):
                 if line < len(columns.non_zero_requested):
                     columns.non_zero_requested[line].take(rows, out=asked[place], mode="clip")
@@ -86,12 +86,12 @@ class Demand:
 class Lines:
     """Where some resources stand in the columns, and what is asked of each."""
 
-    __slots__ = ("_columns", "_index", "_num_known", "end", "indices", "requests", "weights")
+    __slots__ = ("_columns", "_num_known", "end", "index", "indices", "requests", "weights")
 
     def __init__(self, columns: ResourceColumns, wanted: Sequence[tuple[str, int]]) -> None:
         """`wanted`: names the columns know, and amounts of at most 63 bits."""
         self._columns, self._num_known = columns, len(columns.index_of)
-        self.indices, self._index = columns.lines_of(tuple([name for name, _ in wanted]))
+        self.indices, self.index = columns.lines_of(tuple([name for name, _ in wanted]))
         self.end = max(self.indices, default=-1) + 1
         self.requests = np.array([[request] for _, request in wanted], dtype=np.int64).reshape(len(wanted), 1)
         self.weights: Int64Array = np.zeros(0, dtype=np.int64)
@@ -99,10 +99,3 @@ class Lines:
     def are_of(self, columns: ResourceColumns) -> bool:
         """Whether these columns are meant, and have learnt no name since."""
         return self._columns is columns and self._num_known == len(columns.index_of)
-
-    def take(self, columns: Int64Array, rows: Rows) -> Int64Array:
-        """A copy of the lines of `columns` at the rows."""
-        if isinstance(self._index, slice):
-            return columns[self._index].take(rows, axis=1)
-        picked: Int64Array = columns[self._index, rows]
-        return picked

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -31,8 +31,7 @@ from scheduler_core.table.node_table import NodeTable
 Float64Array = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class PreScoreState:
+class PreScoreState(msgspec.Struct, frozen=True):
     demand: Demand
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from scheduler_core.api.pod import Pod
@@ -52,8 +53,7 @@ def insufficient_reason(resource: str) -> str:
     return f"Insufficient {resource}"
 
 
-@dataclass(frozen=True, slots=True)
-class PreFilterState:
+class PreFilterState(msgspec.Struct, frozen=True):
     """What the pod requests: pod level and overhead counted, what its status says not."""
 
     request: Resource
@@ -71,8 +71,7 @@ class PreFilterState:
         return self._lines[0]
 
 
-@dataclass(frozen=True, slots=True)
-class PreScoreState:
+class PreScoreState(msgspec.Struct, frozen=True):
     demand: Demand
 
 
@@ -171,7 +170,7 @@ class NodeResourcesFit:
         left = np.empty((1 + len(lines.indices), len(rows)), dtype=np.int64)
         np.subtract(columns.allowed_pods.take(rows), columns.pod_count.take(rows), out=left[0])
         left[0] -= 1
-        np.subtract(lines.take(columns.allocatable, rows), lines.take(columns.requested, rows), out=left[1:])
+        np.subtract(columns.allocatable_at(lines.index, rows), columns.requested_at(lines.index, rows), out=left[1:])
         left[1:] -= lines.requests
         return Room(left, lines.indices)
 

@@ -13,14 +13,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 
+import msgspec
+
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.queue.heap import KeyedHeap, OrderFn
 
 
-@dataclass(frozen=True, slots=True)
-class PodMarker:
+class PodMarker(msgspec.Struct, frozen=True):
     """Where a pod was popped."""
 
     pod: Pod

@@ -8,8 +8,8 @@ Source: kubernetes v1.34.1, pkg/scheduler/schedule_one.go (ScheduleOne, scheduli
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 
 from scheduler_core.api.pod import Pod
@@ -44,8 +44,7 @@ from scheduler_core.scheduler.select_host import select_host
 NO_NODES = "no nodes available to schedule pods"
 
 
-@dataclass(slots=True)
-class Cycle:
+class Cycle(msgspec.Struct):
     """What the parts of one scheduling cycle share."""
 
     engine: Engine
@@ -365,7 +364,7 @@ def _prioritize_and_select(cycle: Cycle, view: NodeView, feasible: Int32Array) -
             started = cycle.timed("score", started)
             added = engine.extenders.prioritize(cycle.pod, nodes, attempt.exchanges)
             started = cycle.timed("extenders", started)
-            rows = replace(rows, totals=rows.totals + added)
+            rows = msgspec.structs.replace(rows, totals=rows.totals + added)
         attempt.score_rows = rows
         totals = rows.totals
     else:

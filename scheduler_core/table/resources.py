@@ -15,6 +15,7 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.types import Resource
 from scheduler_core.table.growth import Int64Array, grown
 
+Rows = npt.NDArray[np.intp]
 Index = slice | npt.NDArray[np.intp]
 
 CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
@@ -71,6 +72,20 @@ class ResourceColumns:
             known = self._lines[resources] = (indices, index)
         return known
 
+    # numpy copies an array whole before it takes of one that is cut on both sides: these take of the uncut ones.
+
+    def allocatable_at(self, index: Index, rows: Rows) -> Int64Array:
+        """A copy of what `index`, from `lines_of`, picks of `allocatable` at the rows."""
+        return _gathered(self._allocatable, index, rows)
+
+    def requested_at(self, index: Index, rows: Rows) -> Int64Array:
+        """The same of `requested`."""
+        return _gathered(self._requested, index, rows)
+
+    def non_zero_requested_at(self, index: Index, rows: Rows) -> Int64Array:
+        """The same of `non_zero_requested`, for lines of cpu and memory only."""
+        return _gathered(self._others, index, rows)
+
     def write_allocatable(self, row: int, allocatable: Resource) -> None:
         """Take over what the node offers."""
         self._intern(allocatable)
@@ -102,6 +117,13 @@ class ResourceColumns:
             self._allocatable = grown(self._allocatable.T, more).T.copy()
             self._requested = grown(self._requested.T, more).T.copy()
         self.show(self._n_rows)
+
+
+def _gathered(lines: Int64Array, index: Index, rows: Rows) -> Int64Array:
+    if isinstance(index, slice):
+        return lines[index].take(rows, axis=1)
+    picked: Int64Array = lines[index, rows]
+    return picked
 
 
 def _write(array: Int64Array, row: int, resource: Resource, index_of: dict[str, int]) -> None:

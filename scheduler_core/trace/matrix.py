@@ -6,8 +6,8 @@ Arrays are those of `model.effects`, indices into `node_names`; `rows()` gives t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -22,8 +22,7 @@ from scheduler_core.model.effects import (
 from scheduler_core.model.status import SUCCESS, Status
 
 
-@dataclass(frozen=True, slots=True)
-class PluginScore:
+class PluginScore(msgspec.Struct, frozen=True):
     """One plugin's score of one node; `normalized` in 0..100, `weighted` = normalized times weight."""
 
     plugin: str
@@ -32,8 +31,7 @@ class PluginScore:
     weighted: int
 
 
-@dataclass(frozen=True, slots=True)
-class NodeVerdict:
+class NodeVerdict(msgspec.Struct, frozen=True):
     """What became of one node: passed or refused by `status`, and its scores when it was scored."""
 
     node_name: str
@@ -43,8 +41,7 @@ class NodeVerdict:
     scores: tuple[PluginScore, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptMatrix:
+class AttemptMatrix(msgspec.Struct, frozen=True):
     """The parts of an attempt that its row does not hold."""
 
     node_names: tuple[str, ...]

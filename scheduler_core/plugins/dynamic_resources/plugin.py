@@ -11,7 +11,8 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/dynamicresources
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
@@ -42,8 +43,7 @@ CANNOT_ALLOCATE = "cannot allocate all claims"
 NOT_ON_NODE = "resourceclaim not available on the node"
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimsState:
+class ClaimsState(msgspec.Struct, frozen=True):
     """The pod's claims as PreFilter found them; written before anything is checked."""
 
     claims: tuple[ResourceClaim, ...] = ()

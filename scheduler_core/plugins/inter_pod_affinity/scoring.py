@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from scheduler_core.api.pod_affinity import AffinityTerm, AffinityTerms, TermList
@@ -33,8 +34,7 @@ class PreScoreState:
     weights: Mapping[str, Domains]
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
+class Wishes(msgspec.Struct, frozen=True):
     """What the incoming pod prefers, and what is needed to judge what existing pods think of it."""
 
     incoming: Incoming

@@ -254,12 +254,12 @@ def start(
 
 def plain(attempt: Attempt) -> dict[str, Any]:
     """An attempt as plain values, for comparing."""
-    return {name: _plain(getattr(attempt, name)) for name in Attempt.__dataclass_fields__ if name != "durations_ns"}
+    return {name: _plain(getattr(attempt, name)) for name in Attempt.__struct_fields__ if name != "durations_ns"}
 
 
 def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return [str(value.dtype), value.tolist()]
-    if hasattr(value, "__dataclass_fields__") and not isinstance(value, Status):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
-    return msgspec.to_builtins(value) if isinstance(value, msgspec.Struct) else value
+    if isinstance(value, msgspec.Struct) and not isinstance(value, Status):
+        return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
+    return value

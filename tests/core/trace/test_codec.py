@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import msgspec
@@ -44,10 +43,10 @@ def names_of(attempt: Attempt) -> tuple[str, ...]:
 
 def assert_same(left: Any, right: Any) -> None:
     """Equality that looks into arrays."""
-    if dataclasses.is_dataclass(left):
+    if isinstance(left, msgspec.Struct):
         assert type(left) is type(right)
-        for field in dataclasses.fields(left):
-            assert_same(getattr(left, field.name), getattr(right, field.name))
+        for name in left.__struct_fields__:
+            assert_same(getattr(left, name), getattr(right, name))
     elif isinstance(left, np.ndarray):
         assert left.dtype == right.dtype
         assert left.shape == right.shape
@@ -170,7 +169,7 @@ def preempting() -> tuple[Attempt, PreemptionRecord]:
         decided_by="number_of_victims",
     )
     attempt.post_filter = PostFilterRecord("Success", "", "", names[3], search)
-    told = dataclasses.replace(
+    told = msgspec.structs.replace(
         search,
         potential_nodes=tuple(names[node] for node in (2, 3, 0, 1)),
         candidates=(
@@ -186,7 +185,9 @@ def preempting() -> tuple[Attempt, PreemptionRecord]:
 def test_preemption_told_by_indices_is_stored_as_the_one_told_by_names() -> None:
     attempt, told = preempting()
     assert attempt.post_filter is not None and attempt.post_filter.preemption == told
-    by_name = dataclasses.replace(attempt, post_filter=dataclasses.replace(attempt.post_filter, preemption=told))
+    by_name = msgspec.structs.replace(
+        attempt, post_filter=msgspec.structs.replace(attempt.post_filter, preemption=told)
+    )
     assert encode(attempt) == encode(by_name)
     decoded = decode(encode(attempt), names_of(attempt)).post_filter
     assert decoded is not None and decoded.preemption == told
@@ -201,4 +202,4 @@ def test_preemption_of_an_older_blob_is_read_without_what_decided() -> None:
     packed = msgspec.msgpack.encode(header)
     older = len(packed).to_bytes(4, "little") + packed + payload[start:]
     decoded = decode(bytes((LAYOUT,)) + zstandard.ZstdCompressor().compress(older), names_of(attempt)).post_filter
-    assert decoded is not None and decoded.preemption == dataclasses.replace(told, decided_by="")
+    assert decoded is not None and decoded.preemption == msgspec.structs.replace(told, decided_by="")

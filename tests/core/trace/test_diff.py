@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from scheduler_core.model.effects import Attempt, PostFilterRecord, PreemptionCandidate, PreemptionRecord
 from scheduler_core.model.status import Status

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from scheduler_core.model.effects import (
     Attempt,

@@ -1,11 +1,11 @@
 """What steps come to as metrics, and the record of a slow cycle."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from kschedweb.scheduling.runner import slow_cycles
 from kschedweb.scheduling.runner.meter import Meter, _calls, evaluations, usual_calls

@@ -7,9 +7,9 @@ array, with the matrix decoded from what the first run stored.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -118,10 +118,10 @@ def run_again(cluster: Cluster) -> dict[tuple[int, int], effects.Attempt]:
 
 def assert_same(left: Any, right: Any, where: str) -> None:
     """Equality that looks into arrays."""
-    if dataclasses.is_dataclass(left):
+    if isinstance(left, msgspec.Struct):
         assert type(left) is type(right), where
-        for field in dataclasses.fields(left):
-            assert_same(getattr(left, field.name), getattr(right, field.name), f"{where}.{field.name}")
+        for name in left.__struct_fields__:
+            assert_same(getattr(left, name), getattr(right, name), f"{where}.{name}")
     elif isinstance(left, np.ndarray):
         assert isinstance(right, np.ndarray) and left.tolist() == right.tolist(), where
     else:
