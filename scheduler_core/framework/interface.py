@@ -412,6 +412,17 @@ class ReadingPlugin(Protocol):
 
 
 @runtime_checkable
+class SometimesReadingPlugin(Protocol):
+    """Not an extension point: a plugin that reads the cluster, but only while there is anything to read."""
+
+    name: str
+
+    def has_to_read(self, pod: Pod, table: NodeTable) -> bool:
+        """False: for as long as this stays so, its answers to pods with this signature depend on nothing else."""
+        ...
+
+
+@runtime_checkable
 class StatefulPlugin(Protocol):
     """Not an extension point: a plugin that remembers something between steps writes it into checkpoints."""
 

@@ -25,6 +25,7 @@ from scheduler_core.framework.interface import (
     PreFilterResult,
     ReadingPlugin,
     Reads,
+    SometimesReadingPlugin,
 )
 from scheduler_core.framework.refusals import FirstRefusals, judge_one_by_one, judge_rows
 from scheduler_core.model.status import Status
@@ -108,8 +109,9 @@ class Pace:
 class SchedulingClass:
     """What is kept for one signature under one profile; `levels` says how far each plugin reads."""
 
-    def __init__(self, levels: dict[str, Reads]) -> None:
+    def __init__(self, levels: dict[str, Reads], have_to_read: Sequence[bool] = ()) -> None:
         self.levels = levels
+        self.have_to_read = have_to_read  # of the plugins that do not always: the levels hold while it is so
         self.memo: dict[Hashable, tuple[Hashable, Any]] = {}
         self.pre_filter: Recorded[tuple[PreFilterResult | None, Status]] = Recorded()
         self.pre_score: Recorded[Status] = Recorded()
@@ -258,7 +260,8 @@ class KeptScores(_Kept):
         if plan.weights != self._weights:  # others skip than did before
             self._forget()
             self._weights = plan.weights
-            levels = [self._owner.levels[framework.score[index].name] for index in plan.plugins]
+            names = [framework.score[index].name for index in plan.plugins]
+            levels = [self._owner.levels[name] if name in framework.table_scorers else Reads.CLUSTER for name in names]
             places = [
                 (level, (place, index)) for level, (place, index) in zip(levels, enumerate(plan.plugins), strict=True)
             ]
@@ -321,6 +324,7 @@ class Reuse:
     def __init__(self, framework: Framework) -> None:
         points = (framework.pre_filter, framework.filter, framework.pre_score, framework.score)
         self._plugins = {plugin.name: plugin for point in points for plugin in point}
+        self._sometimes = [plugin for plugin in self._plugins.values() if isinstance(plugin, SometimesReadingPlugin)]
         self._by_node_only = {plugin.name for plugin in framework.filter} - framework.table_filters.keys()
         self._by_node_only |= {plugin.name for plugin in framework.score} - framework.table_scorers.keys()
         self._classes: dict[Signature, SchedulingClass | None] = {}
@@ -331,9 +335,17 @@ class Reuse:
         return sum(each is not None for each in self._classes.values())
 
     def class_of(self, pod: Pod, key: Signature, table: NodeTable) -> SchedulingClass | None:
-        """The class of pods with the signature `key`; None for the first of them, and where nothing can be kept."""
+        """The class of pods with the signature `key`; None for the first of them, and where nothing can be kept.
+
+        `table` is as it is in this cycle.
+        """
         if key in self._classes:
-            known = self._classes[key] = self._classes.pop(key)
+            known = self._classes.pop(key)
+            if known is not None:
+                have_to_read = [plugin.has_to_read(pod, table) for plugin in self._sometimes]
+                if known.have_to_read != have_to_read:
+                    known = self._class(pod, table)
+            self._classes[key] = known
             return known
         if key not in self._seen:
             if len(self._seen) >= _MAX_SEEN:
@@ -343,17 +355,20 @@ class Reuse:
         limit = min(max(_MAX_ROWS // max(len(table), 1), _MIN_CLASSES), _MAX_CLASSES)
         while len(self._classes) >= limit:
             del self._classes[next(iter(self._classes))]
-        levels = self._levels(pod)
-        found = self._classes[key] = SchedulingClass(levels) if levels is not None else None
+        found = self._classes[key] = self._class(pod, table)
         del self._seen[key]
         return found
 
-    def _levels(self, pod: Pod) -> dict[str, Reads] | None:
+    def _class(self, pod: Pod, table: NodeTable) -> SchedulingClass | None:
+        have_to_read = [plugin.has_to_read(pod, table) for plugin in self._sometimes]
         levels: dict[str, Reads] = {}
         for name, plugin in self._plugins.items():
             level = plugin.reads(pod) if isinstance(plugin, ReadingPlugin) else None
             if level is None:
                 return None
             # Without a table form rows cannot be kept: the plugin is asked in every cycle, node by node.
-            levels[name] = Reads.CLUSTER if name in self._by_node_only else level
-        return levels
+            levels[name] = Reads.CLUSTER if name in self._by_node_only and level is not Reads.POD else level
+        for sometimes, has_to in zip(self._sometimes, have_to_read, strict=True):
+            if not has_to:
+                levels[sometimes.name] = Reads.POD
+        return SchedulingClass(levels, have_to_read)

@@ -37,6 +37,9 @@ class ImageLocality:
     def reads(self, pod: Pod) -> Reads:
         return Reads.CLUSTER  # the number of nodes
 
+    def has_to_read(self, pod: Pod, table: NodeTable) -> bool:
+        return table.images.any
+
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]:
         total_nodes = self._handle.snapshot.num_nodes()
         present = 0

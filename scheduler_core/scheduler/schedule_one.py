@@ -61,6 +61,12 @@ class Cycle(msgspec.Struct):
     # The feasible nodes as an extender sent them back, when it did: what is scored instead of the snapshot's.
     sent_back: Sequence[NodeInfo] | None = None
 
+    def use(self, kept: SchedulingClass | None) -> None:
+        """Take part in what pods like this one have left."""
+        self.kept = kept
+        if kept is not None:
+            self.state.memo = kept.memo
+
     def timed(self, phase: str, since: int) -> int:
         """Add the time since `since` to the phase; the time now."""
         now = self.engine.stopwatch()
@@ -112,9 +118,7 @@ def open_cycle(engine: Engine, queued: QueuedPodInfo) -> tuple[Attempt, Cycle | 
     if is_sampled:
         framework = engine.timed_frameworks[profile]
     signed = queued.signature()
-    kept = framework.reuse.class_of(pod, signed, engine.snapshot.table) if framework.reuse is not None else None
-    state = CycleState(kept.memo) if kept is not None else CycleState()
-    return attempt, Cycle(engine, framework, state, pod, signed, attempt, Diagnosis(), started, is_sampled, kept)
+    return attempt, Cycle(engine, framework, CycleState(), pod, signed, attempt, Diagnosis(), started, is_sampled)
 
 
 def decide(cycle: Cycle) -> Pod | Failure:
@@ -203,6 +207,8 @@ def _find_nodes_that_fit(cycle: Cycle, view: NodeView) -> Int32Array | Status:
     """The feasible nodes in the order found (none: the diagnosis says why), or the error that ended the search."""
     engine, attempt, diagnosis, pod = cycle.engine, cycle.attempt, cycle.diagnosis, cycle.pod
     started = engine.stopwatch()
+    if cycle.framework.reuse is not None:
+        cycle.use(cycle.framework.reuse.class_of(pod, cycle.signed, view.table))
     outcome = cycle.framework.run_pre_filter(cycle.state, pod, view.infos, view.table, cycle.kept)
     started = cycle.timed("pre_filter", started)
     attempt.pre_filter_status = outcome.status

@@ -59,9 +59,14 @@ class ImageColumns:
         self._of_row: dict[int, Mapping[str, ImageStateSummary]] = {}
         self._columns: dict[str, ImageColumn] = {}
 
+    @property
+    def any(self) -> bool:
+        """Whether any node has any image."""
+        return bool(self._of_row)
+
     def column(self, name: str) -> ImageColumn | None:
         """The column of the image (normalised name); None when no node has it."""
-        if not self._of_row:
+        if not self.any:
             return None
         column = self._columns.pop(name, None)
         if column is None:

@@ -88,6 +88,7 @@ class PodColumns:
         # Those of them a pod may satisfy, by a label it needs for that; None: it need not have any.
         self._by_pair: dict[TermList, dict[Pair | None, dict[TermCount, None]]] = {each: {} for each in TermList}
         self.terms_version = 0
+        self.lists_in_use: frozenset[TermList] = frozenset()  # in which some pod has a term
 
     def tally_of_kinds(self, key: Counted[PodKind]) -> RowTally:
         """How many pods of the kinds that the key counts each row holds."""
@@ -99,7 +100,7 @@ class PodColumns:
 
     def has_terms(self, listed: TermList) -> bool:
         """Whether any pod has a term in this list."""
-        return bool(self._term_counts[listed])
+        return listed in self.lists_in_use
 
     def terms_in(self, listed: TermList, labels: Mapping[str, str]) -> Iterator[TermCount]:
         """The distinct terms pods have in this list, without most of those that cannot speak of a pod with the labels.
@@ -177,6 +178,10 @@ class PodColumns:
     def _note_terms(self, terms: AffinityTerms, amount: int) -> None:
         """These terms came, or nobody has them any more."""
         self.terms_version += 1
+        self._note_counts(terms, amount)
+        self.lists_in_use = frozenset(listed for listed, counts in self._term_counts.items() if counts)
+
+    def _note_counts(self, terms: AffinityTerms, amount: int) -> None:
         for listed, counts in self._term_counts.items():
             for term in terms.of_list(listed):
                 count, holders = counts.get(term) or (TermCount(listed, term), 0)

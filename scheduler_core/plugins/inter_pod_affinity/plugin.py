@@ -62,9 +62,13 @@ class InterPodAffinity:
         self._handle = handle
         self._args = args
         self._lists = scoring.lists_with_a_say(args.hard_pod_affinity_weight)
+        self._heard = frozenset((TermList.REQUIRED_ANTI, *self._lists))
 
     def reads(self, pod: Pod) -> Reads:
         return Reads.CLUSTER
+
+    def has_to_read(self, pod: Pod, table: NodeTable) -> bool:
+        return _has_terms(pod) or not self._heard.isdisjoint(table.pods.lists_in_use)
 
     # Filter
 

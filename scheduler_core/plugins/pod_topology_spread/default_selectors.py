@@ -50,6 +50,10 @@ class DefaultSelectors:
             more = ()
         return selector_from_map(pairs).extended(more)
 
+    def any_service(self, namespace: str, lister: Lister) -> bool:
+        """Whether a service of the namespace selects any pods."""
+        return bool(self._of_services(namespace, lister))
+
     def _of_services(self, namespace: str, lister: Lister) -> list[Mapping[str, str]]:
         version = lister.version(Service.kind)
         if version != self._version:

@@ -67,6 +67,11 @@ class PodTopologySpread:
     def reads(self, pod: Pod) -> Reads:
         return Reads.CLUSTER
 
+    def has_to_read(self, pod: Pod, table: NodeTable) -> bool:
+        """Without constraints, a controller and services to choose by, there is nothing to spread."""
+        spread_by = pod.spec.topology_spread_constraints or pod.metadata.owner_references
+        return bool(spread_by) or self._selectors.any_service(pod.namespace, self._handle.lister)
+
     # Filter
 
     def pre_filter(
