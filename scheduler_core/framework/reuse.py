@@ -28,7 +28,7 @@ from scheduler_core.framework.interface import (
     SometimesReadingPlugin,
 )
 from scheduler_core.framework.refusals import FirstRefusals, judge_one_by_one, judge_rows
-from scheduler_core.model.status import Status
+from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.table.node_table import NodeTable
 
 if TYPE_CHECKING:
@@ -40,9 +40,7 @@ _MAX_ROWS = 1_500_000
 _MIN_CLASSES, _MAX_CLASSES = 16, 1024
 _MAX_SEEN = 4096
 _FEW_CHANGED = 2  # rows judged anew at once, whether they are wanted or not
-# Up to so many rows the row form is quicker than arrays: filters end early and often, scores never do.
-_FEW_TO_JUDGE = 24
-_FEW_TO_SCORE = 8
+_FEW_ROWS = 24  # up to which the row form is quicker than arrays
 _MANY_STATUSES = 4096  # more different refusals than a table of this size has: most are of rows as they once were
 
 A = TypeVar("A")
@@ -231,7 +229,7 @@ class KeptRefusals(_Kept):
             self._by_node.put(of_node, part)
             self._node_stale[of_node] = False
         part = self._by_node.at(rows)
-        if len(rows) > _FEW_TO_JUDGE:
+        if len(rows) > _FEW_ROWS:
             judge_rows(framework, state, pod, table, rows, plan.by_row, part)
             self._all.put(rows, part)
         else:
@@ -285,7 +283,7 @@ class KeptScores(_Kept):
     def _score(self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod) -> bool:
         """Score the rows; False when a plugin could not."""
         asked = self._of_nodes if self._node_stale[rows].any() else self._of_rows
-        if len(rows) <= _FEW_TO_SCORE:
+        if len(rows) <= _FEW_ROWS:
             if not self._score_one_by_one(rows.tolist(), table, framework, state, pod, asked):
                 return False
         else:
@@ -313,7 +311,7 @@ class KeptScores(_Kept):
                 node_info = table.node_infos[row]
                 if node_info is not None:
                     raw[row], status = plugin.score(state, pod, node_info)
-                    if not status.is_success:
+                    if status is not SUCCESS and not status.is_success:
                         return False
         return True
 

@@ -58,6 +58,12 @@ class NodeResourcesBalancedAllocation:
         demand = self._demand(state, pod)
         if demand.is_nothing:
             return 0, SUCCESS
+        usual, offered, used = demand.usual, node_info.allocatable, node_info.requested
+        if usual is not None and offered.milli_cpu and offered.memory:
+            cpu = float(used.milli_cpu + usual.cpu) / float(offered.milli_cpu)
+            memory = float(used.memory + usual.memory) / float(offered.memory)
+            distance = (cpu if cpu < 1.0 else 1.0) - (memory if memory < 1.0 else 1.0)
+            return int((1.0 - abs(distance / 2)) * float(MAX_NODE_SCORE)), SUCCESS
         fractions = [
             min(float(asked) / float(offered), 1.0) for offered, asked, _ in demand.on_node(node_info, non_zero=False)
         ]

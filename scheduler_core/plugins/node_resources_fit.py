@@ -208,9 +208,15 @@ class NodeResourcesFit:
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]:
-        strategy = self._strategy
+        strategy, demand = self._strategy, self._demand(state, pod)
+        usual, allocatable = demand.usual, node_info.allocatable
+        if usual is not None and allocatable.milli_cpu and allocatable.memory and not strategy.shaped:
+            cpu = strategy.judge(allocatable.milli_cpu, node_info.non_zero_milli_cpu + usual.cpu)
+            memory = strategy.judge(allocatable.memory, node_info.non_zero_memory + usual.memory)
+            both = usual.cpu_weight + usual.memory_weight
+            return (cpu * usual.cpu_weight + memory * usual.memory_weight) // both, SUCCESS
         total = weight = 0
-        for offered, asked, factor in self._demand(state, pod).on_node(node_info, non_zero=True):
+        for offered, asked, factor in demand.on_node(node_info, non_zero=True):
             score = strategy.judge(offered, asked)
             if score > 0 or not strategy.shaped:
                 total += score * factor
