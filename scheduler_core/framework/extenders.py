@@ -151,20 +151,14 @@ class Extenders:
     def __init__(self, extenders: Sequence[Extender], log: LogSink) -> None:
         self._all = tuple(sorted(extenders, key=lambda extender: extender.config.ignorable))
         self._log = log
+        self.any_filters = any(extender.config.filter_verb for extender in self._all)
+        self.any_prioritizes = any(extender.config.prioritize_verb for extender in self._all)
 
     def __iter__(self) -> Iterator[Extender]:
         return iter(self._all)
 
     def __bool__(self) -> bool:
         return bool(self._all)
-
-    @property
-    def any_filters(self) -> bool:
-        return any(extender.config.filter_verb for extender in self._all)
-
-    @property
-    def any_prioritizes(self) -> bool:
-        return any(extender.config.prioritize_verb for extender in self._all)
 
     def filter(
         self, pod: Pod, nodes: Sequence[NodeInfo], statuses: NodeToStatus, exchanges: list[ExtenderExchange]

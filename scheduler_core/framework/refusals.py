@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Rows = npt.NDArray[np.intp]
 
 NOBODY: Final = np.iinfo(np.int16).max
+_NOT_ASKED = np.zeros(0, dtype=np.int16)
 
 
 class FirstRefusals(msgspec.Struct):
@@ -49,9 +50,10 @@ class FirstRefusals(msgspec.Struct):
         fresh.statuses, fresh._numbers, fresh._errors = self.statuses, self._numbers, self._errors
         return fresh
 
-    def at(self, rows: Rows) -> FirstRefusals:
-        """A copy of those of the rows, numbered as here."""
-        return FirstRefusals(self.codes[rows], self.refused_by[rows], self.statuses, self._numbers, self._errors)
+    def at(self, rows: Rows, *, codes_only: bool = False) -> FirstRefusals:
+        """A copy of those of the rows, numbered as here; `codes_only`: nobody will add to it or ask who refuses."""
+        refused_by = _NOT_ASKED if codes_only else self.refused_by[rows]
+        return FirstRefusals(self.codes[rows], refused_by, self.statuses, self._numbers, self._errors)
 
     def put(self, rows: Rows, part: FirstRefusals) -> None:
         """Take over what was found of the rows; `part` is numbered as here."""

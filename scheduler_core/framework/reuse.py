@@ -67,6 +67,8 @@ class Recorded(Generic[A]):
 
     def skipped_with(self, others: Sequence[str]) -> frozenset[str]:
         """Those that skip, and these others of the plugins asked anew."""
+        if not others:
+            return self.skipped
         key = tuple(others)
         if key not in self._skipped_with:
             self._skipped_with[key] = self.skipped.union(others)
@@ -168,8 +170,8 @@ class _Kept(ABC):
             elif len(changed) > _FEW_CHANGED:
                 self._stale[changed] = self._has_stale = True
             else:
-                few = [row for row in set(changed.tolist()) if not self._has_stale or not self._stale[row]]
-                few.sort()
+                rows = sorted(set(changed.tolist())) if len(changed) > 1 else changed.tolist()
+                few = [row for row in rows if not self._stale[row]] if self._has_stale else rows
         self._version, self._nodes_version = table.version, table.nodes_version
         return few
 
@@ -201,7 +203,7 @@ class KeptRefusals(_Kept):
         self._all = self._by_node.alike(n_rows)
 
     def at(
-        self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod
+        self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod, *, codes_only: bool
     ) -> FirstRefusals | None:
         """A copy of those of the rows; None when a filter failed: failures are not kept."""
         changed = self._keep_up(table)
@@ -218,7 +220,7 @@ class KeptRefusals(_Kept):
             return None
         if len(self._all.statuses) > _MANY_STATUSES:
             self._forget()
-        return self._all.at(rows)
+        return self._all.at(rows, codes_only=codes_only)
 
     def _judge(self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod) -> None:
         plan = self._owner.plan(framework, state.skip_filter_plugins)

@@ -130,9 +130,10 @@ class WalkStatuses(NodeToStatus):
         self._rows = walk.filter_rows
         self._num_rejected = walk.num_rejected
         self._filled = False
-        for name, status in earlier.items():
-            if not self._code_of(name):
-                super().set(name, status)
+        if len(earlier):
+            for name, status in earlier.items():
+                if not self._code_of(name):
+                    super().set(name, status)
         self._num_extra = len(self._statuses)
 
     def _fill(self) -> None:
@@ -297,7 +298,7 @@ def _walk_by_rows(
     codes: list[UInt16Array] = []
     num_passed = 0
     while True:
-        part = _judge(framework, state, pod, table, rows[begin:end], kept, refusals)
+        part = _judge(framework, state, pod, table, rows[begin:end], kept, refusals, codes_only=crowding is None)
         if refusals is not None and part.statuses is not refusals.statuses:  # numbered anew meanwhile
             return _walk_by_rows(framework, state, pod, table, walk, rows, count, None, crowding)
         if crowding is not None:
@@ -322,16 +323,19 @@ def _judge(
     rows: Rows,
     kept: SchedulingClass | None,
     alike: FirstRefusals | None = None,
+    *,
+    codes_only: bool = False,
 ) -> FirstRefusals:
-    """What the table forms say of the rows, numbered as `alike`."""
+    """What the table forms say of the rows, numbered as `alike`; `codes_only`: nobody asks for more."""
     skipped = state.skip_filter_plugins
-    refusals = kept.refusals.at(rows, table, framework, state, pod) if kept is not None else None
-    if refusals is None or kept is None:
-        refusals = FirstRefusals.none(len(rows)) if alike is None else alike.alike(len(rows))
-        asked = framework.filter_plan(skipped).in_table
-    else:
+    if kept is not None:
         asked = kept.plan(framework, skipped).anew
-    judge_rows(framework, state, pod, table, rows, asked, refusals)
+        known = kept.refusals.at(rows, table, framework, state, pod, codes_only=codes_only and not asked)
+        if known is not None:
+            judge_rows(framework, state, pod, table, rows, asked, known)
+            return known
+    refusals = FirstRefusals.none(len(rows)) if alike is None else alike.alike(len(rows))
+    judge_rows(framework, state, pod, table, rows, framework.filter_plan(skipped).in_table, refusals)
     return refusals
 
 

@@ -39,6 +39,9 @@ def run_pre_score(
     skipped: list[str] = []
     if kept is not None:
         state.take_over(kept.pre_score.values)
+        if kept.pre_score.anew == ():
+            state.skip_score_plugins = kept.pre_score.skipped
+            return SUCCESS
         if kept.pre_score.anew is not None:
             plugins = [framework.pre_score[index] for index in kept.pre_score.anew]
     try:
@@ -100,9 +103,10 @@ def run_score(
             text = f'running Normalize on Score plugins: plugin "{name}" failed with: {status.message}'
             return None, Status.failed(text)
     # Seen as unsigned, what is negative is large.
-    if np.maximum.reduce(normalized.view(np.uint64), axis=None, initial=0) > MAX_NODE_SCORE:
+    unsigned = normalized.view(np.uint64)
+    if unsigned.size and unsigned.item(unsigned.argmax()) > MAX_NODE_SCORE:
         return None, _invalid(plan.weights, normalized)
-    return ScoreRows(plan.weights, raw, normalized, np.dot(plan.factors, normalized), plan.skipped), SUCCESS
+    return ScoreRows(plan.weights, raw, normalized, plan.factors @ normalized, plan.skipped), SUCCESS
 
 
 def _raw_scores(

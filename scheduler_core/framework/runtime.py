@@ -68,6 +68,9 @@ class PreFilterOutcome(msgspec.Struct, frozen=True):
     plugins_with_nodes: tuple[str, ...]  # sorted
 
 
+_ALL_NODES = PreFilterOutcome(SUCCESS, None, ())
+
+
 @dataclass(frozen=True, slots=True)
 class FilterPlan:
     """The filters that take part, by index: those with a table form, and those asked node by node."""
@@ -190,6 +193,9 @@ class Framework:
         skipped: list[str] = []
         if kept is not None:
             state.take_over(kept.pre_filter.values)
+            if kept.pre_filter.anew == ():
+                state.skip_filter_plugins = kept.pre_filter.skipped
+                return _ALL_NODES
             if kept.pre_filter.anew is not None:
                 plugins = [self.pre_filter[index] for index in kept.pre_filter.anew]
         merged: frozenset[str] | None = None

@@ -40,7 +40,7 @@ def int_div(dividend: int, divisor: int) -> int:
 
 def default_normalize(scores: Int64Array, *, reverse: bool) -> None:
     """Bring scores ≥ 0 into 0..100 by the largest, in place; reversed, the smallest raw score is the best."""
-    largest = np.maximum.reduce(scores, initial=0)
+    largest = scores.item(scores.argmax()) if len(scores) else 0
     if largest == 0:
         scores[:] = MAX_NODE_SCORE if reverse else 0
         return

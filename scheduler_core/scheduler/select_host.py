@@ -14,7 +14,7 @@ from scheduler_core.ports import Draws
 
 def select_host(totals: Int64Array, draws: Draws, *, pod_key: str, attempt: int) -> tuple[int, npt.NDArray[np.int64]]:
     """The chosen position in `totals`, and all positions with the highest total."""
-    tied = (totals == np.maximum.reduce(totals)).nonzero()[0]
+    tied = (totals == totals.item(totals.argmax())).nonzero()[0]
     if len(tied) == 1:
         return int(tied[0]), tied
     choice = draws.below(len(tied), pod_key=pod_key, attempt=attempt, purpose="tie")

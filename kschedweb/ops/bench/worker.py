@@ -1,6 +1,6 @@
 """One run in this process: reads a job (JSON, the first argument), prints what came of it as JSON.
 
-Python's garbage collector runs as in a worker of the service: settled when the engine is built, then left alone. Peak
+Python's garbage collector runs as in a worker of the service: settled when the engine is built, then at its pace. Peak
 memory is that of the whole process, interpreter, workload and calibration included.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from kschedweb.common.collector import settle
+from kschedweb.common.collector import ease
 from scheduler_core.bench.calibration import calibrate
 from scheduler_core.bench.keeping import Trace
 from scheduler_core.bench.levels import run_level
@@ -51,7 +51,7 @@ def run_here(job: Job, meter: Meter) -> Run:
     """The run, in this process."""
     workload = job.workload()
     calibration_ns = calibrate(time.perf_counter_ns)
-    figures = run_level(job.level, workload, meter, trace=Trace(job.trace), reuse=job.reuse, settle=settle)
+    figures = run_level(job.level, workload, meter, trace=Trace(job.trace), reuse=job.reuse, settle=ease)
     return Run(
         workload=workload.name,
         nodes=workload.num_nodes,
