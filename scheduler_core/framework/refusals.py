@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import RowVerdicts, UInt16Array
-from scheduler_core.model.status import Code, Status
+from scheduler_core.model.status import SUCCESS, Code, Status
 from scheduler_core.table.node_table import NodeTable
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def judge_one_by_one(
                 break
             plugin = framework.filter[index]
             status = plugin.filter(state, pod, node_info)
-            if not status.is_success:
+            if status is not SUCCESS and not status.is_success:
                 refusals.add_one(row, index, plugin.name, status)
                 break
 

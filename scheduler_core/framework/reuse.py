@@ -284,7 +284,7 @@ class KeptScores(_Kept):
 
     def _score(self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod) -> bool:
         """Score the rows; False when a plugin could not."""
-        asked = self._of_nodes if self._node_stale[rows].any() else self._of_rows
+        asked = self._of_nodes if np.count_nonzero(self._node_stale[rows]) else self._of_rows
         if len(rows) <= _FEW_ROWS:
             if not self._score_one_by_one(rows.tolist(), table, framework, state, pod, asked):
                 return False

@@ -73,7 +73,7 @@ def check_args(args: ConfigValue) -> None:
 
 def refuse(mask: BoolArray, status: Status) -> RowVerdicts | None:
     """The marked rows are refused with the one status; None when there are none."""
-    return RowVerdicts(mask.astype(np.uint16), (status,)) if mask.any() else None
+    return RowVerdicts(mask.astype(np.uint16), (status,)) if np.count_nonzero(mask) else None
 
 
 def refuse_all(table: NodeTable, rows: RowIndex, status: Status) -> RowVerdicts:

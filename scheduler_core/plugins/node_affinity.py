@@ -117,7 +117,7 @@ class NodeAffinity:
             np.logical_not(wanted_by_pod, out=codes)
         if self._added_required is not None:
             codes[~rows_matching(table, self._added_required)] = 2
-        return RowVerdicts(codes[rows], _STATUSES) if codes.any() else None
+        return RowVerdicts(codes[rows], _STATUSES) if np.count_nonzero(codes) else None
 
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
         rules = _rules(pod)

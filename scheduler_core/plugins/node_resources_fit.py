@@ -143,7 +143,7 @@ class NodeResourcesFit:
             return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
         if not isinstance(rows, slice):
             room = self.room(state, pod, table, rows)
-            if room is not None and np.minimum.reduce(room.left, axis=None, initial=0) >= 0:
+            if room is not None and (not room.left.size or room.left.item(room.left.argmin()) >= 0):
                 return None
         columns, live = table.resources, table.live[rows]
         shortages = _Shortages(live)
@@ -288,7 +288,7 @@ class _Shortages:
     def add(self, short: BoolArray, reason: str, never: BoolArray | bool = False) -> None:
         """One more reason for the rows in `short`; those in `never` too are beyond help."""
         short &= self._live
-        if not short.any():
+        if not np.count_nonzero(short):
             return
         self._codes += short * np.int64(len(self._combinations))
         self._combinations += [(*reasons, reason) for reasons in self._combinations]

@@ -114,8 +114,8 @@ def score_rows(state: PreScoreState, table: NodeTable, rows: Rows) -> Int64Array
 
 def normalize(scores: Int64Array) -> None:
     """Lowest..highest becomes 0..100, truncated; all equal becomes 0."""
-    lowest = np.minimum.reduce(scores)
-    spread = np.maximum.reduce(scores) - lowest
+    lowest = scores.item(scores.argmin())
+    spread = scores.item(scores.argmax()) - lowest
     if spread == 0:
         scores[:] = 0
         return

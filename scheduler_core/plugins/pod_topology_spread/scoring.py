@@ -208,11 +208,11 @@ def normalize(state: PreScoreState, scores: Int64Array) -> None:
 def _normalize(scores: Int64Array) -> None:
     if not len(scores):
         return
-    largest = int(np.maximum.reduce(scores))
+    largest = scores.item(scores.argmax())
     if largest == 0:
         scores[:] = MAX_NODE_SCORE
         return
-    np.subtract(largest + np.minimum.reduce(scores), scores, out=scores)
+    np.subtract(largest + scores.item(scores.argmin()), scores, out=scores)
     scores *= MAX_NODE_SCORE
     scores //= largest  # nothing is negative: floor equals truncation
 
