@@ -81,10 +81,27 @@ class Resource:
         return Resource(self.milli_cpu, self.memory, self.ephemeral_storage, self.allowed_pod_number, dict(self.scalar))
 
 
+class PodKind(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+    """What selectors of pods look at."""
+
+    namespace: str
+    label_pairs: tuple[tuple[str, str], ...]
+    is_terminating: bool
+
+    @staticmethod
+    def of(pod: Pod) -> PodKind:
+        labels = pod.metadata.labels
+        return PodKind(pod.namespace, tuple(sorted(labels.items())) if labels else (), pod.is_terminating)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return dict(self.label_pairs)
+
+
 class PodInfo(msgspec.Struct, frozen=True, gc=False):
     """A pod with what its node adds up, computed once; a changed pod gets a new PodInfo.
 
-    Pods with one signature share `request`, `host_ports`, `claim_keys` and `terms`: the same objects, as a rule.
+    Pods with one signature share `request`, ports, claims, `kind` and `terms`: the same objects, as a rule.
     """
 
     pod: Pod
@@ -95,6 +112,7 @@ class PodInfo(msgspec.Struct, frozen=True, gc=False):
     claim_keys: tuple[str, ...]  # `namespace/claim` of plain PVC volumes, repeated as often as listed
     has_affinity: bool  # any podAffinity or podAntiAffinity stanza
     has_required_anti_affinity: bool
+    kind: PodKind
     terms: AffinityTerms = NO_TERMS  # of podAffinity and podAntiAffinity
 
     @staticmethod
@@ -112,6 +130,7 @@ class PodInfo(msgspec.Struct, frozen=True, gc=False):
                 twin.claim_keys,
                 twin.has_affinity,
                 twin.has_required_anti_affinity,
+                twin.kind,
                 twin.terms,
             )
         if len(_known_pods) >= _MAX_KNOWN_PODS:
@@ -138,6 +157,7 @@ class PodInfo(msgspec.Struct, frozen=True, gc=False):
             has_affinity=affinity is not None
             and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None),
             has_required_anti_affinity=bool(anti and anti.required_during_scheduling_ignored_during_execution),
+            kind=PodKind.of(pod),
             terms=affinity_terms(pod),
         )
 

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from operator import is_
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
 import numpy as np
 
-from scheduler_core.api.pod import Pod
 from scheduler_core.api.pod_affinity import NO_TERMS, AffinityTerm, AffinityTerms, TermList
 from scheduler_core.api.selectors import Operator
-from scheduler_core.model.types import PodInfo
+from scheduler_core.model.types import PodInfo, PodKind
 from scheduler_core.table.growth import Int32Array, Int64Array, grown
 from scheduler_core.table.interning import Interner
 from scheduler_core.table.tallies import RowTally
@@ -32,23 +31,6 @@ Pair = tuple[str, str]
 
 V = TypeVar("V", bound=Hashable)
 V_contra = TypeVar("V_contra", contravariant=True)
-
-
-class PodKind(NamedTuple):
-    """What selectors of pods look at."""
-
-    namespace: str
-    label_pairs: tuple[tuple[str, str], ...]
-    is_terminating: bool
-
-    @staticmethod
-    def of(pod: Pod) -> PodKind:
-        labels = pod.metadata.labels
-        return PodKind(pod.namespace, tuple(sorted(labels.items())) if labels else (), pod.is_terminating)
-
-    @property
-    def labels(self) -> dict[str, str]:
-        return dict(self.label_pairs)
 
 
 class Counted(Protocol[V_contra]):
@@ -151,7 +133,7 @@ class PodColumns:
             if self._n_slots > len(self._rows):
                 self._rows = grown(self._rows, 2 * len(self._rows))
         self._rows[slot] = row
-        self._kinds.put(slot, self._kinds.acquire(PodKind.of(info.pod))[0], row)
+        self._kinds.put(slot, self._kinds.acquire(info.kind)[0], row)
         self._terms.put(slot, self._terms_of(info.terms) if info.has_affinity else 0, row)
         return slot
 

@@ -14,10 +14,11 @@ import msgspec
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.pod_affinity import NO_LABELS, AffinityTerm, AffinityTerms, TermList, match_all
 from scheduler_core.api.selectors import LabelSelectorMatcher
+from scheduler_core.model.types import PodKind
 from scheduler_core.table.growth import Int32Array
 from scheduler_core.table.labels import LabelColumn
 from scheduler_core.table.node_table import NodeTable
-from scheduler_core.table.pods import PodColumns, PodKind, TermCount
+from scheduler_core.table.pods import PodColumns, TermCount
 
 
 class PodsSpokenOf(msgspec.Struct, frozen=True, cache_hash=True):

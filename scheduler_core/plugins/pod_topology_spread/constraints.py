@@ -27,12 +27,11 @@ from scheduler_core.api.selectors import (
     required_node_affinity,
     selector_from_map,
 )
-from scheduler_core.model.types import PodInfo
+from scheduler_core.model.types import PodInfo, PodKind
 from scheduler_core.plugins.helpers import BoolArray, first_untolerated
 from scheduler_core.table.growth import Int32Array
 from scheduler_core.table.labels import NO_VALUE, LabelColumn
 from scheduler_core.table.node_table import NodeTable
-from scheduler_core.table.pods import PodKind
 from scheduler_core.table.selection import rows_meeting
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"

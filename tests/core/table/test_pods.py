@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from scheduler_core.api.pod_affinity import AffinityTerms, TermList
 from scheduler_core.model.node_info import NodeInfo
-from scheduler_core.model.types import PodInfo
+from scheduler_core.model.types import PodInfo, PodKind
 from scheduler_core.table import pods as pods_module
 from scheduler_core.table.node_table import NodeTable
-from scheduler_core.table.pods import PodColumns, PodKind
+from scheduler_core.table.pods import PodColumns
 from tests.builders import PodBuilder, make_node, make_pod
 
 
