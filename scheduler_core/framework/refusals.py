@@ -76,8 +76,11 @@ class FirstRefusals(msgspec.Struct):
         hit &= self.refused_by > index
         if not np.count_nonzero(hit):
             return
-        np.copyto(self.codes, self._numbers_of(plugin_name, verdicts).take(verdicts.codes), where=hit)
-        np.copyto(self.refused_by, index, where=hit)
+        if len(verdicts.statuses) == 1:
+            np.putmask(self.codes, hit, self.number_of(refusal(plugin_name, verdicts.statuses[0])))
+        else:
+            np.putmask(self.codes, hit, self._numbers_of(plugin_name, verdicts).take(verdicts.codes))
+        np.putmask(self.refused_by, hit, index)
 
     def number_of(self, status: Status) -> int:
         """The code of the status, a new one where it was not given before."""
