@@ -57,6 +57,31 @@ def test_entry_says_what_to_install_when_environments_cannot_be_made(
     assert f"apt-get install python3.{sys.version_info[1]}-venv" in said
 
 
+def fake_python(folder: Path, code: int) -> Path:
+    """Something that looks like this version of Python, and answers every question with the code."""
+    folder.mkdir()
+    python = folder / f"python3.{sys.version_info[1]}"
+    python.write_text(f"#!/bin/sh\nexit {code}\n")
+    python.chmod(0o755)
+    return python
+
+
+def test_environment_is_made_with_a_python_that_is_built_well(
+    entry: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    slow, other, fast = (fake_python(tmp_path / name, code) for name, code in (("a", 1), ("b", 1), ("c", 0)))
+    monkeypatch.setattr(sys, "executable", str(slow))
+    monkeypatch.setenv("PATH", f"{other.parent}:{tmp_path}:{fast.parent}")
+    assert entry.well_built_python() == str(fast)
+    monkeypatch.setattr(sys, "executable", str(fast))
+    assert entry.well_built_python() == str(fast)
+
+
+def test_question_how_a_python_is_built_can_be_asked_of_this_one(entry: ModuleType) -> None:
+    told = subprocess.run([sys.executable, "-c", entry.WELL_BUILT], capture_output=True, text=True, check=False)
+    assert (told.returncode in (0, 1), told.stdout, told.stderr) == (True, "", "")
+
+
 def test_entry_can_be_read_by_old_pythons() -> None:
     compile((ROOT / "ksched").read_text(), "ksched", "exec", dont_inherit=True)
     source = (ROOT / "ksched").read_text()
