@@ -111,7 +111,7 @@ class Snapshot:
             self._with_affinity = None
         if bool(entry.pods_with_required_anti_affinity) != bool(info.pods_with_required_anti_affinity):
             self._with_required_anti_affinity = None
-        if entry.pvc_ref_counts.keys() != info.pvc_ref_counts.keys():
+        if (entry.pvc_ref_counts or info.pvc_ref_counts) and entry.pvc_ref_counts.keys() != info.pvc_ref_counts.keys():
             self._used_pvcs = None
 
     def _rebuild_list(self, cache: Cache) -> None:

@@ -28,11 +28,11 @@ from scheduler_core.framework.interface import (
     SometimesReadingPlugin,
 )
 from scheduler_core.framework.refusals import FirstRefusals, judge_one_by_one, judge_rows
+from scheduler_core.framework.walk import Walk
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.table.node_table import NodeTable
 
 if TYPE_CHECKING:
-    from scheduler_core.framework.run_nodes import Walk
     from scheduler_core.framework.runtime import Framework, ScorePlan
 
 # Rows kept by all classes together, some 40 bytes each, and bounds for the number of classes whatever their size.
@@ -323,8 +323,10 @@ class Reuse:
 
     def __init__(self, framework: Framework) -> None:
         points = (framework.pre_filter, framework.filter, framework.pre_score, framework.score)
-        self._plugins = {plugin.name: plugin for point in points for plugin in point}
-        self._sometimes = [plugin for plugin in self._plugins.values() if isinstance(plugin, SometimesReadingPlugin)]
+        plugins = {plugin.name: plugin for point in points for plugin in point}
+        # What a protocol asks of a plugin takes long to find out. None: it does not say what it reads.
+        self._reading = {name: each if isinstance(each, ReadingPlugin) else None for name, each in plugins.items()}
+        self._sometimes = [plugin for plugin in plugins.values() if isinstance(plugin, SometimesReadingPlugin)]
         self._by_node_only = {plugin.name for plugin in framework.filter} - framework.table_filters.keys()
         self._by_node_only |= {plugin.name for plugin in framework.score} - framework.table_scorers.keys()
         self._classes: dict[Signature, SchedulingClass | None] = {}
@@ -362,8 +364,8 @@ class Reuse:
     def _class(self, pod: Pod, table: NodeTable) -> SchedulingClass | None:
         have_to_read = [plugin.has_to_read(pod, table) for plugin in self._sometimes]
         levels: dict[str, Reads] = {}
-        for name, plugin in self._plugins.items():
-            level = plugin.reads(pod) if isinstance(plugin, ReadingPlugin) else None
+        for name, plugin in self._reading.items():
+            level = plugin.reads(pod) if plugin is not None else None
             if level is None:
                 return None
             # Without a table form rows cannot be kept: the plugin is asked in every cycle, node by node.

@@ -330,9 +330,10 @@ class SchedulingQueue:
                 return False
             self.active.in_flight.add_pod(info.pod)
         self.active.scheduling_cycle += 1
-        self._queues.blame(info, -1)
-        info.unschedulable_plugins.clear()
-        info.pending_plugins.clear()
+        if info.unschedulable_plugins or info.pending_plugins:
+            self._queues.blame(info, -1)
+            info.unschedulable_plugins.clear()
+            info.pending_plugins.clear()
         info.gating_plugin = ""
         info.gating_plugin_events = ()
         self.unschedulable.note_change(info.key)  # in two sub-queues: see there

@@ -18,9 +18,9 @@ from scheduler_core.cache.snapshot import Snapshot
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.extenders import Extenders
 from scheduler_core.framework.interface import EvictionObserver
-from scheduler_core.framework.run_nodes import NodeView
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import WaitingPod, WaitingPods
+from scheduler_core.framework.walk import SnapshotView
 from scheduler_core.model.effects import Attempt, CacheMove, Effects, EventRecord, NodeOrder
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.status import CODE_NAMES, Status
@@ -81,7 +81,7 @@ class Engine:
     next_start_node_index: int = 0
     now: int = 0
     effects: Effects = field(default_factory=Effects)
-    _view: NodeView | None = None
+    _view: SnapshotView | None = None
 
     def framework_of(self, cycle: BindingCycle) -> Framework:
         """The cycle's profile, its plugins timed when they were so far."""
@@ -98,7 +98,7 @@ class Engine:
         if self.recorder is not None and started_ns is not None:
             self.recorder.duration("scheduling_attempt_duration", (result, profile), self.stopwatch() - started_ns)
 
-    def node_view(self) -> NodeView:
+    def node_view(self) -> SnapshotView:
         """The snapshot as the node walk sees it; built anew only when the node order changed."""
         snapshot, view = self.snapshot, self._view
         if view is None or view.snapshot_order is not snapshot.order or view.table is not snapshot.table:
@@ -106,7 +106,7 @@ class Engine:
             names = tuple(info.name for info in infos)
             digest = hashlib.blake2b("\n".join(names).encode(), digest_size=16).hexdigest()
             order = view.order if view is not None and view.order.digest == digest else NodeOrder(digest, names)
-            view = self._view = NodeView.of(order, infos, snapshot.order, snapshot.table)
+            view = self._view = SnapshotView.of(order, infos, snapshot.order, snapshot.table)
         return view
 
     def move_all(

@@ -20,18 +20,14 @@ from scheduler_core.framework.hints import EXTENDER
 from scheduler_core.framework.interface import CLEAR_NOMINATION, NominatingInfo, NominatingMode
 from scheduler_core.framework.reuse import SchedulingClass
 from scheduler_core.framework.run_nodes import (
-    Int32Array,
-    NodeView,
-    Rows,
-    WalkStatuses,
     find_nodes_that_pass_filters,
-    nodes_named,
     num_feasible_nodes_to_find,
     with_refusals,
 )
 from scheduler_core.framework.run_scores import run_pre_score, run_score
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import WaitingPod
+from scheduler_core.framework.walk import Int32Array, Rows, SnapshotView, WalkStatuses, nodes_named
 from scheduler_core.model.effects import Attempt, NominatedTry, PostFilterRecord, PreemptionRecord
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Code, Status
@@ -203,7 +199,7 @@ def _schedule_pod(cycle: Cycle) -> str | Failure:
     return _prioritize_and_select(cycle, view, feasible)
 
 
-def _find_nodes_that_fit(cycle: Cycle, view: NodeView) -> Int32Array | Status:
+def _find_nodes_that_fit(cycle: Cycle, view: SnapshotView) -> Int32Array | Status:
     """The feasible nodes in the order found (none: the diagnosis says why), or the error that ended the search."""
     engine, attempt, diagnosis, pod = cycle.engine, cycle.attempt, cycle.diagnosis, cycle.pod
     started = engine.stopwatch()
@@ -264,7 +260,7 @@ def _find_nodes_that_fit(cycle: Cycle, view: NodeView) -> Int32Array | Status:
     return _ask_extenders(cycle, view, walk.feasible)
 
 
-def _ask_extenders(cycle: Cycle, view: NodeView, feasible: Int32Array) -> Int32Array | Status:
+def _ask_extenders(cycle: Cycle, view: SnapshotView, feasible: Int32Array) -> Int32Array | Status:
     """Those of the feasible nodes that the extenders leave; the attempt says of the others who refused them."""
     diagnosis, attempt = cycle.diagnosis, cycle.attempt
     started = cycle.engine.stopwatch()
@@ -281,7 +277,7 @@ def _ask_extenders(cycle: Cycle, view: NodeView, feasible: Int32Array) -> Int32A
     return left
 
 
-def _left_by_extenders(cycle: Cycle, view: NodeView, feasible: Int32Array) -> Int32Array | Status:
+def _left_by_extenders(cycle: Cycle, view: SnapshotView, feasible: Int32Array) -> Int32Array | Status:
     """The nodes in the extenders' order. What they say of others goes into the diagnosis, without a plugin's name."""
     nodes = view.pick(feasible)
     left = cycle.engine.extenders.filter(cycle.pod, nodes, cycle.diagnosis.node_to_status, cycle.attempt.exchanges)
@@ -302,7 +298,7 @@ def _num_nodes_to_find(cycle: Cycle, num_candidates: int) -> int:
     return num_feasible_nodes_to_find(num_candidates, percentage)
 
 
-def _try_nominated_node(cycle: Cycle, view: NodeView, name: str) -> Int32Array:
+def _try_nominated_node(cycle: Cycle, view: SnapshotView, name: str) -> Int32Array:
     """The nominated node, when the pod fits there now. A refusal stays in the diagnosis, an error is swallowed."""
     nobody: Int32Array = np.zeros(0, dtype=np.int32)
     node = view.index.get(name)
@@ -351,7 +347,7 @@ def _post_filter(cycle: Cycle, fit_error: FitError) -> Failure:
     return fit_failure(fit_error, nominating)
 
 
-def _prioritize_and_select(cycle: Cycle, view: NodeView, feasible: Int32Array) -> str | Failure:
+def _prioritize_and_select(cycle: Cycle, view: SnapshotView, feasible: Int32Array) -> str | Failure:
     framework, attempt, engine = cycle.framework, cycle.attempt, cycle.engine
     started = engine.stopwatch()
     if framework.score or engine.extenders:

@@ -27,20 +27,20 @@ class Interner(Generic[V]):
         """One more than the largest number ever in use at once."""
         return len(self.values)
 
-    def acquire(self, value: V) -> int:
-        """The value's number, held once more."""
+    def acquire(self, value: V, times: int = 1) -> int:
+        """The value's number, held once more, or as often as is said."""
         number = self.id_of.get(value)
         if number is not None:
-            self._holders[number] += 1
+            self._holders[number] += times
             return number
         if self._free:
             number = self._free.pop()
             self.values[number] = value
-            self._holders[number] = 1
+            self._holders[number] = times
         else:
             number = len(self.values)
             self.values.append(value)
-            self._holders.append(1)
+            self._holders.append(times)
         self.id_of[value] = number
         return number
 

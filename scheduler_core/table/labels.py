@@ -8,6 +8,7 @@ value once and gathers: `verdict_by_value[column.ids]` with one more entry at th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -33,6 +34,15 @@ class LabelColumn:
         self.key = key
         self.values: Interner[str] = Interner()
         self._ids: Int32Array = np.full(capacity, NO_VALUE, dtype=np.int32)
+
+    def fill(self, nodes: Sequence[Node | None]) -> None:
+        """Write all rows of a new column."""
+        values = [node.labels.get(self.key) if node is not None else None for node in nodes]
+        numbers = {
+            value: NO_VALUE if value is None else self.values.acquire(value, times)
+            for value, times in Counter(values).items()
+        }
+        self._ids[: len(values)] = [numbers[value] for value in values]
 
     def write(self, row: int, labels: Mapping[str, str]) -> None:
         value = labels.get(self.key)
@@ -94,9 +104,7 @@ class LabelColumns:
         column = self._columns.pop(key, None)
         if column is None:
             column = LabelColumn(key, self._capacity)
-            for row, node in enumerate(self._nodes):
-                if node is not None:
-                    column.write(row, node.labels)
+            column.fill(self._nodes)
             column.show(self._n_rows)
             if len(self._columns) >= MAX_COLUMNS:
                 del self._columns[next(iter(self._columns))]

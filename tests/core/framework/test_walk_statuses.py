@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from scheduler_core.framework.run_nodes import NodeView, Walk, WalkStatuses
+from scheduler_core.framework.walk import SnapshotView, Walk, WalkStatuses
 from scheduler_core.model.effects import FilterRows, NodeOrder
 from scheduler_core.model.status import Code, Status
 from scheduler_core.model.types import NodeToStatus
@@ -20,7 +20,7 @@ CODES = (Code.Unschedulable, Code.UnschedulableAndUnresolvable, Code.Error)
 def random_statuses(seed: int) -> tuple[WalkStatuses, tuple[str, ...]]:
     random = Random(seed)
     names = tuple(f"n{number}" for number in range(6))
-    view = NodeView.of(NodeOrder("", names), [], np.arange(6, dtype=np.int32), NodeTable())
+    view = SnapshotView.of(NodeOrder("", names), [], np.arange(6, dtype=np.int32), NodeTable())
     walked = random.sample(range(6), random.randint(0, 6))
     codes = [random.randint(0, 3) for _ in walked]
     rows = FilterRows(np.array(walked, np.int32), np.array(codes, np.uint8), (CPU, TAINT, BROKEN))
