@@ -149,7 +149,7 @@ class _Kept(ABC):
 
     def _forget(self) -> None:
         self._version = self._nodes_version = -1
-        self._has_stale = True
+        self._has_stale = self._has_node_stale = True
         self._stale: BoolArray = np.zeros(0, dtype=np.bool_)
         self._node_stale: BoolArray = self._stale  # of these, rows whose node object may be another
 
@@ -161,12 +161,13 @@ class _Kept(ABC):
         if len(self._stale) != len(table):
             self._stale = np.ones(len(table), dtype=np.bool_)
             self._node_stale = np.ones(len(table), dtype=np.bool_)
-            self._has_stale = True
+            self._has_stale = self._has_node_stale = True
             self._make_room(len(table))
         else:
             changed = table.rows_changed_since(self._version)
             if self._nodes_version != table.nodes_version:
-                self._stale[changed] = self._node_stale[changed] = self._has_stale = True
+                self._stale[changed] = self._node_stale[changed] = True
+                self._has_stale = self._has_node_stale = True
             elif len(changed) > _FEW_CHANGED:
                 self._stale[changed] = self._has_stale = True
             else:
@@ -183,6 +184,16 @@ class _Kept(ABC):
         if len(stale):
             return stale
         self._has_stale = bool(np.count_nonzero(self._stale))
+        return None
+
+    def _node_stale_among(self, rows: Rows) -> Rows | None:
+        """Those of the rows whose node object may be another; None where there are none."""
+        if not self._has_node_stale:
+            return None
+        stale = rows[self._node_stale[rows]]
+        if len(stale):
+            return stale
+        self._has_node_stale = bool(np.count_nonzero(self._node_stale))
         return None
 
     @abstractmethod
@@ -208,10 +219,7 @@ class KeptRefusals(_Kept):
         """A copy of those of the rows; None when a filter failed: failures are not kept."""
         changed = self._keep_up(table)
         if changed:
-            plan = self._owner.plan(framework, state.skip_filter_plugins)
-            for row in changed:
-                self._all.take_row(row, self._by_node)
-            judge_one_by_one(framework, state, pod, table, changed, plan.by_row, self._all)
+            self._judge_few(changed, table, framework, state, pod)
         wanted = self._stale_among(rows)
         if wanted is not None:
             self._judge(wanted, table, framework, state, pod)
@@ -224,20 +232,26 @@ class KeptRefusals(_Kept):
 
     def _judge(self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod) -> None:
         plan = self._owner.plan(framework, state.skip_filter_plugins)
-        of_node = rows[self._node_stale[rows]]
-        if len(of_node):
+        of_node = self._node_stale_among(rows)
+        if of_node is not None:
             part = self._by_node.alike(len(of_node))
             judge_rows(framework, state, pod, table, of_node, plan.by_node, part)
             self._by_node.put(of_node, part)
             self._node_stale[of_node] = False
-        part = self._by_node.at(rows)
         if len(rows) > _FEW_ROWS:
+            part = self._by_node.at(rows)
             judge_rows(framework, state, pod, table, rows, plan.by_row, part)
             self._all.put(rows, part)
         else:
-            self._all.put(rows, part)
-            judge_one_by_one(framework, state, pod, table, rows.tolist(), plan.by_row, self._all)
+            self._judge_few(rows.tolist(), table, framework, state, pod)
         self._stale[rows] = False
+
+    def _judge_few(self, rows: list[int], table: NodeTable, framework: Framework, state: CycleState, pod: Pod) -> None:
+        """By the filters that read rows, on top of what is known of their node objects."""
+        for row in rows:
+            self._all.take_row(row, self._by_node)
+        plan = self._owner.plan(framework, state.skip_filter_plugins)
+        judge_one_by_one(framework, state, pod, table, rows, plan.by_row, self._all)
 
 
 class KeptScores(_Kept):
@@ -284,7 +298,8 @@ class KeptScores(_Kept):
 
     def _score(self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod) -> bool:
         """Score the rows; False when a plugin could not."""
-        asked = self._of_nodes if np.count_nonzero(self._node_stale[rows]) else self._of_rows
+        of_node = self._node_stale_among(rows)
+        asked = self._of_rows if of_node is None else self._of_nodes
         if len(rows) <= _FEW_ROWS:
             if not self._score_one_by_one(rows.tolist(), table, framework, state, pod, asked):
                 return False
@@ -294,7 +309,9 @@ class KeptScores(_Kept):
                 if scores is None:
                     return False
                 self._raw[place, rows] = scores
-        self._stale[rows] = self._node_stale[rows] = False
+        self._stale[rows] = False
+        if of_node is not None:
+            self._node_stale[of_node] = False
         return True
 
     def _score_one_by_one(

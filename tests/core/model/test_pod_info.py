@@ -29,7 +29,7 @@ def full(name: str) -> Pod:
 def test_twins_share_what_is_worked_out_but_the_pod() -> None:
     first, second = PodInfo.of(full("a")), PodInfo.of(full("b").on_node("n"))
     assert (first.pod.name, second.pod.name) == ("a", "b")
-    for name in ("request", "host_ports", "claim_keys", "terms"):
+    for name in ("request", "host_ports", "claim_keys", "kind", "terms"):
         assert getattr(first, name) is getattr(second, name), name
     assert replace(second, pod=first.pod) == first
 
@@ -48,7 +48,9 @@ def _in_another_namespace(pod: Pod) -> Pod:
     ("change", "fields"),
     [
         pytest.param(_resized, {"request", "non_zero_milli_cpu"}, id="a resize under way counts"),
-        pytest.param(_in_another_namespace, {"claim_keys", "terms"}, id="claims and terms are of the namespace"),
+        pytest.param(
+            _in_another_namespace, {"claim_keys", "kind", "terms"}, id="claims, kind and terms have the namespace"
+        ),
     ],
 )
 def test_another_signature_is_worked_out_anew(change: Callable[[Pod], Pod], fields: set[str]) -> None:
