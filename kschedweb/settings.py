@@ -140,6 +140,8 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["kschedweb.accounts.permissions.Access"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    # No forms: an empty field of a form counts as one that is not there.
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     # For each user; 0 means no limit.
     "DEFAULT_THROTTLE_RATES": {
         "imports": f"{ENVIRONMENT.imports_per_minute}/minute",

@@ -16,7 +16,7 @@ from drf_spectacular.utils import (
 )
 from rest_framework import serializers, status
 from rest_framework.exceptions import ParseError
-from rest_framework.parsers import JSONParser, MultiPartParser
+from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -420,7 +420,6 @@ class PodViewsField(serializers.JSONField):
 class NodeView(APIView):
     access = {"PATCH": Role.OPERATOR}
     renderer_classes = [OrjsonRenderer]
-    parser_classes = [JSONParser]
 
     class InputSerializer(serializers.Serializer[Any]):
         class TaintSerializer(serializers.Serializer[Any]):

@@ -1659,8 +1659,6 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ClusterCreateRequest"];
-                "application/x-www-form-urlencoded": components["schemas"]["ClusterCreateRequest"];
-                "multipart/form-data": components["schemas"]["ClusterCreateRequest"];
             };
         };
         responses: {
@@ -1754,8 +1752,6 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": components["schemas"]["PatchedClusterChangeRequest"];
-                "application/x-www-form-urlencoded": components["schemas"]["PatchedClusterChangeRequest"];
-                "multipart/form-data": components["schemas"]["PatchedClusterChangeRequest"];
             };
         };
         responses: {
@@ -2359,8 +2355,6 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": components["schemas"]["PaceChangeRequest"];
-                "application/x-www-form-urlencoded": components["schemas"]["PaceChangeRequest"];
-                "multipart/form-data": components["schemas"]["PaceChangeRequest"];
             };
         };
         responses: {
@@ -2660,8 +2654,6 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": components["schemas"]["PruneRequest"];
-                "application/x-www-form-urlencoded": components["schemas"]["PruneRequest"];
-                "multipart/form-data": components["schemas"]["PruneRequest"];
             };
         };
         responses: {
@@ -2787,8 +2779,6 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["RoleChangeRequest"];
-                "application/x-www-form-urlencoded": components["schemas"]["RoleChangeRequest"];
-                "multipart/form-data": components["schemas"]["RoleChangeRequest"];
             };
         };
         responses: {
@@ -3257,8 +3247,6 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["TokenCreateRequest"];
-                "application/x-www-form-urlencoded": components["schemas"]["TokenCreateRequest"];
-                "multipart/form-data": components["schemas"]["TokenCreateRequest"];
             };
         };
         responses: {

@@ -57,6 +57,13 @@ def test_cluster_is_refused_when(client: APIClient, cluster: Cluster, body: Any,
     assert set(answer.json()) == {"code", "message", "extra"}
 
 
+@pytest.mark.parametrize("form", ["multipart/form-data; boundary=x", "application/x-www-form-urlencoded"])
+def test_forms_are_refused(client: APIClient, cluster: Cluster, form: str) -> None:
+    answer = client.patch(f"/api/clusters/{cluster.pk}", "name=", content_type=form)
+    assert (answer.status_code, answer.json()["code"]) == (415, "unsupported_media_type")
+    assert Cluster.objects.get().name == "c"
+
+
 def test_cluster_list_takes_the_same_queries_for_many_clusters(
     client: APIClient, django_assert_num_queries: Any
 ) -> None:
