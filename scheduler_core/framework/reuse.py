@@ -140,6 +140,32 @@ class SchedulingClass:
         return self.levels[plugin_name] is not Reads.CLUSTER
 
 
+class _Stale:
+    """Marks on the rows whose answers say nothing; all have them at first."""
+
+    __slots__ = ("any", "marks")
+
+    def __init__(self, n_rows: int) -> None:
+        self.marks: BoolArray = np.ones(n_rows, dtype=np.bool_)
+        self.any = True  # False: no row has one; True where some may
+
+    def mark(self, rows: Rows) -> None:
+        self.marks[rows] = self.any = True
+
+    def clear(self, rows: Rows) -> None:
+        self.marks[rows] = False
+
+    def among(self, rows: Rows) -> Rows | None:
+        """Those of the rows that are marked; None where there are none."""
+        if not self.any:
+            return None
+        marked = rows[self.marks[rows]]
+        if len(marked):
+            return marked
+        self.any = bool(np.count_nonzero(self.marks))
+        return None
+
+
 class _Kept(ABC):
     """Answers by row; those of stale rows say nothing, and are asked for anew when the row is wanted."""
 
@@ -149,52 +175,29 @@ class _Kept(ABC):
 
     def _forget(self) -> None:
         self._version = self._nodes_version = -1
-        self._has_stale = self._has_node_stale = True
-        self._stale: BoolArray = np.zeros(0, dtype=np.bool_)
-        self._node_stale: BoolArray = self._stale  # of these, rows whose node object may be another
+        self._stale = _Stale(0)
+        self._node_stale = _Stale(0)  # of these, rows whose node object may be another
 
     def _keep_up(self, table: NodeTable) -> list[int]:
         """Mark the rows that changed as stale; few of which all else is known are given back instead."""
         if self._version == table.version:
             return []
         few: list[int] = []
-        if len(self._stale) != len(table):
-            self._stale = np.ones(len(table), dtype=np.bool_)
-            self._node_stale = np.ones(len(table), dtype=np.bool_)
-            self._has_stale = self._has_node_stale = True
+        if len(self._stale.marks) != len(table):
+            self._stale, self._node_stale = _Stale(len(table)), _Stale(len(table))
             self._make_room(len(table))
         else:
             changed = table.rows_changed_since(self._version)
             if self._nodes_version != table.nodes_version:
-                self._stale[changed] = self._node_stale[changed] = True
-                self._has_stale = self._has_node_stale = True
+                self._stale.mark(changed)
+                self._node_stale.mark(changed)
             elif len(changed) > _FEW_CHANGED:
-                self._stale[changed] = self._has_stale = True
+                self._stale.mark(changed)
             else:
                 rows = sorted(set(changed.tolist())) if len(changed) > 1 else changed.tolist()
-                few = [row for row in rows if not self._stale[row]] if self._has_stale else rows
+                few = [row for row in rows if not self._stale.marks[row]] if self._stale.any else rows
         self._version, self._nodes_version = table.version, table.nodes_version
         return few
-
-    def _stale_among(self, rows: Rows) -> Rows | None:
-        """The stale ones of the rows; None where there are none."""
-        if not self._has_stale:
-            return None
-        stale = rows[self._stale[rows]]
-        if len(stale):
-            return stale
-        self._has_stale = bool(np.count_nonzero(self._stale))
-        return None
-
-    def _node_stale_among(self, rows: Rows) -> Rows | None:
-        """Those of the rows whose node object may be another; None where there are none."""
-        if not self._has_node_stale:
-            return None
-        stale = rows[self._node_stale[rows]]
-        if len(stale):
-            return stale
-        self._has_node_stale = bool(np.count_nonzero(self._node_stale))
-        return None
 
     @abstractmethod
     def _make_room(self, n_rows: int) -> None:
@@ -220,7 +223,7 @@ class KeptRefusals(_Kept):
         changed = self._keep_up(table)
         if changed:
             self._judge_few(changed, table, framework, state, pod)
-        wanted = self._stale_among(rows)
+        wanted = self._stale.among(rows)
         if wanted is not None:
             self._judge(wanted, table, framework, state, pod)
         if self._all.has_errors:
@@ -232,19 +235,19 @@ class KeptRefusals(_Kept):
 
     def _judge(self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod) -> None:
         plan = self._owner.plan(framework, state.skip_filter_plugins)
-        of_node = self._node_stale_among(rows)
+        of_node = self._node_stale.among(rows)
         if of_node is not None:
             part = self._by_node.alike(len(of_node))
             judge_rows(framework, state, pod, table, of_node, plan.by_node, part)
             self._by_node.put(of_node, part)
-            self._node_stale[of_node] = False
+            self._node_stale.clear(of_node)
         if len(rows) > _FEW_ROWS:
             part = self._by_node.at(rows)
             judge_rows(framework, state, pod, table, rows, plan.by_row, part)
             self._all.put(rows, part)
         else:
             self._judge_few(rows.tolist(), table, framework, state, pod)
-        self._stale[rows] = False
+        self._stale.clear(rows)
 
     def _judge_few(self, rows: list[int], table: NodeTable, framework: Framework, state: CycleState, pod: Pod) -> None:
         """By the filters that read rows, on top of what is known of their node objects."""
@@ -285,7 +288,7 @@ class KeptScores(_Kept):
         changed, answered = self._keep_up(table), True
         if changed:
             answered = self._score_one_by_one(changed, table, framework, state, pod, self._of_rows)
-        wanted = self._stale_among(rows)
+        wanted = self._stale.among(rows)
         if answered and wanted is not None:
             answered = self._score(wanted, table, framework, state, pod)
         if not answered:
@@ -298,7 +301,7 @@ class KeptScores(_Kept):
 
     def _score(self, rows: Rows, table: NodeTable, framework: Framework, state: CycleState, pod: Pod) -> bool:
         """Score the rows; False when a plugin could not."""
-        of_node = self._node_stale_among(rows)
+        of_node = self._node_stale.among(rows)
         asked = self._of_rows if of_node is None else self._of_nodes
         if len(rows) <= _FEW_ROWS:
             if not self._score_one_by_one(rows.tolist(), table, framework, state, pod, asked):
@@ -309,9 +312,9 @@ class KeptScores(_Kept):
                 if scores is None:
                     return False
                 self._raw[place, rows] = scores
-        self._stale[rows] = False
+        self._stale.clear(rows)
         if of_node is not None:
-            self._node_stale[of_node] = False
+            self._node_stale.clear(of_node)
         return True
 
     def _score_one_by_one(
