@@ -17,7 +17,8 @@ from channels.routing import ProtocolTypeRouter  # noqa: E402
 
 from kschedweb.accounts import sockets  # noqa: E402
 from kschedweb.cluster.intake import limits  # noqa: E402
-from kschedweb.common.body_limit import BodyLimit  # noqa: E402
+from kschedweb.common.bodies import Bodies, Large  # noqa: E402
+from kschedweb.common.slow_readers import SlowReaders  # noqa: E402
 from kschedweb.live.consumers import UNKNOWN_CLUSTER  # noqa: E402
 from kschedweb.live.events import Cursor  # noqa: E402
 from kschedweb.live.feed import Feed, LogRange  # noqa: E402
@@ -51,12 +52,26 @@ class Gate:
         ]
 
 
-# An upload as large as is allowed, with what a form puts around it.
-BODY_LIMIT = limits.load().received_bytes + limits.MIB
+# Below a cluster, by the last part of the path; an import with what a form puts around it.
+LARGE_BODIES = {
+    ("POST", "import"): limits.load().received_bytes + limits.MIB,
+    ("POST", "objects"): 2 * limits.MIB,
+    ("PUT", "scheduler-config"): 2 * limits.MIB,
+}
+
+
+def large(scope: Mapping[str, Any]) -> Large | None:
+    """The routes that take more than a small body, for operators of the cluster."""
+    match scope["path"].split("/"):
+        case ["", "api", "clusters", number, last] if number.isascii() and number.isdigit() and len(number) < 19:
+            limit = LARGE_BODIES.get((scope["method"], last))
+            return None if limit is None else Large(limit, lambda: sockets.may_upload(scope, int(number)))
+    return None
+
 
 application = ProtocolTypeRouter(
     {
-        "http": BodyLimit(django_application, BODY_LIMIT),
+        "http": SlowReaders(Bodies(django_application, large)),
         "websocket": websocket_application(Feed(Logs()), Gate()),
     }
 )

@@ -11,6 +11,7 @@ Wrong values fail at start with one line for each variable that is wrong. Lists 
 | KSCHED_HTTPS                  | true unless debugging   | secure cookies, redirect to https, trusts X-Forwarded-Proto
 | KSCHED_ALLOWED_HOSTS *        |                         | names of this service besides 127.0.0.1, localhost, [::1]
 | KSCHED_TRUSTED_ORIGINS        |                         | further origins of forms and WebSockets, with scheme
+| KSCHED_PROXIES                |                         | addresses or networks whose X-Forwarded-For is believed
 | KSCHED_EXTENDER_HOSTS         |                         | host or host:port of extenders that configurations may name
 | KSCHED_IMPORTS_PER_MINUTE     | 120                     | of one user, and changes of configurations; 0: no limit
 | KSCHED_OBJECT_POSTS_PER_MINUTE| 6000                    | of one user; 0: no limit
@@ -31,6 +32,7 @@ PostgreSQL), KSCHED_VALKEY_BIN (a valkey-server) and KSCHED_VENV (where the Pyth
 """
 
 import secrets
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -51,6 +53,7 @@ DEFAULT_PASSWORDS = frozenset(
     {"admin", "change-me", "changeme", "example", "ksched", "kschedweb", "password", "postgres", "secret"}
 )
 
+Network = IPv4Network | IPv6Network
 CommaList = Annotated[list[str], NoDecode]
 
 
@@ -70,6 +73,7 @@ class Environment(BaseSettings):
     https: bool | None = None
     allowed_hosts: CommaList = []
     trusted_origins: CommaList = []
+    proxies: Annotated[list[Network], NoDecode] = []
     extender_hosts: CommaList = []
     imports_per_minute: int = Field(default=120, ge=0)
     object_posts_per_minute: int = Field(default=6000, ge=0)
@@ -85,7 +89,7 @@ class Environment(BaseSettings):
     log_format: Literal["console", "json"] = "console"
     log_verbosity: int = Field(default=0, ge=0, le=10)
 
-    @field_validator("allowed_hosts", "trusted_origins", "extender_hosts", mode="before")
+    @field_validator("allowed_hosts", "trusted_origins", "proxies", "extender_hosts", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value

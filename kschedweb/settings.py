@@ -46,8 +46,10 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "kschedweb.common.connections.connections_given_back",
     "django.middleware.security.SecurityMiddleware",
     "kschedweb.common.headers.security_headers",
+    "kschedweb.common.compression.compression",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -58,6 +60,7 @@ MIDDLEWARE = [
     "kschedweb.common.addresses.AddressMiddleware",
 ]
 
+CSRF_FAILURE_VIEW = "kschedweb.common.pages.csrf_failed"
 ROOT_URLCONF = "kschedweb.urls"
 ASGI_APPLICATION = "kschedweb.asgi.application"
 
@@ -96,15 +99,20 @@ CACHES = {
     }
 }
 
+# The first is the one for new hashes; a login with the hash of another stores it anew.
+PASSWORD_HASHERS = ["kschedweb.accounts.hashers.Argon2", "kschedweb.accounts.hashers.Pbkdf2"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 EXTENDER_HOSTS = ENVIRONMENT.extender_hosts
-LOGIN_TRIES_PER_WINDOW, LOGIN_WINDOW_SECONDS = 10, 300
+# For each address and name, and for each address.
+LOGIN_TRIES_PER_WINDOW, LOGIN_TRIES_PER_ADDRESS, LOGIN_WINDOW_SECONDS = 10, 50, 300
+PROXIES = ENVIRONMENT.proxies
 LOGIN_URL = "/login"
 LOGIN_REDIRECT_URL = "/"
+SESSION_ENGINE = "kschedweb.accounts.sessions"
 SESSION_COOKIE_NAME = "ksched_session"
 CSRF_COOKIE_NAME = "ksched_csrf"
 SESSION_COOKIE_HTTPONLY = True
@@ -141,7 +149,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["kschedweb.accounts.permissions.Access"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     # No forms: an empty field of a form counts as one that is not there.
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["kschedweb.common.parsing.OrjsonParser"],
     # For each user; 0 means no limit.
     "DEFAULT_THROTTLE_RATES": {
         "imports": f"{ENVIRONMENT.imports_per_minute}/minute",
@@ -155,6 +163,7 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "kschedweb",
     "DESCRIPTION": "A kube-scheduler that keeps every decision.",
     "VERSION": "1",
+    "DEFAULT_GENERATOR_CLASS": "kschedweb.common.schema.Generator",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "COMPONENT_SPLIT_REQUEST": True,
@@ -189,11 +198,13 @@ LOGGING = {
             "foreign_pre_chain": _shared_processors,
         },
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structlog"}},
+    "filters": {"refusals": {"()": "kschedweb.common.logs.Refusals"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structlog", "filters": ["refusals"]}},
     "root": {"handlers": ["stderr"], "level": ENVIRONMENT.log_level},
     "loggers": {
         "django": {"level": ENVIRONMENT.log_level},
         "django.server": {"handlers": [], "propagate": True},
+        "uvicorn.error": {"level": "WARNING"},  # below it stands a line for each WebSocket
         # One line for each task says nothing at 20 slices a second.
         "celery.app.trace": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},

@@ -12,7 +12,10 @@ from kschedweb.scheduling import api as scheduling
 from kschedweb.scheduling import health, monitoring
 from kschedweb.traces import api as traces
 
+handler400 = "kschedweb.common.pages.bad_request"
+handler403 = "kschedweb.common.pages.forbidden"
 handler404 = "kschedweb.common.pages.not_found"
+handler500 = "kschedweb.common.pages.failed"
 
 CLUSTER = "api/clusters/<int:cluster_id>"
 
@@ -52,7 +55,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLUSTER}/objects/<str:kind>/<str:namespace>/<str:name>", cluster.NamespacedObjectView.as_view()),
     path(f"{CLUSTER}/nodes/<str:name>", cluster.NodeView.as_view()),
     path(f"{CLUSTER}/snapshot", traces.SnapshotView.as_view()),
+    path(f"{CLUSTER}/snapshot/columns", traces.SnapshotColumnsView.as_view()),
     path(f"{CLUSTER}/frames", traces.FrameListView.as_view()),
+    path(f"{CLUSTER}/throughput", traces.ThroughputView.as_view()),
     path(f"{CLUSTER}/summary", traces.SummaryView.as_view()),
     path(f"{CLUSTER}/digest", traces.DigestView.as_view()),
     path(f"{CLUSTER}/pods/<str:namespace>/<str:name>", traces.PodView.as_view()),
@@ -60,6 +65,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLUSTER}/pods/<str:namespace>/<str:name>/history", scheduling.PodHistoryView.as_view()),
     path(f"{CLUSTER}/attempts", traces.AttemptListView.as_view()),
     path(f"{CLUSTER}/attempts/<int:seq>", traces.AttemptView.as_view()),
+    path(f"{CLUSTER}/attempts/<int:seq>/preemption", traces.AttemptPreemptionView.as_view()),
     path(f"{CLUSTER}/preemptions", traces.PreemptionListView.as_view()),
     path(f"{CLUSTER}/events", traces.EventListView.as_view()),
     path(f"{CLUSTER}/refusals", traces.NodeRefusalListView.as_view()),

@@ -27,6 +27,7 @@ from scheduler_core.errors import ConfigError
 from scheduler_core.framework.extenders import Connect, Extender, Extenders
 from scheduler_core.framework.hints import HintMap
 from scheduler_core.framework.interface import PluginFactory
+from scheduler_core.framework.limits import LIMITS, Limits
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.timed import timed_framework
 from scheduler_core.plugins.registry import installed, merged
@@ -48,6 +49,7 @@ def build(
     stopwatch: Stopwatch = stopped_watch,
     use_table: bool = True,
     reuse: bool = True,
+    limits: Limits = LIMITS,
     registry: Mapping[str, PluginFactory] | None = None,
     feature_gates: Mapping[str, bool] | None = None,
     pod_max_in_unschedulable_us: int = MAX_IN_UNSCHEDULABLE_US,
@@ -59,11 +61,11 @@ def build(
     """A scheduler for the configuration, None meaning upstream's defaults.
 
     With `use_table` False rules are asked node by node, with `reuse` False nothing is kept from pod to pod: decisions
-    are the same. `registry` adds plugins to those in tree and those that installed packages bring; `feature_gates`
-    changes defaults by name; `state` is a checkpoint of an engine with the same configuration. After
-    `pod_max_in_unschedulable_us` without an event a pod is tried again: upstream has it as a flag, not in the
-    configuration. `connect_extender` makes the transport of a configured extender; without it a configuration with
-    extenders is refused. `recorder` hears what metrics want to know.
+    are the same, as they are with any `limits`. `registry` adds plugins to those in tree and those that installed
+    packages bring; `feature_gates` changes defaults by name; `state` is a checkpoint of an engine with the same
+    configuration. After `pod_max_in_unschedulable_us` without an event a pod is tried again: upstream has it as a flag,
+    not in the configuration. `connect_extender` makes the transport of a configured extender; without it a
+    configuration with extenders is refused. `recorder` hears what metrics want to know.
     """
     if config is None:
         config = configuration.load(None)
@@ -74,7 +76,7 @@ def build(
     handles = {profile.scheduler_name: EngineHandle() for profile in config.profiles}
     offered = ((plugin.point.name, plugin) for plugin in installed())
     plugins = merged(offered, (registry or {}).items())
-    frameworks = _frameworks(config, plugins, handles, use_table=use_table, reuse=reuse)
+    frameworks = _frameworks(config, plugins, handles, use_table=use_table, reuse=reuse, limits=limits)
     enabled = gates.completed(feature_gates)
     hints = enabled[gates.QUEUEING_HINTS]
     first = next(iter(frameworks.values()))
@@ -96,7 +98,7 @@ def build(
                 for name, framework in frameworks.items()
             },
             pre_enqueue={name: framework.pre_enqueue for name, framework in frameworks.items()},
-            record=lambda move: engine.effects.moves.append(move),
+            record=lambda move: engine.effects.log.append(move),
             log=log,
             recorder=recorder,
             stopwatch=stopwatch,
@@ -168,6 +170,7 @@ def _frameworks(
     *,
     use_table: bool,
     reuse: bool,
+    limits: Limits,
 ) -> dict[str, Framework]:
     frameworks: dict[str, Framework] = {}
     first: Framework | None = None
@@ -179,7 +182,7 @@ def _frameworks(
         if name in frameworks:
             raise _profile_error(f'duplicate profile with scheduler name "{name}"')
         try:
-            framework = Framework(profile, registry, handles[name], use_table=use_table, reuse=reuse)
+            framework = Framework(profile, registry, handles[name], use_table=use_table, reuse=reuse, limits=limits)
         except ConfigError as error:
             raise _profile_error(f"creating profile for scheduler name {name}: {error}") from error
         sort = framework.queue_sort.name

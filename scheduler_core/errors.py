@@ -3,6 +3,7 @@
 CoreError
 ├── ManifestError            an object that cannot be read; names the field
 ├── AdmissionError           an object the API server would refuse; names the field
+├── YamlError                a YAML text that cannot be read, or is larger than allowed; names document and line
 ├── ConfigError              a scheduler configuration that cannot be used; all problems with their paths
 ├── CacheCorruptedError      the cache contradicts the cluster; the worker process must end (exit code 1)
 ├── CheckpointError          a checkpoint of another version or shape
@@ -12,6 +13,10 @@ CoreError
 """
 
 from __future__ import annotations
+
+from typing import Final
+
+MAX_EXTENDER_BYTES: Final = 1024  # as notes of events; an index over reasons takes no more than 2,700
 
 
 class CoreError(Exception):
@@ -36,6 +41,21 @@ class AdmissionError(CoreError):
         self.detail = detail
 
 
+class YamlError(CoreError):
+    """The text cannot be read: `document` (from 1) and `line` (0: unknown) say where, `detail` what is wrong.
+
+    `limit` is the bound that was exceeded, 0 when it was none; `key` one that stands twice.
+    """
+
+    def __init__(self, detail: str, *, document: int, line: int = 0, limit: int = 0, key: str | None = None) -> None:
+        super().__init__(f"line {line}: {detail}" if line else detail)
+        self.detail = detail
+        self.document = document
+        self.line = line
+        self.limit = limit
+        self.key = key
+
+
 class ConfigError(CoreError):
     """The scheduler configuration cannot be used; `problems` are complete sentences with field paths."""
 
@@ -53,7 +73,21 @@ class CheckpointError(CoreError):
 
 
 class ExtenderError(CoreError):
-    """The extender could not be asked, refused, or gave an answer that cannot be read."""
+    """The extender could not be asked, refused, or gave an answer that cannot be read.
+
+    The text may quote what a stranger sent: `extender_text` makes it one that can be stored.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(extender_text(text))
+
+
+def extender_text(text: str) -> str:
+    """What an extender says, as it is kept: at most 1,024 bytes of UTF-8, and no character of code 0."""
+    data = text.encode(errors="replace")
+    if len(data) > MAX_EXTENDER_BYTES:
+        data = data[: MAX_EXTENDER_BYTES - len("…".encode())] + "…".encode()
+    return data.decode(errors="ignore").replace("\0", "\ufffd")
 
 
 class WorkloadError(CoreError):

@@ -5,17 +5,23 @@ They stay within what the API server accepts; small alphabets make matches and c
 
 from __future__ import annotations
 
-from typing import Any
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
 from tests.builders import make_node, make_pod
 
 Manifest = dict[str, Any]
+T = TypeVar("T")
 
 LABEL_KEYS = ("app", "tier", "zone", "disk", "example.com/rank")
 LABEL_VALUES = ("", "a", "b", "c", "1", "7", "10")
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+CPU_TEXTS = ("0", "50m", "100m", "250m", "0.5", "1", "1500m", "3")
+MEMORY_TEXTS = ("0", "64Mi", "100M", "200Mi", "1Gi", "1.5Gi", "3000000k")
 
 _SUFFIXES = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "E-2", "e0")
 
@@ -72,51 +78,156 @@ def node_selector_terms(draw: st.DrawFn, *, node_names: tuple[str, ...] = ("n0",
     }
 
 
-taints = st.fixed_dictionaries({"key": label_keys, "value": label_values, "effect": st.sampled_from(TAINT_EFFECTS)})
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What a pod or node is put together from, some of each sort, drawn once.
+
+    A manifest is then a handful of draws among these: drawing every label and requirement anew took so long that on a
+    busy machine Hypothesis gave up before the first example.
+    """
+
+    labels: tuple[dict[str, str], ...]
+    requests: tuple[tuple[dict[str, str], ...], ...]
+    init_containers: tuple[tuple[tuple[dict[str, str], bool], ...], ...]
+    host_ports: tuple[tuple[int, str] | None, ...]
+    node_selectors: tuple[dict[str, str], ...]
+    node_affinity: tuple[tuple[tuple[Manifest, ...], tuple[tuple[int, Manifest], ...]], ...]
+    tolerations: tuple[tuple[Manifest, ...], ...]
+    capacities: tuple[dict[str, str], ...]
+    taints: tuple[tuple[Manifest, ...], ...]
 
 
-@st.composite
-def tolerations(draw: st.DrawFn) -> Manifest:
-    operator = draw(st.sampled_from(("", "Equal", "Exists")))
-    key = draw(label_keys if operator != "Exists" else st.just("") | label_keys)
-    toleration: Manifest = {"key": key, "operator": operator, "effect": draw(st.sampled_from(("", *TAINT_EFFECTS)))}
-    if operator != "Exists":
-        toleration["value"] = draw(label_values)
-    return {name: value for name, value in toleration.items() if value}
+_SORTS = 48  # of each part; the first one is always the simplest, to which failing examples shrink
 
 
-cpu_texts = st.sampled_from(("0", "50m", "100m", "250m", "0.5", "1", "1500m", "3"))
-memory_texts = st.sampled_from(("0", "64Mi", "100M", "200Mi", "1Gi", "1.5Gi", "3000000k"))
-request_lists = st.fixed_dictionaries(
-    {}, optional={"cpu": cpu_texts, "memory": memory_texts, "example.com/gpu": st.sampled_from(("0", "1", "2"))}
+def _made_parts() -> _Parts:
+    dice = random.Random(1)
+
+    def some(make: Callable[[], T], simplest: T) -> tuple[T, ...]:
+        return (simplest, *(make() for _ in range(_SORTS - 1)))
+
+    def labels(most: int) -> dict[str, str]:
+        keys = dice.sample(LABEL_KEYS, dice.randint(0, most))
+        return {key: dice.choice(LABEL_VALUES) for key in keys}
+
+    def requests() -> dict[str, str]:
+        given = {"cpu": dice.choice(CPU_TEXTS), "memory": dice.choice(MEMORY_TEXTS)}
+        given["example.com/gpu"] = dice.choice(("0", "1", "2"))
+        return {name: text for name, text in given.items() if dice.random() < 0.6}
+
+    def requirement() -> Manifest:
+        operator = dice.choice(("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"))
+        found: Manifest = {"key": dice.choice(LABEL_KEYS), "operator": operator}
+        if operator in ("In", "NotIn"):
+            found["values"] = dice.choices(LABEL_VALUES, k=dice.randint(1, 3))
+        elif operator in ("Gt", "Lt"):
+            found["values"] = [str(dice.randint(0, 12))]
+        return found
+
+    def term() -> Manifest:
+        field = {"key": "metadata.name", "operator": dice.choice(("In", "NotIn")), "values": [f"n{dice.randrange(3)}"]}
+        return {
+            "matchExpressions": [requirement() for _ in range(dice.randint(0, 2))],
+            "matchFields": [field] if dice.random() < 0.4 else [],
+        }
+
+    def toleration() -> Manifest:
+        operator = dice.choice(("", "Equal", "Exists"))
+        found: Manifest = {"operator": operator, "effect": dice.choice(("", *TAINT_EFFECTS))}
+        found["key"] = dice.choice(LABEL_KEYS) if operator != "Exists" or dice.random() < 0.7 else ""
+        if operator != "Exists":
+            found["value"] = dice.choice(LABEL_VALUES)
+        return {name: value for name, value in found.items() if value}
+
+    def taint() -> Manifest:
+        key, value = dice.choice(LABEL_KEYS), dice.choice(LABEL_VALUES)
+        return {"key": key, "value": value, "effect": dice.choice(TAINT_EFFECTS)}
+
+    def capacity() -> dict[str, str]:
+        given = {"cpu": dice.choice(CPU_TEXTS), "memory": dice.choice(MEMORY_TEXTS)}
+        given["pods"] = dice.choice(("0", "3", "110"))
+        return given | ({"example.com/gpu": dice.choice(("1", "4"))} if dice.random() < 0.5 else {})
+
+    def several(make: Callable[[], T], least: int, most: int) -> tuple[T, ...]:
+        return tuple(make() for _ in range(dice.randint(least, most)))
+
+    return _Parts(
+        labels=some(lambda: labels(4), {}),
+        requests=some(lambda: several(requests, 1, 3), ({},)),
+        init_containers=some(lambda: several(lambda: (requests(), dice.random() < 0.5), 0, 3), ()),
+        host_ports=some(
+            lambda: (dice.randint(8000, 8003), dice.choice(("TCP", "UDP"))) if dice.random() < 0.5 else None, None
+        ),
+        node_selectors=some(lambda: labels(1), {}),
+        node_affinity=some(
+            lambda: (several(term, 0, 2), several(lambda: (dice.randint(1, 100), term()), 0, 2)), ((), ())
+        ),
+        tolerations=some(lambda: several(toleration, 0, 3), ()),
+        capacities=some(capacity, {}),
+        taints=some(lambda: several(taint, 0, 2), ()),
+    )
+
+
+_PARTS = _made_parts()
+_PODS = st.tuples(
+    st.sampled_from(_PARTS.labels),
+    st.integers(-5, 5),
+    st.sampled_from(_PARTS.requests),
+    st.sampled_from(_PARTS.init_containers),
+    st.sampled_from(_PARTS.host_ports),
+    st.sampled_from(_PARTS.node_selectors),
+    st.sampled_from(_PARTS.node_affinity),
+    st.sampled_from(_PARTS.tolerations),
+)
+_NODES = st.tuples(
+    st.sampled_from(_PARTS.labels),
+    st.sampled_from(_PARTS.capacities),
+    st.sampled_from(_PARTS.taints),
+    st.booleans(),
 )
 
 
-@st.composite
-def pod_manifests(draw: st.DrawFn, *, name: str = "pod") -> Manifest:
+def pod_manifests(*, name: str = "pod") -> st.SearchStrategy[Manifest]:
     """A pod of the default scheduler with containers, sidecars, ports, tolerations and node affinity."""
-    pod = make_pod(name).label(draw(label_maps)).priority(draw(st.integers(-5, 5)))
-    for requests in draw(st.lists(request_lists, min_size=1, max_size=3)):
+    return _PODS.map(lambda drawn: _pod(name, *drawn))
+
+
+def node_manifests(*, name: str = "node") -> st.SearchStrategy[Manifest]:
+    """A node with labels, taints and some free or scarce resources."""
+    return _NODES.map(lambda drawn: _node(name, *drawn))
+
+
+# manifest() copies: what was drawn is shared by all examples.
+
+
+def _pod(
+    name: str,
+    labels: dict[str, str],
+    priority: int,
+    containers: Sequence[dict[str, str]],
+    init_containers: Sequence[tuple[dict[str, str], bool]],
+    port: tuple[int, str] | None,
+    node_selector: dict[str, str],
+    affinity: tuple[Sequence[Manifest], Sequence[tuple[int, Manifest]]],
+    tolerations: Sequence[Manifest],
+) -> Manifest:
+    pod = make_pod(name).label(labels).priority(priority).node_selector(node_selector)
+    for requests in containers:
         pod.container(requests)
-    for requests, sidecar in draw(st.lists(st.tuples(request_lists, st.booleans()), max_size=3)):
+    for requests, sidecar in init_containers:
         pod.init_container(requests, sidecar=sidecar)
-    if draw(st.booleans()):
-        pod.host_port(draw(st.integers(8000, 8003)), protocol=draw(st.sampled_from(("TCP", "UDP"))))
-    pod.node_selector(draw(st.dictionaries(label_keys, label_values, max_size=1)))
-    terms = draw(st.lists(node_selector_terms(), max_size=2))
-    if terms:
-        pod.required_node_affinity(*terms)
-    for weight in draw(st.lists(st.integers(1, 100), max_size=2)):
-        pod.preferred_node_affinity(weight, draw(node_selector_terms()))
-    return {**(manifest := pod.manifest()), "spec": {**manifest["spec"], "tolerations": draw(st.lists(tolerations()))}}
+    if port is not None:
+        pod.host_port(port[0], protocol=port[1])
+    required, preferred = affinity
+    if required:
+        pod.required_node_affinity(*required)
+    for weight, term in preferred:
+        pod.preferred_node_affinity(weight, term)
+    return pod.spec(tolerations=list(tolerations)).manifest()
 
 
-@st.composite
-def node_manifests(draw: st.DrawFn, *, name: str = "node") -> Manifest:
-    """A node with labels, taints, images and some free or scarce resources."""
-    node = make_node(name).label(draw(label_maps))
-    node.capacity(cpu=draw(cpu_texts), memory=draw(memory_texts), pods=draw(st.sampled_from(("0", "3", "110"))))
-    if draw(st.booleans()):
-        node.capacity({"example.com/gpu": draw(st.sampled_from(("1", "4")))})
-    node.spec(taints=draw(st.lists(taints, max_size=2)), unschedulable=draw(st.booleans()))
-    return node.manifest()
+def _node(
+    name: str, labels: dict[str, str], capacity: dict[str, str], taints: Sequence[Manifest], unschedulable: bool
+) -> Manifest:
+    node = make_node(name).label(labels).capacity(capacity)
+    return node.spec(taints=list(taints), unschedulable=unschedulable).manifest()

@@ -14,7 +14,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from unfold.widgets import UnfoldAdminIntegerFieldWidget
 
 from kschedweb.accounts import services
-from kschedweb.accounts.models import AccessRecord, LoginLink, RoleBinding, Token
+from kschedweb.accounts.models import AccessRecord, FailedLogin, LoginLink, RoleBinding, Token
 from kschedweb.common.admin import ResultAdmin
 
 admin.site.unregister(User)
@@ -122,6 +122,13 @@ class AccessRecordAdmin(ResultAdmin):
     list_filter = ("action",)
     search_fields = ("username", "actor", "cluster_name")
     ordering = ("-at", "-id")
+
+
+@admin.register(FailedLogin)
+class FailedLoginAdmin(ResultAdmin):
+    list_display = ("last_at", "username", "address", "tries", "first_at")
+    search_fields = ("username", "address")
+    ordering = ("-last_at", "-id")
 
 
 @admin.register(LoginLink)

@@ -81,6 +81,26 @@ class RoleBinding(models.Model):
         return f"{self.role} of {self.cluster_id}"
 
 
+class FailedLogin(models.Model):
+    """Failed logins of one account from one address, added up; of the rows only the latest are kept."""
+
+    # Empty when there is no such account: what was typed may have been a password.
+    username = models.CharField(max_length=150, blank=True)
+    address = models.GenericIPAddressField(null=True)
+    tries = models.PositiveIntegerField(default=1)
+    first_at = models.DateTimeField(auto_now_add=True)
+    last_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["username", "address"], name="failed_login_unique", nulls_distinct=False),
+        ]
+        indexes = [models.Index(fields=["-last_at"], name="failed_login_last_at")]
+
+    def __str__(self) -> str:
+        return f"{self.tries} from {self.address}"
+
+
 class AccessRecord(models.Model):
     """The log of roles and tokens: who gave or took what. Only added to, and it outlives whom it tells of."""
 

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from django.conf import settings
 from django.contrib.auth import login, logout
+from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -15,21 +16,45 @@ from django.views.decorators.http import require_GET, require_POST
 from kschedweb.accounts import services
 from kschedweb.accounts.secrets import digest
 from kschedweb.common import throttling
+from kschedweb.common.clients import client_address
+from kschedweb.common.errors import TooManyError
 
 
 class LoginPage(LoginView):
-    """Tries are limited, for each address and name."""
+    """Tries are limited, for each address and for each address and name; failed ones are written down."""
 
     template_name = "accounts/login.html"
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        whom = digest(f"{request.META.get('REMOTE_ADDR', '')} {request.POST.get('username', '')}")
-        tries, _ = throttling.count("login", whom, seconds=settings.LOGIN_WINDOW_SECONDS)
-        if tries > settings.LOGIN_TRIES_PER_WINDOW:
-            context = self.get_context_data(form=self.form_class(request), too_often=True)
-            return render(request, self.template_name, context, status=HTTPStatus.TOO_MANY_REQUESTS)
-        return super().post(request, *args, **kwargs)
+        address = client_address(request.META)
+        if _tried(address) > settings.LOGIN_TRIES_PER_ADDRESS:
+            return self._too_often()
+        if _tried(address, _username(request)) > settings.LOGIN_TRIES_PER_WINDOW:
+            return self._too_often()
+        try:
+            return super().post(request, *args, **kwargs)
+        except TooManyError:
+            return self._too_often()
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        services.login_failed(username=_username(self.request), address=client_address(self.request.META))
+        return super().form_invalid(form)
+
+    def _too_often(self) -> HttpResponse:
+        context = self.get_context_data(form=self.form_class(self.request), too_often=True)
+        return render(self.request, self.template_name, context, status=HTTPStatus.TOO_MANY_REQUESTS)
+
+
+def _tried(*whom: str) -> int:
+    """How often in this window, with this time."""
+    tries, _ = throttling.count("login", digest(" ".join(whom)), seconds=settings.LOGIN_WINDOW_SECONDS)
+    return tries
+
+
+def _username(request: HttpRequest) -> str:
+    """The name that the form looks up: without blanks around it, and with one form for all letters that look alike."""
+    return str(UsernameField().to_python(request.POST.get("username", "")))
 
 
 login_page = LoginPage.as_view()

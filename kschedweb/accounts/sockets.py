@@ -18,8 +18,12 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from kschedweb.accounts.authentication import bearer
+from kschedweb.accounts.choices import Role
 from kschedweb.accounts.models import RoleBinding, Token
 from kschedweb.accounts.secrets import digest
+from kschedweb.accounts.selectors import role_in
+from kschedweb.accounts.sessions import is_session_key
+from kschedweb.common.connections import give_back
 from kschedweb.live.consumers import UNAUTHENTICATED, UNKNOWN_CLUSTER
 from kschedweb.live.guard import OK, Watcher
 from kschedweb.live.origin import headers_of, is_ours
@@ -45,8 +49,31 @@ def credential(scope: Mapping[str, Any]) -> Hashable | None:
         return TokenCredential(digest(secret))
     if "origin" not in headers:
         return None
-    key = parse_cookie(headers.get("cookie", "")).get(settings.SESSION_COOKIE_NAME)
+    key = _session_key(headers)
     return SessionCredential(key) if key else None
+
+
+def may_upload(scope: Mapping[str, Any], cluster_id: int) -> bool:
+    """Whether an HTTP request comes from an operator of the cluster, by its token or session; blocking."""
+    headers = headers_of(scope)
+    secret = bearer(headers.get("authorization", ""))
+    try:
+        if secret is not None:
+            token = Token.objects.select_related("user").filter(token_hash=digest(secret)).first()
+            user = None if token is None else _token_users({token.token_hash}).get(TokenCredential(token.token_hash))
+        else:
+            token, key = None, _session_key(headers)
+            user = _session_users({key}).get(SessionCredential(key)) if key else None
+        role = None if user is None else role_in(user, token, cluster_id)
+        return role is not None and role.includes(Role.OPERATOR)
+    finally:
+        give_back()
+
+
+def _session_key(headers: Mapping[str, str]) -> str | None:
+    """What the cookie says, when that can be the key of a session."""
+    key = parse_cookie(headers.get("cookie", "")).get(settings.SESSION_COOKIE_NAME, "")
+    return key if is_session_key(key) else None
 
 
 def verdicts(watchers: Sequence[Watcher]) -> list[int]:

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from kschedweb.cluster.choices import PodPhase
+from kschedweb.common.packing import kept_json
 from scheduler_core.admission import AdmissionContext, accept_existing, admit_create, admit_update
 from scheduler_core.api import manifests, resources
 from scheduler_core.api.meta import KubeObject, ResourceList
@@ -46,6 +47,7 @@ _NUL = re.compile(rb"(?<!\\)(?:\\\\)*+\\u0000")
 # A name which every rule for names allows.
 _PLAIN_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
+_ALIKE_KEPT = 1_000  # templates of one import, each with what its pods become
 _PHASES = tuple(PodPhase.values)
 
 REFUSALS = (ManifestError, AdmissionError)
@@ -82,18 +84,20 @@ class AlikePods:
     _kept: dict[bytes, tuple[bytes, Mapping[str, Any]]]
     _template: bytes
 
-    def made(self, *, name: str, uid: str) -> tuple[Manifest, Mapping[str, Any]] | None:
-        """The manifest of such a pod as it is stored, and its columns; None while none was admitted."""
+    def made(self, *, name: str, uid: str) -> tuple[bytes, Mapping[str, Any]] | None:
+        """The manifest of such a pod as it is stored, as JSON, and its columns; None while none was admitted."""
         kept = self._kept.get(self._template)
         if kept is None:
             return None
         manifest: Manifest = orjson.loads(kept[0])
         manifest["metadata"] |= {"name": name, "uid": uid}
-        return manifest, kept[1]
+        return kept_json(manifest), kept[1]
 
-    def keep(self, manifest: Manifest, columns: Mapping[str, Any]) -> None:
+    def keep(self, text: bytes, columns: Mapping[str, Any]) -> None:
         """This is what one was made."""
-        self._kept[self._template] = orjson.dumps(manifest), columns
+        if len(self._kept) >= _ALIKE_KEPT:
+            self._kept.clear()
+        self._kept[self._template] = text, columns
 
 
 class Admission:
@@ -130,7 +134,7 @@ class Admission:
         if not _PLAIN_NAME.fullmatch(metadata["name"]):
             return None
         rest = {key: value for key, value in metadata.items() if key not in ("name", "uid")}
-        return AlikePods(self._alike, orjson.dumps(({**manifest, "metadata": rest}, created_at)))
+        return AlikePods(self._alike, kept_json(({**manifest, "metadata": rest}, created_at)))
 
     def check(self, manifest: Manifest) -> Manifest:
         """The manifest of an object that a cluster has admitted before; raises one of REFUSALS."""
@@ -263,6 +267,7 @@ def moment_of(text: str | None) -> datetime | None:
 
 _requests_of: dict[bytes, dict[str, int]] = {}
 _REQUESTS_KEPT = 1_000  # of pods whose containers are the same
+_LONGEST_KEY = 8_192  # bytes of containers; those of larger pods are worked out each time
 
 
 def _stored_requests(manifest: Manifest, spec: Manifest, status: Manifest) -> dict[str, int]:
@@ -270,12 +275,14 @@ def _stored_requests(manifest: Manifest, spec: Manifest, status: Manifest) -> di
     if status.get("containerStatuses") or status.get("initContainerStatuses"):
         return pod_requests(pod_of(manifest))
     asking = [spec.get(name) for name in ("containers", "initContainers", "overhead", "resources")]
-    key = orjson.dumps(asking)
+    key = kept_json(asking)
     found = _requests_of.get(key)
     if found is None:
-        if len(_requests_of) >= _REQUESTS_KEPT:
-            _requests_of.clear()
-        found = _requests_of[key] = pod_requests(pod_of(manifest))
+        found = pod_requests(pod_of(manifest))
+        if len(key) <= _LONGEST_KEY:
+            if len(_requests_of) >= _REQUESTS_KEPT:
+                _requests_of.clear()
+            _requests_of[key] = found
     return found
 
 

@@ -34,7 +34,8 @@ class StateRow(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChangeEntry:
-    """One entry to be: `payload` is the object's manifest (a deleted one's last), the verdict, or the setting.
+    """One entry to be: `payload` is the object's manifest (a deleted one's last), the verdict, or the setting; bytes
+    are its JSON already.
 
     A `row` is written with it; where the caller has written the object itself it only gets the number.
     """
@@ -44,7 +45,7 @@ class ChangeEntry:
     name: str
     uid: str
     operation: str
-    payload: Mapping[str, Any]
+    payload: Mapping[str, Any] | bytes
     actor: str = "system"
     row: StateRow | None = None
 
@@ -56,7 +57,7 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry]) -> int:
     """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("changes_commit ends a transaction, and there is none")
-    texts = [orjson.dumps(entry.payload) for entry in entries]
+    texts = [each.payload if isinstance(each.payload, bytes) else orjson.dumps(each.payload) for each in entries]
     contents = [packing.compressed(text) for text in texts]
     at = timezone.now()
     with connection.cursor() as cursor:

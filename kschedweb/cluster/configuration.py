@@ -14,6 +14,7 @@ from kschedweb.cluster import extender_http
 from kschedweb.common.errors import InvalidError
 from scheduler_core import config
 from scheduler_core.build import build
+from scheduler_core.config.decode import MAX_TEXT_BYTES as MAX_TEXT_BYTES
 from scheduler_core.config.decode import parse_text
 from scheduler_core.errors import ConfigError
 from scheduler_core.framework.expansion import POINTS
@@ -71,20 +72,38 @@ class Effective:
 
 
 def effective(text: str | bytes) -> Effective:
-    """What the text (YAML or JSON; nothing means all defaults) comes to; InvalidError lists all that is wrong."""
+    """What the text (YAML or JSON; nothing means all defaults) comes to; InvalidError lists what is wrong."""
     try:
-        document: Mapping[str, Any] | None = parse_text(text) if text.strip() else None
-        loaded = config.load(document)
-        engine = build(loaded, draws=FirstDraws(), connect_extender=extender_http.connect).engine
+        return _effective(text if isinstance(text, bytes) else text.encode(errors="surrogatepass"))
     except ConfigError as error:
         # A text can hold halves of characters, which no answer can.
-        problems = [problem.encode(errors="replace").decode() for problem in error.problems]
+        problems = [problem.encode(errors="replace").decode()[:_SHOWN] for problem in error.problems[:_PROBLEMS_TOLD]]
         raise InvalidError(f"the configuration cannot be used: {problems[0]}", problems=problems) from error
-    return Effective(
+
+
+def _effective(text: bytes) -> Effective:
+    known = _known.get(text)
+    if known is not None:
+        return known
+    document: Mapping[str, Any] | None = parse_text(text) if text.strip() else None
+    loaded = config.load(document)
+    engine = build(loaded, draws=FirstDraws(), connect_extender=extender_http.connect).engine
+    found = Effective(
         pod_initial_backoff_seconds=loaded.pod_initial_backoff_seconds,
         pod_max_backoff_seconds=loaded.pod_max_backoff_seconds,
         profiles=[_profile(framework, loaded.percentage_of_nodes_to_score) for framework in engine.frameworks.values()],
     )
+    if not loaded.extenders:  # whose hosts and files may change
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[text] = found
+    return found
+
+
+_known: dict[bytes, Effective] = {}  # texts that could be used: building one takes up to a second
+_MOST_KNOWN = 32
+_PROBLEMS_TOLD = 100
+_SHOWN = 2_000  # characters of a problem
 
 
 def _profile(framework: Framework, percentage: int) -> EffectiveProfile:

@@ -1,30 +1,34 @@
-"""The way to an extender over HTTP: one POST of JSON per question, within the extender's time.
+"""The way to an extender over HTTP: one POST of JSON per question, within the time there is for it.
 
 Only hosts of KSCHED_EXTENDER_HOSTS are asked: without that list whoever may write a configuration could make a worker
 send requests to anything it reaches. The list is checked before anything else of the configuration is used.
 
-The whole exchange has to be over after `httpTimeout`; only status 200 is an answer, redirects are not followed, and
-an answer ends at 64 MiB. Over HTTPS the certificate is not checked when `insecure` says so, or when `enableHTTPS` comes
-without a CA (as upstream). Anything that goes wrong is an `ExtenderError`; TLS settings that cannot be used are a
+A question, from the name's look-up to the last byte, is over after `httpTimeout`, and all questions of a step together
+after the time of their `StepTime`: a longer `httpTimeout` counts as that, since a step that runs on stops every
+cluster of its worker. Only status 200 is an answer, redirects are not followed, and an answer ends at 64 MiB. Whatever
+goes wrong, or is odd about an answer or a verb, is an `ExtenderError`; TLS settings that cannot be used are a
 `ConfigError` before the first question.
-Source: kubernetes v1.34.1, pkg/scheduler/extender.go (NewHTTPExtender, makeTransport, send).
+Source: kubernetes v1.34.1, pkg/scheduler/extender.go (NewHTTPExtender, send).
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
-import os
+import io
+import math
+import re
 import socket
-import ssl
-import tempfile
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse
-from urllib.parse import SplitResult, urlsplit
+from typing import Any
+from urllib.parse import SplitResult, quote, urlsplit
 
 from django.conf import settings
 
-from scheduler_core.config.types import Extender, ExtenderTLSConfig
+from kschedweb.cluster.extender_tls import tls_context, words_of
+from scheduler_core.config.types import Extender
 from scheduler_core.errors import ConfigError, ExtenderError
 
 MAX_ANSWER_BYTES = 64 << 20
@@ -32,108 +36,155 @@ CHUNK_BYTES = 64 << 10
 OK = 200
 DEFAULT_PORTS = {"http": 80, "https": 443}
 TIMED_OUT = "context deadline exceeded (Client.Timeout exceeded while awaiting an answer)"
+# What Go leaves as it is in a path or a query; all else is sent as %XX.
+_UNQUOTED = "/%:@!$&'()*+,;=~?"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}")
+
+# Looking a name up cannot be interrupted: whoever waits for it goes away.
+_lookups = ThreadPoolExecutor(max_workers=4, thread_name_prefix="extender-lookup")
+
+
+@dataclass(slots=True)
+class StepTime:
+    """How long the questions of one step may take together, and how long they have taken so far, in seconds."""
+
+    seconds: float = math.inf
+    spent: float = 0.0
+
+    def begin_step(self) -> None:
+        self.spent = 0.0
 
 
 class HTTPTransport:
     """The transport of one extender; a connection per question."""
 
-    def __init__(self, extender: Extender) -> None:
+    def __init__(self, extender: Extender, step_time: StepTime, monotonic: Callable[[], float]) -> None:
         self._prefix = extender.url_prefix.rstrip("/")
-        self._timeout_seconds = extender.http_timeout.us / 1_000_000
+        self._timeout = extender.http_timeout
+        self._step_time = step_time
+        self._monotonic = monotonic
         parts = _checked_url(self._prefix)
         assert parts.hostname is not None  # checked
         self._host = parts.hostname
         self._port = parts.port or DEFAULT_PORTS[parts.scheme]
-        self._path = parts.path
         self._tls = tls_context(extender) if parts.scheme == "https" else None
         tls_config = extender.tls_config
         self._server_name = (tls_config.server_name if tls_config is not None else "") or self._host
 
     def call(self, verb: str, payload: bytes) -> bytes:
         url = f"{self._prefix}/{verb}"
-        deadline = time.monotonic() + self._timeout_seconds
+        started = self._monotonic()
+        own = self._timeout.us / 1_000_000 if self._timeout.us > 0 else math.inf  # below zero: none, as upstream
+        left = self._step_time.seconds - self._step_time.spent
+        deadline = _Deadline(started + min(own, left), self._monotonic)
         try:
-            status, answer = self._exchange(f"{self._path}/{verb}", payload, deadline)
+            status, answer = self._exchange(_target(url), payload, deadline)
         except TimeoutError:
-            raise ExtenderError(f'Post "{url}": {TIMED_OUT}') from None
-        except (OSError, HTTPException) as error:
-            raise ExtenderError(f'Post "{url}": {_words(error)}') from error
+            reason = TIMED_OUT
+            if left < own:
+                reason = f"the extenders of one step have {self._step_time.seconds:g}s together, and they are over"
+            raise ExtenderError(f'Post "{url}": {reason}') from None
+        except (OSError, HTTPException, ValueError) as error:
+            raise ExtenderError(f'Post "{url}": {words_of(error)}') from error
+        finally:
+            self._step_time.spent += self._monotonic() - started
         if status != OK:
             raise ExtenderError(f"failed {verb} with extender at URL {url}, code {status}")
         return answer
 
-    def _exchange(self, path: str, payload: bytes, deadline: float) -> tuple[int, bytes]:
-        connection = HTTPConnection(self._host, self._port, timeout=self._timeout_seconds)
-        plain = socket.create_connection((self._host, self._port), timeout=_left(deadline))
+    def _exchange(self, target: str, payload: bytes, deadline: _Deadline) -> tuple[int, bytes]:
+        connection = HTTPConnection(self._host, self._port)
+        connection.response_class = deadline.response  # type: ignore[assignment]
+        plain = self._connected(deadline)
         try:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection.sock = plain
             if self._tls is not None:
-                plain.settimeout(_left(deadline))
                 connection.sock = self._tls.wrap_socket(plain, server_hostname=self._server_name)
             sock: socket.socket = connection.sock
-            sock.settimeout(_left(deadline))
+            sock.settimeout(deadline.left())
             headers = {"Content-Type": "application/json", "Connection": "close"}
-            connection.request("POST", path, body=payload, headers=headers)
-            sock.settimeout(_left(deadline))
+            connection.request("POST", target, body=payload, headers=headers)
             response = connection.getresponse()
-            answer = _read(response, sock, deadline) if response.status == OK else b""
-            return response.status, answer
+            return response.status, _read(response) if response.status == OK else b""
         finally:
             connection.close()
             plain.close()
 
-
-def connect(extender: Extender) -> HTTPTransport:
-    """The transport of a configured extender."""
-    return HTTPTransport(extender)
-
-
-def tls_context(extender: Extender) -> ssl.SSLContext:
-    """What a connection to the extender trusts, and shows of itself."""
-    tls = extender.tls_config or ExtenderTLSConfig()
-    has_ca = bool(tls.ca_file or tls.ca_data)
-    if tls.insecure and has_ca:
-        raise ConfigError(["specifying a root certificates file with the insecure flag is not allowed"])
-    has_cert, has_key = bool(tls.cert_file or tls.cert_data), bool(tls.key_file or tls.key_data)
-    if has_cert != has_key:
-        raise ConfigError(["certFile or certData and keyFile or keyData must be given together"])
-    context = ssl.create_default_context()
-    if tls.insecure or (extender.enable_https and not has_ca):
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    try:
-        if has_ca:
-            # Only these: the system's own are not trusted beside them.
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            context.load_verify_locations(cadata=_pem(tls.ca_data, tls.ca_file).decode())
-        if has_cert:
-            _load_cert(context, _pem(tls.cert_data, tls.cert_file), _pem(tls.key_data, tls.key_file))
-    except (OSError, ValueError) as error:
-        raise ConfigError([f"tlsConfig cannot be used: {_words(error)}"]) from error
-    return context
+    def _connected(self, deadline: _Deadline) -> socket.socket:
+        """A connection to the first of the host's addresses that takes one."""
+        looked_up = _lookups.submit(socket.getaddrinfo, self._host, self._port, 0, socket.SOCK_STREAM)
+        refusal: OSError = OSError("the host has no address")
+        for *_, address in looked_up.result(deadline.left()):
+            try:
+                return socket.create_connection((str(address[0]), self._port), timeout=deadline.left())
+            except TimeoutError:
+                raise
+            except OSError as error:
+                refusal = error
+        raise refusal
 
 
-def _load_cert(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    """Python reads a key from files only: it lies in one for that moment, for nobody else to read."""
-    descriptor, path = tempfile.mkstemp(suffix=".pem")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(key + b"\n" + certificate)
-        context.load_cert_chain(path)
-    finally:
-        os.unlink(path)
+@dataclass(frozen=True, slots=True)
+class _Deadline:
+    """When a question is over, on the clock it was asked by."""
+
+    at: float
+    monotonic: Callable[[], float]
+
+    def left(self) -> float | None:
+        """Seconds until then, as time-outs of sockets are given: None is for ever. TimeoutError when there are none."""
+        left = self.at - self.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return None if left == math.inf else left
+
+    def response(self, sock: socket.socket, **options: Any) -> HTTPResponse:
+        """The response that is read from the socket until then, its head too."""
+        return HTTPResponse(_Received(sock, self), **options)  # type: ignore[arg-type]
 
 
-def _pem(data: str, path: str) -> bytes:
-    """The data (base64, as every []byte of a configuration), else the file."""
-    if data:
-        try:
-            return base64.b64decode(data, validate=False)
-        except binascii.Error as error:
-            raise ValueError(f"expected base64: {error}") from error
-    with open(path, "rb") as file:
-        return file.read()
+class _Received(io.RawIOBase):
+    """What a socket receives; every read looks at the time, so that none has its own."""
+
+    def __init__(self, sock: socket.socket, deadline: _Deadline) -> None:
+        self._sock = sock
+        self._file = sock.makefile("rb", buffering=0)  # the connection forgets its socket before the body is read
+        self._deadline = deadline
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._sock.settimeout(self._deadline.left())
+        return self._file.readinto(buffer)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        """What a response asks of a socket."""
+        return io.BufferedReader(self)
+
+
+def connect(
+    extender: Extender, step_time: StepTime | None = None, monotonic: Callable[[], float] = time.monotonic
+) -> HTTPTransport:
+    """The transport of a configured extender; those of one engine share its `step_time`."""
+    return HTTPTransport(extender, step_time or StepTime(), monotonic)
+
+
+def _target(url: str) -> str:
+    """What a request asks for: the path and query of the URL as Go writes them."""
+    if _CONTROL.search(url):
+        raise ValueError("net/url: invalid control character in URL")
+    if bad := _BAD_ESCAPE.search(url):
+        raise ValueError(f'invalid URL escape "{bad[0]}"')
+    parts = urlsplit(url)
+    target = quote(parts.path, safe=_UNQUOTED)
+    return f"{target}?{quote(parts.query, safe=_UNQUOTED)}" if parts.query else target
 
 
 def _checked_url(prefix: str) -> SplitResult:
@@ -156,33 +207,15 @@ def _names(entry: str, host: str, port: int) -> bool:
     return allowed.hostname == host and allowed.port in (None, port)
 
 
-def _read(response: HTTPResponse, sock: socket.socket, deadline: float) -> bytes:
+def _read(response: HTTPResponse) -> bytes:
     chunks: list[bytes] = []
     size = 0
-    while True:
-        sock.settimeout(_left(deadline))
-        chunk = response.read1(CHUNK_BYTES)
-        if not chunk:
-            # read1 does not tell a body that breaks off from one that ends.
-            if response.length:
-                raise HTTPException("unexpected EOF")
-            return b"".join(chunks)
+    while chunk := response.read1(CHUNK_BYTES):
         size += len(chunk)
         if size > MAX_ANSWER_BYTES:
             raise HTTPException(f"the answer is longer than {MAX_ANSWER_BYTES} bytes")
         chunks.append(chunk)
-
-
-def _left(deadline: float) -> float:
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    return left
-
-
-def _words(error: Exception) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"certificate refused: {error.verify_message}"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror.lower()
-    return str(error) or type(error).__name__
+    # read1 does not tell a body that breaks off from one that ends.
+    if response.length:
+        raise HTTPException("unexpected EOF")
+    return b"".join(chunks)

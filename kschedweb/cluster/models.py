@@ -14,6 +14,7 @@ from django.db import models
 from django.db.models import Q
 
 from kschedweb.cluster.choices import TERMINAL_PHASES, ImportStatus, LifecycleMode, Operation, Pace, PodPhase
+from kschedweb.cluster.locks import LockOrder
 
 DNS_LABEL = RegexValidator(
     r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z", "must be a DNS label: lower-case letters, digits and '-', at most 63"
@@ -96,6 +97,8 @@ class SchedulerConfigVersion(models.Model):
 class Node(models.Model):
     """The current state of a node."""
 
+    lock_order = LockOrder.NODE
+
     cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="+", db_index=False)
     name = models.CharField(max_length=253)
     uid = models.CharField(max_length=128)
@@ -121,6 +124,8 @@ class Node(models.Model):
 
 class Pod(models.Model):
     """The current state of a pod; `node_name` is empty until it is bound."""
+
+    lock_order = LockOrder.POD
 
     cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="+", db_constraint=False, db_index=False)
     namespace = models.CharField(max_length=63)
@@ -177,6 +182,8 @@ class Pod(models.Model):
 
 class ApiObject(models.Model):
     """The current state of an object of any other kind."""
+
+    lock_order = LockOrder.OBJECT
 
     cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="+", db_index=False)
     kind = models.CharField(max_length=63)
@@ -264,13 +271,13 @@ class Event(models.Model):
 
 
 class Import(models.Model):
-    """An upload too large for one request, as a row of work. The payload goes when the work is over."""
+    """An upload, as a row of work when it is too large for one request; its pieces go when the work is over."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="+", db_index=False)
     status = models.CharField(max_length=16, choices=ImportStatus, default=ImportStatus.QUEUED)
     options = models.JSONField(default=dict)
-    payload = models.BinaryField(null=True, blank=True)
+    files = models.JSONField(default=list, help_text="names of the files whose pieces are kept, in order")
     filename = models.CharField(max_length=255, blank=True, default="")
     report = models.JSONField(null=True, blank=True)
     error = models.JSONField(null=True, blank=True)
@@ -285,8 +292,8 @@ class Import(models.Model):
         constraints = [
             models.CheckConstraint(condition=Q(status__in=ImportStatus.values), name="import_status_known"),
             models.CheckConstraint(
-                condition=Q(status__in=[ImportStatus.DONE, ImportStatus.FAILED]) | Q(payload__isnull=False),
-                name="import_unfinished_has_payload",
+                condition=Q(status__in=[ImportStatus.DONE, ImportStatus.FAILED]) | ~Q(files=[]),
+                name="import_unfinished_has_files",
             ),
             models.CheckConstraint(
                 condition=~Q(status=ImportStatus.FAILED) | Q(error__isnull=False), name="import_failed_has_error"
@@ -305,3 +312,16 @@ class Import(models.Model):
 
     def __str__(self) -> str:
         return f"{self.filename or 'upload'} ({self.status})"
+
+
+class ImportPiece(models.Model):
+    """A piece of a file that waits to be imported, as it was received; the file is its pieces in the order of `id`."""
+
+    # Goes with the cluster; whose it is stands in the import.
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="+", db_constraint=False, db_index=False)
+    of_import = models.ForeignKey(Import, models.CASCADE, related_name="pieces")
+    file = models.PositiveSmallIntegerField(help_text="which of the import's files, from 0 on")
+    content = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"a piece of file {self.file} of import {self.of_import_id}"

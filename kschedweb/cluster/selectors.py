@@ -11,6 +11,7 @@ from django.db.models import Count, Q, QuerySet
 from kschedweb.cluster import adapters
 from kschedweb.cluster.changes import unpack
 from kschedweb.cluster.choices import TERMINAL_PHASES, Operation
+from kschedweb.cluster.follow import BINDING_VERDICT
 from kschedweb.cluster.models import ApiObject, Cluster, Event, Import, Node, Pod, SchedulerConfigVersion
 from kschedweb.common import bulk
 from kschedweb.common.errors import NotFoundError
@@ -89,8 +90,8 @@ def cluster_list() -> QuerySet[Cluster]:
 
 
 def import_get(*, cluster_id: int, import_id: Any) -> Import:
-    """An import without its payload; NotFoundError when there is none."""
-    found = Import.objects.defer("payload").filter(cluster_id=cluster_id, pk=import_id).first()
+    """An import; NotFoundError when there is none."""
+    found = Import.objects.filter(cluster_id=cluster_id, pk=import_id).first()
     if found is None:
         raise NotFoundError("the import does not exist", id=str(import_id))
     return found
@@ -205,8 +206,6 @@ def pod_view(
     return events.PodView(
         uid=uid,
         key=f"{namespace}/{name}",
-        namespace=namespace,
-        name=name,
         node=node_name,
         phase=phase,
         priority=priority,
@@ -231,9 +230,9 @@ def change_rows(cluster_id: int, after: int, up_to: int) -> list[ChangeRow]:
 
 
 def change_event(change: ChangeRow) -> events.ChangeLogEvent | None:
-    """What browsers are told of an entry; None for verdicts, whose outcome is an entry of its own."""
+    """What browsers are told of an entry; None for verdicts that say nothing new."""
     if change.operation == Operation.VERDICT:
-        return None
+        return _bound(change) if change.kind == BINDING_VERDICT else None
     if change.operation == Operation.DELETED:
         return _deleted(change)
     payload = unpack(change.object)
@@ -310,6 +309,13 @@ def object_counts(cluster_id: int) -> dict[str, int]:
 
 def milliseconds(moment: datetime) -> int:
     return int(moment.timestamp() * 1000)
+
+
+def _bound(change: ChangeRow) -> events.PodBound | None:
+    verdict = unpack(change.object)
+    if not verdict["bound"] or "at_ms" not in verdict:
+        return None
+    return events.PodBound(rv=change.rv, uid=change.uid, at_ms=verdict["at_ms"])
 
 
 def _deleted(change: ChangeRow) -> events.ChangeLogEvent:

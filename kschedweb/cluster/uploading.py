@@ -1,17 +1,19 @@
-"""How an upload reaches the service: a raw body or a form with files, read no further than the limit."""
+"""How an upload reaches the service: a raw body or a form with files, onto the disk and no further than the limit."""
 
+import tempfile
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from django.core.files.uploadedfile import UploadedFile
 from rest_framework.parsers import BaseParser, DataAndFiles
 from rest_framework.request import Request
 
 from kschedweb.cluster.intake import limits
-from kschedweb.cluster.intake.files import Upload
+from kschedweb.cluster.intake.files import PIECE_BYTES, Received
 from kschedweb.cluster.intake.problems import Place, UploadTooLargeError
 
 DEFAULT_NAME = "upload"
+MEMORY_BYTES = 1 << 20  # of a body; more of it lies in a file
 
 
 class RawParser(BaseParser):
@@ -26,21 +28,36 @@ class RawParser(BaseParser):
         if parser_context is not None:
             name = parser_context["request"].query_params.get("filename", DEFAULT_NAME)[:255] or DEFAULT_NAME
         limit = limits.load().received_bytes
-        content = stream.read(limit + 1)
-        if len(content) > limit:
-            raise UploadTooLargeError(Place(name), f"is larger than {limit:,} bytes", limit=limit)
-        return DataAndFiles({}, {name: Upload(name, content)})
+        file = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115 - it lives as long as the request
+        size = 0
+        while piece := stream.read(PIECE_BYTES):
+            size += len(piece)
+            if size > limit:
+                raise UploadTooLargeError(Place(name), f"is larger than {limit:,} bytes", limit=limit)
+            file.write(piece)
+        return DataAndFiles({}, {name: Received(name, cast(BinaryIO, file), size)})
 
 
-def uploads_of(request: Request) -> list[Upload]:
-    """The files of the request, in the order they were sent."""
+def uploads_of(request: Request) -> list[Received]:
+    """The files of the request, in the order they were sent; UploadTooLargeError."""
     limit = limits.load().received_bytes
     files: Any = request.FILES
     sent = [value for _, values in files.lists() for value in values] if hasattr(files, "lists") else files.values()
-    found = [value if isinstance(value, Upload) else _read(value, limit) for value in sent]
-    if sum(len(upload.content) for upload in found) > limit:
+    found = [value if isinstance(value, Received) else _received(value) for value in sent]
+    if sum(received.size for received in found) > limit:
         raise UploadTooLargeError(Place(found[0].name), f"is larger than {limit:,} bytes", limit=limit)
     return found
+
+
+def content_of(request: Request, most: int) -> bytes:
+    """The beginning of what was sent, as one: at most so many bytes and one more, which tells that there are more."""
+    content = b""
+    for received in uploads_of(request):
+        for piece in received.pieces():
+            content += piece
+            if len(content) > most:
+                return content[: most + 1]
+    return content
 
 
 def options_of(request: Request) -> dict[str, Any]:
@@ -50,8 +67,5 @@ def options_of(request: Request) -> dict[str, Any]:
     return {**request.query_params.dict(), **fields}
 
 
-def _read(file: "UploadedFile[Any]", limit: int) -> Upload:
-    name = (file.name or DEFAULT_NAME)[:255]
-    if (file.size or 0) > limit:
-        raise UploadTooLargeError(Place(name), f"is larger than {limit:,} bytes", limit=limit)
-    return Upload(name, file.read())
+def _received(file: "UploadedFile[Any]") -> Received:
+    return Received((file.name or DEFAULT_NAME)[:255], cast(BinaryIO, file), file.size or 0)

@@ -45,3 +45,10 @@ class InvalidError(ApplicationError):
 
     code = "invalid"
     status_code = status.HTTP_422_UNPROCESSABLE_ENTITY
+
+
+class TooManyError(ApplicationError):
+    """As much as is allowed is under way already; later it may pass."""
+
+    code = "too_many"
+    status_code = status.HTTP_429_TOO_MANY_REQUESTS

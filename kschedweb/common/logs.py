@@ -8,6 +8,7 @@ Source: k8s.io/klog/v2, k8s.io/component-base/logs/json.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import MutableMapping
 from datetime import UTC, datetime
@@ -21,6 +22,16 @@ SEVERITIES = {"critical": "F", "error": "E", "warning": "W"}
 _OWN = ("event", "level", "logger", "v", "exception", "stack", "_record", "_from_structlog")
 # What a line is about comes first.
 _FIRST = ("cluster", "pod", "node", "attempt")
+
+
+class Refusals(logging.Filter):
+    """Refused requests are one line: where in Django it happened says nothing."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        is_refusal = record.name == "django.request" and record.levelno < logging.ERROR
+        if is_refusal or record.name.startswith("django.security."):
+            record.exc_info = record.exc_text = None
+        return True
 
 
 def is_shown(verbosity: int) -> bool:

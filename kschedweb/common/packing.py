@@ -21,6 +21,11 @@ class _Contexts(threading.local):
 _contexts = _Contexts()
 
 
+def kept_json(value: Any) -> bytes:
+    """The value's JSON, to be kept: orjson's own results hold on to the room they were written in, 4 KiB or more."""
+    return bytes(memoryview(orjson.dumps(value)))
+
+
 def packed(value: Any) -> bytes:
     """The value's JSON, compressed."""
     return compressed(orjson.dumps(value))

@@ -1,8 +1,11 @@
 """Pages by key: their cost does not grow with how far one has paged, and rows that come meanwhile shift nothing."""
 
+from typing import Any
+
+from django.core.exceptions import ValidationError as DjangoValidationError
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework.exceptions import ValidationError
-from rest_framework.pagination import CursorPagination
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
 
 
@@ -22,6 +25,24 @@ class KeysetPagination(CursorPagination):
         if not (given.isascii() and given.isdigit() and len(given) < 10 and 1 <= int(given) <= self.max_page_size):
             raise ValidationError({"limit": [f"must be a whole number from 1 to {self.max_page_size}"]})
         return int(given)
+
+    def decode_cursor(self, request: Request) -> Cursor | None:
+        """What stands in a cursor goes into a query: it has to be a value of the column by which rows are ordered."""
+        try:
+            cursor = super().decode_cursor(request)
+            if cursor is not None and cursor.position is not None:
+                position = str(cursor.position)
+                if "\0" in position:
+                    raise ValueError("no column holds a NUL")
+                self._field.to_python(position)
+        except (NotFound, ValueError, DjangoValidationError):
+            raise ValidationError({"cursor": ["is none of this list"]}) from None
+        return cursor
+
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> "list[Any] | None":
+        first = self.ordering if isinstance(self.ordering, str) else self.ordering[0]
+        self._field: Any = queryset.model._meta.get_field(first.lstrip("-"))
+        return super().paginate_queryset(queryset, request, view)
 
     @classmethod
     def parameters(cls) -> list[OpenApiParameter]:

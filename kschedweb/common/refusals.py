@@ -3,13 +3,23 @@
 import math
 from typing import Any
 
+import structlog
 from django.core.exceptions import PermissionDenied
+from django.db import OperationalError
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from kschedweb.common.errors import ApplicationError
+
+log = structlog.get_logger(__name__)
+
+
+class Unavailable(exceptions.APIException):
+    status_code = 503
+    default_code = "unavailable"
+    default_detail = "the database does not answer in time, try again"
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -21,6 +31,9 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
         error = exceptions.NotFound()
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied()
+    elif isinstance(error, OperationalError):
+        log.warning("the database does not answer", error=str(error).partition("\n")[0])
+        error = Unavailable()
     if not isinstance(error, exceptions.APIException):
         return None
     set_rollback()

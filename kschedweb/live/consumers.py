@@ -1,10 +1,11 @@
 """The WebSocket of one cluster: a session or a token, then hello, then frames. Holds nothing of the cluster.
 
-Close codes: 4401 not (or no longer) logged in, 4404 no such cluster for you, 4408 too slow (come back with the cursor).
-Before the handshake a refusal reaches the browser as HTTP 403; the REST calls say why.
+Close codes: REASONS. Before the handshake a refusal reaches the browser as HTTP 403; the REST calls say why.
 """
 
 import asyncio
+import contextlib
+import logging
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -17,6 +18,15 @@ from kschedweb.live.guard import OK, Gate, Guard
 UNAUTHENTICATED = 4401
 UNKNOWN_CLUSTER = 4404
 TOO_SLOW = 4408
+TRY_AGAIN = 1013  # of RFC 6455
+REASONS = {
+    UNAUTHENTICATED: "not logged in",
+    UNKNOWN_CLUSTER: "no such cluster for you",
+    TOO_SLOW: "too slow, come back with your cursor",
+    TRY_AGAIN: "the service cannot follow the cluster at the moment",
+}
+
+log = logging.getLogger(__name__)
 
 
 class ClusterConsumer(AsyncWebsocketConsumer):
@@ -49,7 +59,7 @@ class ClusterConsumer(AsyncWebsocketConsumer):
 
     async def _end(self, code: int) -> None:
         await self._stop()
-        await self.close(code)
+        await self.close(code, REASONS[code])
 
     async def _stop(self) -> None:
         if self._pump is not None:
@@ -57,15 +67,23 @@ class ClusterConsumer(AsyncWebsocketConsumer):
             await asyncio.gather(self._pump, return_exceptions=True)
 
     async def _forward(self, cluster_id: int, after: Cursor | None) -> None:
+        """Send until there is a reason to close; it reaches a browser that does not read when it reads again."""
         try:
             async with self._feed.subscribe(cluster_id, after) as subscription:
                 await self.send(text_data=encode(Hello(cursor=subscription.start)).decode())
                 async for frame in subscription.frames():
                     await self.send(text_data=frame.decode())
         except UnknownCluster:
-            await self.close(UNKNOWN_CLUSTER)
+            code = UNKNOWN_CLUSTER
         except TooSlow:
-            await self.close(TOO_SLOW)
+            code = TOO_SLOW
+        except OSError:
+            return  # the browser has gone
+        except Exception:
+            log.exception("cluster %s: a WebSocket could not be served", cluster_id)
+            code = TRY_AGAIN
+        with contextlib.suppress(OSError):
+            await self.close(code, REASONS[code])
 
 
 def _cursor(query: bytes) -> Cursor | None:

@@ -18,7 +18,7 @@ from kschedweb.live import events
 TARGET = Path(__file__).resolve().parents[2] / "frontend" / "src" / "contract" / "events.gen.ts"
 
 HEADER = "// Written by `python -m kschedweb.live.contract` from kschedweb/live/events.py. Do not edit.\n"
-PRIMITIVES = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
+PRIMITIVES = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", Any: "unknown"}
 ALIASES = ("QueueName", "CacheMove", "Pace", "LifecycleMode")
 UNIONS = ("ChangeLogEvent", "EngineLogEvent", "LiveEvent", "Message")
 

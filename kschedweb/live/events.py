@@ -9,7 +9,7 @@ frontend/src/contract/events.gen.ts is written from this file by `python -m ksch
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -61,8 +61,6 @@ class NodeView:
 class PodView:
     uid: str
     key: str  # namespace/name
-    namespace: str
-    name: str
     node: str  # "" while unassigned
     phase: str
     priority: int
@@ -118,6 +116,42 @@ class EventView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QueueSizes:
+    """How many pods wait in each sub-queue: kube-scheduler's `scheduler_pending_pods`."""
+
+    active: int
+    backoff: int
+    unschedulable: int
+    gated: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThroughputPoint:
+    """What the scheduler did in the second or minute that begins at `at_ms`.
+
+    `run` names the engine at work last. Between two points of one run it made no attempt and the queue stayed as it
+    was; between points of two runs nothing is known.
+    """
+
+    at_ms: int
+    run: int | None  # null: pods were bound, and no step was made
+    results: Mapping[str, int]  # attempts by how they ended, where there were any
+    bound: int  # pods bound by this scheduler
+    queued: QueueSizes | None  # at the end; null like `run`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Throughput:
+    """What was counted in [since_ms, until_ms), the oldest first; times in which nothing happened have no point."""
+
+    seconds: int  # that a point tells of
+    since_ms: int
+    until_ms: int
+    carried: ThroughputPoint | None  # the last point of a run before these: how the queue stood when they begin
+    points: Sequence[ThroughputPoint]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodePut:
     rv: int
     node: NodeView
@@ -144,6 +178,16 @@ class PodDeleted:
     uid: str
     key: str
     type: Literal["pod_deleted"] = "pod_deleted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodBound:
+    """This scheduler bound the pod; that it has a node now is told by an event before this one."""
+
+    rv: int
+    uid: str
+    at_ms: int
+    type: Literal["pod_bound"] = "pod_bound"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,10 +270,13 @@ class StepDone:
     step: int
     cycles: int
     kind: Literal["apply", "rebuild", "config"]
+    at_ms: int
+    results: Mapping[str, int]  # its attempts by how they ended
+    queued: QueueSizes | None  # after it; null: as before
     type: Literal["step"] = "step"
 
 
-ChangeLogEvent = NodePut | NodeDeleted | PodPut | PodDeleted | ObjectPut | ObjectDeleted | ClusterSetting
+ChangeLogEvent = NodePut | NodeDeleted | PodPut | PodDeleted | PodBound | ObjectPut | ObjectDeleted | ClusterSetting
 EngineLogEvent = QueueMove | CacheMoved | AttemptMade | EventNoted | EventsCounted | StepDone
 LiveEvent = ChangeLogEvent | EngineLogEvent
 
@@ -253,7 +300,14 @@ class Frame:
     type: Literal["frame"] = "frame"
 
 
-Message = Hello | Frame
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat:
+    """Sent when nothing else was for five seconds: both logs have been read, and hold nothing new."""
+
+    type: Literal["heartbeat"] = "heartbeat"
+
+
+Message = Hello | Frame | Heartbeat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,11 +321,40 @@ class Snapshot:
     queue: Sequence[QueueView]
     events: Sequence[EventView]
     attempts: Sequence[AttemptView]
+    throughput: Throughput  # of the last minutes, by seconds
+    pods_left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One field of all rows: the value of each row, or with `rows` the index into `values` for each row."""
+
+    values: Sequence[Any]
+    rows: Sequence[int] | None
+
+
+Columns = Mapping[str, Column]  # by the names of the fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotColumns:
+    """A Snapshot whose lists are given as columns; a list without rows has none."""
+
+    cursor: Cursor
+    cluster: ClusterView
+    nodes: Columns
+    pods: Columns
+    queue: Columns
+    events: Columns
+    attempts: Columns
+    throughput: Throughput
     pods_left_out: int
 
 
 def encode(message: Message) -> bytes:
     """The message as JSON."""
+    if isinstance(message, Heartbeat):
+        return orjson.dumps({"type": message.type})
     if isinstance(message, Hello):
         return orjson.dumps({"type": message.type, "cursor": list(message.cursor)})
     return orjson.dumps(

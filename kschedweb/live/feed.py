@@ -2,8 +2,9 @@
 
 A hub wakes on `NOTIFY ksched` (payload: the cluster's id; it may be lost, so the hub also looks once a second), reads
 both logs past its cursor, encodes the range once and puts it into the bounded queue of every subscriber. At most ten
-frames a second. A subscriber whose queue is full is cut off and comes back with its cursor. While PostgreSQL is away
-the hub keeps its cursor and tries again, at longer and longer intervals up to five seconds.
+frames a second; after five seconds without one a heartbeat, which says that the logs were read and hold nothing new. A
+subscriber whose queue is full is cut off and comes back with its cursor. While PostgreSQL is away the hub keeps its
+cursor, says nothing, and tries again, at longer and longer intervals up to five seconds.
 
 Lives below the apps that own the logs: what it reads is given to it as a Source (asgi.py).
 """
@@ -22,14 +23,18 @@ from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection, connections
 
 from kschedweb.common.wake import READERS_CHANNEL
-from kschedweb.live.events import Cursor, Frame, LiveEvent, encode
+from kschedweb.live.events import Cursor, Frame, Heartbeat, LiveEvent, encode
 
 FRAME_SECONDS = 0.1
 LOOK_SECONDS = 1.0
+HEARTBEAT_SECONDS = 5.0  # browsers take 15 seconds of silence for a cut
 BACKOFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 ENTRIES_PER_FRAME = 2_000  # of each log
-QUEUE_FRAMES = 100  # ten seconds of frames: who is further behind comes back with a cursor
+QUEUE_FRAMES = 100  # ten seconds of frames: who is further behind comes back with a cursor,
+QUEUE_BYTES = 16 * 1024 * 1024  # and so does who leaves more than this
 RESUME_ENTRIES = 5_000  # of both logs; who is further behind fetches the snapshot
+
+HEARTBEAT = encode(Heartbeat())
 
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -70,14 +75,15 @@ class Subscription:
         self.start = start
         self._backlog = backlog
         self._frames: asyncio.Queue[bytes | Exception] = asyncio.Queue(QUEUE_FRAMES)
+        self._bytes = 0
 
     def offer(self, frame: bytes) -> bool:
         """Put a frame in; False when the watcher is too slow, who then learns it."""
-        try:
-            self._frames.put_nowait(frame)
-        except asyncio.QueueFull:
+        if self._frames.full() or self._bytes > QUEUE_BYTES:
             self.end(TooSlow())
             return False
+        self._frames.put_nowait(frame)
+        self._bytes += len(frame)
         return True
 
     def end(self, reason: Exception) -> None:
@@ -94,6 +100,7 @@ class Subscription:
             item = await self._frames.get()
             if isinstance(item, Exception):
                 raise item
+            self._bytes -= len(item)
             yield item
 
 
@@ -198,6 +205,7 @@ class _Hub:
         self._starting = asyncio.Lock()
         self._cursor: Cursor | None = None
         self._reader: asyncio.Task[None] | None = None
+        self._told_at = time.monotonic()
 
     def wake(self) -> None:
         self._woken.set()
@@ -255,6 +263,10 @@ class _Hub:
                 await asyncio.sleep(_backoff(failures))
                 failures += 1
                 continue
+            except Exception:
+                log.exception("cluster %s: the logs cannot be followed, trying again", self.cluster_id)
+                await asyncio.sleep(BACKOFF_SECONDS[-1])
+                continue
             await asyncio.sleep(max(0.0, FRAME_SECONDS - (time.monotonic() - started)))
             if not more:
                 with contextlib.suppress(TimeoutError):
@@ -269,13 +281,19 @@ class _Hub:
         if found.to == cursor:
             if await self._in_thread(self._source.head, self.cluster_id) is None:
                 raise UnknownCluster(self.cluster_id)
+            if time.monotonic() - self._told_at >= HEARTBEAT_SECONDS:
+                self._tell(HEARTBEAT)
             return False
-        frame = _frame(cursor, found)
         self._cursor = found.to
-        for subscription in list(self.subscriptions):
-            if not subscription.offer(frame):
-                self.subscriptions.discard(subscription)
+        self._tell(_frame(cursor, found))
         return True
+
+    def _tell(self, message: bytes) -> None:
+        self._told_at = time.monotonic()
+        for subscription in list(self.subscriptions):
+            if not subscription.offer(message):
+                log.warning("cluster %s: a watcher was too slow and is cut off", self.cluster_id)
+                self.subscriptions.discard(subscription)
 
 
 def database_parameters() -> dict[str, Any]:

@@ -42,6 +42,7 @@ class Guard:
         self._look_seconds = look_seconds
         self._watched: dict[object, tuple[Watcher, End]] = {}
         self._task: asyncio.Task[None] | None = None
+        self._ending: set[asyncio.Future[None]] = set()
 
     async def verdict(self, watcher: Watcher) -> int:
         """Whether one may come in."""
@@ -75,7 +76,14 @@ class Guard:
         watchers = list(dict.fromkeys(watcher for _, (watcher, _) in watched))
         verdicts = await database_sync_to_async(self._gate.verdicts)(watchers)
         codes = dict(zip(watchers, verdicts, strict=True))
-        ended = [(socket, end, codes[watcher]) for socket, (watcher, end) in watched if codes[watcher] != OK]
-        for socket, _, _ in ended:
-            self._watched.pop(socket, None)
-        await asyncio.gather(*(end(code) for _, end, code in ended), return_exceptions=True)
+        for socket, (watcher, end) in watched:
+            if codes[watcher] != OK and self._watched.pop(socket, None) is not None:
+                # Not waited for: whoever does not read takes the close late or never, and others are to be looked at.
+                ending = asyncio.ensure_future(end(codes[watcher]))
+                self._ending.add(ending)
+                ending.add_done_callback(self._ended)
+
+    def _ended(self, ending: asyncio.Future[None]) -> None:
+        self._ending.discard(ending)
+        if not ending.cancelled() and isinstance(ending.exception(), Exception):
+            log.debug("a WebSocket had gone before it was closed: %s", ending.exception())

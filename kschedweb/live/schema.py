@@ -45,6 +45,8 @@ def _object(cls: type) -> Schema:
 
 
 def _schema(hint: Any) -> Schema:
+    if hint is Any:
+        return {}
     if hint in PRIMITIVES:
         return {"type": PRIMITIVES[hint]}
     if hint is events.Cursor:
@@ -65,6 +67,8 @@ def _schema(hint: Any) -> Schema:
 
 def _union(members: Sequence[Any], nullable: bool) -> Schema:
     if len(members) == 1:
+        if nullable and isinstance(members[0], type) and dataclasses.is_dataclass(members[0]):
+            return nullable_ref(members[0])
         return _schema(members[0]) | ({"nullable": True} if nullable else {})
     mapping = {member.__dataclass_fields__["type"].default: _FOLDER + member.__name__ for member in members}
     return {

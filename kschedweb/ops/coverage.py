@@ -1,8 +1,8 @@
 """docs/coverage.md: which test shows which mechanism of the documents the scheduler was built from.
 
-A row is the first paragraph of the docstring of a test in tests/coverage, its document the number in the test's name;
-several tests may share a row. Rows without a test stand with their reason in tests/coverage/later.py. Both are read as
-text, so that nothing of the tests runs.
+A row is the first paragraph of the docstring of a test in one of the folders, its document the number in the test's
+name; several tests may share a row. Rows without a test stand with their reason in tests/coverage/later.py. Both are
+read as text, so that nothing of the tests runs.
 """
 
 import ast
@@ -12,6 +12,7 @@ from pathlib import Path
 from kschedweb.environment import ROOT
 
 FOLDER = ROOT / "tests" / "coverage"
+FOLDERS = (FOLDER, ROOT / "tests" / "web" / "coverage")  # the second needs PostgreSQL
 DOCUMENTS = {
     "000": "The scheduler cache",
     "001": "Overview, sequences, data structures",
@@ -23,8 +24,9 @@ Reasons = dict[str, dict[str, str]]
 
 HEAD = """# Coverage of the seed documents
 
-Made by `python -m kschedweb.ops.generated` from the names and docstrings in `tests/coverage`; what is not tested there
-stands with its reason in `tests/coverage/later.py`.
+Made by `python -m kschedweb.ops.generated` from the names and docstrings in `tests/coverage` and `tests/web/coverage`;
+what is not tested there stands with its reason in `tests/coverage/later.py`. That each of these tests fails when its
+mechanism is broken is shown by `python -m tests.mutation.rows`.
 """
 
 
@@ -47,7 +49,7 @@ def render() -> str:
 def rows() -> dict[str, dict[str, list[str]]]:
     """Document → row → names of its tests, in the order of the files."""
     found: dict[str, dict[str, list[str]]] = {}
-    for path in sorted(FOLDER.glob("test_*.py")):
+    for path in [path for folder in FOLDERS for path in sorted(folder.glob("test_*.py"))]:
         for node in ast.parse(path.read_text()).body:
             named = re.match(r"test_(\d{3})_", node.name) if isinstance(node, ast.FunctionDef) else None
             if named and isinstance(node, ast.FunctionDef):

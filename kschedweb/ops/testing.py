@@ -9,6 +9,7 @@ faults   a running service whose processes are killed
 A group that cannot run fails with one line that says what to install. A failed check counts as one failed test.
 """
 
+import gzip
 import os
 import shutil
 import subprocess
@@ -26,7 +27,7 @@ from kschedweb.ops.node import NodeMissing, node_environment
 
 # Every folder of tests belongs to one group; tests/architecture looks that none is forgotten.
 FOLDERS = {
-    "core": ("core", "bench", "coverage", "golden", "property"),
+    "core": ("core", "bench", "coverage", "golden", "mutation", "property"),
     "web": ("web", "architecture"),
     "browser": ("browser",),
     "faults": ("faults",),
@@ -207,9 +208,9 @@ def _build_is_fresh(environment: dict[str, str]) -> Count:
 
 
 def _files(folder: Path) -> dict[str, bytes]:
-    if not folder.is_dir():
-        return {}
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    """What is in the files, compressed ones unpacked: their bytes differ from one zlib to the next."""
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {name: gzip.decompress(content) if name.endswith(".gz") else content for name, content in found.items()}
 
 
 def _command(*words: str) -> Callable[[], tuple[bool, str]]:

@@ -1,37 +1,28 @@
 """`python -m kschedweb.ops.web`: the ASGI server with its options; host and port come from the environment.
 
-One granian worker: a second process would have a second reader of every cluster's logs; more of them are more machines.
+One process: a second one would have a second reader of every cluster's logs; more of them are more machines.
 """
 
 import os
-import signal
+import socket
 import sys
-from typing import Any
+
+import uvicorn
 
 from kschedweb import environment
-from kschedweb.ops.processes import die_with_parent
+from kschedweb.ops.connections import BoundedConnection, listen
 
 POOL_SIZE = 8
 STOP_SECONDS = 5
-PARENT_VARIABLE = "KSCHED_WEB_PARENT"  # from the server to its worker process, nobody sets it
-
-
-def application() -> Any:
-    """The ASGI application, made in the worker process, which from then on dies with the server."""
-    die_with_parent(signal.SIGKILL, parent=int(os.environ[PARENT_VARIABLE]))()
-
-    from kschedweb.asgi import application as asgi_application
-    from kschedweb.common.collector import ease
-
-    ease()
-    return asgi_application
+KEEP_ALIVE_SECONDS = 30
+MESSAGE_BYTES = 64 * 1024  # of a WebSocket; nothing that browsers say is read
+PING_SECONDS = 30.0  # between pings, and then for the answer: who has gone without a word is noticed
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
     # Threads of the web process come and go, so they share a pool of connections.
     os.environ.setdefault("KSCHED_DATABASE_POOL", str(POOL_SIZE))
-    os.environ[PARENT_VARIABLE] = str(os.getpid())
     try:
         settings = environment.load()
     except environment.EnvironmentProblem as problem:
@@ -40,22 +31,36 @@ def main() -> None:
     if not settings.debug:
         _refuse_default_passwords()
 
-    from granian import Granian
-    from granian.constants import Interfaces
+    try:
+        listening = listen(settings.host, settings.port)
+    except OSError as problem:
+        sys.exit(f"kschedweb cannot listen on {settings.host}:{settings.port}: {problem.strerror}")
+    serve(listening)
 
-    Granian(
-        "kschedweb.ops.web:application",
-        factory=True,
-        address=settings.host,
-        port=settings.port,
-        interface=Interfaces.ASGINL,  # nothing of ours has a lifespan
-        workers=1,
-        websockets=True,
-        log_access=False,
-        # A worker that ends unasked ends the server: whoever supervises it starts it again.
-        respawn_failed_workers=False,
-        workers_kill_timeout=STOP_SECONDS,
-    ).serve()
+
+def serve(listening: socket.socket) -> None:
+    """Answer what comes in until SIGTERM or SIGINT."""
+    from kschedweb.asgi import application
+    from kschedweb.common.collector import ease
+
+    config = uvicorn.Config(
+        application,
+        http=BoundedConnection,
+        ws="websockets-sansio",
+        ws_max_size=MESSAGE_BYTES,
+        ws_ping_interval=PING_SECONDS,
+        ws_ping_timeout=PING_SECONDS,
+        loop="asyncio",
+        lifespan="off",  # nothing of ours has one
+        log_config=None,  # the service's own
+        access_log=False,
+        proxy_headers=False,  # addresses are looked at by kschedweb.common.addresses
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=STOP_SECONDS,
+    )
+    ease()
+    uvicorn.Server(config).run(sockets=[listening])
 
 
 def _refuse_default_passwords() -> None:
@@ -65,7 +70,6 @@ def _refuse_default_passwords() -> None:
     django.setup()
 
     from django.db import DatabaseError, connections
-    from django.db.backends.postgresql.base import DatabaseWrapper
 
     from kschedweb.accounts.checks import default_passwords
 
@@ -77,10 +81,6 @@ def _refuse_default_passwords() -> None:
         return
     finally:
         connections.close_all()
-        # The worker process is a fork of this one: a pool it inherited would have no threads, hence never reconnect.
-        database = connections["default"]
-        assert isinstance(database, DatabaseWrapper)
-        database.close_pool()
     if names:
         sys.exit(
             f"kschedweb cannot start: the password of {', '.join(names)} is a default one; "

@@ -6,7 +6,8 @@ Effects become tuples in column order, ready to be copied. Nothing here touches 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
@@ -14,6 +15,7 @@ from typing import Any
 
 from kschedweb.cluster.follow import moment_of
 from kschedweb.cluster.services import ObjectPatch
+from kschedweb.scheduling.remembered import LastAttempt, Remembered
 from kschedweb.traces.choices import StepKind
 from kschedweb.traces.models import BestNodesField
 from scheduler_core.api import manifests
@@ -50,6 +52,8 @@ class StepRows:
     log: list[tuple[Any, ...]] = field(default_factory=list)
     queue: dict[str, QueueRow] = field(default_factory=dict)
     events: list[tuple[Any, ...]] = field(default_factory=list)
+    results: dict[str, int] = field(default_factory=dict)  # attempts by how they ended, repeats among them
+    queued: Mapping[str, int] | None = None  # sizes of the sub-queues after the step; None: as before, no attempt
     seq_to: int = 0
     digest: bytes = b""
 
@@ -60,69 +64,6 @@ class StepRows:
 
 # A pod that is assumed, or waits for Permit, is shown beside the sub-queues until it is bound.
 _CACHE_QUEUES = {"assumed": "assumed", "waiting": "waiting"}
-
-
-@dataclass(frozen=True, slots=True)
-class LastAttempt:
-    """What was stored of a pod's last attempt: the same decision made again is counted, not stored again."""
-
-    digest: bytes
-    seq: int
-    seen_at: int = 0  # when it was made last
-
-
-# An attempt not made for longer is stored anew, and retention leaves what is younger alone: so a repeat never counts
-# on a row that was cleared away.
-REPEAT_WITHIN_US = 10 * 60 * 1_000_000
-# Source: client-go v0.34.1, tools/events: a series ends when it had no event for six minutes.
-SERIES_WITHIN_US = 6 * 60 * 1_000_000
-
-SeriesKey = tuple[str, str, str, str, str]  # uid, type, reason, action, reporter: the note is no part
-
-
-@dataclass(slots=True)
-class Series:
-    """An event that may be seen again: its position, how often it was seen, and when last."""
-
-    seq: int
-    count: int
-    seen_at: int
-
-
-@dataclass(slots=True)
-class Remembered:
-    """What steps remember of steps before: last attempts by pod uid, and series of warnings.
-
-    Only warnings repeat; a pod is scheduled once. What belongs to a pod that left is dropped.
-    """
-
-    attempts: dict[str, LastAttempt] = field(default_factory=dict)
-    series: dict[SeriesKey, Series] = field(default_factory=dict)
-    _sweep_at: int = 1_000
-
-    def attempt_repeated(self, uid: str, attempt_digest: bytes, at: int) -> int | None:
-        """The position of the stored attempt this one repeats."""
-        last = self.attempts.get(uid)
-        if last is None or last.digest != attempt_digest or at - last.seen_at > REPEAT_WITHIN_US:
-            return None
-        self.attempts[uid] = LastAttempt(attempt_digest, last.seq, at)
-        return last.seq
-
-    def event_counted(self, key: SeriesKey, at: int) -> Series | None:
-        """The series this event goes on, counted already."""
-        series = self.series.get(key)
-        if series is None or at - series.seen_at > SERIES_WITHIN_US:
-            return None
-        series.count += 1
-        series.seen_at = at
-        return series
-
-    def event_stored(self, key: SeriesKey, seq: int, at: int) -> None:
-        """A series begins."""
-        self.series[key] = Series(seq, 1, at)
-        if len(self.series) >= self._sweep_at:
-            self.series = {k: s for k, s in self.series.items() if at - s.seen_at <= SERIES_WITHIN_US}
-            self._sweep_at = max(1_000, 2 * len(self.series))
 
 
 def step_rows(
@@ -138,77 +79,107 @@ def step_rows(
     now: int,
     remembered: Remembered,
     tried: Mapping[str, int] = MappingProxyType({}),
+    queued: Mapping[str, int] | None = None,
 ) -> StepRows:
-    """The rows of a step whose log positions begin after `seq`; digests chain on the step before.
+    """The rows of a step whose log positions begin after `seq`, in the order of `effects.log`; digests chain.
 
-    `remembered` is read and brought up to date; `tried`: how often pods, by uid, were tried before a rebuild.
+    `remembered` is read and brought up to date; `tried`: how often pods, by uid, were tried before a rebuild;
+    `queued`: the sizes of the sub-queues after the step, where it changed them.
     """
-    rows = StepRows(seq_to=seq)
-    digests: list[tuple[int, bytes]] = []
-    at = moment_of(now)
+    rows = StepRows(seq_to=seq, queued=queued, results=dict(Counter(one.result for one in effects.attempts)))
+    writer = _LogWriter(rows, rv, step, now, moment_of(now), remembered, dict(tried), (rv, config_version, run, step))
+    for entry in effects.log:
+        if isinstance(entry, Attempt):
+            writer.attempt(entry)
+        elif isinstance(entry, EventRecord):
+            writer.event(entry)
+        else:
+            writer.move(entry)
+    if rows.counted:
+        rows.counted = list(dict(rows.counted).items())
+        writer.entry("event", "", "", {"counts": rows.counted})
+    cycles = len(writer.digests)
+    if cycles or effects.exchanges or queued is not None or kind != StepKind.APPLY:
+        told: dict[str, Any] = {"step": step, "cycles": cycles, "kind": str(kind)}
+        if rows.results:
+            told["results"] = rows.results
+        if queued is not None:
+            told["queued"] = queued
+        if effects.exchanges:
+            told["extenders"] = [_exchange_payload(uid, exchange) for uid, exchange in effects.exchanges]
+        writer.entry("step", "", "", told)
+    rows.digest = digest.step_digest(previous_digest, writer.digests)
+    return rows
 
-    def entry(kind: str, uid: str, key: str, payload: dict[str, Any]) -> int:
+
+@dataclass(slots=True)
+class _LogWriter:
+    """Numbers what happened in a step, as it comes, and keeps what each entry means for other tables.
+
+    `tried`: by uid, the number of the pod's last attempt so far. `place_of`: what the rows of a step's attempts share.
+    """
+
+    rows: StepRows
+    rv: int
+    step: int
+    now: int
+    at: datetime
+    remembered: Remembered
+    tried: dict[str, int]
+    place_of: tuple[int, ...]
+    digests: list[tuple[int, bytes]] = field(default_factory=list)
+
+    def entry(self, kind: str, uid: str, key: str, payload: dict[str, Any]) -> int:
+        """Append to the log; the position."""
+        rows = self.rows
         rows.seq_to += 1
-        rows.log.append((rows.seq_to, rv, step, kind, uid, key, payload, at))
+        rows.log.append((rows.seq_to, self.rv, self.step, kind, uid, key, payload, self.at))
         return rows.seq_to
 
-    for place, attempt in enumerate(effects.attempts):
-        uid, key = attempt.pod_uid, attempt.pod_key
-        attempt_digest = digest.attempt_digest(attempt)
-        digests.append((attempt.attempt, attempt_digest))
+    def attempt(self, attempt: Attempt) -> None:
+        """One that repeats the pod's last is counted on that one's row, any other gets a row of its own."""
+        rows, remembered, uid, key = self.rows, self.remembered, attempt.pod_uid, attempt.pod_key
+        place, attempt_digest = len(self.digests), digest.attempt_digest(attempt)
+        self.digests.append((attempt.attempt, attempt_digest))
+        self.tried[uid] = attempt.attempt
         # What extenders answered is no part of the digest, and a replay needs every answer.
         stored = None if attempt.exchanges else remembered.attempt_repeated(uid, attempt_digest, attempt.started_at)
         if stored is not None:
-            entry("attempt", uid, key, repeat_payload(attempt) | {"place": place, "repeats": stored})
+            self.entry("attempt", uid, key, repeat_payload(attempt) | {"place": place, "repeats": stored})
             rows.repeats.append((stored, moment_of(attempt.started_at)))
-            continue
-        position = entry("attempt", uid, key, attempt_payload(attempt) | {"place": place})
+            return
+        position = self.entry("attempt", uid, key, attempt_payload(attempt) | {"place": place})
         if attempt.result == "scheduled":
             remembered.attempts.pop(uid, None)
         else:
             remembered.attempts[uid] = LastAttempt(attempt_digest, position, attempt.started_at)
-        place_of = (position, rv, config_version, run, step, place)
-        rows.made.append((attempt, place_of, attempt_digest))
+        rows.made.append((attempt, (position, *self.place_of, place), attempt_digest))
         if attempt.node_order is not None:
             rows.node_orders[attempt.node_order.digest] = attempt.node_order.names
-    tried = {**tried, **{attempt.pod_uid: attempt.attempt for attempt in effects.attempts}}
-    for move in effects.moves:
-        uid = move.pod_uid
+
+    def move(self, move: QueueMove | CacheMove) -> None:
+        """Of a pod's moves the last one says where it stands after the step."""
+        uid, tried = move.pod_uid, self.tried.get(move.pod_uid, 0)
         if isinstance(move, QueueMove):
-            position = entry("queue", uid, move.pod_key, queue_payload(move, now))
+            position = self.entry("queue", uid, move.pod_key, queue_payload(move, self.now))
             if not move.to:
-                remembered.attempts.pop(uid, None)
+                self.remembered.attempts.pop(uid, None)
         else:
-            position = entry("cache", uid, move.pod_key, cache_payload(move, now, tried.get(uid, 0)))
-        rows.queue[uid] = _queue_row(move, rows.queue.get(uid), position, tried.get(uid, 0))
-    _log_events(effects.events, now, remembered, rows, entry)
-    if effects.attempts or effects.exchanges or kind != StepKind.APPLY:
-        told: dict[str, Any] = {"step": step, "cycles": len(effects.attempts), "kind": str(kind)}
-        if effects.exchanges:
-            told["extenders"] = [_exchange_payload(uid, exchange) for uid, exchange in effects.exchanges]
-        entry("step", "", "", told)
-    rows.digest = digest.step_digest(previous_digest, digests)
-    return rows
+            position = self.entry("cache", uid, move.pod_key, cache_payload(move, self.now, tried))
+        self.rows.queue[uid] = _queue_row(move, self.rows.queue.get(uid), position, tried)
 
-
-def _log_events(
-    records: Sequence[EventRecord], now: int, remembered: Remembered, rows: StepRows, entry: Callable[..., int]
-) -> None:
-    """An entry for each event that is new; those seen before share one, with how often each was seen so far."""
-    for record in records:
+    def event(self, record: EventRecord) -> None:
+        """A new event gets an entry; of one seen before only the count goes up, told at the end of the step."""
         key = (record.regarding_uid, record.type, record.reason, record.action, record.reporter)
         warns = record.type == "Warning"
-        series = remembered.event_counted(key, record.at) if warns else None
+        series = self.remembered.event_counted(key, record.at) if warns else None
         if series is not None:
-            rows.counted.append((series.seq, series.count))
-            continue
-        position = entry("event", record.regarding_uid, record.regarding_key, event_payload(record, now))
-        rows.events.append(_event_row(record, position))
+            self.rows.counted.append((series.seq, series.count))
+            return
+        position = self.entry("event", record.regarding_uid, record.regarding_key, event_payload(record, self.now))
+        self.rows.events.append(_event_row(record, position))
         if warns:
-            remembered.event_stored(key, position, record.at)
-    if rows.counted:
-        rows.counted = list(dict(rows.counted).items())
-        entry("event", "", "", {"counts": rows.counted})
+            self.remembered.event_stored(key, position, record.at)
 
 
 # What VolumeBinding writes of its kinds; of others, written by custom plugins, everything but their identity.
@@ -347,6 +318,7 @@ def _attempt_row(attempt: Attempt, place_of: tuple[int, ...], attempt_digest: by
         sorted({word for reason in told.rejections for word in (reason.plugin, reason.reason) if word}),
         BestNodesField.pack([(best.node_name, best.total, best.scores) for best in told.best]),
         _preemption_view(told.preemption),
+        told.tied,
         attempt.node_order.digest if attempt.node_order else "",
         codec.encode(attempt),
         attempt_digest,

@@ -1,9 +1,10 @@
 """The elector: one thread of a scheduler worker which keeps its leases and watches all others.
 
-It never touches an engine. Every retry period it renews the leases this process holds in one statement, unless a
-cluster's step has been running, or its due work waiting, for longer than the renew deadline, so that a standby may take
-over; it takes free and expired ones; and it wakes this worker's own queue when an engine's timer is due. Leases that
-could not be renewed for the renew deadline are lost, also when nobody else has them.
+It never touches an engine. Every retry period it renews the leases this process holds in one statement, except those of
+clusters whose step has been running, or whose due work has waited, for longer than the renew deadline: a standby may
+take them over (a step that hangs in one cluster holds up all clusters of its process). It takes free and expired ones;
+and it wakes this worker's own queue when an engine's timer is due. Leases that could not be renewed for the renew
+deadline are lost, also when nobody else has them.
 Source: kubernetes v1.34.1, client-go/tools/leaderelection.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -22,6 +23,7 @@ from django.db import close_old_connections, connection
 
 from kschedweb.common.metrics import RECORDER
 from kschedweb.scheduling import leases
+from kschedweb.scheduling.due import clusters_due
 from kschedweb.scheduling.leases import LEASE_NAME, LEASE_NAMESPACE, LeaseView
 
 log = structlog.get_logger(__name__)
@@ -75,7 +77,8 @@ class Leadership:
     """A cluster this process leads, shared between the elector and the slices; times are monotonic seconds.
 
     `busy_since` and `waiting_since`: None means neither busy nor waiting. `patience` is how many seconds beyond the
-    renew deadline the step under way may take. `renewed_at`: when the record was last known to be ours.
+    renew deadline the step under way may take. `renewed_at`: when the record was last known to be ours. `ran_at`: when
+    a slice last ran. `rests_until`: until then other clusters come first.
     """
 
     view: LeaseView
@@ -84,6 +87,8 @@ class Leadership:
     busy_since: float | None = None
     waiting_since: float | None = None
     patience: float = 0.0
+    ran_at: float = 0.0
+    rests_until: float = 0.0
     due_at: float | None = None  # of the engine's next timer
 
     def be_patient(self, seconds: float) -> None:
@@ -106,7 +111,8 @@ class Elector:
     """Leases of this process by cluster.
 
     `wake(cluster_id)` asks for a slice on the worker's own queue: leading has started, or a timer is due.
-    `stopped(cluster_id)` hears that leading has ended, whatever ended it.
+    `stopped(cluster_id)` hears that leading has ended, whatever ended it. `due(cluster_ids, seconds)` knows which of
+    them have work that has been due for so long.
     """
 
     identity: str
@@ -114,6 +120,7 @@ class Elector:
     wake: Callable[[int], None]
     stopped: Callable[[int], None] = _nothing
     lock: Lock = leases
+    due: Callable[[Collection[int], float], set[int]] = clusters_due
     monotonic: Callable[[], float] = time.monotonic
     jitter: Callable[[], float] = random.random
     _led: dict[int, Leadership] = field(default_factory=dict)
@@ -214,6 +221,8 @@ class Elector:
         with self._electing:
             healthy = self._healthy()
             try:
+                for cluster_id in self._left_lying(healthy):
+                    del healthy[cluster_id]
                 renewed = self.lock.leases_renew(
                     views=[led.view for led in healthy.values()], duration_seconds=self.times.duration
                 )
@@ -233,7 +242,12 @@ class Elector:
     def watch(self) -> None:
         """Look at the leases of the others, and take those that are free or have expired."""
         with self._electing:
-            for view in self.lock.leases_list():
+            views = self.lock.leases_list()
+            known = {view.cluster_id for view in views}
+            for seen in (self._observed, self._reported):
+                for gone in seen.keys() - known:
+                    del seen[gone]
+            for view in views:
                 held = self.leadership(view.cluster_id)
                 self._report(view)
                 if held is None:
@@ -275,6 +289,13 @@ class Elector:
                 del led[cluster_id]
         return led
 
+    def _left_lying(self, led: dict[int, Leadership]) -> set[int]:
+        """Those with due work though no slice of theirs has run for the renew deadline: this process is held up."""
+        limit = self.times.renew_deadline
+        now = self.monotonic()
+        idle = [cluster_id for cluster_id, each in led.items() if each.busy_since is None and now - each.ran_at > limit]
+        return self.due(idle, limit)
+
     def _try(self, view: LeaseView) -> Leadership | None:
         """Lead if the lease may be taken. One's own record, after a loss, may be: it is won back with a new epoch."""
         now = self.monotonic()
@@ -294,7 +315,7 @@ class Elector:
         if taken is None:
             return None
         lease, epoch = taken
-        led = Leadership(view=lease, epoch=epoch, renewed_at=now)
+        led = Leadership(view=lease, epoch=epoch, renewed_at=now, ran_at=now)
         with self._guard:
             self._led[view.cluster_id] = led
         log.info(f"successfully acquired lease {LOCK}", cluster=view.cluster_id, epoch=epoch)

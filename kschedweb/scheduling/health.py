@@ -1,17 +1,20 @@
 """/healthz, /livez, /readyz: whether the service works, check by check, as kube-scheduler answers.
 
 A group passes with 200 `ok`; when a check fails the answer is 500 and lists all of them. `?verbose` lists them always,
-`?exclude=NAME` leaves one out, `/healthz/NAME` asks one alone. A probe that should restart this process alone, and not
-because a database is away, asks /livez/ping. Every check has its time; one that hangs has failed.
+`?exclude=NAME` leaves one out, `/healthz/NAME` asks one alone. /livez asks only whether this process answers: a restart
+brings no database back, and a pool that is used up is no reason for one. Every check has its time; one that hangs has
+failed.
 Source: kubernetes v1.34.1, k8s.io/apiserver/pkg/server/healthz, cmd/kube-scheduler/app/server.go.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Overdue
+from dataclasses import dataclass
 
 import redis
 from django.conf import settings
@@ -28,10 +31,19 @@ CHECK_SECONDS = 2.0
 # Beyond its duration a lease may go unrenewed for so long before that is a failure.
 LEASE_GRACE_SECONDS = 20.0
 
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A check under way, or its answer; `at` is on the monotonic clock."""
+
+    answer: Future[str]
+    at: float
+
+
 _latch = threading.Event()  # handlers were synchronized once since this process began
 _migrated = threading.Event()
 _lock = threading.Lock()
-_hanging: dict[str, Future[str]] = {}
+_asked: dict[str, Asked] = {}
 _threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="health")
 
 
@@ -89,29 +101,33 @@ CHECKS: dict[str, Callable[[], str]] = {
     "leaderElection": leader_election,
     "sched-handler-sync": handlers_synchronized,
 }
-_HEALTH = ("ping", "postgresql", "valkey", "leaderElection")
 GROUPS: dict[str, tuple[str, ...]] = {
-    "healthz": _HEALTH,
-    "livez": _HEALTH,
+    "healthz": ("ping", "postgresql", "valkey", "leaderElection"),
+    "livez": ("ping",),
     "readyz": ("ping", "postgresql", "migrations", "valkey", "leaderElection", "sched-handler-sync"),
 }
 
 
 def problems(names: tuple[str, ...]) -> dict[str, str]:
-    """What each check has found wrong, empty when nothing; together they take no longer than the slowest may."""
-    running: dict[str, Future[str]] = {}
-    for name in names:
-        with _lock:
-            hanging = _hanging.get(name)
-            if hanging is not None and not hanging.done():
-                continue  # asked before and not answered yet: no second thread waits for the same
-            running[name] = _hanging[name] = _threads.submit(_run, CHECKS[name])
-    return {name: _answer(running.get(name)) for name in names}
+    """What each check has found wrong, empty when nothing; together they take no longer than the slowest may.
+
+    Whoever asks while a check is under way gets its answer too: however many ask, a check has one thread.
+    """
+    asked = {name: _ask(name) for name in names}
+    return {name: _answer(one) for name, one in asked.items()}
 
 
-def _answer(future: Future[str] | None) -> str:
+def _ask(name: str) -> Asked:
+    with _lock:
+        one = _asked.get(name)
+        if one is None or one.answer.done():
+            one = _asked[name] = Asked(_threads.submit(_run, CHECKS[name]), time.monotonic())
+        return one
+
+
+def _answer(one: Asked) -> str:
     try:
-        return "does not answer" if future is None else future.result(CHECK_SECONDS)
+        return one.answer.result(max(0.0, one.at + CHECK_SECONDS - time.monotonic()))
     except Overdue:
         return "does not answer"
 

@@ -2,7 +2,8 @@
 
 A lease's age is measured from when this process saw the record change, on its own monotonic clock; the
 record's times are the database's and for people. Taking over raises the epoch in the fence and inherits what the old
-leader decided and nobody carried out, in one transaction which waits for every writer still holding the old fence.
+leader decided and nobody carried out, in one transaction. Writers still holding the old fence have a moment to commit;
+then their database sessions are ended, so that a takeover depends on no other process.
 Source: kubernetes v1.34.1, client-go/tools/leaderelection (leaderelection.go, resourcelock/leaselock.go).
 """
 
@@ -13,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import connection, transaction
+import structlog
+from django.db import DatabaseError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from kschedweb.cluster.models import Cluster, Event, Node, Pod
@@ -21,8 +23,21 @@ from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, Eviction, Lease
 
 LEASE_KIND, LEASE_NAMESPACE, LEASE_NAME = "Lease", "kube-system", "kube-scheduler"
-# A frozen leader's open transaction is ended by the server after so long, so that it keeps nobody from taking over.
+# The server ends a transaction that is silent for so long between two statements. It does not within a COPY.
 IDLE_IN_TRANSACTION_MS = 2000
+# The share of its time that a takeover leaves to writers under the old epoch before it ends their sessions.
+PATIENCE = 0.5
+# So long may a COPY under the fence take before the sweep takes its writer for frozen.
+COPY_SECONDS = 60.0
+# Whoever holds the fence of a cluster holds this advisory lock as well: so `pg_locks` tells which sessions these are.
+LOCK_CLASS = 0x6B736C66
+_WRITERS = (
+    "SELECT l.pid FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.locktype = 'advisory' AND l.granted"
+    " AND a.datname = current_database() AND l.database = a.datid AND l.classid = %s AND l.objsubid = 2"
+    " AND l.pid <> pg_backend_pid()"
+)
+
+log = structlog.get_logger(__name__)
 
 
 class FencedOutError(Exception):
@@ -66,15 +81,18 @@ def lease_get(*, cluster_id: int) -> LeaseView | None:
 
 
 def leases_renew(*, views: Sequence[LeaseView], duration_seconds: float) -> dict[int, LeaseView]:
-    """The renewed leases by cluster; those somebody wrote meanwhile are not among them. One statement."""
+    """The renewed leases by cluster; those somebody wrote meanwhile, or is writing now, are not among them.
+
+    One statement, which waits for nobody: a takeover of one cluster, or its deletion, keeps none of the others.
+    """
     if not views:
         return {}
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE leases SET duration_seconds = %s, renewed_at = clock_timestamp(), version = leases.version + 1"
-            " FROM unnest(%s::bigint[], %s::bigint[], %s::text[]) AS known (cluster_id, version, holder)"
-            " WHERE leases.cluster_id = known.cluster_id AND leases.version = known.version"
-            " AND leases.holder = known.holder"
+            " FROM (SELECT row.cluster_id FROM leases AS row JOIN unnest(%s::bigint[], %s::bigint[], %s::text[])"
+            " AS known (cluster_id, version, holder) USING (cluster_id, version, holder) FOR UPDATE OF row SKIP LOCKED)"
+            " AS mine WHERE leases.cluster_id = mine.cluster_id"
             " RETURNING leases.cluster_id, leases.holder, leases.version, leases.duration_seconds",
             [
                 duration_seconds,
@@ -91,14 +109,15 @@ def lease_acquire(
 ) -> tuple[LeaseView, int] | None:
     """Take a free or expired lease: the lease and the new epoch; None when somebody was faster.
 
-    The caller has watched the lease long enough. Writers under the old epoch are waited for, `lock_seconds` at most;
-    then the try has failed (OperationalError). Winning back one's own record is no transition. What the former leader
-    decided and nobody carried out is inherited.
+    The caller has watched the lease long enough. Writers under the old epoch may commit for a part of `lock_seconds`,
+    then their sessions are ended; when they hold the fence even so, the try has failed (OperationalError). Winning back
+    one's own record is no transition. What the former leader decided and nobody carried out is inherited.
     """
     is_other = view.holder != holder
     with transaction.atomic():
+        _never_silent()
+        _lock_timeout(lock_seconds)
         with connection.cursor() as cursor:
-            cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{int(lock_seconds * 1000)}ms"])
             cursor.execute(
                 "UPDATE leases SET holder = %s, duration_seconds = %s, version = version + 1,"
                 " renewed_at = now.at, transitions = transitions + %s,"
@@ -108,7 +127,7 @@ def lease_acquire(
             )
             if cursor.rowcount == 0:
                 return None
-        epoch = fence_raise(cluster_id=view.cluster_id, holder=holder)
+        epoch = fence_raise(cluster_id=view.cluster_id, holder=holder, lock_seconds=lock_seconds)
         if is_other:
             _event_create(view.cluster_id, f"{holder} became leader")
     return LeaseView(view.cluster_id, holder, view.version + 1, duration_seconds), epoch
@@ -117,6 +136,7 @@ def lease_acquire(
 def lease_release(*, view: LeaseView) -> bool:
     """Give the lease up so that a standby may take it at once; False when it is somebody else's by now."""
     with transaction.atomic(), connection.cursor() as cursor:
+        _never_silent()
         cursor.execute(
             "UPDATE leases SET holder = '', duration_seconds = 1, acquired_at = now.at, renewed_at = now.at,"
             " version = version + 1 FROM (SELECT clock_timestamp() AS at) AS now"
@@ -129,11 +149,12 @@ def lease_release(*, view: LeaseView) -> bool:
         return True
 
 
-def fence_raise(*, cluster_id: int, holder: str) -> int:
-    """The new epoch. Waits for writers under the old one; it inherits what they left pending.
+def fence_raise(*, cluster_id: int, holder: str, lock_seconds: float = 5.0) -> int:
+    """The new epoch, when no writer under the old one is left; it inherits what they left pending.
 
     Bindings of pods or nodes that are gone, and of pods that are bound or being deleted, are void.
     """
+    _fence_clear(cluster_id, lock_seconds)
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO lease_fences (cluster_id, epoch, holder) VALUES (%s, 1, %s)"
@@ -165,16 +186,82 @@ def fence_hold(*, cluster_id: int, epoch: int) -> None:
 def fence_share(*, cluster_id: int, epoch: int | None = None) -> int | None:
     """The epoch in force (None when it is not the one given), held until this transaction ends.
 
-    A transaction that falls silent is ended by the server: a frozen process holds the fence only for so long.
+    A transaction that falls silent is ended by the server, or by whoever takes over.
     """
+    return _fence_hold(cluster_id, epoch, "SHARE")
+
+
+def fence_close(*, cluster_id: int) -> None:
+    """Let nobody hold the fence until this transaction ends: no scheduler's transaction commits meanwhile."""
+    _fence_hold(cluster_id, None, "UPDATE")
+
+
+def _fence_hold(cluster_id: int, epoch: int | None, strength: str) -> int | None:
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT epoch, set_config('idle_in_transaction_session_timeout', %s, true) FROM lease_fences"
-            " WHERE cluster_id = %s AND (%s::bigint IS NULL OR epoch = %s) FOR SHARE",
-            [f"{IDLE_IN_TRANSACTION_MS}ms", cluster_id, epoch, epoch],
+            "SELECT epoch, set_config('idle_in_transaction_session_timeout', %s, true),"
+            " pg_advisory_xact_lock_shared(%s, %s) FROM lease_fences"
+            f" WHERE cluster_id = %s AND (%s::bigint IS NULL OR epoch = %s) FOR {strength}",
+            [f"{IDLE_IN_TRANSACTION_MS}ms", LOCK_CLASS, _lock_key(cluster_id), cluster_id, epoch, epoch],
         )
         row = cursor.fetchone()
     return None if row is None else int(row[0])
+
+
+def silent_writers_end() -> int:
+    """End the sessions, of any cluster, that hold a fence within a COPY whose rows do not come; how many there were.
+
+    For a frozen worker that leads nothing: no takeover ends its transaction, and others wait for what it has locked.
+    """
+    return _writers_end(
+        f"{_WRITERS} AND a.state = 'active' AND a.wait_event = 'ClientRead'"
+        " AND a.query_start < clock_timestamp() - %s * interval '1 second'",
+        [LOCK_CLASS, COPY_SECONDS],
+    )
+
+
+def _fence_clear(cluster_id: int, lock_seconds: float) -> None:
+    """Lock the fence for the rest of the transaction; OperationalError when its holders do not let go in time."""
+    with connection.cursor() as cursor:
+        try:
+            with transaction.atomic():  # a savepoint: the transaction goes on after the lock's timeout
+                _lock_timeout(lock_seconds * PATIENCE)
+                cursor.execute("SELECT 1 FROM lease_fences WHERE cluster_id = %s FOR UPDATE", [cluster_id])
+                return
+        except OperationalError:
+            ended = _writers_end(f"{_WRITERS} AND l.objid = %s", [LOCK_CLASS, _lock_key(cluster_id)])
+            log.warning("sessions under the old epoch were ended", cluster=cluster_id, sessions=ended)
+        _lock_timeout(lock_seconds * (1 - PATIENCE))
+        cursor.execute("SELECT 1 FROM lease_fences WHERE cluster_id = %s FOR UPDATE", [cluster_id])
+
+
+def _writers_end(writers: str, values: Sequence[int | float]) -> int:
+    """End the sessions a query names; how many. Those of another role are left alone where that is not allowed."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SELECT count(pg_terminate_backend(pid)) FROM ({writers}) AS writer", values)
+            return int(cursor.fetchone()[0])
+    except DatabaseError as error:
+        log.error("sessions that hold a fence could not be ended", err=str(error).strip())
+        return 0
+
+
+def _lock_key(cluster_id: int) -> int:
+    return cluster_id & 0x7FFFFFFF
+
+
+def _lock_timeout(seconds: float) -> None:
+    """Until the transaction or the savepoint ends, wait for a lock only so long."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{max(1, int(seconds * 1000))}ms"])
+
+
+def _never_silent() -> None:
+    """Let the server end this transaction when it falls silent: others wait for what it locks."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('idle_in_transaction_session_timeout', %s, true)", [f"{IDLE_IN_TRANSACTION_MS}ms"]
+        )
 
 
 def _event_create(cluster_id: int, note: str) -> None:

@@ -1,6 +1,6 @@
 """Who leads a cluster, how far its engine has come, and the work a decision left behind.
 
-Lock order everywhere: fence, claimed rows (by id), objects (by id), the cluster's counter last.
+In which order rows are locked: cluster/locks.py.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
+from kschedweb.cluster.locks import LockOrder
 from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling.choices import WorkStatus
 
 
 class Lease(models.Model):
     """The lock record of a cluster's scheduler; every candidate reads it, the holder renews it."""
+
+    lock_order = LockOrder.LEASE
 
     cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, primary_key=True)
     holder = models.CharField(max_length=120, blank=True, default="", help_text="worker id; empty when free")
@@ -37,6 +40,8 @@ class LeaseFence(models.Model):
 
     Apart from the lease, so that renewals do not wait for writers.
     """
+
+    lock_order = LockOrder.FENCE
 
     cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, primary_key=True)
     epoch = models.BigIntegerField(default=0)

@@ -1,8 +1,9 @@
 """Clearing away a cluster's past, by age and by size, in bounded batches and only up to a checkpoint.
 
-What goes: entries of both logs, steps, events, attempts and finished work older than the cut, and node orders nobody
-refers to any more. State tables are never touched, so nothing that was accepted is lost and an engine can always be
-built. Attempts and events that were seen again after the cut stay. Readers behind the cut take a new snapshot: 410.
+What goes: entries of both logs, steps, events, attempts, counts and finished work older than the cut, and node orders
+nobody refers to any more. State tables are never touched, so nothing that was accepted is lost and an engine can
+always be built. Attempts and events that were seen again after the cut stay. Counts by seconds become counts by
+minutes after a day. Readers behind the cut take a new snapshot: 410.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from django.utils import timezone
 from kschedweb.cluster.models import Change, Cluster, Event
 from kschedweb.cluster.selectors import cluster_get
 from kschedweb.common import wake
-from kschedweb.scheduling.adapters import REPEAT_WITHIN_US
+from kschedweb.scheduling import leases
 from kschedweb.scheduling.checkpoints import checkpoint_want
-from kschedweb.scheduling.models import Binding, Eviction, LeaseFence
-from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, NodeOrder
+from kschedweb.scheduling.models import Binding, Eviction
+from kschedweb.scheduling.remembered import REPEAT_WITHIN_US
+from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, NodeOrder, ThroughputCount
+from kschedweb.traces.services import throughput_roll_up
 
 BATCH_ROWS = 5_000
 BATCH_PAUSE_SECONDS = 0.02  # for those who wait for the same disk
@@ -39,6 +42,7 @@ _SIZED: tuple[tuple[type[models.Model], str, int], ...] = (
     (Attempt, "seq", 420),
     (Event, "id", 200),
     (Checkpoint, "seq", 100),
+    (ThroughputCount, "at", 60),
 )
 
 
@@ -96,6 +100,7 @@ def prune(
 ) -> PruneReport:
     """Clear away what is past the cluster's settings, or past `hours` and `megabytes`; for a bounded time."""
     cluster, now = cluster_get(cluster_id), now or timezone.now()
+    throughput_roll_up(cluster_id=cluster_id, now=now)
     age = timedelta(hours=cluster.retention_hours if hours is None else hours)
     limit = int((cluster.retention_mb if megabytes is None else megabytes) * MEGABYTE)
     horizon = max(now - age, _size_horizon(cluster_id, limit) or now - age)
@@ -145,6 +150,7 @@ def _clear(cluster_id: int, cut: Cut, report: PruneReport) -> None:
         (Checkpoint, "seq < %(seq)s"),
         (Binding, finished),
         (Eviction, finished),
+        (ThroughputCount, "at < %(at)s"),
     ):
         table = model._meta.db_table
         deleted = report.rows.setdefault(table, 0)
@@ -176,7 +182,7 @@ def _node_orders_clear(cluster_id: int, report: PruneReport) -> None:
     )
     with transaction.atomic():
         # No step commits meanwhile: one might refer to an order that is about to go.
-        list(LeaseFence.objects.select_for_update().filter(pk=cluster_id))
+        leases.fence_close(cluster_id=cluster_id)
         unused -= set(attempts.filter(seq__gt=newest).values_list("node_order", flat=True).distinct())
         report.rows[NodeOrder._meta.db_table] = orders.filter(digest__in=unused).delete()[0]
 

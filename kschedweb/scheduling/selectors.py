@@ -1,33 +1,57 @@
 """Reads of the scheduler's work: a pod's history with what became of its bindings and, of a victim, its evictions."""
 
+from datetime import datetime
+
 from kschedweb.scheduling.models import Binding, Eviction
 from kschedweb.traces.selectors import HistoryEntry, pod_log
 
+# What an engine tells of the pod when it hears that work was done: (kind, what) of entries.
+_AFTER_BINDING = {("cache", "confirmed"), ("cache", "finished"), ("cache", "forgotten")}
+_AFTER_EVICTION = {("event", "Preempted")}
+
 
 def pod_history(cluster_id: int, uid: str, limit: int) -> list[HistoryEntry]:
-    """The newest entries about a pod, oldest first: the engine's log and the work it ordered."""
-    entries = pod_log(cluster_id, uid, limit)
+    """The newest entries about a pod, oldest first: the engine's log in its order, and the work it ordered.
+
+    Work stands after the step that ordered it and before what the engine told of its end: times of finished work are
+    those of another machine.
+    """
+    log = pod_log(cluster_id, uid, limit)
+    placed = [(float(place), entry) for place, entry in enumerate(log)]
     for binding in Binding.objects.filter(cluster_id=cluster_id, pod_uid=uid).order_by("-id")[:limit]:
-        entries.append(
-            HistoryEntry(
-                kind="binding",
-                what=binding.status,
-                at=binding.finished_at or binding.created_at,
-                attempts=binding.attempt,
-                node=binding.node_name,
-                message=binding.message,
-            )
+        entry = HistoryEntry(
+            kind="binding",
+            what=binding.status,
+            at=binding.finished_at or binding.created_at,
+            attempts=binding.attempt,
+            node=binding.node_name,
+            message=binding.message,
         )
+        place = _place(log, binding.created_at, binding.finished_at, _AFTER_BINDING)
+        placed.append((place - 0.5, entry))
     for eviction in Eviction.objects.filter(cluster_id=cluster_id, pod_uid=uid).order_by("-id")[:limit]:
-        entries.append(
-            HistoryEntry(
-                kind="eviction",
-                what=eviction.status,
-                at=eviction.finished_at or eviction.created_at,
-                node=eviction.node_name,
-                message=eviction.message,
-            )
+        entry = HistoryEntry(
+            kind="eviction",
+            what=eviction.status,
+            at=eviction.finished_at or eviction.created_at,
+            node=eviction.node_name,
+            message=eviction.message,
         )
-    # Entries of one step have one time: the log's order holds among them, and work comes after what ordered it.
-    entries.sort(key=lambda entry: (entry.at, entry.seq if entry.seq is not None else 2**63))
-    return entries[-limit:]
+        place = _place(log, eviction.created_at, eviction.finished_at, _AFTER_EVICTION)
+        placed.append((place - 0.5, entry))
+    placed.sort(key=lambda one: (one[0], one[1].at))
+    return [entry for _, entry in placed][-limit:]
+
+
+def _place(
+    log: list[HistoryEntry], ordered_at: datetime, finished_at: datetime | None, answers: set[tuple[str, str]]
+) -> int:
+    """Before which entry of the log the work stands. It was ordered at the engine's time, which is the log's."""
+    first = next((place for place, entry in enumerate(log) if entry.at > ordered_at), len(log))
+    if finished_at is None:
+        return first
+    rest = range(first, len(log))
+    answer = next((place for place in rest if (log[place].kind, log[place].what) in answers), None)
+    if answer is not None:
+        return answer
+    return next((place for place in rest if log[place].at > finished_at), len(log))

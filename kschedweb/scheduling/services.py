@@ -1,6 +1,7 @@
 """Writes of the scheduler: a step's transaction, batches of bindings and evictions.
 
-Each transaction holds the fence first and takes the cluster's counter last (`changes_commit`).
+Each transaction holds the fence first and takes the cluster's counter last (`changes_commit`); right before that
+it counts what it did (`throughput_add`).
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ from kschedweb.cluster.models import Event
 from kschedweb.cluster.services import ObjectPatch
 from kschedweb.common import bulk, wake
 from kschedweb.scheduling import leases
-from kschedweb.scheduling.adapters import SERIES_WITHIN_US, LastAttempt, QueueRow, Remembered, Series, StepRows
+from kschedweb.scheduling.adapters import QueueRow, StepRows
 from kschedweb.scheduling.api_calls import api_calls_measure
 from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, Eviction
+from kschedweb.scheduling.remembered import SERIES_WITHIN_US, LastAttempt, Remembered, Series
+from kschedweb.traces import services as trace_services
 from kschedweb.traces.choices import Result
 from kschedweb.traces.models import Attempt, EngineLog, NodeOrder, QueueState
 
@@ -46,6 +49,7 @@ ATTEMPT_COLUMNS = [
         "refused",
         "best",
         "preemption",
+        "tied",
         "node_order",
         "matrix",
         "digest",
@@ -157,6 +161,10 @@ def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, r
         if rebuilt:
             QueueState.objects.filter(cluster_id=cluster_id).delete()
         _queue_states_put(cluster_id, rows.queue.values())
+        if rows.queued is not None:
+            trace_services.throughput_add(
+                cluster_id=cluster_id, at=position.now, run=position.run, results=rows.results, queued=rows.queued
+            )
         _step_insert(position, rows)
         changes_commit(cluster_id=cluster_id, entries=entries)
         if orders.writes:
@@ -196,6 +204,7 @@ def bindings_carry_out(*, cluster_id: int) -> int:
                         "node_name": row.node_name,
                         "bound": refusal is None,
                         "message": row.message,
+                        "at_ms": microseconds(now) // 1000,
                     },
                 )
             )
@@ -205,6 +214,8 @@ def bindings_carry_out(*, cluster_id: int) -> int:
             status=WorkStatus.SUPERSEDED
         )
         _work_finish(Binding, rows)
+        if bound:
+            trace_services.throughput_add(cluster_id=cluster_id, at=now, bound=len(bound))
         changes_commit(cluster_id=cluster_id, entries=entries)
     refused = len(outcomes.refusals)
     results = {"success": len(rows) - refused, "error": refused}

@@ -7,12 +7,21 @@ from typing import Any
 import orjson
 import zstandard
 
+from kschedweb.traces.choices import Outcome
 from scheduler_core.errors import TraceError
 from scheduler_core.model.effects import ExtenderExchange, PostFilterRecord, PreemptionRecord
 from scheduler_core.trace import codec, lookup
 from scheduler_core.trace.matrix import AttemptMatrix, NodeVerdict, PluginScore
 
-__all__ = ["MatrixQuery", "TraceError", "matrix_view", "node_names", "preemption_view", "refusal_view"]
+__all__ = [
+    "MatrixQuery",
+    "PreemptionQuery",
+    "TraceError",
+    "matrix_view",
+    "node_names",
+    "preemption_view",
+    "refusal_view",
+]
 
 # Far above 100,000 node names.
 _MAX_NAMES_BYTES = 64 << 20
@@ -28,16 +37,30 @@ def node_names(packed: bytes) -> tuple[str, ...]:
 class MatrixQuery:
     """Which nodes of a matrix, in which order, from where. What is empty or None does not matter.
 
-    `node` is a part of a name; `plugin` and `reason` are of a refusal. `sort` is walk, node, total, or
-    raw:, normalized:, weighted: with the name of a plugin; nodes without that value come last either way.
+    `node` is a part of a name; `plugin` and `reason` are of a refusal; `tied`: for the highest total. `sort` is walk,
+    node, total, or raw:, normalized:, weighted: with the name of a plugin; nodes without that value come last.
     """
 
     node: str = ""
     plugin: str = ""
     reason: str = ""
     feasible: bool | None = None
+    tied: bool | None = None
     sort: str = "walk"
     descending: bool = False
+    offset: int = 0
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreemptionQuery:
+    """Which of the nodes whose refusal evicting pods could lift, from where; in the order tried.
+
+    `node` is a part of a name, `outcome` candidate, refused or untried (enough had been found); empty does not matter.
+    """
+
+    node: str = ""
+    outcome: str = ""
     offset: int = 0
     limit: int | None = None
 
@@ -46,7 +69,8 @@ def matrix_view(blob: bytes, names: tuple[str, ...], query: MatrixQuery) -> dict
     """The matrix with the nodes asked for; `found` counts all of them. TraceError when it cannot be read."""
     matrix = codec.decode(blob, names)
     scored = matrix.score_rows
-    chosen = _chosen(matrix, query)
+    tied = frozenset(names[node] for node in matrix.tied.tolist()) if matrix.tied is not None else frozenset()
+    chosen = _chosen(matrix, query, tied)
     end = None if query.limit is None else query.offset + query.limit
     return {
         "nodes_total": len(names),
@@ -59,18 +83,32 @@ def matrix_view(blob: bytes, names: tuple[str, ...], query: MatrixQuery) -> dict
         "skipped_scores": scored.skipped if scored is not None else (),
         "plugins": [{"name": name, "weight": weight} for name, weight in scored.plugins] if scored is not None else [],
         "nominated": _nominated(matrix),
-        "nodes": [_node(verdict) for verdict in chosen[query.offset : end]],
+        "nodes": [_node(verdict, verdict.node_name in tied) for verdict in chosen[query.offset : end]],
         "found": len(chosen),
-        "tied": [names[node] for node in matrix.tied.tolist()] if matrix.tied is not None else [],
         "post_filter": _post_filter(matrix.post_filter),
         "extenders": [_exchange(exchange) for exchange in matrix.exchanges],
     }
 
 
-def preemption_view(blob: bytes, names: tuple[str, ...]) -> dict[str, Any] | None:
-    """The search for victims of an attempt; None where there was none."""
-    record = codec.decode(blob, names).post_filter
-    return _preemption(record.preemption) if record is not None else None
+def preemption_view(blob: bytes, names: tuple[str, ...], query: PreemptionQuery | None = None) -> dict[str, Any] | None:
+    """The search for victims of an attempt, with the nodes asked for where some are; None where there was no search."""
+    post_filter = codec.decode(blob, names).post_filter
+    record = post_filter.preemption if post_filter is not None else None
+    if record is None or not record.dry_run:
+        return None
+    told: dict[str, Any] = {
+        "potential": len(record.potential_nodes),
+        "candidates": len(record.candidates),
+        "refused": len(record.not_candidates),
+        "tied": len(record.tied),
+        "offset": record.offset,
+        "candidates_wanted": record.num_candidates,
+        "criterion": record.decided_by,
+        "node": record.chosen,
+        "victims": record.victims,
+        "cleared": record.cleared_nominations,
+    }
+    return told if query is None else told | _tried_nodes(record, query)
 
 
 def refusal_view(blob: bytes, place: int) -> dict[str, Any] | None:
@@ -82,13 +120,14 @@ def refusal_view(blob: bytes, place: int) -> dict[str, Any] | None:
     return None if status is None else _status(status)
 
 
-def _chosen(matrix: AttemptMatrix, query: MatrixQuery) -> list[NodeVerdict]:
+def _chosen(matrix: AttemptMatrix, query: MatrixQuery, tied: frozenset[str]) -> list[NodeVerdict]:
     """All nodes asked for, in the order asked for."""
     rows = [
         row
         for row in matrix.rows()
         if query.node in row.node_name
         and (query.feasible is None or row.feasible is query.feasible)
+        and (query.tied is None or (row.node_name in tied) is query.tied)
         and (not query.plugin or row.status.plugin == query.plugin)
         and (not query.reason or query.reason in row.status.reasons)
     ]
@@ -115,12 +154,13 @@ def _sort_value(sort: str) -> Callable[[NodeVerdict], Any]:
     return score
 
 
-def _node(verdict: NodeVerdict) -> dict[str, Any]:
+def _node(verdict: NodeVerdict, tied: bool) -> dict[str, Any]:
     return {
         "node": verdict.node_name,
         "feasible": verdict.feasible,
         "status": _status(verdict.status),
         "total": verdict.total,
+        "tied": tied,
         "scores": {
             score.plugin: {"raw": score.raw, "normalized": score.normalized, "weighted": score.weighted}
             for score in verdict.scores
@@ -149,34 +189,39 @@ def _exchange(exchange: ExtenderExchange) -> dict[str, Any]:
 def _post_filter(record: PostFilterRecord | None) -> dict[str, Any] | None:
     if record is None:
         return None
-    told: dict[str, Any] = {
+    return {
         "code": record.code,
         "plugin": record.plugin,
         "message": record.message,
         "nominated_node_name": record.nominated_node_name,
     }
-    return told | {"preemption": _preemption(record.preemption)}
 
 
-def _preemption(record: PreemptionRecord | None) -> dict[str, Any] | None:
-    """None where no victims were looked for."""
-    if record is None or not record.dry_run:
-        return None
-    return {
-        "potential_nodes": list(record.potential_nodes),
-        "offset": record.offset,
-        "candidates_wanted": record.num_candidates,
-        "candidates": [
-            {"node": found.node_name, "victims": found.victims, "num_pdb_violations": found.num_pdb_violations}
-            for found in record.candidates
-        ],
-        "not_candidates": [{"node": name, "status": _status(status)} for name, status in record.not_candidates],
-        "tied": list(record.tied),
-        "node": record.chosen,
-        "criterion": record.decided_by,
-        "victims": record.victims,
-        "cleared": record.cleared_nominations,
-    }
+def _tried_nodes(record: PreemptionRecord, query: PreemptionQuery) -> dict[str, Any]:
+    """One page of the nodes, and how many there are on all pages."""
+    candidates = {found.node_name: found for found in record.candidates}
+    statuses = dict(record.not_candidates)
+    tied = frozenset(record.tied)
+
+    def outcome(name: str) -> Outcome:
+        return Outcome.CANDIDATE if name in candidates else Outcome.REFUSED if name in statuses else Outcome.UNTRIED
+
+    def node(name: str) -> dict[str, Any]:
+        found = candidates.get(name)
+        return {
+            "node": name,
+            "outcome": outcome(name),
+            "status": _status(statuses.get(name)),
+            "victims": found.victims if found is not None else (),
+            "num_pdb_violations": found.num_pdb_violations if found is not None else 0,
+            "tied": name in tied,
+        }
+
+    names = [name for name in record.potential_nodes if query.node in name]
+    if query.outcome:
+        names = [name for name in names if outcome(name) == query.outcome]
+    end = None if query.limit is None else query.offset + query.limit
+    return {"nodes": [node(name) for name in names[query.offset : end]], "found": len(names)}
 
 
 def _status(status: Any) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from kschedweb.common.admin import ResultAdmin
-from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, NodeOrder, QueueState
+from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, NodeOrder, QueueState, ThroughputCount
 
 
 @admin.register(EngineStep)
@@ -55,3 +55,11 @@ class CheckpointAdmin(ResultAdmin):
     list_filter = ("cluster",)
     list_select_related = ("cluster",)
     ordering = ("cluster", "-seq")
+
+
+@admin.register(ThroughputCount)
+class ThroughputCountAdmin(ResultAdmin):
+    list_display = ("at", "cluster", "seconds", "run", "scheduled", "unschedulable", "bound", "queue_active")
+    list_filter = ("cluster", "seconds")
+    list_select_related = ("cluster",)
+    ordering = ("cluster", "-at")

@@ -41,3 +41,11 @@ class Result(models.TextChoices):
     ERROR = "error"
     SKIPPED = "skipped"
     NO_PROFILE = "noProfile"
+
+
+class Outcome(models.TextChoices):
+    """What became of a node in a search for victims."""
+
+    CANDIDATE = "candidate"  # the pod fits without its victims
+    REFUSED = "refused"
+    UNTRIED = "untried"  # enough candidates had been found

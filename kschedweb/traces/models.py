@@ -181,6 +181,8 @@ class Attempt(models.Model):
     best = BestNodesField(default=list)
     # {node, victims, num_victims, num_pdb_violations, tried, candidates, tied, cleared, decided_by}; null: no search.
     preemption = models.JSONField(null=True, blank=True)
+    # How many nodes had the highest total; null where no totals were compared, and in rows older than the column.
+    tied = models.IntegerField(null=True, blank=True)
     # Digest of the NodeOrder the matrix refers to; empty without a matrix.
     node_order = models.CharField(max_length=64, blank=True, default="")
     matrix = models.BinaryField(null=True, blank=True)
@@ -252,6 +254,40 @@ class Checkpoint(models.Model):
 
     def __str__(self) -> str:
         return f"checkpoint at step {self.run}.{self.step}"
+
+
+class ThroughputCount(models.Model):
+    """What a cluster's scheduler did in the second or minute that begins at `at`, and how its queue stood at the end.
+
+    A second in which nothing happened has no row. `run` and the sizes of the queue are null where no step was made:
+    the row then tells of bindings alone. Seconds become minutes after a day (`traces.services.throughput_roll_up`).
+    """
+
+    cluster = models.ForeignKey(Cluster, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    at = models.DateTimeField()
+    seconds = models.PositiveSmallIntegerField(help_text="how long the time is: 1 or 60")
+    run = models.BigIntegerField(null=True, help_text="the engine at work last")
+    # Attempts by how they ended.
+    scheduled = models.IntegerField(default=0)
+    unschedulable = models.IntegerField(default=0)
+    error = models.IntegerField(default=0)
+    skipped = models.IntegerField(default=0)
+    no_profile = models.IntegerField(default=0)
+    bound = models.IntegerField(default=0, help_text="pods bound by this scheduler")
+    queue_active = models.IntegerField(null=True)
+    queue_backoff = models.IntegerField(null=True)
+    queue_unschedulable = models.IntegerField(null=True)
+    queue_gated = models.IntegerField(null=True)
+
+    class Meta:
+        constraints = [
+            # Its index serves the chart, the roll-up and retention: a span of time of one cluster.
+            models.UniqueConstraint(fields=["cluster", "at", "seconds"], name="throughput_count_unique"),
+            models.CheckConstraint(condition=Q(seconds__in=[1, 60]), name="throughput_count_resolution"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M:%S} ({self.seconds} s)"
 
 
 class QueueState(models.Model):

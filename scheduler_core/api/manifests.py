@@ -84,8 +84,8 @@ _QUANTITY_MAPS = frozenset(
     }
 )  # fmt: skip
 
-_WHERE = re.compile(r"(?P<detail>.*?)(?: - at `(?P<key>key` in `)?\$(?P<path>.*)`)?", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]*)`")
+_PLAIN_STEP = re.compile(r"[A-Za-z0-9_-]+")
 _STEP = re.compile(r"\.(?P<field>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
 
 T = TypeVar("T")
@@ -190,11 +190,13 @@ def without_nulls(value: Any, key: str = "") -> Any:
 
 def _explain(text: str, value: Any, cls: Any, prefix: str, hook: DecodeHook) -> ManifestError:
     """The library's message with a path that names map keys too, and our words for it."""
-    match = _WHERE.fullmatch(text)
-    assert match is not None
+    # The last one: what comes before may quote the manifest.
+    detail, found, where = text.rpartition(" - at `")
+    if not found:
+        detail, where = text, ""
     steps: list[str | int] = []
-    place, detail = value, match["detail"]
-    for step in _STEP.finditer(match["path"] or ""):
+    place = value
+    for step in _STEP.finditer(where.removesuffix("`")):
         at: str | int
         if step["any"] is not None:
             at = _culprit(value, steps, place, cls, text, hook)
@@ -206,7 +208,7 @@ def _explain(text: str, value: Any, cls: Any, prefix: str, hook: DecodeHook) -> 
     if missing is not None:
         steps.append(missing["field"])
         detail = "is required"
-    elif match["key"]:
+    elif where.startswith("key` in `"):
         detail = f"keys: {_plain_words(detail)}"
     else:
         detail = _plain_words(detail)
@@ -240,25 +242,28 @@ def _path_text(prefix: str, steps: list[str | int]) -> str:
     for step in steps:
         if isinstance(step, int):
             path += f"[{step}]"
-        elif re.fullmatch(r"[A-Za-z0-9_-]+", step):
+        elif _PLAIN_STEP.fullmatch(step):
             path += f".{step}" if path else step
         else:
             path += f"[{step}]"
     return path
 
 
-_WORDS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
-    (r"Expected `([^`]*)`, got `([^`]*)`", lambda m: f"expected {_type_words(m[1])}, got {_type_words(m[2])}"),
-    (r"Expected `int` >= (-?\d+)", lambda m: f"must be at least {m[1]}"),
-    (r"Expected `int` <= (-?\d+)", lambda m: f"must be at most {m[1]}"),
-    (r"Expected `datetime` with a timezone component", lambda m: "expected a time with a time zone"),
-    (r"Invalid RFC3339 encoded datetime", lambda m: "expected a time such as 2030-01-01T00:00:00Z"),
+_WORDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (
+        re.compile(r"Expected `([^`]*)`, got `([^`]*)`"),
+        lambda m: f"expected {_type_words(m[1])}, got {_type_words(m[2])}",
+    ),
+    (re.compile(r"Expected `int` >= (-?\d+)"), lambda m: f"must be at least {m[1]}"),
+    (re.compile(r"Expected `int` <= (-?\d+)"), lambda m: f"must be at most {m[1]}"),
+    (re.compile(r"Expected `datetime` with a timezone component"), lambda m: "expected a time with a time zone"),
+    (re.compile(r"Invalid RFC3339 encoded datetime"), lambda m: "expected a time such as 2030-01-01T00:00:00Z"),
 )
 
 
 def _plain_words(detail: str) -> str:
     for pattern, words in _WORDS:
-        match = re.fullmatch(pattern, detail)
+        match = pattern.fullmatch(detail)
         if match is not None:
             return words(match)
     return detail[:1].lower() + detail[1:]

@@ -8,8 +8,10 @@ Errors are `ValueError` with upstream's words. Source: apimachinery of Kubernete
 from __future__ import annotations
 
 import re
-from functools import lru_cache, total_ordering
+from functools import total_ordering
 from typing import Final
+
+from scheduler_core.api.text_cache import cached_by_text
 
 FORMAT_WRONG: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 NUMERIC_WRONG: Final = "unable to parse numeric part of quantity"
@@ -26,6 +28,7 @@ _COMPACT_DIGITS: Final = 18  # more digits than these are kept as a big decimal 
 # Bounds of our own: beyond them a short text would stand for a number of megabytes.
 _MAX_EXPONENT: Final = 300
 _MAX_DIGITS: Final = 600
+_MAX_CHARACTERS: Final = 1000  # with blanks around the number and zeros before it
 
 _DECIMAL_SUFFIXES: Final = {
     "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18,
@@ -34,7 +37,8 @@ _BINARY_SUFFIXES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei
 _SI_SUFFIX_OF: Final = {exponent: suffix for suffix, exponent in _DECIMAL_SUFFIXES.items()}
 _BINARY_SUFFIX_OF: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
-_TEXT = re.compile(r"([+-]?)(\d*)(?:(\.)(\d*))?([eEinumkKMGTP]*[-+]?\d*)", re.ASCII)
+# Possessive: what one part has taken no other part tries again.
+_TEXT = re.compile(r"([+-]?+)(\d*+)(?:(\.)(\d*+))?+([eEinumkKMGTP]*+[-+]?+\d*+)", re.ASCII)
 _EXPONENT = re.compile(r"[eE]([+-]?\d+)", re.ASCII)
 _SIMPLE = re.compile(r"([1-9]\d{0,8})(|m|Ki|Mi|Gi)", re.ASCII)
 
@@ -145,14 +149,15 @@ class Quantity:
 
 def parse(text: str | int | float) -> Quantity:
     """The quantity a manifest names; numbers count as their text. Raises ValueError."""
-    if isinstance(text, str):
-        return _parse_text(text)
     if isinstance(text, bool):
         raise ValueError(FORMAT_WRONG)
-    return _parse_text(str(text))
+    written = str(text)
+    if len(written) > _MAX_CHARACTERS:
+        raise ValueError(NUMERIC_WRONG)
+    return _parse_text(written)
 
 
-@lru_cache(maxsize=65536)
+@cached_by_text(16_384, longest=32)
 def _parse_text(text: str) -> Quantity:
     simple = _SIMPLE.fullmatch(text)
     if simple is not None:

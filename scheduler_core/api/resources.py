@@ -8,13 +8,13 @@ Source: Kubernetes 1.34, component-helpers/resource and pkg/apis/core/v1/helper.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from typing import Final
 
 from scheduler_core.api.meta import ResourceList
 from scheduler_core.api.pod import Container, ContainerStatus, Pod, PodSpec
 from scheduler_core.api.quantity import Quantity, parse
 from scheduler_core.api.syntax import qualified_name_problem
+from scheduler_core.api.text_cache import cached_by_text
 
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
@@ -35,13 +35,13 @@ HostPort = tuple[str, str, int]  # (ip, protocol, port)
 _NO_RESOURCES: Final[ResourceList] = {}
 
 
-@lru_cache(maxsize=4096)
+@cached_by_text(4096, longest=128)
 def is_native(name: str) -> bool:
     """Resources of Kubernetes itself: no domain, or one of kubernetes.io."""
     return "/" not in name or "kubernetes.io/" in name
 
 
-@lru_cache(maxsize=4096)
+@cached_by_text(4096, longest=128)
 def is_extended(name: str) -> bool:
     """Resources of others, such as `example.com/gpu`."""
     return (
@@ -53,7 +53,7 @@ def is_hugepages(name: str) -> bool:
     return name.startswith("hugepages-")
 
 
-@lru_cache(maxsize=4096)
+@cached_by_text(4096, longest=128)
 def is_scalar(name: str) -> bool:
     """Resources counted by name, next to cpu, memory, storage and pods."""
     return is_extended(name) or is_hugepages(name) or "kubernetes.io/" in name or name.startswith("attachable-volumes-")

@@ -7,8 +7,9 @@ Source: apimachinery of Kubernetes 1.34, pkg/util/validation.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
+
+from scheduler_core.api.text_cache import cached_by_text
 
 _NAME_PART = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
@@ -40,7 +41,7 @@ _SUBDOMAIN_TEXT: Final = (
 )
 
 
-@lru_cache(maxsize=16384)
+@cached_by_text(16_384, longest=128)
 def qualified_name_problem(name: str) -> str | None:
     """Label keys, resource names, scheduling gates: `name` or `prefix/name`."""
     parts = name.split("/")
@@ -62,7 +63,7 @@ def qualified_name_problem(name: str) -> str | None:
     return None
 
 
-@lru_cache(maxsize=65536)
+@cached_by_text(16_384)
 def label_value_problem(value: str) -> str | None:
     """Values of labels; an empty one is valid."""
     if len(value) > 63:

@@ -54,7 +54,7 @@ def run(ready: Prepared, meter: Meter, keeper: Keeper) -> Iterator[Attempt]:
             engine.effects = Effects()
             cycles = 0
         elif drops_at_once:
-            engine.effects.attempts.clear()
+            engine.effects.log.clear()
     keeper.end_step(engine.effects.attempts)
     meter.stop()
 

@@ -1,56 +1,63 @@
 """Configuration documents to values and back, as strictly as upstream: unknown and duplicate fields are errors.
 
-Texts may be YAML or JSON; anchors and aliases of YAML are refused. Accepts v1, and v1beta3 as another name for it.
+Texts may be YAML or JSON; their size and depth are bounded before anything is built. Accepts v1, and v1beta3 as another
+name for it.
 Source: kubernetes v1.34.1, staging/src/k8s.io/kube-scheduler/config/v1.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final, TypeVar, get_args, get_type_hints
 
 import msgspec
-import yaml
 
+from scheduler_core.api.json_shape import json_shape
 from scheduler_core.api.manifests import convert
 from scheduler_core.api.quantity import Quantity
+from scheduler_core.api.yaml_text import YamlBounds, read_documents
 from scheduler_core.config.defaults import ARGS_TYPES
 from scheduler_core.config.duration import Duration
+from scheduler_core.config.fields import too_many
 from scheduler_core.config.types import (
     API_VERSION,
     KIND,
     KubeSchedulerConfiguration,
     PluginConfig,
 )
-from scheduler_core.errors import ConfigError, ManifestError
+from scheduler_core.errors import ConfigError, ManifestError, YamlError
 
 GROUP: Final = "kubescheduler.config.k8s.io"
 ACCEPTED_VERSIONS: Final = (API_VERSION, f"{GROUP}/v1beta3")
 
-_MAX_TEXT_BYTES: Final = 1_000_000
+MAX_TEXT_BYTES: Final = 1_000_000
+MAX_PROFILES: Final = 100
+MAX_EXTENDERS: Final = 32
+_BOUNDS: Final = YamlBounds(depth=64, values=100_000, alias_values=10_000)
+_LONGEST_NUMBER: Final = 250
+_MOST_PROBLEMS: Final = 100
 
 T = TypeVar("T")
 
 
 def parse_text(text: str | bytes) -> Mapping[str, Any]:
-    """The document of a YAML or JSON text."""
-    if len(text) > _MAX_TEXT_BYTES:
-        raise ConfigError([f"the configuration is larger than {_MAX_TEXT_BYTES} bytes"])
+    """The document of a YAML or JSON text: bounded in size and depth, every text in it one that can be stored."""
+    content = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+    if len(content) > MAX_TEXT_BYTES:
+        raise ConfigError([f"the configuration is larger than {MAX_TEXT_BYTES} bytes"])
     try:
-        text = text if isinstance(text, str) else text.decode()
+        content.decode()
     except UnicodeDecodeError as error:
         raise ConfigError([f"the configuration is not UTF-8 text: {error}"]) from None
-    try:
-        if text.lstrip().startswith("{"):
-            document = json.loads(text, object_pairs_hook=_unique_pairs)
-        else:
-            document = yaml.load(text, Loader=_StrictLoader)
-    except (json.JSONDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise ConfigError([f"cannot be read as YAML or JSON: {error or 'nested too deeply'}"]) from None
+    document = _json(content) if content.lstrip().startswith(b"{") else _yaml(content)
     if not isinstance(document, dict):
         raise ConfigError(["expected an object with apiVersion and kind at the top"])
+    problems = list(_odd_texts(document, ""))
+    if problems:
+        raise ConfigError(problems[:_MOST_PROBLEMS])
     return document
 
 
@@ -65,6 +72,13 @@ def decode(document: Mapping[str, Any]) -> KubeSchedulerConfiguration:
     if problems:
         raise ConfigError(problems)
     config = _convert(fields, KubeSchedulerConfiguration)
+    # Before anything is filled in or built of them: a profile takes some milliseconds, and an extender a TLS context.
+    for field, given, most in (
+        ("profiles", config.profiles, MAX_PROFILES),
+        ("extenders", config.extenders, MAX_EXTENDERS),
+    ):
+        if len(given) > most:
+            raise ConfigError([too_many(field, len(given), most)])
     profiles = []
     for i, profile in enumerate(config.profiles):
         entries = []
@@ -178,32 +192,71 @@ def _struct_in(cls: Any) -> type[msgspec.Struct] | None:
     return next((struct for part in get_args(cls) if (struct := _struct_in(part)) is not None), None)
 
 
+def _json(content: bytes) -> Any:
+    shape = json_shape(content)
+    if shape.depth > _BOUNDS.depth:
+        raise ConfigError([f"cannot be read as YAML or JSON: is nested more than {_BOUNDS.depth} deep"])
+    if shape.values > _BOUNDS.values:
+        raise ConfigError([f"cannot be read as YAML or JSON: has more than {_BOUNDS.values:,} values"])
+    try:
+        return json.loads(
+            content,
+            object_pairs_hook=_unique_pairs,
+            parse_int=_integer,
+            parse_float=_finite,
+            parse_constant=_finite,
+        )
+    except json.JSONDecodeError as error:
+        raise ConfigError([f"cannot be read as YAML or JSON: {error}"]) from None
+
+
+def _yaml(content: bytes) -> Any:
+    try:
+        documents = [value for _, value in read_documents(content, _BOUNDS)]
+    except YamlError as error:
+        if error.key is not None:
+            problem = f'strict decoding error: line {error.line}: key "{error.key[:100]}" already set in map'
+        else:
+            problem = f"cannot be read as YAML or JSON: {error}"
+        raise ConfigError([problem]) from None
+    if len(documents) > 1:
+        raise ConfigError([f"expected one document, got {len(documents)}"])
+    return documents[0] if documents else None
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _LONGEST_NUMBER:
+        raise ConfigError([f"a number of {len(digits)} digits is too long"])
+    return int(digits)
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise ConfigError([f"{text[:100]} is no number that JSON knows"])
+    return value
+
+
+def _odd_texts(value: Any, path: str) -> Iterator[str]:
+    """Problems of texts that cannot be stored: half a character, or one of code 0."""
+    if isinstance(value, str):
+        if "\0" in value:
+            yield f"{path}: has a character of code 0"
+        elif not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+            yield f"{path}: has half a character (a surrogate without its other half)"
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            below = f"{path}.{name}" if path else name
+            yield from _odd_texts(name, repr(below))
+            yield from _odd_texts(item, below)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _odd_texts(item, f"{path}[{index}]")
+
+
 def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ConfigError([f'strict decoding error: duplicate field "{key}"'])
+            raise ConfigError([f'strict decoding error: duplicate field "{key[:100]}"'])
         found[key] = value
     return found
-
-
-class _StrictLoader(yaml.SafeLoader):
-    """YAML without duplicate keys, anchors and aliases."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            line = self.line + 1
-            raise ConfigError([f"line {line}: anchors and aliases are not understood"])
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, str):
-                raise ConfigError([f"line {key_node.start_mark.line + 1}: keys must be text, got {key!r}"])
-            if key in seen:
-                line = key_node.start_mark.line + 1
-                raise ConfigError([f'strict decoding error: line {line}: key "{key}" already set in map'])
-            seen.add(key)
-        return super().construct_mapping(node, deep)

@@ -26,6 +26,10 @@ def duplicate(path: str, value: Any) -> str:
     return f"{path}: Duplicate value: {shown(value)}"
 
 
+def too_many(path: str, count: int, most: int) -> str:
+    return f"{path}: Too many: {count}: must have at most {most} items"
+
+
 def unsupported(path: str, value: str, supported: Iterable[str]) -> str:
     names = ", ".join(f'"{name}"' for name in supported)
     return f"{path}: Unsupported value: {shown(value)}: supported values: {names}"

@@ -2,7 +2,8 @@
 
 Keys are upstream's field names (`NodeNames`), inside Kubernetes objects those of manifests. Objects go out as the
 engine knows them. Keys are sorted, so that equal questions are equal bytes. Answers are read in any letter case; a
-null is an absent value. An answer that cannot be read raises `ExtenderError`.
+null is an absent value. An answer that cannot be read, or is nested or larger beyond any use, raises `ExtenderError`;
+reasons are cut to what can be stored.
 Source: kubernetes v1.34.1, staging/src/k8s.io/kube-scheduler/extender/v1/types.go.
 """
 
@@ -15,14 +16,19 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from scheduler_core.api import manifests
+from scheduler_core.api.json_shape import json_shape
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
-from scheduler_core.errors import ExtenderError, ManifestError
+from scheduler_core.errors import ExtenderError, ManifestError, extender_text
 from scheduler_core.model.node_info import NodeInfo
 
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 T = TypeVar("T")
+
+# Whether an answer can be read must not depend on how deep the stack is at that moment.
+MAX_DEPTH = 64
+MAX_VALUES = 4_000_000  # 5,000 whole nodes have some 2,000,000
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
@@ -131,7 +137,12 @@ def preemption_args(pod: Pod, victims: Mapping[str, Victims], *, uids_only: bool
 
 
 def read_filter_result(answer: bytes) -> FilterResult:
-    return _convert(_json(answer), FilterResult)
+    result = _convert(_json(answer), FilterResult)
+    return msgspec.structs.replace(
+        result,
+        failed_nodes={name: extender_text(text) for name, text in result.failed_nodes.items()},
+        failed_and_unresolvable={name: extender_text(text) for name, text in result.failed_and_unresolvable.items()},
+    )
 
 
 def read_nodes(node_list: Mapping[str, Any]) -> list[Node]:
@@ -173,9 +184,14 @@ def _plain(obj: KubeObject) -> manifests.Manifest:
 
 
 def _json(answer: bytes) -> Any:
+    shape = json_shape(answer)
+    if shape.depth > MAX_DEPTH:
+        raise _unreadable(f"it is nested more than {MAX_DEPTH} deep")
+    if shape.values > MAX_VALUES:
+        raise _unreadable(f"it has more than {MAX_VALUES:,} values")
     try:
         return msgspec.json.decode(answer)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _unreadable(str(error)) from None
 
 

@@ -27,6 +27,7 @@ from scheduler_core.framework.interface import (
     Reads,
     SometimesReadingPlugin,
 )
+from scheduler_core.framework.limits import LIMITS, Limits
 from scheduler_core.framework.refusals import FirstRefusals, judge_one_by_one, judge_rows
 from scheduler_core.framework.walk import Walk
 from scheduler_core.model.status import SUCCESS, Status
@@ -34,14 +35,6 @@ from scheduler_core.table.node_table import NodeTable
 
 if TYPE_CHECKING:
     from scheduler_core.framework.runtime import Framework, ScorePlan
-
-# Rows kept by all classes together, some 40 bytes each, and bounds for the number of classes whatever their size.
-_MAX_ROWS = 1_500_000
-_MIN_CLASSES, _MAX_CLASSES = 16, 1024
-_MAX_SEEN = 4096
-_FEW_CHANGED = 2  # rows judged anew at once, whether they are wanted or not
-_FEW_ROWS = 24  # up to which the row form is quicker than arrays
-_MANY_STATUSES = 4096  # more different refusals than a table of this size has: most are of rows as they once were
 
 A = TypeVar("A")
 
@@ -109,7 +102,7 @@ class Pace:
 class SchedulingClass:
     """What is kept for one signature under one profile; `levels` says how far each plugin reads."""
 
-    def __init__(self, levels: dict[str, Reads], have_to_read: Sequence[bool] = ()) -> None:
+    def __init__(self, levels: dict[str, Reads], have_to_read: Sequence[bool] = (), limits: Limits = LIMITS) -> None:
         self.levels = levels
         self.have_to_read = have_to_read  # of the plugins that do not always: the levels hold while it is so
         self.memo: dict[Hashable, tuple[Hashable, Any]] = {}
@@ -118,8 +111,8 @@ class SchedulingClass:
         self._plans: dict[frozenset[str], KeptFilters] = {}
         self.pace = Pace()
         self.last_walk: tuple[Hashable, Walk] | None = None  # and what it came to, by all it depended on
-        self.refusals = KeptRefusals(self)
-        self.scores = KeptScores(self)
+        self.refusals = KeptRefusals(self, limits)
+        self.scores = KeptScores(self, limits)
 
     def plan(self, framework: Framework, skipped: frozenset[str]) -> KeptFilters:
         """Which filters are kept how in a cycle that skips some."""
@@ -169,8 +162,9 @@ class _Stale:
 class _Kept(ABC):
     """Answers by row; those of stale rows say nothing, and are asked for anew when the row is wanted."""
 
-    def __init__(self, owner: SchedulingClass) -> None:
+    def __init__(self, owner: SchedulingClass, limits: Limits) -> None:
         self._owner = owner
+        self._limits = limits
         self._forget()
 
     def _forget(self) -> None:
@@ -191,7 +185,7 @@ class _Kept(ABC):
             if self._nodes_version != table.nodes_version:
                 self._stale.mark(changed)
                 self._node_stale.mark(changed)
-            elif len(changed) > _FEW_CHANGED:
+            elif len(changed) > self._limits.few_changed:
                 self._stale.mark(changed)
             else:
                 rows = sorted(set(changed.tolist())) if len(changed) > 1 else changed.tolist()
@@ -207,8 +201,8 @@ class _Kept(ABC):
 class KeptRefusals(_Kept):
     """Each row's first refusal by the filters whose answers are kept."""
 
-    def __init__(self, owner: SchedulingClass) -> None:
-        super().__init__(owner)
+    def __init__(self, owner: SchedulingClass, limits: Limits) -> None:
+        super().__init__(owner, limits)
         self._by_node = FirstRefusals.none(0)  # by filters that read no more than the node object
         self._all = FirstRefusals.none(0)
 
@@ -229,7 +223,7 @@ class KeptRefusals(_Kept):
         if self._all.has_errors:
             self._forget()
             return None
-        if len(self._all.statuses) > _MANY_STATUSES:
+        if len(self._all.statuses) > self._limits.many_statuses:
             self._forget()
         return self._all.at(rows, codes_only=codes_only)
 
@@ -241,7 +235,7 @@ class KeptRefusals(_Kept):
             judge_rows(framework, state, pod, table, of_node, plan.by_node, part)
             self._by_node.put(of_node, part)
             self._node_stale.clear(of_node)
-        if len(rows) > _FEW_ROWS:
+        if len(rows) > self._limits.few_rows:
             part = self._by_node.at(rows)
             judge_rows(framework, state, pod, table, rows, plan.by_row, part)
             self._all.put(rows, part)
@@ -260,8 +254,8 @@ class KeptRefusals(_Kept):
 class KeptScores(_Kept):
     """Raw scores, shape (n_plugins, n_rows); those of plugins that are asked in every cycle say nothing."""
 
-    def __init__(self, owner: SchedulingClass) -> None:
-        super().__init__(owner)
+    def __init__(self, owner: SchedulingClass, limits: Limits) -> None:
+        super().__init__(owner, limits)
         self._weights: tuple[tuple[str, int], ...] | None = None
         # Of the plugins that score, by place and index: who is asked when a row changed, when its node object did as
         # well, and in every cycle.
@@ -303,7 +297,7 @@ class KeptScores(_Kept):
         """Score the rows; False when a plugin could not."""
         of_node = self._node_stale.among(rows)
         asked = self._of_rows if of_node is None else self._of_nodes
-        if len(rows) <= _FEW_ROWS:
+        if len(rows) <= self._limits.few_rows:
             if not self._score_one_by_one(rows.tolist(), table, framework, state, pod, asked):
                 return False
         else:
@@ -341,7 +335,8 @@ class KeptScores(_Kept):
 class Reuse:
     """The classes of one profile, those used least recently first."""
 
-    def __init__(self, framework: Framework) -> None:
+    def __init__(self, framework: Framework, limits: Limits = LIMITS) -> None:
+        self._limits = limits
         points = (framework.pre_filter, framework.filter, framework.pre_score, framework.score)
         plugins = {plugin.name: plugin for point in points for plugin in point}
         # What a protocol asks of a plugin takes long to find out. None: it does not say what it reads.
@@ -369,12 +364,15 @@ class Reuse:
                     known = self._class(pod, table)
             self._classes[key] = known
             return known
+        if len(key) > self._limits.longest_signature:
+            return None
         if key not in self._seen:
-            if len(self._seen) >= _MAX_SEEN:
+            if len(self._seen) >= self._limits.max_seen:
                 del self._seen[next(iter(self._seen))]
             self._seen[key] = None
             return None
-        limit = min(max(_MAX_ROWS // max(len(table), 1), _MIN_CLASSES), _MAX_CLASSES)
+        limits = self._limits
+        limit = min(max(limits.max_rows // max(len(table), 1), limits.min_classes), limits.max_classes)
         while len(self._classes) >= limit:
             del self._classes[next(iter(self._classes))]
         found = self._classes[key] = self._class(pod, table)
@@ -393,4 +391,4 @@ class Reuse:
         for sometimes, has_to in zip(self._sometimes, have_to_read, strict=True):
             if not has_to:
                 levels[sometimes.name] = Reads.POD
-        return SchedulingClass(levels, have_to_read)
+        return SchedulingClass(levels, have_to_read, self._limits)

@@ -48,6 +48,7 @@ from scheduler_core.framework.interface import (
     TablePreScorePlugin,
     TableScorePlugin,
 )
+from scheduler_core.framework.limits import LIMITS, Limits
 from scheduler_core.framework.refusals import refusal
 from scheduler_core.framework.reuse import Pace, Reuse, SchedulingClass
 from scheduler_core.framework.room import FiltersByRoom
@@ -102,8 +103,10 @@ class Framework:
         *,
         use_table: bool = True,
         reuse: bool = True,
+        limits: Limits = LIMITS,
     ) -> None:
-        """`use_table` False: rules are asked node by node; `reuse` False: nothing is kept between cycles."""
+        """`use_table` False: rules are asked node by node; `reuse` False: nothing is kept between cycles; `limits`: of
+        what is kept."""
         self.name = profile.scheduler_name
         self.percentage_of_nodes_to_score = profile.percentage_of_nodes_to_score
         self.use_table = use_table
@@ -145,7 +148,7 @@ class Framework:
         self._score_plans: dict[frozenset[str], ScorePlan] = {}
         self.by_room = FiltersByRoom(self)
         self.pace = Pace()  # of walks for pods without a class
-        self.reuse = Reuse(self) if reuse and use_table else None
+        self.reuse = Reuse(self, limits) if reuse and use_table else None
 
     @property
     def replayable(self) -> bool:

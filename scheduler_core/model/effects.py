@@ -235,32 +235,43 @@ class CacheMove(Record, frozen=True):
     until: int | None = None  # of a waiting pod: when the first of them gives up
 
 
-LogEntry = QueueMove | CacheMove
+LogEntry = Attempt | QueueMove | CacheMove | EventRecord
 
 
 class Effects(msgspec.Struct):
-    """All a step asks for. `moves` keeps queue and cache moves in the order they happened."""
+    """All a step asks for, and what happened in it.
 
-    attempts: list[Attempt] = msgspec.field(default_factory=list)
-    moves: list[LogEntry] = msgspec.field(default_factory=list)
+    `log` holds attempts, moves and events in the order in which they happened; an attempt stands where its cycle began,
+    before everything it led to.
+    """
+
+    log: list[LogEntry] = msgspec.field(default_factory=list)
     bindings: list[BindingRequest] = msgspec.field(default_factory=list)
     status_patches: list[PodStatusPatch] = msgspec.field(default_factory=list)
     evictions: list[EvictionRequest] = msgspec.field(default_factory=list)
     writes: list[KubeObject] = msgspec.field(default_factory=list)
-    events: list[EventRecord] = msgspec.field(default_factory=list)
     # (pod uid, exchange) of bindings that waited: their attempt is of a step before this one.
     exchanges: list[tuple[str, ExtenderExchange]] = msgspec.field(default_factory=list)
     more: bool = False  # work is due at once: the budget ended the step
 
     @property
+    def attempts(self) -> list[Attempt]:
+        """The attempts of the log; a new list each time, as `moves` and `events` are."""
+        return [entry for entry in self.log if type(entry) is Attempt]
+
+    @property
+    def moves(self) -> list[QueueMove | CacheMove]:
+        return [entry for entry in self.log if isinstance(entry, (QueueMove, CacheMove))]
+
+    @property
+    def events(self) -> list[EventRecord]:
+        return [entry for entry in self.log if type(entry) is EventRecord]
+
+    @property
+    def last_attempt(self) -> Attempt:
+        """The attempt under way, of the cycle that is running; StopIteration when there was none yet."""
+        return next(entry for entry in reversed(self.log) if type(entry) is Attempt)
+
+    @property
     def is_empty(self) -> bool:
-        return not (
-            self.attempts
-            or self.moves
-            or self.bindings
-            or self.status_patches
-            or self.evictions
-            or self.writes
-            or self.events
-            or self.exchanges
-        )
+        return not (self.log or self.bindings or self.status_patches or self.evictions or self.writes or self.exchanges)

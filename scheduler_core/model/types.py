@@ -23,6 +23,7 @@ from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.status import Code, Status
 
 _MAX_KNOWN_PODS: Final = 16_384
+_LONGEST_KNOWN: Final = 8_192  # bytes of a signature; larger pods are worked out each time
 
 
 @dataclass(slots=True)
@@ -133,9 +134,11 @@ class PodInfo(msgspec.Struct, frozen=True, gc=False):
                 twin.kind,
                 twin.terms,
             )
-        if len(_known_pods) >= _MAX_KNOWN_PODS:
-            _known_pods.clear()
-        info = _known_pods[key] = PodInfo._worked_out(pod)
+        info = PodInfo._worked_out(pod)
+        if len(key) <= _LONGEST_KNOWN:
+            if len(_known_pods) >= _MAX_KNOWN_PODS:
+                _known_pods.clear()
+            _known_pods[key] = info
         return info
 
     @staticmethod

@@ -83,7 +83,7 @@ class Evaluator:
         reason = not_eligible(stored, handle.snapshot, statuses)
         if reason:
             return _without_search(Status.unschedulable(reason))
-        attempt = handle.effects.attempts[-1]
+        attempt = handle.effects.last_attempt
         names = attempt.node_order.names if attempt.node_order is not None else ()
         if not names:
             return _without_search(Status.failed(NO_NODES))
@@ -137,7 +137,7 @@ class Evaluator:
             return tried.choose()
         candidates = tried.all_candidates()
         victims = {each.node_name: Victims(each.victims, each.num_pdb_violations) for each in candidates}
-        exchanges = handle.effects.attempts[-1].exchanges
+        exchanges = handle.effects.last_attempt.exchanges
         left = handle.extenders.preempt(pod, victims, handle.snapshot.get, exchanges)
         if isinstance(left, Status):
             return left

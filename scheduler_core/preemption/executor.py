@@ -120,7 +120,7 @@ class Executor:
 
     def _preempted(self, way: UnderWay, uid: str, key: str) -> None:
         way.anybody_went = True
-        self._handle.effects.events.append(
+        self._handle.effects.log.append(
             EventRecord(
                 type="Normal",
                 reason="Preempted",

@@ -292,7 +292,7 @@ class SchedulingQueue:
 
     def sizes(self) -> Mapping[str, int]:
         """How many pods really wait where."""
-        gated = sum(info.gated for info in self.unschedulable)
+        gated = self.unschedulable.gated
         return {**self.pending(), "unschedulable": len(self.unschedulable) - gated, "gated": gated}
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------

@@ -47,6 +47,11 @@ class UnschedulablePods:
     def get(self, key: str) -> QueuedPodInfo | None:
         return self._infos.get(key)
 
+    @property
+    def gated(self) -> int:
+        """How many of the entries are gated."""
+        return sum(self._gated_stamps.values())
+
     def alike(self) -> Iterable[Mapping[str, QueuedPodInfo]]:
         """All entries, by key, those together that no rule can tell apart but by their names."""
         return self._alike.values()

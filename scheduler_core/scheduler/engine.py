@@ -154,15 +154,13 @@ class Engine:
             self.log(message, {"err": str(error)})
 
     def note_cache_move(self, kind: str, pod: Pod, node_name: str, message: str = "") -> None:
-        self.effects.moves.append(CacheMove(kind, pod.key, pod.uid, node_name, self.now, message))
+        self.effects.log.append(CacheMove(kind, pod.key, pod.uid, node_name, self.now, message))
 
     def note_wait(self, pod: Pod, node_name: str, waiting: WaitingPod) -> None:
         plugins = tuple(sorted(waiting.timeouts_us))
-        self.effects.moves.append(
+        self.effects.log.append(
             CacheMove("waiting", pod.key, pod.uid, node_name, self.now, plugins=plugins, until=waiting.deadline())
         )
 
     def emit_event(self, type_: str, reason: str, action: str, note: str, pod: Pod, profile: str) -> None:
-        self.effects.events.append(
-            EventRecord(type_, reason, action, note, Pod.kind, pod.key, pod.uid, profile, self.now)
-        )
+        self.effects.log.append(EventRecord(type_, reason, action, note, Pod.kind, pod.key, pod.uid, profile, self.now))

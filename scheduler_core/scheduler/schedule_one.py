@@ -98,7 +98,7 @@ def open_cycle(engine: Engine, queued: QueuedPodInfo) -> tuple[Attempt, Cycle | 
     profile = pod.spec.scheduler_name
     attempt = Attempt(pod_key=pod.key, pod_uid=pod.uid, attempt=queued.attempts, profile=profile, started_at=engine.now)
     attempt.start_index = attempt.end_index = engine.next_start_node_index
-    engine.effects.attempts.append(attempt)
+    engine.effects.log.append(attempt)
     framework = engine.frameworks.get(profile)
     if framework is None:
         attempt.result = "noProfile"

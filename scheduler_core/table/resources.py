@@ -22,6 +22,7 @@ CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
 # Sums of absurd requests stop here: more than any node offers, and with room for one more pod in 64 bits.
 MAX_AMOUNT = 2**62
 STANDARD_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+_MAX_LINES = 4_096  # sets of resources that pods ask for together
 
 
 class ResourceColumns:
@@ -69,6 +70,8 @@ class ResourceColumns:
             first = indices[0] if indices else 0
             if indices == tuple(range(first, first + len(indices))):
                 index = slice(first, first + len(indices))
+            if len(self._lines) >= _MAX_LINES:
+                self._lines.clear()
             known = self._lines[resources] = (indices, index)
         return known
 

@@ -54,13 +54,17 @@ class PreemptionSummary:
 
 @dataclass(slots=True)
 class AttemptSummary:
-    """`evaluated` and `feasible` are numbers of nodes; rejections come most frequent first."""
+    """`evaluated` and `feasible` are numbers of nodes; rejections come most frequent first.
+
+    `tied`: how many nodes had the highest total, the chosen one among them; None where no totals were compared.
+    """
 
     evaluated: int
     feasible: int
     rejections: tuple[Rejection, ...]
     best: tuple[BestNode, ...]
     preemption: PreemptionSummary | None = None
+    tied: int | None = None
 
 
 def summarize(attempt: Attempt) -> AttemptSummary:
@@ -71,6 +75,7 @@ def summarize(attempt: Attempt) -> AttemptSummary:
         rejections=_rejections(attempt),
         best=_best(attempt),
         preemption=_preemption(attempt.post_filter),
+        tied=len(attempt.tied) if attempt.tied is not None else None,
     )
 
 

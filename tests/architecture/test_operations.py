@@ -13,7 +13,7 @@ from kschedweb.ops import cli, settings_table
 PAGE = (ROOT / "docs" / "operations.md").read_text()
 SERVICES = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
 # Handed from one process to another.
-NOBODY_SETS = {"KSCHED_WEB_PARENT", "KSCHED_TEST_RUN_DIR"}
+NOBODY_SETS = {"KSCHED_TEST_RUN_DIR"}
 RULES = yaml.safe_load((ROOT / "deploy" / "rules.yml").read_text())
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, StorageState, syn
 
 from kschedweb.environment import ROOT
 
-START_SECONDS = 120
+START_SECONDS = 300  # on a machine with other things to do
 STOP_SECONDS = 30
 WAIT_MS = 20_000
 LOGIN_LINK = re.compile(r"open (http\S+)\s+\(logs you in")
@@ -27,6 +28,7 @@ LOGIN_LINK = re.compile(r"open (http\S+)\s+\(logs you in")
 class Service:
     url: str
     login_link: str
+    data: Path
     lines: list[str] = field(default_factory=list)
 
 
@@ -60,18 +62,18 @@ class Cluster:
         self.call("POST", "objects", pod)
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The service with its sample cluster; its log is shown when it does not come up."""
+@contextmanager
+def running(data: Path, *options: str) -> Iterator[Service]:
+    """`./ksched up` with its data in that folder; its log is shown when it does not come up."""
     ours = ("KSCHED_", "DJANGO_", "DATABASE_URL", "REDIS_URL")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     environment["PYTHONPATH"] = str(ROOT)
-    data = tmp_path_factory.mktemp("service")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
+    words = ["kschedweb.ops.cli", "up", "--data-dir", str(data), "--port", str(port), *options]
     process = subprocess.Popen(
-        [sys.executable, "-u", "-m", "kschedweb.ops.cli", "up", "--data-dir", str(data), "--port", str(port)],
+        [sys.executable, "-u", "-m", *words],
         cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,
@@ -96,13 +98,20 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         links = [match[1] for line in lines if (match := LOGIN_LINK.search(line))]
         if not links:
             pytest.fail("the service did not come up:\n" + "".join(lines) + _logs(data))
-        yield Service(f"http://127.0.0.1:{port}", links[0], lines)
+        yield Service(f"http://127.0.0.1:{port}", links[0], data, lines)
     finally:
         process.send_signal(signal.SIGTERM)
         try:
             process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The service with its sample cluster."""
+    with running(tmp_path_factory.mktemp("service")) as service:
+        yield service
 
 
 @pytest.fixture(scope="module")

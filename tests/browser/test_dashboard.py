@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster, Service
 
@@ -121,7 +121,7 @@ def test_history_and_all_nodes_of_an_attempt_are_shown(page: Page, cluster: Clus
     history = panel.get_by_role("region", name="Queue history")
     expect(history).to_contain_text("To the unschedulable pods")
     expect(history).to_contain_text("refused by NodeResourcesFit")
-    panel.get_by_text(re.compile(r"All \d+ nodes: verdicts and scores")).click()
+    panel.get_by_text(re.compile(r"Verdicts and scores of \d+ nodes?")).click()
     rows = panel.get_by_role("table").get_by_role("row")
     expect(rows.filter(has_text="Insufficient cpu").first).to_be_visible()
     rows.filter(has_text="Insufficient cpu").first.get_by_role("link").click()
@@ -180,6 +180,30 @@ def test_texts_are_chinese_when_that_is_chosen(page: Page) -> None:
     page.get_by_role("button", name="Settings").click()
     page.get_by_label("Language").select_option("zh-Hans")
     expect(page.get_by_role("heading", name="调度队列")).to_be_visible()
+
+
+def test_names_in_lanes_can_be_read_whatever_stands_behind_them(page: Page, cluster: Cluster) -> None:
+    pace(page, "Pause")
+    cluster.pod_create("name-with-many-marks", priority=700_000)
+    expect(chip(page, "Active", "name-with-many-marks")).to_be_visible()
+
+    def marked(route: Route) -> None:
+        """All that a chip can say at once: a node that is made free, a priority, tries, and how long it waits."""
+        snapshot = route.fetch().json()
+        pods, queue = snapshot["pods"], snapshot["queue"]
+        pods["nominated"] = {"values": ["river-a-general-07"], "rows": [0] * len(pods["uid"]["values"])}
+        queue["queue"] = {"values": ["unschedulable"], "rows": [0] * len(queue["uid"]["values"])}
+        queue["attempts"] = {"values": [123], "rows": [0] * len(queue["uid"]["values"])}
+        queue["since_ms"] = {"values": [1_700_000_000_000], "rows": [0] * len(queue["uid"]["values"])}
+        route.fulfill(json=snapshot)
+
+    page.route("**/snapshot/columns", marked)
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.reload()
+        shown = chip(page, "Unschedulable", "name-with-many-marks").locator(".name")
+        expect(shown).to_be_attached()
+        assert shown.evaluate("name => name.getBoundingClientRect().width") >= 70, width
 
 
 def test_page_is_no_wider_than_the_screen_when_that_is_narrow(page: Page) -> None:

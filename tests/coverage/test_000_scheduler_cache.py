@@ -171,6 +171,10 @@ def test_000_generation_counter() -> None:
         assert newest > max(seen) or change is changes[4]
         seen.append(newest)
     assert cache.items["m"].info.generation > max(seen[:-1])  # also for a node that had gone
+    cache.add_pod(make_pod("left").on("m").build())
+    before = cache.items["m"].info.generation
+    cache.remove_node(make_node("m").build())
+    assert cache.items["m"].info.generation > before  # and for one that is a ghost from now on
 
 
 def test_000_non_zero_requests() -> None:
@@ -315,12 +319,25 @@ def test_000_consistency_error_and_recovery() -> None:
 def test_000_derived_lists() -> None:
     """derived lists rebuilt together"""
     cache, snapshot = filled("n", "m"), Snapshot()
-    snapshot.update_snapshot(cache)
-    cache.add_pod(make_pod("p").pod_affinity("zone", {"a": "b"}, anti=True).claim_volume("c").on("m").build())
-    snapshot.update_snapshot(cache)
-    assert list(snapshot.have_pods_with_affinity_list()) == [snapshot.get("m")]
-    assert list(snapshot.have_pods_with_required_anti_affinity_list()) == [snapshot.get("m")]
-    assert snapshot.is_pvc_used_by_pods("default/c")
+
+    def derived() -> tuple[list[str], list[str], bool]:
+        snapshot.update_snapshot(cache)
+        return (
+            [info.name for info in snapshot.have_pods_with_affinity_list()],
+            [info.name for info in snapshot.have_pods_with_required_anti_affinity_list()],
+            snapshot.is_pvc_used_by_pods("default/c"),
+        )
+
+    assert derived() == ([], [], False)
+    pod = make_pod("p").pod_affinity("zone", {"a": "b"}, anti=True).claim_volume("c").on("m").build()
+    cache.add_pod(pod)
+    assert derived() == (["m"], ["m"], True)  # a node that is there enters them
+    cache.remove_node(make_node("m").build())
+    assert derived() == ([], [], False)  # the list of nodes is made anew, and these with it
+    cache.add_node(make_node("m").build())
+    assert derived() == (["m"], ["m"], True)
+    cache.remove_pod(pod)
+    assert derived() == ([], [], False)
 
 
 def test_000_fresh_at_each_cycle() -> None:

@@ -409,8 +409,8 @@ def test_001_queued_pod_info() -> None:
     rig.queue.add(make_pod("a").build(), T0)
     for _ in range(2):
         rig.fail(rig.pop(), "Refuser", now=T0 + SECOND)
-        rig.move()
-    info = rig.pop(T0 + 2 * SECOND)
+        rig.move(now=T0 + 9 * SECOND)  # beyond its backoff: active again, and not for the first time
+    info = rig.pop(T0 + 9 * SECOND)
     assert (info.attempts, info.unschedulable_count, info.consecutive_errors_count) == (3, 2, 0)
     assert (info.initial_attempt_timestamp, info.timestamp) == (T0, T0 + SECOND)
 
@@ -493,6 +493,9 @@ def test_001_cycle_state() -> None:
     plugins.add("S", ScoringPlugin, pre_score=lambda pod: SKIP)
     nodes(start(profile("F", "S"), plugins=plugins), 2).attempt(make_pod().build())
     assert plugins.log == ["pre_filter F", "pre_score S"]
+    plugins.log.clear()
+    nodes(start(profile("F", "S"), plugins=plugins), 1).attempt(make_pod().build())
+    assert plugins.log == ["pre_filter F"]  # a single node is asked by itself, and there is nothing to score
 
 
 def test_001_qps_and_burst() -> None:
@@ -597,6 +600,7 @@ def test_001_capacity_notes(monkeypatch: pytest.MonkeyPatch) -> None:
     heap, count = KeyedHeap(lambda info: (Key(-info.pod.priority),)), 2000
     for number in range(count):
         heap.put(QueuedPodInfo(make_pod(f"p{number}").priority(number * 37 % count).build(), T0))
+    assert compared <= 2 * count * math.log2(count)
     compared = 0
     assert heap.pop() is not None
     assert compared <= 4 * math.log2(count)

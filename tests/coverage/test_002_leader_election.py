@@ -7,6 +7,7 @@ workers that are frozen, killed and told to end) is in tests/web/scheduling.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 import re
 from dataclasses import dataclass, field
@@ -128,6 +129,7 @@ class Candidate:
             wake=self.started.append,
             stopped=self.stopped.append,
             lock=self.lock,
+            due=lambda cluster_ids, seconds: set(),
             monotonic=self.clock,
             jitter=lambda: 0.0,
         )
@@ -214,12 +216,20 @@ def test_002_constructor_refuses(make: Any, message: str) -> None:
 
 def test_002_acquire_is_tried_every_2_to_4_4_seconds() -> None:
     """acquire loop with jitter 1.2"""
-    candidate = Candidate("a", MemoryLock())
-    pauses = []
-    for drawn in (0.0, 0.5, 1.0):
-        candidate.elector.jitter = lambda drawn=drawn: drawn  # type: ignore[misc]
-        pauses.append(candidate.elector._pause())
-    assert pauses == pytest.approx([2.0, 3.2, 4.4])
+    candidate = Candidate("a", MemoryLock(row=Row("another")))
+    drawn = iter((0.0, 0.5, 1.0, 0.0))
+    candidate.elector.jitter = lambda: next(drawn)
+    looks: list[float] = []
+    watch = candidate.elector.watch
+
+    def look() -> None:
+        looks.append(candidate.clock.now)
+        candidate.lock.row.version += 1  # the other renews all the time
+        watch()
+
+    candidate.elector.watch = look  # type: ignore[method-assign]
+    run_loop(candidate, seconds=10)
+    assert [after - before for before, after in itertools.pairwise(looks)] == pytest.approx([2.0, 3.2, 4.4])
 
 
 @pytest.mark.parametrize(("seconds", "kept"), [(9, True), (11, False)])
@@ -319,6 +329,7 @@ def test_002_renewal_keeps_transitions_and_acquire_time() -> None:
     lock.now = 20
     leader.elector.tick()
     assert (lock.row.transitions, lock.row.acquired_at, lock.row.renewed_at) == (1, 10, 20)
+    assert lock.epoch == 1  # and it is no new term: the engine stays
     leader.elector.stop()
     other.elector.tick()
     assert (lock.row.holder, lock.row.transitions, lock.row.acquired_at) == ("b", 2, 20)
@@ -430,6 +441,75 @@ def test_002_advice_for_slow_databases_is_written_down() -> None:
     page = (environment.ROOT / "docs" / "operations.md").read_text()
     line = next(line for line in page.splitlines() if line.startswith("| `KschedLeadersChangeOften`"))
     assert "raise retry period, renew deadline and lease duration together" in line
+
+
+def test_001_start_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """start sequence, election retry 2 s
+
+    The election comes first: an engine is built by a slice, and there is none before a lease is won.
+    """
+    built: list[int] = []
+    monkeypatch.setattr(slices, "EngineHost", lambda cluster_id, epoch, **_: built.append(epoch) or Idle(epoch))
+    candidate = Candidate("a", MemoryLock(is_away=True))
+    worker = Worker("a", candidate.elector)
+    tries: list[float] = []
+    engines: list[tuple[bool, int]] = []
+    renew = candidate.elector.renew
+
+    def renew_and_note() -> None:
+        tries.append(candidate.clock.now)
+        candidate.lock.is_away = len(tries) < 3
+        worker.slice(CLUSTER)
+        engines.append((candidate.leads, len(built)))
+        renew()
+
+    candidate.elector.renew = renew_and_note  # type: ignore[method-assign]
+    run_loop(candidate, seconds=9)
+    # Two tries while the database is away, and on from there; each two seconds after the one before.
+    assert [after - before for before, after in itertools.pairwise(tries)] == pytest.approx([2.0] * 4)
+    assert candidate.started == [CLUSTER]
+    assert engines == [(False, 0), (False, 0), (False, 0), (True, 1), (True, 1)]
+    assert built == [1]  # under the epoch of the lease
+
+
+class Idle:
+    """An engine with nothing to do."""
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def step(self) -> StepOutcome:
+        return StepOutcome(cycles=0, changes=0, due_in=None)
+
+
+class ClockedEvent:
+    """Waiting takes no time; the candidate's clock goes on by what was asked for, until its elector is to stop."""
+
+    def __init__(self, candidate: Candidate, until: float) -> None:
+        self._candidate = candidate
+        self._until = until
+        self._left = 100  # a loop that waits for nothing has to end too
+
+    def wait(self, seconds: float) -> None:
+        self._candidate.clock.now += seconds
+        self._left -= 1
+        if self._candidate.clock.now > self._until or not self._left:
+            self._candidate.elector._stop.set()
+
+    def clear(self) -> None:
+        """Nobody pokes."""
+
+    def set(self) -> None:
+        """Nobody has to be woken."""
+
+
+def run_loop(candidate: Candidate, *, seconds: float) -> None:
+    """The elector's own loop for so many seconds of its clock."""
+    elector = candidate.elector
+    elector._connect = lambda: None  # type: ignore[method-assign]
+    elector._poke = ClockedEvent(candidate, candidate.clock.now + seconds)  # type: ignore[assignment]
+    elector._run()
+    elector._stop.clear()
 
 
 def test_001_end_hands_clusters_over(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

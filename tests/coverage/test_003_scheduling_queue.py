@@ -191,7 +191,8 @@ def test_003_affinity_pods_follow_a_scheduled_one() -> None:
     cluster = waiting()
     wants_cache = make_pod("web").pod_affinity("kubernetes.io/hostname", {"app": "cache"}).build()
     assert cluster.attempt(wants_cache).unschedulable_plugins == ("InterPodAffinity",)
-    cluster.confirm(cluster.step(make_pod("other").label(app="other").build()))
+    effects = cluster.confirm(cluster.step(make_pod("other").label(app="other").build()), after=2 * SECOND)
+    assert effects.attempts == [] and moves(cluster) == []  # another pod is no reason to try again
     assert sizes(cluster)["unschedulable"] == 1
     effects = cluster.confirm(cluster.step(make_pod("cache").label(app="cache").build()), after=2 * SECOND)
     assert [(one.pod_key, one.node_name) for one in effects.attempts] == [("default/web", "n")]

@@ -17,6 +17,7 @@ from scheduler_core.model.status import SUCCESS, WAIT, Status
 from tests.builders import PodBuilder, make, make_manifest, make_node, make_pod
 from tests.core.admission.context import create, update
 from tests.core.scheduler.harness import (
+    NO_CYCLES,
     SECOND,
     BindingPlugin,
     Cluster,
@@ -292,8 +293,11 @@ def test_004_priority_admission() -> None:
 def test_004_order_by_priority() -> None:
     """order by priority"""
     cluster = one_node()
-    effects = cluster.step(*(make_pod(f"p{number}").priority(number).build() for number in (-1, 100, 7)))
-    assert [attempt.pod_key for attempt in effects.attempts] == ["default/p100", "default/p7", "default/p-1"]
+    for number in (-1, 100, 7):
+        cluster.now += SECOND
+        cluster.put(make_pod(f"p{number}").priority(number).build())
+    attempts = cluster.step().attempts
+    assert [attempt.pod_key for attempt in attempts] == ["default/p100", "default/p7", "default/p-1"]
 
 
 def test_004_nominated_node() -> None:
@@ -334,18 +338,23 @@ def test_004_victims_leave_gracefully() -> None:
     cluster.put(low.deleted().build())
     assert cluster.step(after=30 * SECOND).attempts == []
     assert cluster.attempt(make_pod("other").req(cpu="1").build()).result == "unschedulable"
-    cluster.delete(low.build(), after=30 * SECOND)
-    assert [binding.name for binding in cluster.effects[-1].bindings] == ["high"]
+    gone = low.build()
+    cluster.step(ObjectDeleted("Pod", "default", "low", gone.uid), budget=NO_CYCLES, after=30 * SECOND)
+    (early,) = cluster.scheduler.schedule_pod_now("default/other", cluster.now).attempts
+    assert early.result == "unschedulable"  # the room that came free is kept
+    assert [binding.name for binding in cluster.step(after=SECOND).bindings] == ["high"]
 
 
-def test_004_victims_disruption_budget_is_best_effort() -> None:
+@pytest.mark.parametrize("use_table", [True, False], ids=["table form", "row form"])
+def test_004_victims_disruption_budget_is_best_effort(use_table: bool) -> None:
     """victims' grace, PDB best effort, affinity to lower priority, no cross-node"""
     guard = make("PodDisruptionBudget", "guard", spec={"selector": {"matchLabels": {"app": "db"}}},
                  status={"disruptionsAllowed": 0})  # fmt: skip
-    cluster = one_node(cpu="2")
-    cluster.put(guard, running("db").label(app="db").build(), running("web").build())
+    cluster = one_node(start(use_table=use_table), cpu="2")
+    # By importance alone the guarded pod would have to go.
+    cluster.put(guard, running("db").label(app="db").build(), running("web", priority=1).build())
     assert victims(cluster, make_pod("half").req(cpu="1").priority(9)) == ("n", ["web"])
-    alone = one_node(cpu="1")
+    alone = one_node(start(use_table=use_table), cpu="1")
     alone.put(guard, running("db").label(app="db").build())
     assert victims(alone, make_pod("whole").req(cpu="1").priority(9)) == ("n", ["db"])  # broken when nothing else helps
 
@@ -365,11 +374,11 @@ def test_004_victims_on_one_node_only() -> None:
     cluster = start()
     cluster.put(*(make_node(name).zone("z").capacity(cpu="2").build() for name in ("n", "m")))
     shy = running("shy", node="m").label(app="shy").build()
-    cluster.put(shy, running("filler", cpu="2", priority=9).build())
+    cluster.put(shy, running("bystander").build())
     apart = make_pod("p").req(cpu="1").priority(5).node_selector({"kubernetes.io/hostname": "n"})
     apart.pod_affinity("topology.kubernetes.io/zone", {"app": "shy"}, anti=True)
     attempt = cluster.attempt(apart.build())
-    # Evicting `shy` from m would let p run on n; it is not considered.
+    # Evicting `shy` from m would let p run on n; it is not considered, and who is on n would go in vain.
     assert (attempt.nominated_node_name or "", cluster.effects[-1].evictions) == ("", [])
 
 

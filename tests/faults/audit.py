@@ -31,6 +31,7 @@ def problems(connection: Connection, cluster_id: int, workload: Workload) -> lis
         engine_log_is_dense,
         steps_follow_each_other,
         attempts_belong_to_steps,
+        counts_are_of_everything_done,
         bound_pods_have_their_attempt,
         every_pod_was_attempted,
         no_node_is_overcommitted,
@@ -142,6 +143,28 @@ def attempts_belong_to_steps(connection: Connection, cluster_id: int) -> list[st
         """,
         cluster_id,
     )
+
+
+def counts_are_of_everything_done(connection: Connection, cluster_id: int) -> list[str]:
+    """By seconds and minutes as many attempts as steps made, as many bound pods as verdicts say."""
+    decompressor = zstandard.ZstdDecompressor()
+    verdicts = connection.execute(
+        "SELECT object FROM cluster_change WHERE cluster_id = %s AND kind = 'Binding' AND operation = 'verdict'",
+        [cluster_id],
+    )
+    bound = sum(orjson.loads(decompressor.decompress(packed))["bound"] for (packed,) in verdicts)
+    counted = connection.execute(
+        "SELECT coalesce(sum(scheduled + unschedulable + error + skipped + no_profile), 0), coalesce(sum(bound), 0)"
+        " FROM traces_throughputcount WHERE cluster_id = %s",
+        [cluster_id],
+    ).fetchone()
+    made = connection.execute(
+        "SELECT coalesce(sum(cycles), 0) FROM traces_enginestep WHERE cluster_id = %s", [cluster_id]
+    ).fetchone()
+    assert counted is not None and made is not None
+    attempts, of_pods = int(counted[0]), int(counted[1])
+    found = [] if attempts == made[0] else [f"{made[0]} attempts were made, {attempts} are counted"]
+    return found if of_pods == bound else [*found, f"{bound} pods were bound, {of_pods} are counted"]
 
 
 def bound_pods_have_their_attempt(connection: Connection, cluster_id: int) -> list[str]:

@@ -60,6 +60,16 @@ def settled(service: Service) -> int:
             id="attempt of no step",
         ),
         pytest.param(
+            audit.counts_are_of_everything_done,
+            "UPDATE traces_throughputcount SET scheduled = scheduled + 1 WHERE cluster_id = %(c)s",
+            id="attempt counted twice",
+        ),
+        pytest.param(
+            audit.counts_are_of_everything_done,
+            "UPDATE traces_throughputcount SET bound = 0 WHERE cluster_id = %(c)s",
+            id="bound pods not counted",
+        ),
+        pytest.param(
             audit.bound_pods_have_their_attempt,
             "UPDATE traces_attempt SET node_name = 'n999' WHERE cluster_id = %(c)s",
             id="attempt that says another node",

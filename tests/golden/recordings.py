@@ -1,20 +1,31 @@
-"""Where the recorded decisions lie: beside the repository, and left out of tests with a word where they are not."""
+"""The recorded decisions: a few of our own, which are part of the project, and those beside it where they are there."""
 
 from __future__ import annotations
 
+import gzip
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-import pytest
+import msgspec
 
 from scheduler_core.conformance.files import Recording, read_recordings
+from tests.recordings.record import CYCLES, QUEUE
 
 GOLDEN = Path(__file__).resolve().parents[2].parent / "shared" / "golden"
-
-needs_golden = pytest.mark.skipif(not GOLDEN.is_dir(), reason="no recorded decisions at ../shared/golden")
 
 
 @cache
 def recordings(family: str) -> tuple[Recording, ...]:
-    """All lines of one family."""
-    return tuple(read_recordings(GOLDEN / f"{family}.jsonl.gz"))
+    """All lines of one family, our own first."""
+    name = f"{family}.jsonl.gz"
+    return tuple(each for folder in (CYCLES, GOLDEN) if folder.is_dir() for each in read_recordings(folder / name))
+
+
+def queue_recordings(family: str) -> Iterator[dict[str, Any]]:
+    """Scenarios and results of one family of operations on the queue, our own first."""
+    for folder in (QUEUE, GOLDEN / "queue"):
+        if folder.is_dir():
+            with gzip.open(folder / f"{family}.jsonl.gz") as lines:
+                yield from map(msgspec.json.decode, lines)

@@ -1,11 +1,15 @@
-"""Recorded cycles of kube-scheduler 1.34.1 against ours, every field: a tenth node by node, all over the table."""
+"""Recorded cycles of kube-scheduler 1.34.1 against ours, every field: a tenth node by node, all over the table.
+
+In a clone without them only the few of our own are compared, these in both forms.
+"""
 
 from __future__ import annotations
 
 import pytest
 
 from scheduler_core.conformance import check
-from tests.golden.recordings import needs_golden, recordings
+from tests.golden.recordings import recordings
+from tests.recordings import scenarios
 
 # By what a tenth of the scenarios costs: the large ones are seconds each and run with --long only.
 FAMILIES = (
@@ -23,13 +27,18 @@ FAMILIES = (
 )
 LARGE = ("big", "mixed", "percentage", "preemptbig")
 
-pytestmark = needs_golden
-
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_tenth_agrees_when_rules_run_node_by_node(family: str) -> None:
     apart = [d for r in recordings(family)[::10] for d in check(r, use_table=False, decision_only=False).divergences]
     assert apart == []
+
+
+@pytest.mark.parametrize("form", [pytest.param(True, id="table"), pytest.param(False, id="row")])
+@pytest.mark.parametrize("family", (*FAMILIES, *LARGE))
+def test_our_own_recordings_agree(family: str, form: bool) -> None:
+    own = recordings(family)[: len(scenarios.scenarios(family))]
+    assert [d for r in own for d in check(r, use_table=form, decision_only=False).divergences] == []
 
 
 @pytest.mark.slow

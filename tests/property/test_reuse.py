@@ -3,6 +3,9 @@
 Pods of few templates come and go on a small cluster whose nodes, budgets, services and namespaces change at random.
 Some worlds have few kinds of pods and hardly any images, so that what a rule has to do with comes and goes as well.
 After each change both schedule what waits; every attempt, in full, and everything asked for must be the same.
+
+The engine changes its way with the number of rows, of changes and of refusals: worlds are tried with the limits of the
+service and with very small ones, and a few have more nodes than a walk has to look at.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.bench.cluster import InMemoryCluster
 from scheduler_core.build import build
+from scheduler_core.framework.limits import LIMITS, Limits
 from scheduler_core.model.changes import BindingVerdict, Change, ObjectDeleted, ObjectPut
 from scheduler_core.model.effects import Attempt, Effects
 from scheduler_core.ports import SeededDraws
@@ -29,6 +33,18 @@ START_US = 1_900_000_000_000_000
 ZONES = ("z1", "z2", "z3")
 CHANGES_PER_RUN = 220
 RUNS = 48  # of that many changes each: more than 10,000
+MANY_NODES = 130  # a walk ends before it has seen them all, and the next one starts where it ended
+CHANGES_AMONG_MANY = 60
+
+# The small ones make the engine do on a few nodes what it does on thousands.
+LIMITS_TRIED = {
+    "as they are": LIMITS,
+    "arrays from two rows on": Limits(few_rows=1),
+    "arrays always": Limits(few_rows=0, few_changed=0),
+    "changed rows at once": Limits(few_rows=1, few_changed=1000),
+    "one status": Limits(few_rows=1, many_statuses=1),
+    "two classes": Limits(max_rows=1, min_classes=1, max_classes=2, max_seen=3),
+}
 
 # Templates by what their pods make the plugins read; namespaces and labels make some of them see each other.
 TEMPLATES: tuple[Callable[[PodBuilder], PodBuilder], ...] = (
@@ -58,19 +74,19 @@ TEMPLATES: tuple[Callable[[PodBuilder], PodBuilder], ...] = (
 class World:
     """What both schedulers are told, and what each answered."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, limits: Limits = LIMITS, num_nodes: int | None = None) -> None:
         self.random = random.Random(seed)
         self.now = START_US
         self.made = 0
         self.templates = self.random.sample(TEMPLATES, self.random.choice((3, 6, len(TEMPLATES))))
         self.with_images = self.random.choice((0.02, 0.3))  # share of the nodes
         self.nodes: dict[str, Node] = {}
-        self.kept = build(draws=SeededDraws(seed))
+        self.kept = build(draws=SeededDraws(seed), limits=limits)
         self.fresh = build(draws=SeededDraws(seed), reuse=False)
         self.cluster = InMemoryCluster()
         self.answers: list[Change] = []
         initial: list[Change] = [ObjectPut(make("Namespace", name, namespace="")) for name in ("default", "other")]
-        initial += [self.put_node(f"n{number}") for number in range(self.random.randint(3, 12))]
+        initial += [self.put_node(f"n{number}") for number in range(num_nodes or self.random.randint(3, 12))]
         self.tell(initial)
 
     def put_node(self, name: str) -> ObjectPut:
@@ -179,13 +195,27 @@ def _classes(scheduler: Scheduler) -> int:
     return 0 if reuse is None else len(reuse)
 
 
-@pytest.mark.parametrize("seed", range(RUNS))
-def test_reuse_changes_no_decision(seed: int) -> None:
-    world = World(seed)
-    left = CHANGES_PER_RUN
+@pytest.mark.parametrize("limits", LIMITS_TRIED)
+@pytest.mark.parametrize("seed", range(RUNS // len(LIMITS_TRIED)))
+def test_reuse_changes_no_decision(seed: int, limits: str) -> None:
+    world = World(seed + 100 * [*LIMITS_TRIED].index(limits), LIMITS_TRIED[limits])
+    _run(world, CHANGES_PER_RUN)
+    most = LIMITS_TRIED[limits].max_classes
+    assert min(most - 1, len(world.templates) // 2) <= _classes(world.kept) <= most, "the comparison says nothing"
+
+
+@pytest.mark.parametrize("limits", ["as they are", "arrays always", "one status"])
+@pytest.mark.parametrize("seed", range(2))
+def test_reuse_changes_no_decision_among_many_nodes(seed: int, limits: str) -> None:
+    world = World(seed, LIMITS_TRIED[limits], MANY_NODES)
+    _run(world, CHANGES_AMONG_MANY)
+    assert _classes(world.kept) >= len(world.templates) // 2, "nothing was kept: the comparison says nothing"
+
+
+def _run(world: World, changes: int) -> None:
+    left = changes
     while left > 0:
         at_once = world.random.choice((1, 2, 5))
         world.tell([change for _ in range(at_once) for change in world.change()])
         left -= at_once
-    assert _classes(world.kept) >= len(world.templates) // 2, "nothing was kept: the comparison says nothing"
     assert _classes(world.fresh) == 0

@@ -1,22 +1,28 @@
 """What tests of the web half share: Django's database on the run's PostgreSQL, Valkey, and real Celery workers."""
 
+import io
+import logging
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
+import structlog
+from django.conf import settings as django_settings
 from django.contrib.auth.models import User
-from django.db import connection
 
 from kschedweb.accounts.models import AccessRecord
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster
 from kschedweb.environment import ROOT
 from kschedweb.ops import processes
+from kschedweb.scheduling import leases
+from tests.web import tcp
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +33,12 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 @pytest.fixture(autouse=True, scope="session")
 def _valkey_runs(valkey_url: str) -> None:
     """The broker and the channel layer are there for every test of the web half."""
+
+
+@pytest.fixture
+def patient_fence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a scheduler's transaction be silent for a minute: a test's own is one, and machines may be busy."""
+    monkeypatch.setattr(leases, "IDLE_IN_TRANSACTION_MS", 60_000)
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +53,23 @@ def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
 
 
 @pytest.fixture
+def log_lines() -> Iterator[Callable[[], list[str]]]:
+    """What the service has logged since, as it writes it: `log_lines()`; a traceback counts with its own lines."""
+    written = io.StringIO()
+    handler = logging.StreamHandler(written)
+    formatter = dict(django_settings.LOGGING["formatters"]["structlog"])
+    formatter.pop("()")
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(**formatter))
+    for configured in logging.getLogger().handlers:
+        handler.filters += configured.filters
+    logging.getLogger().addHandler(handler)
+    try:
+        yield lambda: written.getvalue().splitlines()
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
+@pytest.fixture
 def valkey_client(valkey_url: str) -> Iterator[redis.Redis]:
     """A client of a Valkey without messages."""
     with redis.Redis.from_url(valkey_url) as client:
@@ -52,29 +81,27 @@ def valkey_client(valkey_url: str) -> Iterator[redis.Redis]:
 
 
 @pytest.fixture
-def start_worker(
+def start_process(
     valkey_client: redis.Redis, transactional_db: None, tmp_path: Path
 ) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """Start real workers on the test database: `start_worker("binding")`, stopped after the test.
+    """Start processes of the service on the test database: `start_process("kschedweb.ops.web", KSCHED_PORT="1")`.
 
-    The worker's output is in `process.log_path`; poll the database for what it does, never sleep.
+    They are stopped after the test. A process's output is in `process.log_path`.
     """
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(kind: str, **environment: str) -> subprocess.Popen[bytes]:
-        own = connection.settings_dict
+    def start(*words: str, **environment: str) -> subprocess.Popen[bytes]:
         launch = processes.Launch(
-            argv=(sys.executable, "-m", "kschedweb.ops.worker", kind),
+            argv=(sys.executable, "-m", *words),
             environment={
-                "DATABASE_URL": f"postgresql:///{own['NAME']}?host={own['HOST']}&user={own['USER']}"
-                f"&password={own['PASSWORD']}&port={own['PORT']}",
+                "DATABASE_URL": tcp.database_url(),
                 "KSCHED_DATA_DIR": str(tmp_path / "data"),
                 "DJANGO_SETTINGS_MODULE": "kschedweb.settings",
                 **environment,
             },
             cwd=ROOT,
         )
-        log_path = tmp_path / f"{kind}-{len(started)}.log"
+        log_path = tmp_path / f"{words[-1]}-{len(started)}.log"
         with open(log_path, "wb") as log:
             process = processes.spawn(launch, log)
         process.log_path = log_path  # type: ignore[attr-defined]
@@ -87,3 +114,23 @@ def start_worker(
         processes.stop(process, signal.SIGTERM, patience_seconds=5)
     for process in failed:
         sys.stderr.write(process.log_path.read_text(errors="replace"))  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def start_worker(start_process: Callable[..., subprocess.Popen[bytes]]) -> Callable[..., subprocess.Popen[bytes]]:
+    """Start real workers: `start_worker("binding")`. Poll the database for what they do, never sleep."""
+    return partial(start_process, "kschedweb.ops.worker")
+
+
+@pytest.fixture
+def start_web(start_process: Callable[..., subprocess.Popen[bytes]]) -> Callable[..., tcp.Web]:
+    """Start the web process as production does, and wait until it answers."""
+
+    def start(**environment: str) -> tcp.Web:
+        port = tcp.free_port()
+        process = start_process("kschedweb.ops.web", KSCHED_PORT=str(port), **environment)
+        web = tcp.Web(port, process.log_path)  # type: ignore[attr-defined]
+        assert processes.wait_until(web.answers, seconds=60), web.log()
+        return web
+
+    return start

@@ -2,7 +2,8 @@
  * The only place that speaks HTTP with the service. A refusal is an ApiError with the service's stable code; a service
  * that does not answer is one with the code "unreachable".
  */
-import type { Snapshot } from "../contract/events.gen";
+import type { SnapshotColumns, Throughput } from "../contract/events.gen";
+import { snapshotOf } from "../live/columns";
 import type {
   Attempt,
   AttemptDetail,
@@ -13,16 +14,17 @@ import type {
   NodeDetail,
   NodeRefusals,
   PaceRequest,
+  Page,
   Pending,
   PendingPod,
   PodDetail,
   PodHistory,
+  PreemptionSearch,
   SchedulerConfig,
   SchedulerConfigVersion,
 } from "./types";
 
 const ATTEMPTS = 100;
-const HISTORY = 500;
 const CSRF_COOKIE = "ksched_csrf";
 
 export class ApiError extends Error {
@@ -44,21 +46,27 @@ export class ApiError extends Error {
 
 export const api = {
   me: () => request<Me>("GET", "/api/me"),
+  clusterCreate: (wanted: { readonly name: string; readonly seed?: number }) =>
+    request<ClusterSummary>("POST", "/api/clusters", wanted),
   clusters: () => all<ClusterSummary>("/api/clusters"),
-  snapshot: (id: number) => request<Snapshot>("GET", `/api/clusters/${id}/snapshot`),
+  snapshot: (id: number) => request<SnapshotColumns>("GET", `/api/clusters/${id}/snapshot/columns`).then(snapshotOf),
   leadership: (id: number) => request<Leadership>("GET", `/api/clusters/${id}/leadership`),
   pace: (id: number, wanted: PaceRequest) => request<unknown>("POST", `/api/clusters/${id}/pace`, wanted),
   pod: (id: number, key: string) => request<PodDetail>("GET", `/api/clusters/${id}/pods/${path(key)}`),
-  /** The newest attempts, newest first. */
+  /** The newest page of attempts, newest first. */
   podAttempts: (id: number, key: string) =>
-    request<Page<Attempt>>("GET", `/api/clusters/${id}/pods/${path(key)}/attempts?limit=${ATTEMPTS}`).then(
-      (page) => page.results,
-    ),
-  podHistory: (id: number, key: string) =>
-    request<PodHistory>("GET", `/api/clusters/${id}/pods/${path(key)}/history?limit=${HISTORY}`),
+    request<Page<Attempt>>("GET", `/api/clusters/${id}/pods/${path(key)}/attempts?limit=${ATTEMPTS}`),
+  /** The page of a list that another page named as its `next`. */
+  following: <T>(next: string) => request<Page<T>>("GET", ownPath(next)),
+  /** The newest `limit` entries, oldest first. */
+  podHistory: (id: number, key: string, limit: number) =>
+    request<PodHistory>("GET", `/api/clusters/${id}/pods/${path(key)}/history?limit=${limit}`),
   /** One attempt with a page of its matrix. */
   attempt: (id: number, seq: number, query: Query) =>
     request<AttemptDetail>("GET", `/api/clusters/${id}/attempts/${seq}${search(query)}`),
+  /** The search for victims of an attempt with a page of its nodes. */
+  attemptPreemption: (id: number, seq: number, query: Query) =>
+    request<PreemptionSearch>("GET", `/api/clusters/${id}/attempts/${seq}/preemption${search(query)}`),
   refusals: (id: number, query: Query) => request<NodeRefusals>("GET", `/api/clusters/${id}/refusals${search(query)}`),
   pending: (id: number) => request<Pending>("GET", `/api/clusters/${id}/pending`),
   pendingPods: (id: number, query: Query) =>
@@ -67,6 +75,8 @@ export const api = {
     ),
   slowest: (id: number, query: Query) =>
     request<readonly Attempt[]>("GET", `/api/clusters/${id}/slowest${search(query)}`),
+  throughput: (id: number, query: Query) =>
+    request<Throughput>("GET", `/api/clusters/${id}/throughput${search(query)}`),
   exportHref: (id: number, what: "attempts" | "preemptions" | "events" | "moves", form: "jsonl" | "csv") =>
     `/api/clusters/${id}/export/${what}.${form}`,
   node: (id: number, name: string) => request<NodeDetail>("GET", `/api/clusters/${id}/nodes/${path(name)}`),
@@ -84,16 +94,21 @@ export const api = {
       new Blob([text], { type: "application/yaml" }),
     ),
   importJob: (id: number, uuid: string) => request<ImportJob>("GET", `/api/clusters/${id}/imports/${uuid}`),
-  importFile,
+  importFiles,
   logout,
 };
 
-/** Sends a file as an import; `progress` hears the share that has been sent. */
-function importFile(id: number, file: File, progress: (share: number) => void): Promise<ImportJob> {
+/** Sends files as one import; `progress` hears the share that has been sent. */
+function importFiles(
+  id: number,
+  files: readonly File[],
+  options: Query,
+  progress: (share: number) => void,
+): Promise<ImportJob> {
   return new Promise((resolve, reject) => {
     // fetch tells nothing of how much of a body has been sent.
     const upload = new XMLHttpRequest();
-    upload.open("POST", `/api/clusters/${id}/import`);
+    upload.open("POST", `/api/clusters/${id}/import${search(options)}`);
     upload.setRequestHeader("X-CSRFToken", csrfToken());
     upload.setRequestHeader("Accept", "application/json");
     upload.upload.addEventListener("progress", (event) => {
@@ -106,7 +121,7 @@ function importFile(id: number, file: File, progress: (share: number) => void): 
     });
     upload.addEventListener("error", () => reject(unreachable()));
     const form = new FormData();
-    form.append("file", file, file.name);
+    for (const file of files) form.append("file", file, file.name);
     upload.send(form);
   });
 }
@@ -130,14 +145,15 @@ async function all<T>(url: string): Promise<readonly T[]> {
   while (next) {
     const page: Page<T> = await request("GET", next);
     found.push(...page.results);
-    next = page.next ? new URL(page.next, location.href).pathname + new URL(page.next, location.href).search : null;
+    next = page.next && ownPath(page.next);
   }
   return found;
 }
 
-interface Page<T> {
-  readonly results: readonly T[];
-  readonly next: string | null;
+/** Of an address of the service what is not its host, which it may know by another name. */
+function ownPath(address: string): string {
+  const { pathname, search: query } = new URL(address, location.href);
+  return pathname + query;
 }
 
 async function send(method: string, url: string, body?: unknown): Promise<Response> {

@@ -1,7 +1,10 @@
 /**
  * Nodes by zone as cells on a canvas: colour is the share of the tightest resource, a ring flashes when a pod arrives.
  * Painted only when something changed; cells shrink until all of them fit the height, down to a size still hit by a mouse.
+ * From there on the canvas grows, and the page with it: no row is hidden in a box that scrolls.
  */
+import { box, drawMarks } from "./node_marks";
+
 export interface Cell {
   readonly name: string;
   readonly share: number;
@@ -54,6 +57,7 @@ interface Layout {
   readonly labels: readonly { readonly text: string; readonly x: number; readonly y: number; readonly width: number }[];
 }
 
+const TALLEST = 620; // pixels, while cells of the smallest size fit that
 const LABEL_HEIGHT = 24;
 const ZONE_GAP = 18;
 const LARGEST = 72;
@@ -62,6 +66,8 @@ const SMALLEST = 8;
 const FLASH_MS = 900;
 const FADE_STEP_MS = 60;
 const STEPS = 8; // colours --util-0 … --util-7
+/** Up to this one the steps bear --util-ink-low, above it --util-ink-high. */
+export const LAST_LIGHT_STEP = 4;
 
 export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: GridEvents): NodeGrid {
   const context = canvas.getContext("2d");
@@ -122,31 +128,13 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
     const size = layout.size;
     const radius = size >= 24 ? 6 : size >= 14 ? 3 : 1.5;
     const step = cell.share > 1 ? STEPS : stepOf(cell.share);
-    box(context, x, y, size, radius);
+    box(context, { x, y, size, radius });
     context.fillStyle = step === STEPS ? colours.over : (colours.steps[step] ?? colours.over);
     context.fill();
-    if (cell.cordoned) hatch(context, x, y, size, radius);
-    if (!cell.ready) {
-      context.lineWidth = size >= 20 ? 2 : 1.5;
-      context.strokeStyle = colours.bad;
-      box(context, x + 1, y + 1, size - 2, radius);
-      context.stroke();
-    }
-    if (cell.tainted && size >= 10) {
-      const corner = Math.max(4, size * 0.26);
-      context.save();
-      box(context, x, y, size, radius);
-      context.clip();
-      context.beginPath();
-      context.moveTo(x + size - corner, y);
-      context.lineTo(x + size, y);
-      context.lineTo(x + size, y + corner);
-      context.fillStyle = colours.warn;
-      context.fill();
-      context.restore();
-    }
+    const ink = step > LAST_LIGHT_STEP ? colours.inkHigh : colours.inkLow;
+    drawMarks(context, cell, { x, y, size, radius }, { ...colours, ink });
     if (size >= 30) {
-      context.fillStyle = step >= 4 ? colours.inkHigh : colours.inkLow;
+      context.fillStyle = ink;
       const two = size >= ROOM_FOR_PODS;
       context.font = `650 ${two ? 14 : size >= 40 ? 12 : 10}px ${colours.font}`;
       context.fillText(`${Math.round(cell.share * 100)}%`, x + size / 2, y + size / 2 + (two ? -6 : 0.5));
@@ -161,40 +149,26 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
       context.globalAlpha = left;
       context.lineWidth = size >= 20 ? 3 : 2;
       context.strokeStyle = colours.flash;
-      box(context, x - 1, y - 1, size + 2, radius + 1);
+      box(context, { x: x - 1, y: y - 1, size: size + 2, radius: radius + 1 });
       context.stroke();
       context.globalAlpha = 1;
     }
     if (cell.name === hovered || cell.name === data.selected) {
       context.lineWidth = 2;
       context.strokeStyle = cell.name === data.selected ? colours.accent : colours.text;
-      box(context, x - 1.5, y - 1.5, size + 3, radius + 1.5);
+      box(context, { x: x - 1.5, y: y - 1.5, size: size + 3, radius: radius + 1.5 });
       context.stroke();
     }
-  }
-
-  function hatch(context: CanvasRenderingContext2D, x: number, y: number, size: number, radius: number): void {
-    context.save();
-    box(context, x, y, size, radius);
-    context.clip();
-    context.lineWidth = 1.5;
-    context.strokeStyle = colours.hatch;
-    context.beginPath();
-    for (let offset = -size; offset < size; offset += 6) {
-      context.moveTo(x + offset, y + size);
-      context.lineTo(x + offset + size, y);
-    }
-    context.stroke();
-    context.restore();
   }
 
   /** Finds every cell its place; says whether places have changed. */
   function place(): boolean {
     const width = host.clientWidth;
-    const wanted = `${width}:${host.clientHeight}:${data.zones.map((zone) => `${zone.label}=${zone.cells.length}`).join()}`;
+    const room = Math.min(host.clientHeight, TALLEST);
+    const wanted = `${width}:${room}:${data.zones.map((zone) => `${zone.label}=${zone.cells.length}`).join()}`;
     const same = wanted === shape;
     if (same && !stale(layout, data)) return false;
-    layout = layOut(data.zones, width, host.clientHeight, same ? layout.size : undefined);
+    layout = layOut(data.zones, width, room, same ? layout.size : undefined);
     if (same) return false; // the same places with other cells in them
     shape = wanted;
     const scale = devicePixelRatio || 1;
@@ -330,11 +304,6 @@ function stale(layout: Layout, data: GridData): boolean {
   return index !== layout.cells.length;
 }
 
-function box(context: CanvasRenderingContext2D, x: number, y: number, size: number, radius: number): void {
-  context.beginPath();
-  context.roundRect(x, y, size, size, radius);
-}
-
 function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
   if (context.measureText(text).width <= width) return text;
   let cut = text;
@@ -351,6 +320,7 @@ function readColours(host: HTMLElement) {
     inkLow: read("--util-ink-low"),
     inkHigh: read("--util-ink-high"),
     hatch: read("--util-hatch"),
+    ground: read("--surface"),
     flash: read("--flash"),
     text: read("--text"),
     muted: read("--muted"),

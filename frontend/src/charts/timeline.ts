@@ -1,7 +1,7 @@
-/** Attempts and bindings a second (left) and pending pods (right) over the last five minutes. A chunk of its own. */
+/** Attempts and bindings a second (left) and pending pods (right) over time; null is not drawn. A chunk of its own. */
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { type Bucket, SERIES_SECONDS } from "../live/state";
+import type { Columns } from "../live/throughput";
 
 export interface TimelineTexts {
   readonly attempts: string;
@@ -10,16 +10,17 @@ export interface TimelineTexts {
 }
 
 export interface Timeline {
-  update(series: readonly Bucket[], nowMs: number): void;
+  update(columns: Columns): void;
   destroy(): void;
 }
 
-const MEAN_SECONDS = 5;
-
-type Column = (number | null)[];
-type Columns = [number[], Column, Column, Column];
-
-export function timeline(host: HTMLElement, texts: TimelineTexts, language: string): Timeline {
+/** `onHover` hears the row of the columns that the pointer is over, null when it left. */
+export function timeline(
+  host: HTMLElement,
+  texts: TimelineTexts,
+  language: string,
+  onHover: (row: number | null) => void,
+): Timeline {
   const style = getComputedStyle(host);
   const colour = (name: string) => style.getPropertyValue(name).trim();
   const font = `11px ${style.fontFamily}`;
@@ -37,6 +38,7 @@ export function timeline(host: HTMLElement, texts: TimelineTexts, language: stri
       legend: { show: false },
       cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
       padding: [8, 4, 0, 0],
+      hooks: { setCursor: [(self) => onHover(self.cursor.idx ?? null)] },
       scales: { x: { time: true }, rate: { range: fromZero }, count: { range: fromZero } },
       series: [
         {},
@@ -84,41 +86,12 @@ export function timeline(host: HTMLElement, texts: TimelineTexts, language: stri
   });
   resize.observe(host);
   return {
-    update: (series, nowMs) => plot.setData(columnsOf(series, nowMs)),
+    update: (columns) => plot.setData(columns),
     destroy() {
       resize.disconnect();
       plot.destroy();
     },
   };
-}
-
-/**
- * One row for every second of the last five minutes: what was not told was nothing, and pending stays as it was.
- * Rates are means of five seconds: single seconds are spikes that say little.
- */
-export function columnsOf(series: readonly Bucket[], nowMs: number): Columns {
-  const end = Math.floor(nowMs / 1000);
-  const columns: Columns = [[], [], [], []];
-  const known = new Map(series.map((bucket) => [bucket.second, bucket]));
-  let pending: number | null = null;
-  for (const bucket of series) if (bucket.second <= end - SERIES_SECONDS) pending = bucket.pending;
-  for (let second = end - SERIES_SECONDS + 1; second <= end; second += 1) {
-    const bucket = known.get(second);
-    if (bucket) pending = bucket.pending;
-    columns[0].push(second);
-    // Before the first thing known there was not nothing: nobody told.
-    const told = pending !== null;
-    columns[1].push(told ? mean(known, second, "attempts") : null);
-    columns[2].push(told ? mean(known, second, "bound") : null);
-    columns[3].push(pending);
-  }
-  return columns;
-}
-
-function mean(known: ReadonlyMap<number, Bucket>, second: number, what: "attempts" | "bound"): number {
-  let sum = 0;
-  for (let back = 0; back < MEAN_SECONDS; back += 1) sum += known.get(second - back)?.[what] ?? 0;
-  return sum / MEAN_SECONDS;
 }
 
 function fromZero(_plot: uPlot, _min: number, max: number): [number, number] {

@@ -59,8 +59,6 @@ export interface NodeView {
 export interface PodView {
   readonly uid: string;
   readonly key: string;
-  readonly namespace: string;
-  readonly name: string;
   readonly node: string;
   readonly phase: string;
   readonly priority: number;
@@ -110,6 +108,29 @@ export interface EventView {
   readonly count: number;
 }
 
+export interface QueueSizes {
+  readonly active: number;
+  readonly backoff: number;
+  readonly unschedulable: number;
+  readonly gated: number;
+}
+
+export interface ThroughputPoint {
+  readonly at_ms: number;
+  readonly run: number | null;
+  readonly results: Readonly<Record<string, number>>;
+  readonly bound: number;
+  readonly queued: QueueSizes | null;
+}
+
+export interface Throughput {
+  readonly seconds: number;
+  readonly since_ms: number;
+  readonly until_ms: number;
+  readonly carried: ThroughputPoint | null;
+  readonly points: readonly ThroughputPoint[];
+}
+
 export interface NodePut {
   readonly type: "node_put";
   readonly rv: number;
@@ -133,6 +154,13 @@ export interface PodDeleted {
   readonly rv: number;
   readonly uid: string;
   readonly key: string;
+}
+
+export interface PodBound {
+  readonly type: "pod_bound";
+  readonly rv: number;
+  readonly uid: string;
+  readonly at_ms: number;
 }
 
 export interface ObjectPut {
@@ -202,6 +230,9 @@ export interface StepDone {
   readonly step: number;
   readonly cycles: number;
   readonly kind: "apply" | "rebuild" | "config";
+  readonly at_ms: number;
+  readonly results: Readonly<Record<string, number>>;
+  readonly queued: QueueSizes | null;
 }
 
 export interface Hello {
@@ -217,6 +248,10 @@ export interface Frame {
   readonly events: readonly LiveEvent[];
 }
 
+export interface Heartbeat {
+  readonly type: "heartbeat";
+}
+
 export interface Snapshot {
   readonly cursor: Cursor;
   readonly cluster: ClusterView;
@@ -225,6 +260,24 @@ export interface Snapshot {
   readonly queue: readonly QueueView[];
   readonly events: readonly EventView[];
   readonly attempts: readonly AttemptView[];
+  readonly throughput: Throughput;
+  readonly pods_left_out: number;
+}
+
+export interface Column {
+  readonly values: readonly unknown[];
+  readonly rows: readonly number[] | null;
+}
+
+export interface SnapshotColumns {
+  readonly cursor: Cursor;
+  readonly cluster: ClusterView;
+  readonly nodes: Readonly<Record<string, Column>>;
+  readonly pods: Readonly<Record<string, Column>>;
+  readonly queue: Readonly<Record<string, Column>>;
+  readonly events: Readonly<Record<string, Column>>;
+  readonly attempts: Readonly<Record<string, Column>>;
+  readonly throughput: Throughput;
   readonly pods_left_out: number;
 }
 
@@ -233,6 +286,7 @@ export type ChangeLogEvent =
   | NodeDeleted
   | PodPut
   | PodDeleted
+  | PodBound
   | ObjectPut
   | ObjectDeleted
   | ClusterSetting;
@@ -250,6 +304,7 @@ export type LiveEvent =
   | NodeDeleted
   | PodPut
   | PodDeleted
+  | PodBound
   | ObjectPut
   | ObjectDeleted
   | ClusterSetting
@@ -262,4 +317,5 @@ export type LiveEvent =
 
 export type Message =
   | Hello
-  | Frame;
+  | Frame
+  | Heartbeat;

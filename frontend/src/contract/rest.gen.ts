@@ -70,6 +70,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/clusters/{cluster_id}/attempts/{seq}/preemption": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The attempt's search for victims with a page of its nodes: candidates with victims, refused ones with why. */
+        get: operations["api_clusters_attempts_preemption_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/clusters/{cluster_id}/digest": {
         parameters: {
             query?: never;
@@ -365,7 +382,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Searches for victims, the newest first: all candidates, the victims in order, what decided. */
+        /** @description Searches for victims, the newest first: how many candidates, what decided, the victims in order. */
         get: operations["clusters_preemptions_list"];
         put?: never;
         post?: never;
@@ -527,6 +544,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/clusters/{cluster_id}/snapshot/columns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The snapshot with its lists as columns, for programs that fetch it often: a third of its length. */
+        get: operations["api_clusters_snapshot_columns_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/clusters/{cluster_id}/storage": {
         parameters: {
             query?: never;
@@ -553,6 +587,23 @@ export interface paths {
         };
         /** @description How far scheduling has come: what is pending and why, and nodes over their allocatable (there are none). */
         get: operations["api_clusters_summary_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clusters/{cluster_id}/throughput": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Attempts by result, pods bound and sizes of the queue over time. Seconds are kept for a day, then minutes. */
+        get: operations["api_clusters_throughput_retrieve"];
         put?: never;
         post?: never;
         delete?: never;
@@ -665,6 +716,8 @@ export interface components {
             rejections: components["schemas"]["Rejection"][];
             best: components["schemas"]["BestNode"][];
             preemption: components["schemas"]["Preemption"] | null;
+            /** @description nodes with the highest total: one of them is drawn with the cluster's seed, the pod's key and the attempt's number; null where no totals were compared */
+            tied: number | null;
             repeat_count: number;
             /** Format: date-time */
             last_seen_at: string;
@@ -701,6 +754,8 @@ export interface components {
             rejections: components["schemas"]["Rejection"][];
             best: components["schemas"]["BestNode"][];
             preemption: components["schemas"]["Preemption"] | null;
+            /** @description nodes with the highest total: one of them is drawn with the cluster's seed, the pod's key and the attempt's number; null where no totals were compared */
+            tied: number | null;
             repeat_count: number;
             /** Format: date-time */
             last_seen_at: string;
@@ -938,7 +993,6 @@ export interface components {
             nodes: components["schemas"]["MatrixNode"][];
             /** @description nodes on all pages */
             found: number;
-            tied: string[];
             post_filter: components["schemas"]["PostFilter"] | null;
             extenders: components["schemas"]["ExtenderExchange"][];
         };
@@ -948,6 +1002,8 @@ export interface components {
             /** @description null: no filter refused it */
             status: components["schemas"]["Status"] | null;
             total: number | null;
+            /** @description for the highest total */
+            tied: boolean;
             /** @description by plugin */
             scores: {
                 [key: string]: components["schemas"]["Score"];
@@ -1005,10 +1061,6 @@ export interface components {
             /** @description null: that is all; else where to go on */
             before: number | null;
         };
-        NodeStatus: {
-            node: string;
-            status: components["schemas"]["Status"] | null;
-        };
         NominatedTry: {
             node: string;
             fits: boolean;
@@ -1024,6 +1076,13 @@ export interface components {
             };
             rv: number;
         };
+        /**
+         * @description * `candidate` - Candidate
+         *     * `refused` - Refused
+         *     * `untried` - Untried
+         * @enum {string}
+         */
+        OutcomeEnum: "candidate" | "refused" | "untried";
         Overcommit: {
             node: string;
             resource: string;
@@ -1120,7 +1179,6 @@ export interface components {
             plugin: string;
             message: string;
             nominated_node_name: string | null;
-            preemption: components["schemas"]["PreemptionDetail"] | null;
         };
         /** @description The search for victims in short; an empty node means that none was found. */
         Preemption: {
@@ -1159,26 +1217,61 @@ export interface components {
             next: string | null;
             previous: string | null;
         };
-        PreemptionCandidate: {
-            node: string;
-            /** @description the most important first */
-            victims: string[];
-            num_pdb_violations: number;
-        };
         PreemptionDetail: {
-            /** @description in the order tried */
-            potential_nodes: string[];
+            /** @description nodes whose refusal evicting pods could lift */
+            potential: number;
+            /** @description nodes that would fit it without their victims */
+            candidates: number;
+            /** @description nodes tried in vain */
+            refused: number;
+            /** @description candidates that all criteria left over; the first tried is taken */
+            tied: number;
+            /** @description of the first node tried */
             offset: number;
+            /** @description candidates that end the search */
             candidates_wanted: number;
-            candidates: components["schemas"]["PreemptionCandidate"][];
-            not_candidates: components["schemas"]["NodeStatus"][];
             /** @description what decided among the candidates; empty: unknown */
             criterion: string;
-            tied: string[];
             node: string;
             /** @description in the order of their eviction */
             victims: string[];
+            /** @description pods that lost their nomination */
             cleared: string[];
+        };
+        PreemptionNode: {
+            node: string;
+            outcome: components["schemas"]["OutcomeEnum"];
+            /** @description of a node tried in vain */
+            status: components["schemas"]["Status"] | null;
+            /** @description the most important first */
+            victims: string[];
+            num_pdb_violations: number;
+            tied: boolean;
+        };
+        PreemptionSearch: {
+            /** @description nodes whose refusal evicting pods could lift */
+            potential: number;
+            /** @description nodes that would fit it without their victims */
+            candidates: number;
+            /** @description nodes tried in vain */
+            refused: number;
+            /** @description candidates that all criteria left over; the first tried is taken */
+            tied: number;
+            /** @description of the first node tried */
+            offset: number;
+            /** @description candidates that end the search */
+            candidates_wanted: number;
+            /** @description what decided among the candidates; empty: unknown */
+            criterion: string;
+            node: string;
+            /** @description in the order of their eviction */
+            victims: string[];
+            /** @description pods that lost their nomination */
+            cleared: string[];
+            /** @description one page of them, in the order tried */
+            nodes: components["schemas"]["PreemptionNode"][];
+            /** @description nodes on all pages */
+            found: number;
         };
         PruneRequest: {
             /** Format: double */
@@ -1400,8 +1493,6 @@ export interface components {
         PodView: {
             uid: string;
             key: string;
-            namespace: string;
-            name: string;
             node: string;
             phase: string;
             priority: number;
@@ -1450,6 +1541,28 @@ export interface components {
             at_ms: number;
             count: number;
         };
+        QueueSizes: {
+            active: number;
+            backoff: number;
+            unschedulable: number;
+            gated: number;
+        };
+        ThroughputPoint: {
+            at_ms: number;
+            run: number | null;
+            results: {
+                [key: string]: number;
+            };
+            bound: number;
+            queued: components["schemas"]["QueueSizes"] | null;
+        };
+        Throughput: {
+            seconds: number;
+            since_ms: number;
+            until_ms: number;
+            carried: components["schemas"]["ThroughputPoint"] | null;
+            points: components["schemas"]["ThroughputPoint"][];
+        };
         NodePut: {
             rv: number;
             node: components["schemas"]["NodeView"];
@@ -1486,6 +1599,16 @@ export interface components {
              * @enum {string}
              */
             type: "pod_deleted";
+        };
+        PodBound: {
+            rv: number;
+            uid: string;
+            at_ms: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "pod_bound";
         };
         ObjectPut: {
             rv: number;
@@ -1578,6 +1701,11 @@ export interface components {
             cycles: number;
             /** @enum {string} */
             kind: "apply" | "rebuild" | "config";
+            at_ms: number;
+            results: {
+                [key: string]: number;
+            };
+            queued: components["schemas"]["QueueSizes"] | null;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -1593,9 +1721,13 @@ export interface components {
             from: number[];
             to: number[];
             at: number;
-            events: (components["schemas"]["NodePut"] | components["schemas"]["NodeDeleted"] | components["schemas"]["PodPut"] | components["schemas"]["PodDeleted"] | components["schemas"]["ObjectPut"] | components["schemas"]["ObjectDeleted"] | components["schemas"]["ClusterSetting"] | components["schemas"]["QueueMove"] | components["schemas"]["CacheMoved"] | components["schemas"]["AttemptMade"] | components["schemas"]["EventNoted"] | components["schemas"]["EventsCounted"] | components["schemas"]["StepDone"])[];
+            events: (components["schemas"]["NodePut"] | components["schemas"]["NodeDeleted"] | components["schemas"]["PodPut"] | components["schemas"]["PodDeleted"] | components["schemas"]["PodBound"] | components["schemas"]["ObjectPut"] | components["schemas"]["ObjectDeleted"] | components["schemas"]["ClusterSetting"] | components["schemas"]["QueueMove"] | components["schemas"]["CacheMoved"] | components["schemas"]["AttemptMade"] | components["schemas"]["EventNoted"] | components["schemas"]["EventsCounted"] | components["schemas"]["StepDone"])[];
             /** @enum {string} */
             type: "frame";
+        };
+        Heartbeat: {
+            /** @enum {string} */
+            type: "heartbeat";
         };
         Snapshot: {
             cursor: number[];
@@ -1605,6 +1737,32 @@ export interface components {
             queue: components["schemas"]["QueueView"][];
             events: components["schemas"]["EventView"][];
             attempts: components["schemas"]["AttemptView"][];
+            throughput: components["schemas"]["Throughput"];
+            pods_left_out: number;
+        };
+        Column: {
+            values: unknown[];
+            rows: number[] | null;
+        };
+        SnapshotColumns: {
+            cursor: number[];
+            cluster: components["schemas"]["ClusterView"];
+            nodes: {
+                [key: string]: components["schemas"]["Column"];
+            };
+            pods: {
+                [key: string]: components["schemas"]["Column"];
+            };
+            queue: {
+                [key: string]: components["schemas"]["Column"];
+            };
+            events: {
+                [key: string]: components["schemas"]["Column"];
+            };
+            attempts: {
+                [key: string]: components["schemas"]["Column"];
+            };
+            throughput: components["schemas"]["Throughput"];
             pods_left_out: number;
         };
     };
@@ -1849,6 +2007,8 @@ export interface operations {
                 reason?: string;
                 /** @description walk, node, total, or raw:, normalized:, weighted: with a plugin's name */
                 sort?: string;
+                /** @description for the highest total, the chosen node among them */
+                tied?: boolean | null;
             };
             header?: never;
             path: {
@@ -1865,6 +2025,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AttemptDetail"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    api_clusters_attempts_preemption_retrieve: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description part of a node's name */
+                node?: string;
+                offset?: number;
+                /**
+                 * @description candidate: fits without its victims; untried: enough had been found
+                 *
+                 *     * `candidate` - Candidate
+                 *     * `refused` - Refused
+                 *     * `untried` - Untried
+                 */
+                outcome?: "candidate" | "refused" | "untried";
+            };
+            header?: never;
+            path: {
+                cluster_id: number;
+                seq: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreemptionSearch"];
                 };
             };
             /** @description Refused */
@@ -3088,6 +3292,36 @@ export interface operations {
             };
         };
     };
+    api_clusters_snapshot_columns_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotColumns"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
     api_clusters_storage_retrieve: {
         parameters: {
             query?: never;
@@ -3135,6 +3369,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Summary"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    api_clusters_throughput_retrieve: {
+        parameters: {
+            query?: {
+                /** @description instead of since: so many seconds ago */
+                last_seconds?: number;
+                /**
+                 * @description that a point tells of
+                 *
+                 *     * `1` - 1
+                 *     * `60` - 60
+                 */
+                seconds?: 1 | 60;
+                /** @description seen at this time or later */
+                since?: string;
+                /** @description before this time */
+                until?: string;
+            };
+            header?: never;
+            path: {
+                cluster_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Throughput"];
                 };
             };
             /** @description Refused */

@@ -1,4 +1,9 @@
-/** Texts in the reader's language; every text is a key of en.json, and zh-Hans.json has the same keys. */
+/**
+ * Texts in the reader's language; every text is a key of en.json, and zh-Hans.json has the same keys.
+ *
+ * A text names its values in braces: `{node}`. After a number may stand the forms of the noun it counts, in the order of
+ * the language's plural categories: `{count|pod|pods}` reads "1 pod" and "2 pods".
+ */
 import { read, write } from "../state/preferences.svelte";
 import en from "./en.json";
 
@@ -10,7 +15,14 @@ interface Formats {
   readonly whole: Intl.NumberFormat;
   readonly fraction: Intl.NumberFormat; // one digit
   readonly time: Intl.DateTimeFormat;
+  readonly moment: Intl.DateTimeFormat; // day and time
+  readonly momentOfYear: Intl.DateTimeFormat;
+  readonly short: Intl.DateTimeFormat; // without the seconds, where there is little room
+  readonly plurals: Intl.PluralRules;
 }
+
+const DAY = { month: "short", day: "numeric" } as const;
+const TIME = { hour: "numeric", minute: "2-digit", second: "2-digit" } as const;
 
 // To make one costs more than to use it a thousand times.
 const formats = new Map<Language, Formats>();
@@ -22,9 +34,22 @@ function formatsOf(language: Language): Formats {
     whole: new Intl.NumberFormat(language, { maximumFractionDigits: 0 }),
     fraction: new Intl.NumberFormat(language, { maximumFractionDigits: 1 }),
     time: new Intl.DateTimeFormat(language, { timeStyle: "medium" }),
+    moment: new Intl.DateTimeFormat(language, { ...DAY, ...TIME }),
+    momentOfYear: new Intl.DateTimeFormat(language, { year: "numeric", ...DAY, ...TIME }),
+    short: new Intl.DateTimeFormat(language, { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" }),
+    plurals: new Intl.PluralRules(language),
   };
   formats.set(language, made);
   return made;
+}
+
+const CATEGORIES = ["zero", "one", "two", "few", "many", "other"] as const;
+
+/** The form of a noun for that number, of forms in the order of the rules' categories; the last where one is missing. */
+export function pluralForm(rules: Intl.PluralRules, value: number, forms: readonly string[]): string {
+  const own = rules.resolvedOptions().pluralCategories;
+  const place = CATEGORIES.filter((category) => own.includes(category)).indexOf(rules.select(value));
+  return forms[place] ?? forms.at(-1) ?? "";
 }
 
 class I18n {
@@ -45,11 +70,12 @@ class I18n {
   }
 
   text(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
-    const text = this.texts[key];
-    return text.replace(/\{(\w+)\}/g, (whole, name: string) => {
+    return this.texts[key].replace(/\{(\w+)((?:\|[^|}]+)*)\}/g, (whole, name: string, forms: string) => {
       const value = values[name];
       if (value === undefined) return whole;
-      return typeof value === "number" ? this.number(value) : value;
+      if (typeof value === "string") return value;
+      const { plurals } = formatsOf(this.language);
+      return this.number(value) + (forms && ` ${pluralForm(plurals, value, forms.slice(1).split("|"))}`);
     });
   }
 
@@ -60,6 +86,20 @@ class I18n {
 
   time(ms: number): string {
     return formatsOf(this.language).time.format(ms);
+  }
+
+  /** The time of what is of today, with the date of what is older. */
+  when(ms: number): string {
+    return new Date(ms).toDateString() === new Date().toDateString()
+      ? this.time(ms)
+      : formatsOf(this.language).short.format(ms);
+  }
+
+  /** Day and time, for what may be older than today; with the year when that is another. */
+  moment(ms: number): string {
+    const isThisYear = new Date(ms).getFullYear() === new Date().getFullYear();
+    const { moment, momentOfYear } = formatsOf(this.language);
+    return (isThisYear ? moment : momentOfYear).format(ms);
   }
 }
 

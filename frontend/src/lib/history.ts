@@ -51,7 +51,7 @@ export function historyDetails(entry: HistoryEntry): readonly string[] {
     const plugins = entry.plugins.join(", ");
     said.push(entry.kind === "cache" ? t("history.waitsFor", { plugins }) : t("history.blamed", { plugins }));
   }
-  if (entry.until) said.push(t("history.until", { time: i18n.time(Date.parse(entry.until)) }));
+  if (entry.until) said.push(t("history.until", { time: i18n.moment(Date.parse(entry.until)) }));
   if (entry.message && entry.kind !== "attempt") said.push(entry.message);
   return said;
 }

@@ -1,14 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { layOut, stepOf } from "../charts/node_grid";
-import { columnsOf } from "../charts/timeline";
 import type { QueueView } from "../contract/events.gen";
-import en from "../i18n/en.json";
-import zh from "../i18n/zh-Hans.json";
 import { fromSnapshot } from "../live/state";
 import { hrefOf, parseRoute } from "../state/route.svelte";
 import { bytes, cpu, duration, quantity, span } from "./format";
 import { lanesOf } from "./queues";
-import { visibleRows } from "./window";
 import { toYaml } from "./yaml";
 
 describe("format", () => {
@@ -35,16 +31,21 @@ describe("format", () => {
 
 describe("route", () => {
   it.each([
-    ["", { clusterId: null, pod: null, node: null }],
-    ["#/clusters/7", { clusterId: 7, pod: null, node: null }],
-    ["#/clusters/7/pods/shop/web-1", { clusterId: 7, pod: "shop/web-1", node: null }],
-    ["#/clusters/7/nodes/node%2F1", { clusterId: 7, pod: null, node: "node/1" }],
-    ["#/clusters/x/pods/a/b", { clusterId: null, pod: null, node: null }],
-    ["#/clusters/7/pods/%E0%A4%A/b", { clusterId: 7, pod: "%E0%A4%A/b", node: null }],
-  ])("reads %s", (hash, want) => expect(parseRoute(hash)).toEqual(want));
+    ["", {}],
+    ["#/clusters/7", { clusterId: 7 }],
+    ["#/clusters/7/pods/shop/web-1", { clusterId: 7, pod: "shop/web-1" }],
+    ["#/clusters/7/pods/shop/web-1/attempts/812", { clusterId: 7, pod: "shop/web-1", attempt: 812 }],
+    ["#/clusters/7/pods/shop/web-1/attempts/x", { clusterId: 7, pod: "shop/web-1" }],
+    ["#/clusters/7/nodes/node%2F1", { clusterId: 7, node: "node/1" }],
+    ["#/clusters/x/pods/a/b", {}],
+    ["#/clusters/7/pods/%E0%A4%A/b", { clusterId: 7, pod: "%E0%A4%A/b" }],
+  ])("reads %s", (hash, want) =>
+    expect(parseRoute(hash)).toEqual({ clusterId: null, pod: null, attempt: null, node: null, ...want }),
+  );
 
   it("reads back what it writes", () => {
-    expect(parseRoute(hrefOf(3, { pod: "a b/c%d" }))).toEqual({ clusterId: 3, pod: "a b/c%d", node: null });
+    const address = { clusterId: 3, pod: "a b/c%d", attempt: 5, node: null };
+    expect(parseRoute(hrefOf(3, { pod: "a b/c%d", attempt: 5 }))).toEqual(address);
   });
 });
 
@@ -65,8 +66,6 @@ describe("queues", () => {
     const pod = (uid: string, priority: number) => ({
       uid,
       key: `d/${uid}`,
-      namespace: "d",
-      name: uid,
       node: "",
       phase: "Pending",
       priority,
@@ -106,6 +105,7 @@ describe("queues", () => {
       ],
       events: [],
       attempts: [],
+      throughput: { seconds: 1, since_ms: 0, until_ms: 0, carried: null, points: [] },
       pods_left_out: 0,
     });
     expect(lanesOf(state).active.map((waiting) => waiting.view.uid)).toEqual(["early", "late", "low"]);
@@ -123,14 +123,6 @@ describe("queues", () => {
     expect(after.active.map((waiting) => waiting.view.uid)).toEqual(["late", "new", "low"]);
     expect(after).toEqual(lanesOf({ ...state, queue: moved }));
   });
-});
-
-describe("window", () => {
-  it("draws a screenful of a long list, not all of it", () => {
-    const rows = visibleRows(8000, 30, 3000, 240);
-    expect(rows).toEqual({ first: 96, end: 112 });
-  });
-  it("draws nothing of an empty list", () => expect(visibleRows(0, 30, 0, 240)).toEqual({ first: 0, end: 0 }));
 });
 
 describe("node grid", () => {
@@ -158,16 +150,6 @@ describe("node grid", () => {
   });
 });
 
-describe("throughput", () => {
-  it("fills silent seconds and carries what is pending on", () => {
-    const [seconds, attempts, , pending] = columnsOf([{ second: 995, attempts: 10, bound: 5, pending: 3 }], 1_000_000);
-    expect(seconds.length).toBe(300);
-    expect(seconds.at(-1)).toBe(1000);
-    expect(attempts.slice(-7)).toEqual([null, 2, 2, 2, 2, 2, 0]);
-    expect(pending.slice(-7)).toEqual([null, 3, 3, 3, 3, 3, 3]);
-  });
-});
-
 describe("yaml", () => {
   it("writes a manifest as kubectl would", () => {
     const manifest = {
@@ -191,13 +173,5 @@ spec:
   tolerations: []
 `,
     );
-  });
-});
-
-describe("texts", () => {
-  it("are there in every language", () => expect(Object.keys(zh)).toEqual(Object.keys(en)));
-  it("take the same values in every language", () => {
-    const values = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort();
-    for (const [key, text] of Object.entries(en)) expect(values(zh[key as keyof typeof en]), key).toEqual(values(text));
   });
 });

@@ -5,6 +5,7 @@ import { t } from "../i18n/index.svelte";
 import type { State } from "../live/state";
 import { span } from "./format";
 import { lanesOf } from "./queues";
+import { refusalsOf } from "./rejections";
 
 export function stateText(state: State, pod: PodView, view: QueueView | undefined, now: number): string {
   if (pod.phase === "Succeeded") return t("state.succeeded");
@@ -28,7 +29,7 @@ export function stateText(state: State, pod: PodView, view: QueueView | undefine
     case "unschedulable":
       return t("state.unschedulable");
     case "gated":
-      return t("state.gated");
+      return pod.gated ? t("state.gated") : t("state.gatedBy", { plugins: view.plugins.join(", ") || "PreEnqueue" });
     case "waiting":
       return t("state.waiting", { node });
     case "assumed":
@@ -36,6 +37,29 @@ export function stateText(state: State, pod: PodView, view: QueueView | undefine
     default:
       return pod.gated ? t("state.gated") : t("state.unqueued");
   }
+}
+
+/** What an event says; a pod that took another's place is named by uid in it, here by name where that is known. */
+export function noteText(state: State, note: string): string {
+  return note.replace(/^(Preempted by pod )(\S+)/, (_, said: string, uid: string) => {
+    const key = state.pods.get(uid)?.key ?? state.attempts.findLast((attempt) => attempt.uid === uid)?.key;
+    return said + (key ?? uid);
+  });
+}
+
+/** How one of the feasible nodes was chosen. */
+function choiceText({ node_name: node, feasible, best, tied }: Attempt): readonly string[] {
+  const total = best.find((one) => one.node === node)?.total ?? null;
+  if (feasible === 1) return [t("attempt.saysOnly", { node })];
+  if (tied !== null && tied > 1) {
+    const others = tied - 1;
+    const said =
+      total === null ? t("attempt.saysEqual", { node, others }) : t("attempt.saysTied", { node, others, total });
+    return [said, t("attempt.saysDrawn")];
+  }
+  if (total === null) return [];
+  // Attempts of older versions do not say how many tied.
+  return [tied === null ? t("attempt.saysTotal", { node, total }) : t("attempt.saysBest", { node, total })];
 }
 
 /** Two or three sentences: what came out, how many nodes took part, the main reason. */
@@ -46,18 +70,16 @@ export function attemptText(attempt: Attempt): string {
     case "scheduled": {
       const node = attempt.node_name;
       said.push(t("attempt.saysScheduled", { node, evaluated, feasible }));
-      const total = attempt.best.find((best) => best.node === node)?.total;
-      if (feasible === 1) said.push(t("attempt.saysOnly", { node }));
-      else if (total !== undefined && total !== null) said.push(t("attempt.saysBest", { node, total }));
+      said.push(...choiceText(attempt));
       break;
     }
     case "unschedulable": {
-      said.push(t("attempt.saysUnschedulable", { evaluated }));
-      const main = attempt.rejections.reduce<(typeof attempt.rejections)[number] | undefined>(
-        (most, next) => (most && most.count >= next.count ? most : next),
-        undefined,
-      );
-      if (main) said.push(t("attempt.saysMain", { reason: main.reason, plugin: main.plugin, count: main.count }));
+      said.push(evaluated ? t("attempt.saysUnschedulable", { evaluated }) : t("attempt.saysBefore"));
+      const main = refusalsOf(attempt.rejections)[0];
+      if (main) {
+        const { plugin, count, reason } = main;
+        said.push(t("attempt.saysMain", { reason: reason || t("attempt.noReason"), plugin, count }));
+      }
       if (attempt.nominated_node_name) said.push(t("attempt.saysNominated", { node: attempt.nominated_node_name }));
       break;
     }

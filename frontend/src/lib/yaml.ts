@@ -1,7 +1,7 @@
 /** A JSON value as block YAML, for reading: keys in their order, strings quoted only where they would read otherwise. */
 
 const PLAIN = /^[A-Za-z0-9_./@%+-][A-Za-z0-9_./@%+:=, ()-]*$/;
-const OTHER_MEANING = /^(?:true|false|null|yes|no|on|off|~|[-+.]?[0-9][0-9_.eExXoO+:-]*|-.*|.*: .*|.*:|.* #.*|.* )$/i;
+const OTHER_MEANING = /^(?:true|false|null|yes|no|on|off|~|[-+.]?[0-9][0-9_.eExXoO+:-]*)$|^-|: | #|[: ]$/i;
 
 export function toYaml(value: unknown): string {
   return `${block(value, "").replace(/^\n/, "")}\n`;

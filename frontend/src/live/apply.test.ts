@@ -28,13 +28,12 @@ const NODE = {
   ready: true,
   taints: [],
 };
+const STEP = { type: "step", seq: 0, step: 0, cycles: 0, kind: "apply", at_ms: 0, results: {}, queued: null } as const;
 
 function pod(name: string, more: Partial<PodView> = {}): PodView {
   return {
     uid: `uid-${name}`,
     key: `default/${name}`,
-    namespace: "default",
-    name,
     node: "",
     phase: "Pending",
     priority: 0,
@@ -74,6 +73,13 @@ function start(more: Partial<Snapshot> = {}): State {
     queue: [],
     events: [],
     attempts: [],
+    throughput: {
+      seconds: 1,
+      since_ms: 0,
+      until_ms: 4_000,
+      carried: { at_ms: -5_000, run: 7, results: {}, bound: 0, queued: null },
+      points: [],
+    },
     pods_left_out: 0,
     ...more,
   });
@@ -97,7 +103,7 @@ describe("applyFrame", () => {
   });
 
   it("asks for a new snapshot when the engine was rebuilt, but only once", () => {
-    const rebuilt = frame([10, 20], [10, 22], [{ type: "step", seq: 22, step: 0, cycles: 0, kind: "rebuild" }]);
+    const rebuilt = frame([10, 20], [10, 22], [{ ...STEP, seq: 22, kind: "rebuild" }]);
     expect(applyFrame(start(), rebuilt).kind).toBe("gap");
     expect(applyFrame(start({ cursor: [9, 22] }), { ...rebuilt, from: [9, 20] }).kind).toBe("applied");
   });
@@ -127,16 +133,32 @@ describe("applyFrame", () => {
     expect(applied.kind === "applied" && applied.state.cursor).toEqual([13, 20]);
   });
 
-  it("counts attempts and bindings of one second together", () => {
-    let state = start({ pods: [pod("a")] });
-    for (const rv of [11, 12]) {
-      const applied = applyFrame(
-        state,
-        frame([rv - 1, 20], [rv, 20], [{ type: "pod_put", rv, pod: pod("a", { node: "n1" }) }]),
-      );
-      if (applied.kind === "applied") state = applied.state;
-    }
-    expect(state.series).toEqual([{ second: 5, attempts: 0, bound: 1, pending: 0 }]);
+  it("counts what steps and bindings tell, by the second they tell", () => {
+    const put: LiveEvent = { type: "pod_put", rv: 11, pod: pod("imported", { node: "n1" }) };
+    const queued = { active: 1, backoff: 2, unschedulable: 3, gated: 4 };
+    const step = (seq: number, at_ms: number, results: Record<string, number>): LiveEvent => {
+      return { type: "step", seq, step: seq, cycles: 1, kind: "apply", at_ms, results, queued };
+    };
+    const applied = applyFrame(
+      start(),
+      frame(
+        [10, 20],
+        [12, 23],
+        [
+          put,
+          step(21, 4_100, { scheduled: 2 }),
+          { type: "pod_bound", rv: 12, uid: "uid-a", at_ms: 4_900 },
+          step(22, 4_800, { scheduled: 1, error: 1 }),
+          step(23, 5_000, {}),
+        ],
+      ),
+    );
+    if (applied.kind !== "applied") throw new Error(applied.kind);
+    // A pod that came with its node was not bound here.
+    expect(applied.state.throughput.points).toEqual([
+      { at_ms: 4_000, run: 7, results: { scheduled: 3, error: 1 }, bound: 1, queued },
+      { at_ms: 5_000, run: 7, results: {}, bound: 0, queued },
+    ]);
   });
 });
 

@@ -4,19 +4,18 @@
  * An event at or before the cursor has been seen and is skipped; a frame which begins past the cursor leaves a gap, and
  * only a new snapshot helps, as it does when the engine was rebuilt. Maps are copied at most once a frame, and only those that change.
  */
-import type { CacheMoved, EventsCounted, Frame, LiveEvent, NodeView, PodView, QueueView } from "../contract/events.gen";
-import {
-  addRequests,
-  type Bucket,
-  ENDED_KEPT,
-  hasEnded,
-  isPending,
-  KEPT,
-  placeOf,
-  SERIES_SECONDS,
-  type State,
-  type Usage,
-} from "./state";
+import type {
+  CacheMoved,
+  EventsCounted,
+  Frame,
+  LiveEvent,
+  NodeView,
+  PodView,
+  QueueView,
+  StepDone,
+} from "../contract/events.gen";
+import { addRequests, ENDED_KEPT, hasEnded, isPending, KEPT, placeOf, type State, type Usage } from "./state";
+import { addCounts, type Count } from "./throughput";
 
 export type Applied = { readonly kind: "applied" | "seen"; readonly state: State } | { readonly kind: "gap" };
 
@@ -27,16 +26,16 @@ export function applyFrame(state: State, frame: Frame): Applied {
   // A rebuilt engine tells anew where every pod stands, and drops what the one before it said.
   if (frame.events.some((event) => event.type === "step" && event.kind === "rebuild" && event.seq > seq))
     return { kind: "gap" };
-  const draft = new Draft(state, frame.at);
+  const draft = new Draft(state);
   for (const event of frame.events) {
     if ("rv" in event ? event.rv > rv : event.seq > seq) draft.apply(event);
   }
   return { kind: "applied", state: draft.finish([Math.max(rv, frame.to[0]), Math.max(seq, frame.to[1])]) };
 }
 
-/** One event, whatever the cursor says; `at` is the frame's time in ms. */
-export function applyEvent(state: State, event: LiveEvent, at = 0): State {
-  const draft = new Draft(state, at);
+/** One event, whatever the cursor says. */
+export function applyEvent(state: State, event: LiveEvent): State {
+  const draft = new Draft(state);
   draft.apply(event);
   return draft.finish(state.cursor);
 }
@@ -47,13 +46,9 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 class Draft {
   private readonly state: Writable<State>;
   private readonly own = new Set<unknown>(); // collections that are this draft's
-  private attempts = 0;
-  private bound = 0;
+  private readonly counts = new Map<number, Count>(); // by the second they belong to, in ms
 
-  constructor(
-    state: State,
-    private readonly at: number,
-  ) {
+  constructor(state: State) {
     this.state = { ...state };
   }
 
@@ -71,6 +66,9 @@ class Draft {
       case "pod_deleted":
         this.podDeleted(event.uid, event.key);
         return;
+      case "pod_bound":
+        this.countOf(event.at_ms).bound += 1;
+        return;
       case "object_put":
       case "object_deleted":
         return; // no view shows other kinds yet; they move the cursor
@@ -84,8 +82,7 @@ class Draft {
         this.cacheMove(event);
         return;
       case "attempt":
-        this.attempts += 1;
-        // One that repeats an earlier attempt names that one: it counts, and is not listed again.
+        // One that repeats an earlier attempt names that one: it is not listed again.
         if (event.attempt.seq === event.seq) this.state.attempts = this.append(this.state.attempts, event.attempt);
         return;
       case "event":
@@ -95,6 +92,7 @@ class Draft {
         this.count(event);
         return;
       case "step":
+        this.stepDone(event);
         return;
       default:
         event satisfies never;
@@ -103,7 +101,7 @@ class Draft {
 
   finish(cursor: readonly [number, number]): State {
     this.state.cursor = cursor;
-    if (this.at) this.state.series = this.series();
+    this.state.throughput = addCounts(this.state.throughput, this.counts);
     if (this.state.ended > ENDED_KEPT) this.forgetEnded();
     return this.state;
   }
@@ -114,7 +112,6 @@ class Draft {
     if (this.state.uids.get(pod.key) !== pod.uid) this.map<string>("uids").set(pod.key, pod.uid);
     this.state.pending += Number(isPending(pod)) - Number(before !== undefined && isPending(before));
     this.state.ended += Number(hasEnded(pod)) - Number(before !== undefined && hasEnded(before));
-    if (pod.node && !(before?.node ?? "")) this.bound += 1;
     this.moveRoom(before, this.state.assumed.get(pod.uid), pod, this.state.assumed.get(pod.uid));
   }
 
@@ -240,20 +237,20 @@ class Draft {
     this.state.events = events;
   }
 
-  private series(): readonly Bucket[] {
-    const second = Math.floor(this.at / 1000);
-    const series = this.state.series.filter((bucket) => bucket.second > second - SERIES_SECONDS);
-    const last = series.at(-1);
-    const same = last !== undefined && last.second >= second;
-    const bucket: Bucket = {
-      second: same ? last.second : second,
-      attempts: (same ? last.attempts : 0) + this.attempts,
-      bound: (same ? last.bound : 0) + this.bound,
-      pending: this.state.pending,
-    };
-    if (same) series[series.length - 1] = bucket;
-    else series.push(bucket);
-    return series;
+  private stepDone({ at_ms, results, queued }: StepDone): void {
+    const count = this.countOf(at_ms);
+    for (const [result, times] of Object.entries(results)) count.results[result] = (count.results[result] ?? 0) + times;
+    count.queued = queued ?? count.queued;
+    count.stepped ||= queued !== null;
+  }
+
+  private countOf(at_ms: number): Count {
+    const second = Math.floor(at_ms / 1000) * 1000;
+    const known = this.counts.get(second);
+    if (known) return known;
+    const made: Count = { results: {}, bound: 0, queued: null, stepped: false };
+    this.counts.set(second, made);
+    return made;
   }
 }
 

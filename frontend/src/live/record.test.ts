@@ -13,7 +13,7 @@ function byKey<T>(items: Iterable<T>, key: (item: T) => string): readonly T[] {
   return [...items].sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
-/** What both ways must agree on, in an order of its own. The chart's past is not in a snapshot. */
+/** What both ways must agree on, in an order of its own. */
 function essence(state: State) {
   const pods = [...state.pods.values()];
   return {
@@ -35,6 +35,7 @@ function essence(state: State) {
     events: byKey(state.events, (event) => String(event.seq).padStart(9, "0")),
     pending: state.pending,
     ended: state.ended,
+    throughput: state.throughput.points,
   };
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { ApiError } from "../api/client";
 import type { Frame, Message, Snapshot } from "../contract/events.gen";
-import { type Link, LiveSocket } from "./socket";
+import { type Link, LiveSocket, SILENCE_MS } from "./socket";
 import type { State } from "./state";
 
 /** A WebSocket whose other end is the test. */
@@ -42,6 +42,7 @@ const snapshot = (rv: number, seq: number): Snapshot => ({
   queue: [],
   events: [],
   attempts: [],
+  throughput: { seconds: 1, since_ms: 0, until_ms: 0, carried: null, points: [] },
   pods_left_out: 0,
 });
 const frame = (from: Frame["from"], to: Frame["to"]): Frame => ({ type: "frame", from, to, at: 1, events: [] });
@@ -155,4 +156,44 @@ it("ignores what an old socket still says", async () => {
   await vi.advanceTimersByTimeAsync(400);
   first.says(frame([5, 5], [6, 6]));
   expect(states.at(-1)?.cursor).toEqual([5, 5]);
+});
+
+it("takes silence for a cut: says that it is not live, and comes back with its cursor", async () => {
+  const first = await connected();
+  await vi.advanceTimersByTimeAsync(SILENCE_MS - 1);
+  expect(links.at(-1)?.status).toBe("live");
+  await vi.advanceTimersByTimeAsync(1);
+  expect(links.at(-1)?.status).toBe("stale");
+  expect(first.closed).toBe(true);
+  await vi.advanceTimersByTimeAsync(400);
+  expect(sockets[1]?.url).toBe("/ws/clusters/1/?rv=5&seq=5");
+  sockets[1]?.says({ type: "hello", cursor: [5, 5] });
+  expect(links.at(-1)?.status).toBe("live");
+});
+
+it("stays live while the service says that nothing happens", async () => {
+  const socket = await connected();
+  for (let beat = 0; beat < 12; beat += 1) {
+    await vi.advanceTimersByTimeAsync(5_000);
+    socket.says({ type: "heartbeat" });
+  }
+  expect(links.at(-1)?.status).toBe("live");
+  expect(sockets.length).toBe(1);
+});
+
+it("tries again when a socket never greets", async () => {
+  live.start();
+  await vi.advanceTimersByTimeAsync(SILENCE_MS + 400);
+  expect(sockets.length).toBe(2);
+  expect(links.at(-1)?.status).toBe("connecting");
+});
+
+it.each([4401, 4404])("asks at once why when the service closes with %i", async (code) => {
+  const socket = await connected();
+  answers.push(() => Promise.reject(new ApiError("not_found", "no such cluster", {}, 404)));
+  socket.drops(code);
+  await settle();
+  expect(links.at(-1)).toMatchObject({ status: "failed", error: { code: "not_found" } });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(sockets.length).toBe(1);
 });

@@ -1,6 +1,7 @@
 /**
  * Keeps one cluster's state live: socket first, then the snapshot, then every frame beyond its cursor. A lost socket
- * comes back by itself with the cursor; a gap, or a cursor the service no longer knows, costs a new snapshot.
+ * comes back by itself with the cursor; a gap, or a cursor the service no longer knows, costs a new snapshot. The
+ * service says something at least every five seconds: after SILENCE_MS without a word the socket counts as lost.
  */
 import { ApiError } from "../api/client";
 import type { Frame, Message, Snapshot } from "../contract/events.gen";
@@ -23,7 +24,10 @@ export interface Ports {
 
 const FIRST_WAIT_MS = 300;
 const LONGEST_WAIT_MS = 8_000;
-const TOO_SLOW = 4408;
+export const SILENCE_MS = 15_000;
+// Codes the service closes with (kschedweb/live/consumers.py).
+const [UNAUTHENTICATED, UNKNOWN_CLUSTER, TOO_SLOW] = [4401, 4404, 4408];
+const SILENT = 1006; // as a browser calls a connection that was cut
 
 export class LiveSocket {
   private state: State | null = null;
@@ -31,6 +35,8 @@ export class LiveSocket {
   private waiting: Frame[] | null = null; // frames that came while a snapshot is on its way
   private failures = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private watchdog: ReturnType<typeof setTimeout> | undefined;
+  private heardAt = 0;
   private stopped = false;
 
   constructor(
@@ -46,6 +52,7 @@ export class LiveSocket {
   stop(): void {
     this.stopped = true;
     clearTimeout(this.timer);
+    clearTimeout(this.watchdog);
     this.socket?.close();
   }
 
@@ -60,12 +67,31 @@ export class LiveSocket {
     const socket = this.ports.open(`/ws/clusters/${this.clusterId}/${query}`);
     this.socket = socket;
     this.waiting = null;
+    this.heardAt = Date.now();
+    this.watch(socket);
     socket.addEventListener("message", (event: MessageEvent<string>) => {
-      if (this.socket === socket) this.receive(JSON.parse(event.data) as Message);
+      if (this.socket !== socket) return;
+      this.heardAt = Date.now();
+      this.receive(JSON.parse(event.data) as Message);
     });
     socket.addEventListener("close", (event) => {
       if (this.socket === socket) this.lost(event.code);
     });
+  }
+
+  /** Look when the silence would be too long; after the sleep of a laptop that is at once. */
+  private watch(socket: WebSocket): void {
+    clearTimeout(this.watchdog);
+    const left = this.heardAt + SILENCE_MS - Date.now();
+    this.watchdog = setTimeout(() => {
+      if (this.socket !== socket) return;
+      if (Date.now() - this.heardAt < SILENCE_MS) {
+        this.watch(socket);
+        return;
+      }
+      socket.close(); // its own `close` event may take minutes
+      this.lost(SILENT);
+    }, left);
   }
 
   private receive(message: Message): void {
@@ -81,6 +107,8 @@ export class LiveSocket {
       case "frame":
         if (this.waiting) this.waiting.push(message);
         else this.apply(message);
+        return;
+      case "heartbeat":
         return;
       default:
         message satisfies never;
@@ -118,12 +146,12 @@ export class LiveSocket {
     this.socket = null;
     if (this.stopped) return;
     if (code === TOO_SLOW) this.failures = 0;
-    if (this.failures < 1) {
+    if (this.failures < 1 && code !== UNAUTHENTICATED && code !== UNKNOWN_CLUSTER) {
       this.ports.onLink({ status: this.state ? "stale" : "connecting", error: null });
       this.later();
       return;
     }
-    // A refused socket says nothing about why; the REST call does.
+    // A refused socket says little about why; the REST call does.
     this.ports.snapshot(this.clusterId).then(
       () => this.again(null),
       (error: unknown) => this.again(error),

@@ -11,24 +11,16 @@ import type {
   PodView,
   QueueView,
   Snapshot,
+  Throughput,
 } from "../contract/events.gen";
 
 export const KEPT = 200; // events and attempts, as many as a snapshot has
-export const SERIES_SECONDS = 300;
 export const ENDED_KEPT = 2_000; // a page may stay open for days: of ended pods only so many are remembered
 
 /** What the pods on a node ask for, assumed pods included. */
 export interface Usage {
   readonly resources: Readonly<Record<string, number>>;
   readonly uids: ReadonlySet<string>;
-}
-
-/** One second of the throughput chart. */
-export interface Bucket {
-  readonly second: number;
-  readonly attempts: number;
-  readonly bound: number;
-  readonly pending: number;
 }
 
 export interface State {
@@ -44,7 +36,7 @@ export interface State {
   readonly attempts: readonly AttemptView[]; // oldest first
   readonly ended: number; // pods that have ended
   readonly pending: number; // pods that have no node and have not ended
-  readonly series: readonly Bucket[]; // oldest first; seconds without news are missing
+  readonly throughput: Throughput; // of the last five minutes, by seconds
 }
 
 export const EMPTY_USAGE: Usage = { resources: {}, uids: new Set() };
@@ -83,7 +75,6 @@ export function fromSnapshot(snapshot: Snapshot): State {
     addRequests(used.resources, pod.requests, 1);
     used.uids.add(pod.uid);
   }
-  const attempts = [...snapshot.attempts].sort((a, b) => a.seq - b.seq);
   return {
     cursor: snapshot.cursor,
     cluster: snapshot.cluster,
@@ -94,10 +85,10 @@ export function fromSnapshot(snapshot: Snapshot): State {
     assumed,
     usage,
     events: [...snapshot.events].sort((a, b) => a.at_ms - b.at_ms || a.seq - b.seq),
-    attempts,
+    attempts: [...snapshot.attempts].sort((a, b) => a.seq - b.seq),
     ended,
     pending,
-    series: seriesOf(attempts, pending),
+    throughput: snapshot.throughput,
   };
 }
 
@@ -107,19 +98,4 @@ export function addRequests(
   sign: 1 | -1,
 ): void {
   for (const [resource, amount] of Object.entries(requests)) into[resource] = (into[resource] ?? 0) + sign * amount;
-}
-
-/** A past for the chart: of before the snapshot only attempts are known, and a scheduled one stands for its binding. */
-function seriesOf(attempts: readonly AttemptView[], pending: number): Bucket[] {
-  const bySecond = new Map<number, Bucket>();
-  for (const attempt of attempts) {
-    const second = Math.floor(attempt.at_ms / 1000);
-    const bucket = bySecond.get(second) ?? { second, attempts: 0, bound: 0, pending };
-    bySecond.set(second, {
-      ...bucket,
-      attempts: bucket.attempts + 1,
-      bound: bucket.bound + (attempt.result === "scheduled" ? 1 : 0),
-    });
-  }
-  return [...bySecond.values()].sort((a, b) => a.second - b.second);
 }

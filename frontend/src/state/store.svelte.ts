@@ -1,10 +1,11 @@
 /** The one store. Views read it; the state of the cluster in it is only ever replaced by what live/ made. */
 import { type ApiError, api } from "../api/client";
-import type { ClusterSummary, Me } from "../api/types";
+import type { ClusterSummary, Leadership, Me } from "../api/types";
 import { type Link, LiveSocket } from "../live/socket";
 import type { State } from "../live/state";
 
 const ROLES = ["viewer", "operator", "admin"] as const;
+const CLUSTERS_EVERY_MS = 5_000;
 export type Role = (typeof ROLES)[number];
 
 class Store {
@@ -13,23 +14,56 @@ class Store {
   clustersError = $state.raw<ApiError | null>(null);
   clusterId = $state.raw<number | null>(null);
   state = $state.raw<State | null>(null);
+  /** The name of the cluster that was shown until it went. */
+  gone = $state.raw<string | null>(null);
   link = $state.raw<Link>({ status: "connecting", error: null });
   /** Milliseconds the service's clock is ahead of this one. */
   skew = $state.raw(0);
+  /** Since when (this browser's time) what is shown is no longer kept up; null while it is. */
+  lostAt = $state.raw<number | null>(null);
+  /** Who schedules the cluster, as asked for last. */
+  leadership = $state.raw<{ readonly found: Leadership; readonly askedAt: number } | null>(null);
 
   private socket: LiveSocket | null = null;
 
+  /** Keeps the list of clusters up: what others make, rename or delete shows by itself. */
+  watchClusters(): void {
+    void this.loadClusters();
+    void this.loadMe();
+    setInterval(() => {
+      if (!document.hidden) void this.loadClusters();
+    }, CLUSTERS_EVERY_MS);
+  }
+
   async loadClusters(): Promise<void> {
+    const shown = this.state?.cluster ?? null;
     try {
-      this.clusters = await api.clusters();
+      const found = await api.clusters();
       this.clustersError = null;
+      if (JSON.stringify(found) !== JSON.stringify(this.clusters)) this.clusters = found;
+      // It was shown before the list was asked for, and is not in it.
+      if (shown && shown.id === this.clusterId && !found.some(({ id }) => id === shown.id)) this.leave(shown.name);
     } catch (error) {
-      this.clustersError = error as ApiError;
+      if (this.clusters === null) this.clustersError = error as ApiError;
     }
+  }
+
+  /** The cluster that is shown is there no more, at least not for this user. */
+  private leave(name: string): void {
+    this.socket?.stop();
+    this.socket = null;
+    this.gone = name;
+    this.state = null;
+    this.link = { status: "failed", error: null };
   }
 
   async loadMe(): Promise<void> {
     this.me = await api.me().catch(() => this.me);
+  }
+
+  /** Whether new clusters may be made; while it is unknown the service decides alone. */
+  get mayCreate(): boolean {
+    return this.me?.may_create_clusters ?? true;
   }
 
   /** Whether the role in the shown cluster includes that one; while it is unknown the service decides alone. */
@@ -45,6 +79,9 @@ class Store {
     this.socket = null;
     this.clusterId = clusterId;
     this.state = null;
+    this.gone = null;
+    this.leadership = null;
+    this.lostAt = null;
     this.link = { status: "connecting", error: null };
     if (clusterId === null) return;
     void this.loadMe();
@@ -57,10 +94,31 @@ class Store {
       },
       onLink: (link) => {
         this.link = link;
+        if (link.status === "live") this.lostAt = null;
+        else this.lostAt ??= Date.now();
+        if (this.state && (link.error?.status === 404 || link.error?.status === 403)) {
+          this.leave(this.state.cluster.name);
+          void this.loadClusters();
+        }
         if (link.error?.needsLogin) location.assign(`/login?next=${encodeURIComponent(`/${location.hash}`)}`);
       },
     });
     this.socket.start();
+  }
+
+  async askLeadership(): Promise<void> {
+    const id = this.clusterId;
+    if (id === null) return;
+    const found = await api.leadership(id).catch(() => null); // the link tells when the service is away
+    if (found && id === this.clusterId) this.leadership = { found, askedAt: Date.now() };
+  }
+
+  /** Up to which of the service's times (ms) the engine is known to be at work: not while nobody leads the cluster. */
+  knownUntil(now: number): number {
+    const until = this.lostAt === null ? now : this.lostAt + this.skew;
+    if (!this.leadership || this.leadership.found.is_led) return until;
+    const { found, askedAt } = this.leadership;
+    return Math.min(until, askedAt + this.skew - found.renewed_seconds_ago * 1000);
   }
 
   retry(): void {

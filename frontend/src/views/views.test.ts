@@ -39,6 +39,7 @@ const ATTEMPT: Attempt = {
   ],
   best: [],
   preemption: null,
+  tied: null,
   repeat_count: 0,
   last_seen_at: "2026-11-21T08:00:00Z",
 };
@@ -48,6 +49,7 @@ const PLACED: Attempt = {
   node_name: "n1",
   message: "",
   feasible: 2,
+  tied: 1,
   rejections: [],
   best: [
     { node: "n1", total: 180, scores: { NodeResourcesFit: 90, TaintToleration: 90 } },
@@ -91,6 +93,31 @@ describe("AttemptCard", () => {
     expect(rejections).toEqual(["Insufficient cpu", "node(s) were unschedulable"]);
   });
 
+  it("counts a reason once, whatever codes it came with", () => {
+    const refused = { plugin: "NodeResourcesFit", reason: "Insufficient example.com/gpu-milli" };
+    const attempt: Attempt = {
+      ...ATTEMPT,
+      rejections: [
+        { plugin: "NodeUnschedulable", reason: "node(s) were unschedulable", code: "Unschedulable", count: 25 },
+        { ...refused, code: "UnschedulableAndUnresolvable", count: 20 },
+        { ...refused, code: "Unschedulable", count: 15 },
+      ],
+    };
+    made = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
+    flushSync();
+    const text = document.body.textContent ?? "";
+    expect(text).toContain("Most often: Insufficient example.com/gpu-milli (NodeResourcesFit), on 35 nodes.");
+    const items = [...document.querySelectorAll("li .reason")].map((element) => element.closest("li"));
+    expect(items.map((item) => item?.querySelector(".count")?.textContent)).toEqual(["35 nodes", "25 nodes"]);
+    expect(items[0]?.textContent).toContain("UnschedulableAndUnresolvable: 20 nodes");
+  });
+
+  it("does not say that none of 0 nodes could take a pod that was refused before", () => {
+    const attempt: Attempt = { ...ATTEMPT, evaluated: 0 };
+    expect(attemptText(attempt)).toContain("Refused before any node was looked at.");
+    expect(attemptText(attempt)).not.toContain("None of");
+  });
+
   it("stacks the scores of the best nodes and marks the chosen one", () => {
     made = mount(AttemptCard, { target: document.body, props: { attempt: PLACED, clusterId: 1, last: true } });
     flushSync();
@@ -98,6 +125,70 @@ describe("AttemptCard", () => {
     expect(rows.map((row) => row.querySelectorAll(".part").length)).toEqual([2, 1]);
     expect(rows[0]?.textContent).toContain("chosen");
     expect(rows[1]?.textContent).not.toContain("chosen");
+  });
+});
+
+describe("colours", () => {
+  const backgrounds = (durations: Record<string, number>) => {
+    const attempt: Attempt = { ...ATTEMPT, durations };
+    const shown = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
+    flushSync();
+    const found = [...document.querySelectorAll<HTMLElement>(".phases span")].map((part) => part.style.background);
+    void unmount(shown);
+    document.body.replaceChildren();
+    return found;
+  };
+
+  it("are of a phase, whatever other phases a cycle had", () => {
+    const [filter] = backgrounds({ filter: 10 });
+    expect(filter).toBeTruthy();
+    expect(backgrounds({ snapshot: 1, pre_filter: 2, filter: 10 })[2]).toBe(filter);
+    const all = [
+      "snapshot",
+      "pre_filter",
+      "filter",
+      "extenders",
+      "post_filter",
+      "pre_score",
+      "score",
+      "reserve",
+      "permit",
+    ];
+    expect(new Set(backgrounds(Object.fromEntries(all.map((phase) => [phase, 1])))).size).toBe(all.length);
+  });
+
+  it("are of a plugin, whatever other plugins scored", () => {
+    const best = (scores: Record<string, number>): Attempt => ({ ...PLACED, best: [{ node: "n1", total: 9, scores }] });
+    const colour = (attempt: Attempt) => {
+      const shown = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
+      flushSync();
+      const part = document.querySelector<HTMLElement>('.part[title^="TaintToleration"]')?.style.background;
+      void unmount(shown);
+      document.body.replaceChildren();
+      return part;
+    };
+    const alone = colour(best({ TaintToleration: 9 }));
+    expect(alone).toBeTruthy();
+    expect(colour(best({ ImageLocality: 1, InterPodAffinity: 2, TaintToleration: 9 }))).toBe(alone);
+  });
+});
+
+describe("ScoreBars", () => {
+  it("marks the nodes that tied and counts those that are not shown", () => {
+    const best = [...PLACED.best, { node: "n3", total: 10, scores: { TaintToleration: 10 } }];
+    const attempt: Attempt = { ...PLACED, feasible: 3, tied: 2, best };
+    made = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
+    flushSync();
+    const rows = [...document.querySelectorAll("ol > li")].map((row) => row.textContent?.includes("tied"));
+    expect(rows).toEqual([true, true, false]);
+    expect(document.body.textContent).not.toContain("more with the same");
+    void unmount(made);
+    made = mount(AttemptCard, {
+      target: document.body,
+      props: { attempt: { ...attempt, tied: 12 }, clusterId: 1, last: true },
+    });
+    flushSync();
+    expect(document.body.textContent).toContain("9 more nodes with the same total score");
   });
 });
 
@@ -120,7 +211,7 @@ describe("Preemption", () => {
       "Of 24 nodes",
       "9 would fit",
       "and 3 more",
-      "1 victims more than allowed",
+      "1 victim more than allowed",
       "3 nodes were equally",
     ])
       expect(section?.textContent).toContain(text);
@@ -155,6 +246,14 @@ describe("Preemption", () => {
 describe("attemptText", () => {
   it.each<[string, Partial<Attempt>, string]>([
     ["several nodes could take it", PLACED, "n1 had the highest total score, 180."],
+    [
+      "some of them tied",
+      { ...PLACED, feasible: 9, tied: 7 },
+      "n1 and 6 other nodes had the highest total score, 180. One of them was drawn at random, with the cluster's seed.",
+    ],
+    ["two tied", { ...PLACED, tied: 2 }, "n1 and 1 other node had the highest total score, 180."],
+    ["nothing was scored", { ...PLACED, tied: 2, best: [] }, "n1 and 1 other node were equally good."],
+    ["it is older than the count of ties", { ...PLACED, tied: null }, "n1 had a total score of 180."],
     ["one node could take it", { ...PLACED, feasible: 1, best: [] }, "n1 was the only one"],
     ["room is made for it", { nominated_node_name: "n7" }, "Room is being made for it on n7."],
     ["it failed", { result: "error" }, "ended with an error"],
@@ -222,6 +321,6 @@ describe("Lane", () => {
   it("says so when nobody waits", () => {
     made = mount(Lane, { target: document.body, props: { lane: "gated", pods: [], clusterId: 1 } });
     flushSync();
-    expect(document.body.textContent).toContain("No pod has a scheduling gate.");
+    expect(document.body.textContent).toContain("No gated pods.");
   });
 });

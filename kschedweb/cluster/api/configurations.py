@@ -84,6 +84,7 @@ class SchedulerConfigView(APIView):
     throttle_scope = "imports"  # each is built and checked, which costs about as much
     parser_classes = [uploading.RawParser]
     renderer_classes = [OrjsonRenderer]
+    holds_secrets = True  # keys of extenders: never compressed
 
     @extend_schema(responses=ConfigDetailOutput)
     def get(self, request: Request, cluster_id: int) -> Response:
@@ -95,7 +96,7 @@ class SchedulerConfigView(APIView):
     )
     def put(self, request: Request, cluster_id: int) -> Response:
         """Replace it from the next step on; an empty body means the defaults. A refusal lists every problem."""
-        content = b"".join(upload.content for upload in uploading.uploads_of(request))
+        content = uploading.content_of(request, configuration.MAX_TEXT_BYTES)
         services.scheduler_config_set(cluster_id=cluster_id, content=content, actor=actor(request))
         return _config(selectors.scheduler_config_version(cluster_id))
 
@@ -134,6 +135,7 @@ class SchedulerConfigVersionListView(APIView):
 
 class SchedulerConfigVersionView(APIView):
     renderer_classes = [OrjsonRenderer]
+    holds_secrets = True
 
     @extend_schema(responses=ConfigDetailOutput)
     def get(self, request: Request, cluster_id: int, version: int) -> Response:

@@ -1,5 +1,6 @@
 """Objects of a cluster one by one, and nodes as operators see them."""
 
+from dataclasses import replace
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
@@ -17,8 +18,7 @@ from rest_framework.views import APIView
 from kschedweb.accounts.choices import Role
 from kschedweb.accounts.permissions import actor
 from kschedweb.cluster import selectors, services, uploading
-from kschedweb.cluster.intake import limits, objects
-from kschedweb.cluster.intake.files import Upload
+from kschedweb.cluster.intake import files, limits, objects
 from kschedweb.common.rendering import OrjsonRenderer
 from kschedweb.common.throttling import UploadThrottle
 from kschedweb.live import schema
@@ -48,11 +48,11 @@ class ObjectListView(APIView):
     def post(self, request: Request, cluster_id: int) -> Response:
         """Create one or more manifests, given as an object, a list or several YAML documents."""
         bounds = limits.load()
-        uploads = [Upload("body", upload.content) for upload in uploading.uploads_of(request)]
-        if sum(len(upload.content) for upload in uploads) > bounds.sync_yaml_bytes:
+        uploads = [replace(received, name="body") for received in uploading.uploads_of(request)]
+        if not files.is_small(uploads, bounds):
             raise ParseError("more than this is an import")
         selectors.cluster_get(cluster_id)
-        items, _ = objects.read(uploads, bounds)
+        items, _ = objects.read([received.upload() for received in uploads], bounds)
         report = services.objects_put(
             cluster_id=cluster_id,
             items=items,
@@ -84,6 +84,7 @@ class PodViewsField(serializers.JSONField):
 class NodeView(APIView):
     access = {"PATCH": Role.OPERATOR}
     renderer_classes = [OrjsonRenderer]
+    holds_secrets = True  # whatever the manifest says: never compressed
 
     class InputSerializer(serializers.Serializer[Any]):
         class TaintSerializer(serializers.Serializer[Any]):

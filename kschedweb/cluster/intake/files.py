@@ -1,9 +1,15 @@
-"""An upload's files: unpacked within limits, their format told from their content, their text checked."""
+"""An upload's files: unpacked within limits, their format told from their content, their text checked.
 
+The web process only measures them, piece by piece; whoever takes their objects has them unpacked in memory.
+"""
+
+import codecs
+import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import BinaryIO
 
 from kschedweb.cluster.intake import openb
 from kschedweb.cluster.intake.limits import Limits
@@ -11,7 +17,9 @@ from kschedweb.cluster.intake.problems import Place, UnreadableError, UploadTooL
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_CHUNK = 1 << 20
+PIECE_BYTES = 1 << 16
+_UNPACKED_PIECE = 1 << 20
+_HEAD_BYTES = 4096
 
 
 class Format(StrEnum):
@@ -21,8 +29,30 @@ class Format(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Received:
+    """A file as it came, on disk or in memory; `size` in bytes."""
+
+    name: str
+    file: BinaryIO
+    size: int
+
+    @classmethod
+    def of(cls, name: str, content: bytes) -> "Received":
+        return cls(name, io.BytesIO(content), len(content))
+
+    def pieces(self, size: int = PIECE_BYTES) -> Iterator[bytes]:
+        """The content from its beginning."""
+        self.file.seek(0)
+        while piece := self.file.read(size):
+            yield piece
+
+    def upload(self) -> "Upload":
+        return Upload(self.name, b"".join(self.pieces()))
+
+
+@dataclass(frozen=True, slots=True)
 class Upload:
-    """A file as it was received."""
+    """A file in memory, packed or not."""
 
     name: str
     content: bytes
@@ -41,55 +71,97 @@ def open_text(upload: Upload, limits: Limits) -> TextFile:
     """Unpack and check one file; UnreadableError or UploadTooLargeError."""
     content = upload.content
     if content.startswith(GZIP_MAGIC):
-        content = b"".join(_unpacked(upload, limits.unpacked_bytes))
+        unpacked = io.BytesIO()
+        for piece in _unpacked(upload.name, _cut(content), limits):
+            unpacked.write(piece)
+        content = unpacked.getvalue()
     content = content.removeprefix(BYTE_ORDER_MARK)
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UnreadableError(
-            Place(upload.name), f"is not UTF-8: byte 0x{content[error.start]:02x} at offset {error.start}"
-        ) from None
+    _check_utf8(upload.name, content)
     return TextFile(upload.name, _format_of(upload.name, content), content)
 
 
-def measure(upload: Upload, limits: Limits) -> tuple[Format, int]:
+def measure(received: Received, limits: Limits) -> tuple[Format, int]:
     """Format and unpacked size, without keeping what is unpacked; UploadTooLargeError past the limit."""
-    content = upload.content
-    if not content.startswith(GZIP_MAGIC):
-        return _format_of(upload.name, content[:4096].removeprefix(BYTE_ORDER_MARK)), len(content)
-    size, head = 0, b""
-    for chunk in _unpacked(upload, limits.unpacked_bytes):
-        head = head or chunk[:4096]
-        size += len(chunk)
-    return _format_of(upload.name, head.removeprefix(BYTE_ORDER_MARK)), size
+    head = next(received.pieces(), b"")
+    size = received.size
+    if head.startswith(GZIP_MAGIC):
+        head, size = b"", 0
+        for piece in _unpacked(received.name, received.pieces(), limits):
+            head = head or piece[:_HEAD_BYTES]
+            size += len(piece)
+    return _format_of(received.name, head[:_HEAD_BYTES].removeprefix(BYTE_ORDER_MARK)), size
 
 
-def _unpacked(upload: Upload, limit: int) -> Iterator[bytes]:
-    """The unpacked content in chunks; stops at the limit, whatever would still come."""
-    place = Place(upload.name)
-    total = 0
-    rest = upload.content
-    while rest:
-        member = zlib.decompressobj(wbits=31)
-        while not member.eof:
+def is_small(uploads: Iterable[Received], limits: Limits) -> bool:
+    """Whether a request may take the objects of these files itself; the errors of `measure`."""
+    sizes = [measure(received, limits) for received in uploads]
+    of_yaml = sum(size for format_, size in sizes if format_ is Format.YAML)
+    return of_yaml <= limits.sync_yaml_bytes and sum(size for _, size in sizes) <= limits.sync_bytes
+
+
+def _unpacked(name: str, pieces: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
+    """The unpacked content in pieces; stops at the limit, whatever would still come.
+
+    Several members may follow each other, and zero bytes may fill up the end. What a member leaves of a piece is
+    copied: the number of members is bounded too.
+    """
+    place = Place(name)
+    total = members = 0
+    member = None
+    for piece in pieces:
+        rest = piece
+        while True:
+            if member is None:
+                rest = rest.lstrip(b"\0") if members else rest
+                if not rest:
+                    break
+                members += 1
+                if members > limits.gzip_members:
+                    limit = limits.gzip_members
+                    raise UploadTooLargeError(place, f"has more than {limit:,} gzip members", limit=limit)
+                member = zlib.decompressobj(wbits=31)
             try:
-                chunk = member.decompress(rest, _CHUNK)
+                unpacked = member.decompress(rest, _UNPACKED_PIECE)
             except zlib.error as error:
                 raise UnreadableError(place, f"is not a sound gzip file: {error}") from None
-            rest = member.unconsumed_tail
-            total += len(chunk)
-            if total > limit:
+            total += len(unpacked)
+            if total > limits.unpacked_bytes:
+                limit = limits.unpacked_bytes
                 raise UploadTooLargeError(place, f"unpacks to more than {limit:,} bytes", limit=limit)
-            if chunk:
-                yield chunk
-            elif not rest and not member.eof:
-                raise UnreadableError(place, "is not a sound gzip file: it ends too early")
-        # Several members may follow each other, and zero bytes may fill up the end.
-        rest = member.unused_data.lstrip(b"\0")
+            if unpacked:
+                yield unpacked
+            if member.eof:
+                rest, member = member.unused_data, None
+            else:
+                rest = member.unconsumed_tail
+                if not rest and not unpacked:
+                    break  # it wants more than this piece has
+    if member is not None:
+        raise UnreadableError(place, "is not a sound gzip file: it ends too early")
+
+
+def _cut(content: bytes) -> Iterator[bytes]:
+    return (content[start : start + PIECE_BYTES] for start in range(0, len(content), PIECE_BYTES))
+
+
+def _check_utf8(name: str, content: bytes) -> None:
+    """Decode piece by piece: the text itself is of no use here."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    view = memoryview(content)
+    for start in range(0, len(view), _UNPACKED_PIECE):
+        piece = view[start : start + _UNPACKED_PIECE]
+        try:
+            decoder.decode(piece, final=start + len(piece) == len(view))
+        except UnicodeDecodeError as error:
+            # What was left of the piece before stands in front of this one.
+            offset = start + len(piece) - len(error.object) + error.start
+            raise UnreadableError(
+                Place(name), f"is not UTF-8: byte 0x{content[offset]:02x} at offset {offset}"
+            ) from None
 
 
 def _format_of(name: str, content: bytes) -> Format:
-    start = content.lstrip()
+    start = content[:_HEAD_BYTES].lstrip() or content.lstrip()[:_HEAD_BYTES]
     if start[:1] in (b"{", b"["):
         return Format.JSON
     first_line = start.partition(b"\n")[0].decode("utf-8", "replace").strip()

@@ -16,6 +16,7 @@ class Limits:
 
     received_bytes: int = 64 * MIB
     unpacked_bytes: int = 256 * MIB
+    gzip_members: int = 10_000
     depth: int = 64
     objects: int = 200_000
     # Lists, objects, their fields and items: what a parser would allocate for.
@@ -24,8 +25,10 @@ class Limits:
     alias_values: int = 10_000
     files: int = 50
     refusals_listed: int = 1_000
-    sync_bytes: int = 8 * MIB
-    sync_yaml_bytes: int = 1 * MIB
+    sync_bytes: int = 1 * MIB
+    sync_yaml_bytes: int = MIB // 4
+    # How many requests of one process do so at once; others leave the work to a worker.
+    sync_at_once: int = 2
 
 
 def load() -> Limits:

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import ForeignObjectRel
 
 from kschedweb.cluster import selectors
@@ -16,6 +16,7 @@ from kschedweb.common.errors import ConflictError, InvalidError, NotFoundError
 
 MAX_RATE = 10_000.0
 MAX_STEPS = 10_000
+DELETE_TRIES = 5
 
 
 def cluster_create(
@@ -67,17 +68,55 @@ def cluster_change(
 
 
 def cluster_delete(*, cluster_id: int) -> None:
-    """Remove the cluster with everything any app keeps of it: NotFoundError when there is none."""
-    with transaction.atomic():
+    """Remove the cluster with everything any app keeps of it: NotFoundError when there is none.
+
+    Waits for whoever writes to it. ConflictError when new rows were locked in every try.
+    """
+    for _ in range(DELETE_TRIES):
+        try:
+            with transaction.atomic():
+                _delete(cluster_id)
+            return
+        except OperationalError as error:
+            if getattr(error.__cause__, "sqlstate", "") not in (_DEADLOCK, _LOCK_TIMEOUT):
+                raise
+    raise ConflictError("the cluster is being written to all the time: try again", cluster=cluster_id)
+
+
+# PostgreSQL's codes of errors.
+_DEADLOCK, _LOCK_TIMEOUT = "40P01", "55P03"
+
+
+def _delete(cluster_id: int) -> None:
+    """One try: lock what others may have locked, in the order all keep, then the cluster's own row, and delete it all.
+
+    Rows that came after theirs were locked may be held by somebody who waits for the cluster's own row. They are not
+    waited for: the lock's timeout ends the try.
+    """
+    fields = [
+        relation.field
+        for relation in Cluster._meta.get_fields(include_hidden=True)
+        if isinstance(relation, ForeignObjectRel)
+    ]
+    ordered = [field.model for field in fields if hasattr(field.model, "lock_order")]
+    with connection.cursor() as cursor:
+        for model in sorted(ordered, key=lambda model: model.lock_order):
+            own = model._meta
+            cursor.execute(
+                f"SELECT count(*) FROM (SELECT 1 FROM {own.db_table} WHERE cluster_id = %s"
+                f" ORDER BY {own.pk.column} FOR UPDATE) AS locked",
+                [cluster_id],
+            )
         # Whoever writes to the cluster now waits for this row, and finds it gone.
         if not Cluster.objects.select_for_update().filter(pk=cluster_id).exists():
             raise NotFoundError("the cluster does not exist", cluster=cluster_id)
-        for relation in Cluster._meta.get_fields(include_hidden=True):
-            if isinstance(relation, ForeignObjectRel):
-                rows = relation.field.model._base_manager.filter(**{relation.field.name: cluster_id})
-                rows._raw_delete(rows.db)
+        cursor.execute("SET LOCAL lock_timeout = '100ms'")
+        for field in fields:
+            rows = field.model._base_manager.filter(**{field.name: cluster_id})
+            rows._raw_delete(rows.db)
         clusters = Cluster.objects.filter(pk=cluster_id)
         clusters._raw_delete(clusters.db)
+        cursor.execute("SET LOCAL lock_timeout = DEFAULT")
 
 
 def lifecycle_mode_set(*, cluster_id: int, lifecycle_mode: str, actor: str) -> Cluster:

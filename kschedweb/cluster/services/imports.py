@@ -1,17 +1,19 @@
 """Imports: an upload becomes objects at once, or a row of work when it is too large for a request.
 
-A worker claims a row by a conditional update and writes a heartbeat while it works; the sweep sends anew for rows that
-nobody took or whose heart stopped. The objects and the row's outcome are one transaction, which ends only if the claim
-still stands: an import is done once, whatever messages say.
+The request of a large upload only stores it, piece by piece, in the transaction that makes the row: what is answered
+202 is kept, whichever process dies. A worker claims a row by a conditional update and writes a heartbeat while it
+works; the sweep sends anew for rows that nobody took or whose heart stopped. The objects and the row's outcome are one
+transaction, which ends only if the claim still stands: an import is done once, whatever messages say.
 """
 
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
 
-import msgspec
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
@@ -19,18 +21,23 @@ from django.utils import timezone
 from kschedweb.cluster import selectors
 from kschedweb.cluster.choices import ImportStatus
 from kschedweb.cluster.intake import files, limits, objects
-from kschedweb.cluster.intake.files import Format, Upload
+from kschedweb.cluster.intake.files import Received, Upload
 from kschedweb.cluster.intake.openb import GPU_MILLI
-from kschedweb.cluster.models import Import
+from kschedweb.cluster.models import Import, ImportPiece
 from kschedweb.cluster.services.clusters import lifecycle_mode_set
 from kschedweb.cluster.services.objects import AUTO, PutOptions, PutReport, objects_put_in_transaction
-from kschedweb.common import wake
+from kschedweb.common import bulk, wake
 from kschedweb.common.errors import ApplicationError
 
 TASK = "cluster.import_execute"
 # Six heartbeats missed.
 LOST_AFTER = timedelta(seconds=30)
 MAX_ATTEMPTS = 3
+STORED_PIECE_BYTES = 1 << 20
+# So long a request waits for others of its process to be done before it leaves its work to a worker.
+SYNC_WAIT_SECONDS = 2.0
+
+_at_once = threading.BoundedSemaphore(limits.load().sync_at_once)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,29 +66,49 @@ class ClaimLostError(Exception):
     """Another worker has taken the import over."""
 
 
-def import_take(*, cluster_id: int, uploads: Sequence[Upload], options: ImportOptions, actor: str) -> Import:
+def import_take(*, cluster_id: int, uploads: Sequence[Received], options: ImportOptions, actor: str) -> Import:
     """Carry a small upload out at once, queue a large one; its row. An ApplicationError leaves nothing behind."""
     selectors.cluster_get(cluster_id)
-    bounds = limits.load()
-    sizes = [files.measure(upload, bounds) for upload in uploads]
-    yaml_bytes = sum(size for format_, size in sizes if format_ is Format.YAML)
-    at_once = yaml_bytes <= bounds.sync_yaml_bytes and sum(size for _, size in sizes) <= bounds.sync_bytes
     row = Import(
         cluster_id=cluster_id,
         options=asdict(options),
-        filename=", ".join(upload.name for upload in uploads)[:255],
+        filename=", ".join(received.name for received in uploads)[:255],
         actor=actor,
-        started_at=timezone.now() if at_once else None,
     )
+    with _turn(may=files.is_small(uploads, limits.load())) as has_turn:
+        if has_turn:
+            row.started_at = timezone.now()
+            content = [received.upload() for received in uploads]
+            with transaction.atomic():
+                row.report = import_apply(cluster_id=cluster_id, uploads=content, options=options, actor=actor)
+                row.status, row.finished_at = ImportStatus.DONE, timezone.now()
+                row.save(force_insert=True)
+            return row
     with transaction.atomic():
-        if at_once:
-            row.report = import_apply(cluster_id=cluster_id, uploads=uploads, options=options, actor=actor)
-            row.status, row.finished_at = ImportStatus.DONE, timezone.now()
-        else:
-            row.payload = msgspec.msgpack.encode([(upload.name, upload.content) for upload in uploads])
-            wake.after_commit(TASK, import_id=str(row.pk))
+        row.files = [received.name for received in uploads]
         row.save(force_insert=True)
+        bulk.copy_rows(
+            ImportPiece._meta.db_table,
+            ("cluster_id", "of_import_id", "file", "content"),
+            (
+                (cluster_id, row.pk, number, piece)
+                for number, received in enumerate(uploads)
+                for piece in received.pieces(STORED_PIECE_BYTES)
+            ),
+        )
+        wake.after_commit(TASK, import_id=str(row.pk))
     return row
+
+
+@contextmanager
+def _turn(*, may: bool) -> Iterator[bool]:
+    """Whether this request may parse and put now: few of a process do so at a time, since each takes memory."""
+    has_turn = may and _at_once.acquire(timeout=SYNC_WAIT_SECONDS)
+    try:
+        yield has_turn
+    finally:
+        if has_turn:
+            _at_once.release()
 
 
 def import_apply(
@@ -92,8 +119,6 @@ def import_apply(
     bounds = limits.load()
     items, file_reports = objects.read(uploads, bounds)
     with transaction.atomic():
-        if options.lifecycle_mode and options.lifecycle_mode != selectors.cluster_get(cluster_id).lifecycle_mode:
-            lifecycle_mode_set(cluster_id=cluster_id, lifecycle_mode=options.lifecycle_mode, actor=actor)
         put = objects_put_in_transaction(
             cluster_id=cluster_id,
             items=items,
@@ -106,6 +131,9 @@ def import_apply(
             actor=actor,
             now=timezone.now(),
         )
+        # After the objects: it locks the cluster's own row.
+        if options.lifecycle_mode and options.lifecycle_mode != selectors.cluster_get(cluster_id).lifecycle_mode:
+            lifecycle_mode_set(cluster_id=cluster_id, lifecycle_mode=options.lifecycle_mode, actor=actor)
         report = _report(cluster_id, put, file_reports)
         report["seconds"] = round(time.monotonic() - started, 3)
         if claim is not None:
@@ -122,16 +150,16 @@ def import_claim(*, import_id: Any) -> Claim | None:
     if not rows.update(status=ImportStatus.RUNNING, started_at=now, heartbeat_at=now, attempts=F("attempts") + 1):
         return None
     row = Import.objects.get(pk=import_id)
-    content = msgspec.msgpack.decode(bytes(row.payload or b""), type=list[tuple[str, bytes]])
+    is_last = row.attempts > MAX_ATTEMPTS
     claim = Claim(
         import_id=row.pk,
         attempt=row.attempts,
         cluster_id=row.cluster_id,
         actor=row.actor,
         options=ImportOptions(**row.options),
-        uploads=[Upload(name, data) for name, data in content],
+        uploads=[] if is_last else [Upload(name, _stored(row, number)) for number, name in enumerate(row.files)],
     )
-    if claim.attempt > MAX_ATTEMPTS:
+    if is_last:
         message = f"the worker died {MAX_ATTEMPTS} times while carrying out this import"
         import_fail(claim=claim, error={"code": "import_lost", "message": message, "extra": {}})
         return None
@@ -154,13 +182,20 @@ def error_of(error: Exception) -> dict[str, Any]:
     return {"code": "internal_error", "message": f"{type(error).__name__}: {error}"[:500], "extra": {}}
 
 
+def _stored(row: Import, file: int) -> bytes:
+    pieces = ImportPiece.objects.filter(of_import=row, file=file).order_by("id").values_list("content", flat=True)
+    return b"".join(map(bytes, pieces.iterator(chunk_size=8)))
+
+
 def _claimed(claim: Claim) -> Any:
     return Import.objects.filter(pk=claim.import_id, status=ImportStatus.RUNNING, attempts=claim.attempt)
 
 
 def _finish(claim: Claim, status: ImportStatus, **values: Any) -> None:
-    if not _claimed(claim).update(status=status, payload=None, finished_at=timezone.now(), **values):
-        raise ClaimLostError(claim.import_id)
+    with transaction.atomic():
+        if not _claimed(claim).update(status=status, files=[], finished_at=timezone.now(), **values):
+            raise ClaimLostError(claim.import_id)
+        ImportPiece.objects.filter(of_import=claim.import_id).delete()
 
 
 def _report(cluster_id: int, put: PutReport, file_reports: Sequence[objects.FileReport]) -> dict[str, Any]:

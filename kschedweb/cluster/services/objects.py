@@ -15,11 +15,12 @@ import re
 import secrets
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+import orjson
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -32,6 +33,7 @@ from kschedweb.cluster.services import state
 from kschedweb.cluster.services.state import Draft, Key, Rewrite, Stored
 from kschedweb.common import wake
 from kschedweb.common.errors import ConflictError, NotFoundError
+from kschedweb.common.packing import kept_json
 
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 DEFAULT_NAMESPACE = "default"
@@ -93,7 +95,7 @@ def objects_put(*, cluster_id: int, items: Sequence[Item], options: PutOptions, 
 def objects_put_in_transaction(
     *, cluster_id: int, items: Sequence[Item], options: PutOptions, actor: str, now: datetime
 ) -> PutReport:
-    """The same within the caller's transaction, which this ends but for the caller's own rows."""
+    """The same within the caller's transaction, which this ends but for the caller's own rows. Empties the items."""
     report = PutReport()
     understood = _understood(items, report)
     prepared = _prepared(understood, options, report)
@@ -109,6 +111,7 @@ def objects_put_in_transaction(
             if not options.partial:
                 raise
             _refuse(item, "metadata.name", error.message, options, report)
+        item.manifest = {}  # the plan has what is written: the largest imports are in memory once, as text
     if options.replace:
         _delete_rest(there, report, plan, actor)
     state.delete(plan.deletes)
@@ -300,12 +303,12 @@ def _new_pod(item: Item, admission: adapters.Admission, now: datetime) -> Draft:
     alike = admission.alike(item.manifest, created_at=now)
     made = alike.made(name=metadata["name"], uid=metadata["uid"]) if alike is not None else None
     if made is not None:
-        manifest, columns = made
-        return Draft("Pod", metadata["namespace"], metadata["name"], metadata["uid"], manifest, columns)
+        text, columns = made
+        return Draft("Pod", metadata["namespace"], metadata["name"], metadata["uid"], text, columns)
     manifest = admission.admit(item.manifest, uid=metadata["uid"], created_at=now)
     new = state.draft("Pod", manifest, adapters.decode(manifest))
     if alike is not None:
-        alike.keep(manifest, new.columns)
+        alike.keep(new.text, new.columns)
     return new
 
 
@@ -318,7 +321,7 @@ def _settle(new: Draft, namesake: Stored | None, twin: Stored | None, there: _Ex
     if namesake is None:
         plan.entries.append(_entry(new, Operation.CREATED, actor, new))
         return "created" if twin is None else "updated"
-    if namesake.manifest == new.manifest:
+    if namesake.manifest == orjson.loads(new.text):
         return "unchanged"
     if namesake.uid == new.uid and namesake.node_name in ("", new.columns.get("node_name", "")):
         plan.entries.append(_entry(new, Operation.UPDATED, actor, Rewrite(namesake, new)))
@@ -376,5 +379,5 @@ def _refuse(item: Item, path: str, detail: str, options: PutOptions, report: Put
 
 
 def _entry(of: Stored | Draft, operation: Operation, actor: str, row: Draft | Rewrite | None = None) -> ChangeEntry:
-    manifest: Mapping[str, Any] = of.manifest
-    return ChangeEntry(of.kind, of.namespace, of.name, of.uid, operation, manifest, actor, row)
+    text = of.text if isinstance(of, Draft) else kept_json(of.manifest)
+    return ChangeEntry(of.kind, of.namespace, of.name, of.uid, operation, text, actor, row)

@@ -14,6 +14,7 @@ from django.db import connection
 
 from kschedweb.cluster import adapters
 from kschedweb.common.bulk import copy_rows, execute, json_text, read_rows
+from kschedweb.common.packing import kept_json
 
 Key = tuple[str, str, str]  # kind, namespace, name
 Row = TypeVar("Row")
@@ -21,14 +22,20 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A row of one of the state tables."""
+    """A row of one of the state tables; `text` is its manifest as JSON."""
 
     pk: int
     kind: str
     namespace: str
     name: str
     uid: str
-    manifest: dict[str, Any]
+    text: str
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """Read anew each time: an import holds a whole cluster of rows, and text takes a fifth of the memory."""
+        found: dict[str, Any] = orjson.loads(self.text)
+        return found
 
     @property
     def key(self) -> Key:
@@ -41,13 +48,13 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An object about to be stored, with the columns its table keeps of it."""
+    """An object about to be stored, with the columns its table keeps of it; `text` is its manifest as JSON."""
 
     kind: str
     namespace: str
     name: str
     uid: str
-    manifest: dict[str, Any]
+    text: bytes
     columns: Mapping[str, Any]
 
     @property
@@ -102,7 +109,8 @@ def draft(kind: str, manifest: dict[str, Any], obj: adapters.KubeObject) -> Draf
         columns = _fields(adapters.pod_columns(obj))
         columns["created_at"] = cast(datetime, obj.metadata.creation_timestamp)
     metadata = manifest["metadata"]
-    return Draft(kind, metadata.get("namespace", ""), metadata["name"], metadata["uid"], manifest, columns)
+    text = kept_json(manifest)
+    return Draft(kind, metadata.get("namespace", ""), metadata["name"], metadata["uid"], text, columns)
 
 
 def _fields(columns: adapters.NodeColumns | adapters.PodColumns) -> dict[str, Any]:
@@ -134,10 +142,7 @@ def _stored(kind: str, cluster_id: int, where: str, values: Sequence[Any]) -> li
         f" WHERE cluster_id = %s AND ({where}) ORDER BY id FOR UPDATE",
         [cluster_id, *values],
     )
-    return [
-        Stored(pk, own_kind, namespace, name, uid, orjson.loads(manifest))
-        for pk, own_kind, namespace, name, uid, manifest in found
-    ]
+    return [Stored(pk, own_kind, namespace, name, uid, text) for pk, own_kind, namespace, name, uid, text in found]
 
 
 def delete(rows: Iterable[Stored]) -> None:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import structlog
 from django.db import connection
 
 from kschedweb.cluster import extender_http, follow
+from kschedweb.cluster.extender_http import StepTime
 from kschedweb.cluster.models import Cluster
 from kschedweb.common import logs
 from kschedweb.common.collector import settle
 from kschedweb.common.metrics import RECORDER
 from kschedweb.scheduling import adapters, services
-from kschedweb.scheduling.adapters import Remembered
 from kschedweb.scheduling.api_calls import api_calls_measure
 from kschedweb.scheduling.checkpoints import (
     LEAST_SECONDS_BETWEEN,
@@ -28,6 +28,7 @@ from kschedweb.scheduling.checkpoints import (
     checkpoint_store,
     checkpoint_want,
 )
+from kschedweb.scheduling.remembered import Remembered
 from kschedweb.scheduling.runner import building, slow_cycles
 from kschedweb.scheduling.runner.meter import Meter
 from kschedweb.scheduling.runner.pace import Allowance, PaceSetting
@@ -60,11 +61,15 @@ FROM cluster_cluster c LEFT JOIN engine_states s ON s.cluster_id = c.id WHERE c.
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """What came of one step. `due_in` is seconds until the engine wants the next one; None: only when woken."""
+    """What came of one step. `due_in` is seconds until the engine wants the next one; None: only when woken.
+
+    `asked_seconds` of the step were spent waiting for extenders.
+    """
 
     cycles: int
     changes: int
     due_in: float | None
+    asked_seconds: float = 0.0
 
 
 @dataclass(slots=True)
@@ -79,7 +84,10 @@ class ClusterRow:
 
 @dataclass
 class EngineHost:
-    """The engine of one cluster under one epoch; `be_patient` hears how many seconds a long step asks for."""
+    """The engine of one cluster under one epoch.
+
+    `be_patient` hears how many seconds a long step asks for; `step_time` bounds what a step waits for extenders.
+    """
 
     cluster_id: int
     epoch: int
@@ -87,6 +95,7 @@ class EngineHost:
     monotonic: Callable[[], float] = time.monotonic
     stopwatch: Callable[[], int] = time.perf_counter_ns
     be_patient: Callable[[float], None] = lambda _: None
+    step_time: StepTime = field(default_factory=StepTime)
     _engine: Scheduler | None = None
     _run: int = 0
     _step: int = 0
@@ -109,8 +118,9 @@ class EngineHost:
 
     def step(self) -> StepOutcome:
         """One step and its commit; builds the engine first when there is none. Any error ends the engine."""
+        self.step_time.begin_step()
         try:
-            return self._step_once()
+            return replace(self._step_once(), asked_seconds=self.step_time.spent)
         except BaseException:
             if self._engine is not None:
                 RECORDER.count("ksched_steps_lost_total", cluster_id=self.cluster_id)
@@ -232,7 +242,7 @@ class EngineHost:
             config.load(text or None),
             draws=SeededDraws(seed),
             stopwatch=self.stopwatch,
-            connect_extender=extender_http.connect,
+            connect_extender=lambda extender: extender_http.connect(extender, self.step_time, self.monotonic),
             recorder=self._meter,
             log=_engine_log,
         )
@@ -301,6 +311,7 @@ class EngineHost:
             now=now,
             remembered=self._remembered,
             tried=tried,
+            queued=self._engine.engine.queue.sizes() if kind != StepKind.APPLY or moves_queue(effects) else None,
         )
         position = StepPosition(
             cluster_id=self.cluster_id,
@@ -349,6 +360,11 @@ class EngineHost:
         if logs.is_shown(2):
             for attempt in effects.attempts:
                 log_attempt(attempt)
+
+
+def moves_queue(effects: Effects) -> bool:
+    """Whether the step took a pod out of the scheduling queue or put one there."""
+    return bool(effects.attempts) or any(isinstance(move, QueueMove) for move in effects.moves)
 
 
 def log_attempt(attempt: Attempt) -> None:

@@ -1,7 +1,8 @@
 """The loop, in slices: a chain of steps until nothing is due or the time is over.
 
 One process leads any number of clusters, an engine each. Slices of a cluster run on its leader's own queue;
-a message that comes to somebody else is sent on, or claims a cluster nobody leads.
+a message that comes to somebody else is sent on, or claims a cluster nobody leads. A cluster whose step waited for
+extenders rests for as long, so that other clusters of the process have at least half of its time.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from dataclasses import dataclass, field
 import structlog
 from django.db import InterfaceError, InternalError, OperationalError
 
+from kschedweb.cluster.extender_http import StepTime
+from kschedweb.cluster.models import Cluster
 from kschedweb.common import wake
 from kschedweb.environment import load as load_environment
 from kschedweb.scheduling import leases
@@ -54,21 +57,33 @@ class Worker:
     def slice(self, cluster_id: int) -> None:
         """Steps until nothing is due or the slice is over, then another slice or a timer."""
         self.waiting.discard(cluster_id)
+        # An engine takes memory as its cluster does: those of clusters that are deleted or led elsewhere go.
+        for lost in self.hosts.keys() - self.elector.led_clusters():
+            del self.hosts[lost]
         led = self.elector.leadership(cluster_id)
         if led is None:
-            self.hosts.pop(cluster_id, None)
             return
         host = self.hosts.get(cluster_id)
         if host is None or host.epoch != led.epoch:
-            host = self.hosts[cluster_id] = EngineHost(cluster_id, led.epoch, be_patient=led.be_patient)
-        ends_at = time.monotonic() + SLICE_SECONDS
-        led.waiting_since = None
+            # A step may wait for extenders for as long as it may run before the lease is given up.
+            step_time = StepTime(self.elector.times.renew_deadline)
+            host = EngineHost(cluster_id, led.epoch, be_patient=led.be_patient, step_time=step_time)
+            self.hosts[cluster_id] = host
+        led.ran_at, led.waiting_since = time.monotonic(), None
+        if led.rests_until > led.ran_at:
+            self.elector.timer_set(cluster_id, led.rests_until - led.ran_at)
+            return
+        ends_at = led.ran_at + SLICE_SECONDS
         try:
             # The elector may have lost the lease meanwhile.
             while self.elector.leadership(cluster_id) is led:
                 led.busy_since, led.patience = time.monotonic(), 0.0
                 outcome = host.step()
-                led.busy_since = None
+                led.ran_at, led.busy_since = time.monotonic(), None
+                if outcome.asked_seconds > SHARED_SLICE_SECONDS and len(self.elector.led_clusters()) > 1:
+                    led.rests_until = led.ran_at + outcome.asked_seconds
+                    self.elector.timer_set(cluster_id, outcome.asked_seconds)
+                    return
                 if outcome.due_in is None or outcome.due_in > 0:
                     self.elector.timer_set(cluster_id, outcome.due_in)
                     return
@@ -79,6 +94,10 @@ class Worker:
             self.hosts.pop(cluster_id, None)
         except FencedOutError as error:
             log.warning("fenced out", cluster=cluster_id, reason=str(error))
+            self.elector.drop(cluster_id)
+            self.hosts.pop(cluster_id, None)
+        except Cluster.DoesNotExist as error:
+            log.info("the cluster is gone", cluster=cluster_id, reason=str(error))
             self.elector.drop(cluster_id)
             self.hosts.pop(cluster_id, None)
         except CacheCorruptedError:

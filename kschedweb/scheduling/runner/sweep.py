@@ -1,4 +1,4 @@
-"""The sweep: one query for everything that waits longer than its message should have taken.
+"""The sweep: one query for everything that waits longer than its message should have taken, and one for frozen writers.
 
 Losing every message changes nothing but this delay.
 """
@@ -7,27 +7,24 @@ from __future__ import annotations
 
 from django.db import connection
 
-from kschedweb.cluster.models import ApiObject, Change, Cluster, Import, Pod
+from kschedweb.cluster.models import ApiObject, Cluster, Import, Pod
 from kschedweb.common import wake
-from kschedweb.scheduling.models import Binding, EngineState, Eviction
+from kschedweb.scheduling import leases
+from kschedweb.scheduling.due import DUE_CLUSTERS
+from kschedweb.scheduling.models import Binding, Eviction
 
 OLD_SECONDS = 2
+_OLD = f"interval '{OLD_SECONDS} seconds'"
 
 # (task, cluster): work rows nobody took, logs nobody read, timers nobody kept, clusters nobody simulates.
 _QUERY = f"""
 SELECT DISTINCT 'scheduling.bindings_run', cluster_id::text FROM {Binding._meta.db_table}
- WHERE status = 'pending' AND created_at < now() - interval '{OLD_SECONDS} seconds'
+ WHERE status = 'pending' AND created_at < now() - {_OLD}
 UNION ALL
 SELECT DISTINCT 'scheduling.bindings_evict', cluster_id::text FROM {Eviction._meta.db_table}
- WHERE status = 'pending' AND created_at < now() - interval '{OLD_SECONDS} seconds'
+ WHERE status = 'pending' AND created_at < now() - {_OLD}
 UNION ALL
-SELECT 'scheduling.ensure_leader', c.id::text FROM {Cluster._meta.db_table} c
- LEFT JOIN {EngineState._meta.db_table} s ON s.cluster_id = c.id
- WHERE (s.cluster_id IS NULL AND c.rv > 0)
-    OR s.next_due_at < now() - interval '{OLD_SECONDS} seconds'
-    OR (c.rv > s.rv_seen AND now() - interval '{OLD_SECONDS} seconds' >
-        (SELECT at FROM {Change._meta.db_table} l WHERE l.cluster_id = c.id AND l.rv = s.rv_seen + 1))
-    OR (c.pace_steps_requested > c.pace_steps_done AND s.next_due_at IS NOT NULL)
+SELECT 'scheduling.ensure_leader', due.id::text FROM ({DUE_CLUSTERS.format(age=_OLD)}) due
 UNION ALL
 SELECT 'lifecycle.tick', c.id::text FROM {Cluster._meta.db_table} c
  WHERE c.lifecycle_mode = 'simulate'
@@ -41,13 +38,14 @@ SELECT 'lifecycle.tick', c.id::text FROM {Cluster._meta.db_table} c
         AND jsonb_path_exists(p.manifest, '$.spec.volumes[*].ephemeral')))
 UNION ALL
 SELECT 'cluster.import_execute', id::text FROM {Import._meta.db_table}
- WHERE (status = 'queued' AND created_at < now() - interval '{OLD_SECONDS} seconds')
+ WHERE (status = 'queued' AND created_at < now() - {_OLD})
     OR (status = 'running' AND heartbeat_at < now() - interval '30 seconds')
 """
 
 
 def sweep() -> list[tuple[str, str]]:
-    """Wake what lies waiting; what was woken, as (task, id)."""
+    """Wake what lies waiting; what was woken, as (task, id). Sessions of frozen writers are ended first."""
+    leases.silent_writers_end()
     with connection.cursor() as cursor:
         cursor.execute(_QUERY)
         found = [(str(task), str(subject)) for task, subject in cursor.fetchall()]

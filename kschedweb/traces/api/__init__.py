@@ -2,17 +2,27 @@
 
 from kschedweb.traces.api.attempts import (
     AttemptListView,
+    AttemptPreemptionView,
     AttemptView,
     EventListView,
     PodAttemptListView,
     PreemptionListView,
 )
 from kschedweb.traces.api.export import ExportView
-from kschedweb.traces.api.live import DigestView, FrameListView, PodView, SnapshotView, SummaryView
+from kschedweb.traces.api.live import (
+    DigestView,
+    FrameListView,
+    PodView,
+    SnapshotColumnsView,
+    SnapshotView,
+    SummaryView,
+    ThroughputView,
+)
 from kschedweb.traces.api.questions import NodeRefusalListView, PendingPodListView, PendingView, SlowestView
 
 __all__ = [
     "AttemptListView",
+    "AttemptPreemptionView",
     "AttemptView",
     "DigestView",
     "EventListView",
@@ -25,6 +35,8 @@ __all__ = [
     "PodView",
     "PreemptionListView",
     "SlowestView",
+    "SnapshotColumnsView",
     "SnapshotView",
     "SummaryView",
+    "ThroughputView",
 ]

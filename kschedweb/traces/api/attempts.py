@@ -78,6 +78,16 @@ class AttemptView(APIView):
         return Response({**outputs.AttemptOutput(attempt).data, **told})
 
 
+class AttemptPreemptionView(APIView):
+    renderer_classes = [OrjsonRenderer]
+
+    @extend_schema(parameters=[inputs.PreemptionInput], responses=outputs.PreemptionSearchOutput)
+    def get(self, request: Request, cluster_id: int, seq: int) -> Response:
+        """The attempt's search for victims with a page of its nodes: candidates with victims, refused ones with why."""
+        query = inputs.preemption_query(request)
+        return Response(selectors.attempt_preemption(selectors.attempt_get(cluster_id, seq), query))
+
+
 class PreemptionListView(APIView):
     renderer_classes = [OrjsonRenderer]
 
@@ -87,7 +97,7 @@ class PreemptionListView(APIView):
         responses=outputs.page_of(outputs.PreemptionAttemptOutput, "PreemptionAttempt"),
     )
     def get(self, request: Request, cluster_id: int) -> Response:
-        """Searches for victims, the newest first: all candidates, the victims in order, what decided."""
+        """Searches for victims, the newest first: how many candidates, what decided, the victims in order."""
         cluster_selectors.cluster_get(cluster_id)
         wanted = inputs.attempt_filter(inputs.given(inputs.AttemptInput, request))
         pages = FewNewestFirst()

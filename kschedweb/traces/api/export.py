@@ -1,17 +1,16 @@
 """Downloads as JSON lines or CSV, sent while they are read: memory does not grow with their length.
 
-Rows are read in pages by key, the newest first. In CSV what is no plain value stands as JSON in its cell.
+Rows are read in pages by key, the newest first. In CSV what is no plain value stands as JSON in its cell, and text that
+a spreadsheet would take for a formula has a quote before it.
 """
 
 import csv
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, TypeVar
 
 import orjson
-from asgiref.sync import sync_to_async
-from django.core.handlers.asgi import ASGIRequest
 from django.db.models import Model, QuerySet
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
@@ -21,11 +20,13 @@ from rest_framework.views import APIView
 
 from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.common.errors import NotFoundError
+from kschedweb.common.streaming import stream
 from kschedweb.traces import selectors
 from kschedweb.traces.api import inputs, outputs
 from kschedweb.traces.api.attempts import preemption_row
 
 ROWS_AT_ONCE = 500
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 Row = dict[str, Any]
 M = TypeVar("M", bound=Model)
 
@@ -67,10 +68,13 @@ class ExportView(APIView):
         chunks = json_lines(rows) if form == "jsonl" else csv_lines(rows)
         kind = "application/x-ndjson" if form == "jsonl" else "text/csv"
         name = f'attachment; filename="{cluster.name}-{what}.{form}"'
-        # Under ASGI an iterator that is not asynchronous would be read to its end before anything is sent.
-        content = off_the_loop(chunks) if isinstance(request._request, ASGIRequest) else chunks
-        headers = {"Content-Disposition": name}
-        return StreamingHttpResponse(content, content_type=f"{kind}; charset=utf-8", headers=headers)
+        return stream(
+            request._request,
+            chunks,
+            user=request.user.pk,
+            content_type=f"{kind}; charset=utf-8",
+            headers={"Content-Disposition": name},
+        )
 
 
 def json_lines(pages: Iterator[list[Row]]) -> Iterator[bytes]:
@@ -97,14 +101,9 @@ def _cell(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, dict | list | tuple):
         return orjson.dumps(value).decode()
+    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
+        return f"'{value}"
     return "" if value is None else value
-
-
-async def off_the_loop(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """The chunks, each made in a thread when it is wanted."""
-    following = sync_to_async(lambda: next(chunks, None), thread_sensitive=True)
-    while (chunk := await following()) is not None:
-        yield chunk
 
 
 def _pages(found: QuerySet[M], key: str) -> Iterator[list[M]]:
@@ -126,7 +125,10 @@ def _attempts(cluster_id: int, values: Row) -> Iterator[list[Row]]:
 def _preemptions(cluster_id: int, values: Row) -> Iterator[list[Row]]:
     found = selectors.preemptions(cluster_id, inputs.attempt_filter(values))
     for page in _pages(found, "seq"):
-        yield [preemption_row(one, detail) for one, detail in selectors.preemption_details(page)]
+        yield [
+            preemption_row(one, detail)
+            for one, detail in selectors.preemption_details(page, selectors.PreemptionQuery())
+        ]
 
 
 def _events(cluster_id: int, values: Row) -> Iterator[list[Row]]:

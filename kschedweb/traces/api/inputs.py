@@ -7,10 +7,12 @@ from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from kschedweb.traces.choices import Result
-from kschedweb.traces.selectors import AttemptFilter, EventFilter, MatrixQuery
+from kschedweb.traces.choices import Outcome, Result
+from kschedweb.traces.selectors import AttemptFilter, EventFilter, MatrixQuery, PreemptionQuery
 
 YEARS = 10 * 366 * 24 * 3600
+FIVE_MINUTES = timedelta(minutes=5)
+MOST_POINTS = 24 * 3600
 
 
 class VerbatimField(serializers.CharField):
@@ -72,6 +74,25 @@ class PendingPodInput(serializers.Serializer[Any]):
     limit = serializers.IntegerField(default=100, min_value=1, max_value=1000)
 
 
+class ThroughputInput(SpanInput):
+    """By default the last five minutes; by seconds where that is an hour at most, else by minutes."""
+
+    seconds = serializers.ChoiceField([1, 60], required=False, help_text="that a point tells of")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs = super().validate(attrs)
+        attrs.setdefault("until", timezone.now())
+        attrs.setdefault("since", attrs["until"] - FIVE_MINUTES)
+        span = (attrs["until"] - attrs["since"]).total_seconds()
+        if span <= 0:
+            raise serializers.ValidationError({"since": "must be before until"})
+        attrs.setdefault("seconds", 1 if span <= 3600 else 60)
+        if span / attrs["seconds"] > MOST_POINTS:
+            longest = MOST_POINTS * attrs["seconds"] // 3600
+            raise serializers.ValidationError({"seconds": f"spans of {attrs['seconds']} s: at most {longest} hours"})
+        return attrs
+
+
 class EventInput(SpanInput):
     namespace = VerbatimField(required=False, max_length=63, help_text="of what it is about")
     name = VerbatimField(required=False, max_length=253)
@@ -89,12 +110,24 @@ class MatrixInput(serializers.Serializer[Any]):
     plugin = VerbatimField(required=False, max_length=128, help_text="that refused the node")
     reason = VerbatimField(required=False, max_length=1000, help_text="for which, in full")
     feasible = serializers.BooleanField(required=False, allow_null=True, default=None)
+    tied = serializers.BooleanField(
+        required=False, allow_null=True, default=None, help_text="for the highest total, the chosen node among them"
+    )
     sort = serializers.RegexField(
         r"^(walk|node|total|(raw|normalized|weighted):[^\x00]{1,128})$",
         default="walk",
         help_text="walk, node, total, or raw:, normalized:, weighted: with a plugin's name",
     )
     descending = serializers.BooleanField(default=False)
+    offset = serializers.IntegerField(default=0, min_value=0, max_value=10**6)
+    limit = serializers.IntegerField(default=200, min_value=1, max_value=10_000)
+
+
+class PreemptionInput(serializers.Serializer[Any]):
+    node = VerbatimField(required=False, max_length=253, help_text="part of a node's name")
+    outcome = serializers.ChoiceField(
+        Outcome.choices, required=False, help_text="candidate: fits without its victims; untried: enough had been found"
+    )
     offset = serializers.IntegerField(default=0, min_value=0, max_value=10**6)
     limit = serializers.IntegerField(default=200, min_value=1, max_value=10_000)
 
@@ -117,3 +150,7 @@ def event_filter(request: Request) -> EventFilter:
 
 def matrix_query(request: Request) -> MatrixQuery:
     return MatrixQuery(**given(MatrixInput, request))
+
+
+def preemption_query(request: Request) -> PreemptionQuery:
+    return PreemptionQuery(**given(PreemptionInput, request))

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from kschedweb.traces.choices import Result
+from kschedweb.traces.choices import Outcome, Result
 
 CODES_HELP = "Unschedulable, UnschedulableAndUnresolvable, Pending or Error"
 
@@ -82,6 +82,11 @@ class AttemptOutput(serializers.Serializer[Any]):
     rejections = RejectionOutput(many=True)
     best = BestNodeOutput(many=True)
     preemption = PreemptionOutput(allow_null=True)
+    tied = serializers.IntegerField(
+        allow_null=True,
+        help_text="nodes with the highest total: one of them is drawn with the cluster's seed, the pod's key and the"
+        " attempt's number; null where no totals were compared",
+    )
     repeat_count = serializers.IntegerField()
     last_seen_at = serializers.DateTimeField()
 
@@ -115,43 +120,47 @@ class MatrixNodeOutput(serializers.Serializer[Any]):
     feasible = serializers.BooleanField()
     status = StatusOutput(allow_null=True, help_text="null: no filter refused it")
     total = serializers.IntegerField(allow_null=True)
+    tied = serializers.BooleanField(help_text="for the highest total")
     scores = serializers.DictField(child=ScoreOutput(), help_text="by plugin")
 
     class Meta:
         ref_name = "MatrixNode"
 
 
-class CandidateOutput(serializers.Serializer[Any]):
-    node = serializers.CharField()
-    victims = serializers.ListField(child=serializers.CharField(), help_text="the most important first")
-    num_pdb_violations = serializers.IntegerField()
-
-    class Meta:
-        ref_name = "PreemptionCandidate"
-
-
-class NodeStatusOutput(serializers.Serializer[Any]):
-    node = serializers.CharField()
-    status = StatusOutput(allow_null=True)
-
-    class Meta:
-        ref_name = "NodeStatus"
-
-
 class PreemptionDetailOutput(serializers.Serializer[Any]):
-    potential_nodes = serializers.ListField(child=serializers.CharField(), help_text="in the order tried")
-    offset = serializers.IntegerField()
-    candidates_wanted = serializers.IntegerField()
-    candidates = CandidateOutput(many=True)
-    not_candidates = NodeStatusOutput(many=True)
+    potential = serializers.IntegerField(help_text="nodes whose refusal evicting pods could lift")
+    candidates = serializers.IntegerField(help_text="nodes that would fit it without their victims")
+    refused = serializers.IntegerField(help_text="nodes tried in vain")
+    tied = serializers.IntegerField(help_text="candidates that all criteria left over; the first tried is taken")
+    offset = serializers.IntegerField(help_text="of the first node tried")
+    candidates_wanted = serializers.IntegerField(help_text="candidates that end the search")
     criterion = serializers.CharField(allow_blank=True, help_text="what decided among the candidates; empty: unknown")
-    tied = serializers.ListField(child=serializers.CharField())
     node = serializers.CharField(allow_blank=True)
     victims = serializers.ListField(child=serializers.CharField(), help_text="in the order of their eviction")
-    cleared = serializers.ListField(child=serializers.CharField())
+    cleared = serializers.ListField(child=serializers.CharField(), help_text="pods that lost their nomination")
 
     class Meta:
         ref_name = "PreemptionDetail"
+
+
+class PreemptionNodeOutput(serializers.Serializer[Any]):
+    node = serializers.CharField()
+    outcome = serializers.ChoiceField(Outcome.choices)
+    status = StatusOutput(allow_null=True, help_text="of a node tried in vain")
+    victims = serializers.ListField(child=serializers.CharField(), help_text="the most important first")
+    num_pdb_violations = serializers.IntegerField()
+    tied = serializers.BooleanField()
+
+    class Meta:
+        ref_name = "PreemptionNode"
+
+
+class PreemptionSearchOutput(PreemptionDetailOutput):
+    nodes = PreemptionNodeOutput(many=True, help_text="one page of them, in the order tried")
+    found = serializers.IntegerField(help_text="nodes on all pages")
+
+    class Meta:
+        ref_name = "PreemptionSearch"
 
 
 class PostFilterOutput(serializers.Serializer[Any]):
@@ -159,7 +168,6 @@ class PostFilterOutput(serializers.Serializer[Any]):
     plugin = serializers.CharField(allow_blank=True)
     message = serializers.CharField(allow_blank=True)
     nominated_node_name = serializers.CharField(allow_null=True, allow_blank=True)
-    preemption = PreemptionDetailOutput(allow_null=True)
 
     class Meta:
         ref_name = "PostFilter"
@@ -207,7 +215,6 @@ class MatrixOutput(serializers.Serializer[Any]):
     nominated = NominatedTryOutput(allow_null=True)
     nodes = MatrixNodeOutput(many=True, help_text="one page of them")
     found = serializers.IntegerField(help_text="nodes on all pages")
-    tied = serializers.ListField(child=serializers.CharField())
     post_filter = PostFilterOutput(allow_null=True)
     extenders = ExtenderExchangeOutput(many=True)
 

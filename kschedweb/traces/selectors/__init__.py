@@ -1,11 +1,12 @@
 """Reads of the traces: for browsers that follow, for pages of attempts and pods, for questions over many attempts."""
 
-from kschedweb.traces.adapters import MatrixQuery
+from kschedweb.traces.adapters import MatrixQuery, PreemptionQuery
 from kschedweb.traces.selectors.attempts import (
     AttemptFilter,
     FirstAttempts,
     attempt_get,
     attempt_matrix,
+    attempt_preemption,
     attempt_seed,
     attempts,
     first_attempts,
@@ -45,6 +46,7 @@ from kschedweb.traces.selectors.questions import (
     refused_attempts,
     slowest_attempts,
 )
+from kschedweb.traces.selectors.throughput import throughput
 
 __all__ = [
     "SNAPSHOT_ATTEMPTS",
@@ -59,8 +61,10 @@ __all__ = [
     "PendingPod",
     "PendingReason",
     "PendingSummary",
+    "PreemptionQuery",
     "attempt_get",
     "attempt_matrix",
+    "attempt_preemption",
     "attempt_seed",
     "attempts",
     "events",
@@ -84,4 +88,5 @@ __all__ = [
     "refused_attempts",
     "slowest_attempts",
     "snapshot",
+    "throughput",
 ]

@@ -17,7 +17,7 @@ from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.cluster.models import Pod
 from kschedweb.common.errors import NotFoundError
 from kschedweb.traces import adapters
-from kschedweb.traces.adapters import MatrixQuery
+from kschedweb.traces.adapters import MatrixQuery, PreemptionQuery
 from kschedweb.traces.models import Attempt, NodeOrder
 
 _HEAVY = ("matrix", "digest")
@@ -94,6 +94,20 @@ def attempt_matrix(attempt: Attempt, query: MatrixQuery | None = None) -> dict[s
         raise NotFoundError(f"the matrix of this attempt cannot be read: {error}", seq=attempt.seq) from error
 
 
+def attempt_preemption(attempt: Attempt, query: PreemptionQuery) -> dict[str, Any]:
+    """The attempt's search for victims with one page of its nodes; NotFoundError where none is kept."""
+    found = None
+    if attempt.matrix is not None:
+        names = order_names(attempt.cluster_id, attempt.node_order)
+        try:
+            found = adapters.preemption_view(bytes(attempt.matrix), names, query)
+        except adapters.TraceError as error:
+            raise NotFoundError(f"the matrix of this attempt cannot be read: {error}", seq=attempt.seq) from error
+    if found is None:
+        raise NotFoundError("no search for victims is kept of this attempt", seq=attempt.seq)
+    return found
+
+
 def attempt_seed(attempt: Attempt) -> int:
     """The seed of every draw in the attempt: that of its cluster, which never changes."""
     return cluster_selectors.cluster_get(attempt.cluster_id).seed
@@ -105,8 +119,13 @@ def preemptions(cluster_id: int, wanted: AttemptFilter | None = None) -> QuerySe
     return found.defer(None).defer("digest")
 
 
-def preemption_details(found: Iterator[Attempt] | list[Attempt]) -> Iterator[tuple[Attempt, dict[str, Any] | None]]:
-    """Each with its whole search for victims; None where the matrix was not kept or cannot be read."""
+def preemption_details(
+    found: Iterator[Attempt] | list[Attempt], query: PreemptionQuery | None = None
+) -> Iterator[tuple[Attempt, dict[str, Any] | None]]:
+    """Each with its search for victims, and the nodes asked for where some are.
+
+    None where the matrix was not kept or cannot be read.
+    """
     orders: dict[str, tuple[str, ...]] = {}
     for attempt in found:
         if attempt.matrix is None:
@@ -115,7 +134,7 @@ def preemption_details(found: Iterator[Attempt] | list[Attempt]) -> Iterator[tup
         if attempt.node_order not in orders:
             orders[attempt.node_order] = order_names(attempt.cluster_id, attempt.node_order)
         try:
-            yield attempt, adapters.preemption_view(bytes(attempt.matrix), orders[attempt.node_order])
+            yield attempt, adapters.preemption_view(bytes(attempt.matrix), orders[attempt.node_order], query)
         except adapters.TraceError:
             yield attempt, None
 

@@ -1,5 +1,7 @@
 """What happened, in order: the engine's log of one pod or of all, and the events told to users."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -9,6 +11,8 @@ from kschedweb.cluster.models import Event, Pod
 from kschedweb.traces.choices import LogKind
 from kschedweb.traces.models import Attempt, EngineLog
 
+# Its note names the pod that took the place by uid, as upstream's does; people know pods by name.
+PREEMPTED = re.compile(r"^Preempted by pod (\S+) on node ")
 MOVES = (LogKind.QUEUE, LogKind.CACHE)
 
 
@@ -65,24 +69,7 @@ def pod_log(cluster_id: int, uid: str, limit: int) -> list[HistoryEntry]:
     """The newest entries of the engine's log about a pod, oldest first."""
     rows = list(EngineLog.objects.filter(cluster_id=cluster_id, pod_uid=uid).order_by("-seq")[:limit])
     rows.reverse()
-    return _as_it_happened(rows, history_entries(rows))
-
-
-def _as_it_happened(rows: list[EngineLog], entries: list[HistoryEntry]) -> list[HistoryEntry]:
-    """One pod's entries in their order: a step logs its attempts before its moves.
-
-    How often the pod had been tried says which moves came before which attempt.
-    """
-    keys: list[tuple[int, int]] = []
-    start = reached = 0
-    for index, (row, entry) in enumerate(zip(rows, entries, strict=True)):
-        if not index or (row.step, row.at) != (rows[index - 1].step, rows[index - 1].at):
-            start, reached = index, 0
-        tried = entry.attempts or 0
-        own = 2 * tried if entry.kind == "attempt" else 2 * tried + 1 if entry.kind == "queue" else reached
-        reached = max(reached, own)
-        keys.append((start, own))
-    return [entries[index] for index in sorted(range(len(entries)), key=lambda index: (keys[index], index))]
+    return history_entries(rows)
 
 
 def history_entries(rows: list[EngineLog]) -> list[HistoryEntry]:
@@ -93,11 +80,22 @@ def history_entries(rows: list[EngineLog]) -> list[HistoryEntry]:
         found = Attempt.objects.filter(cluster_id=rows[0].cluster_id, seq__in=sorted(repeated))
         columns = found.values_list("seq", "result", "node_name", "message")
         stored = {seq: (result, node, message) for seq, result, node, message in columns}
-    return [_history_entry(row, stored) for row in rows]
+    notes = [row.payload.get("note", "") for row in rows if row.kind == LogKind.EVENT]
+    preemptors = {match[1] for note in notes if (match := PREEMPTED.match(note))}
+    names = pod_keys(rows[0].cluster_id, preemptors) if preemptors else {}
+    return [_history_entry(row, stored, names) for row in rows]
 
 
-def _history_entry(row: EngineLog, stored: dict[int, tuple[str, str, str]]) -> HistoryEntry:
-    """`stored`: result, node and message of the attempts that others repeat, by seq."""
+def pod_keys(cluster_id: int, uids: Iterable[str]) -> dict[str, str]:
+    """namespace/name of pods by uid: of those that are there, and of others that were tried."""
+    wanted = {"cluster_id": cluster_id}
+    tried = Attempt.objects.filter(**wanted, pod_uid__in=uids).values_list("pod_uid", "namespace", "name").distinct()
+    present = Pod.objects.filter(**wanted, uid__in=uids).values_list("uid", "namespace", "name")
+    return {uid: f"{namespace}/{name}" for found in (tried, present) for uid, namespace, name in found}
+
+
+def _history_entry(row: EngineLog, stored: dict[int, tuple[str, str, str]], names: dict[str, str]) -> HistoryEntry:
+    """`stored`: result, node and message of the attempts that others repeat, by seq. `names`: of preemptors, by uid."""
     said, at = row.told, row.at
     match row.kind:
         case LogKind.QUEUE:
@@ -141,13 +139,16 @@ def _history_entry(row: EngineLog, stored: dict[int, tuple[str, str, str]]) -> H
                 attempt_seq=seq,
             )
         case _:
+            note = said.get("note", "")
+            if match := PREEMPTED.match(note):
+                note = note.replace(match[1], names.get(match[1], match[1]), 1)
             return HistoryEntry(
                 kind="event",
                 what=said.get("reason", row.kind),
                 at=at,
                 seq=row.seq,
                 rv=row.rv,
-                message=said.get("note", ""),
+                message=note,
             )
 
 

@@ -1,7 +1,7 @@
 """What browsers follow: ranges of both logs as live events, missed frames, and the snapshot they start from."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
@@ -19,9 +19,11 @@ from kschedweb.live.events import Cursor
 from kschedweb.live.feed import ENTRIES_PER_FRAME, RESUME_ENTRIES, LogRange
 from kschedweb.traces.choices import LogKind
 from kschedweb.traces.models import Attempt, QueueState, told_by
+from kschedweb.traces.selectors.throughput import throughput
 
 SNAPSHOT_EVENTS = 200
 SNAPSHOT_ATTEMPTS = 200
+SNAPSHOT_THROUGHPUT = timedelta(minutes=5)
 
 _ATTEMPT_FIELDS = tuple(events.AttemptView.__dataclass_fields__)
 _QUEUE_FIELDS = tuple(events.QueueView.__dataclass_fields__)
@@ -121,7 +123,16 @@ def log_event(
             return events.EventsCounted(seq=entry.seq, counts=counts, at_ms=told["at_ms"])
         values = {key: told[key] for key in _EVENT_FIELDS if key in told}
         return events.EventNoted(seq=entry.seq, event=events.EventView(**values | {"seq": entry.seq}))
-    return events.StepDone(seq=entry.seq, step=entry.step, cycles=told["cycles"], kind=told["kind"])
+    queued = told.get("queued")
+    return events.StepDone(
+        seq=entry.seq,
+        step=entry.step,
+        cycles=told["cycles"],
+        kind=told["kind"],
+        at_ms=milliseconds(entry.at),
+        results=told.get("results", {}),
+        queued=None if queued is None else events.QueueSizes(**queued),
+    )
 
 
 def _repeated_attempts(cluster_id: int, entries: Iterable[LogEntry]) -> dict[int, dict[str, Any]]:
@@ -168,6 +179,7 @@ def snapshot(cluster_id: int) -> events.Snapshot:
             queue=[queue_view(row) for row in QueueState.objects.filter(cluster_id=cluster_id).order_by("pod_uid")],
             events=cluster_selectors.event_views(cluster_id, SNAPSHOT_EVENTS),
             attempts=_attempt_views(cluster_id, SNAPSHOT_ATTEMPTS),
+            throughput=throughput(cluster_id, since=now - SNAPSHOT_THROUGHPUT, until=now, seconds=1),
             pods_left_out=left_out,
         )
 

@@ -5,6 +5,8 @@ In-tree volumes are told in their driver's words on nodes where the driver has t
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from scheduler_core.api.csi_migration import in_tree_source, with_csi_topology
@@ -17,6 +19,9 @@ from scheduler_core.plugins.helpers import BoolArray, Rows
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.selection import rows_accepted
 
+_MAX_PARSED: Final = 65_536
+_MAX_PLACES: Final = 4_000_000  # 16 MB
+
 
 class Reach:
     """Kept parsed as long as the volume's affinity is the same object, and its rows while the nodes are the same."""
@@ -24,6 +29,7 @@ class Reach:
     def __init__(self, storage: StorageLister) -> None:
         self._storage = storage
         self._rows: dict[str, tuple[VolumeNodeAffinity, Rows]] = {}  # by volume
+        self._num_places = 0  # kept in `_rows` together
         self._rows_of: tuple[NodeTable | None, int] = (None, 0)  # table, and its version of nodes
         self._parsed: dict[str, tuple[VolumeNodeAffinity, NodeSelectorMatcher | None]] = {}  # by volume
 
@@ -50,6 +56,7 @@ class Reach:
             return None
         if self._rows_of[0] is not table or self._rows_of[1] != table.nodes_version:
             self._rows.clear()
+            self._num_places = 0
             self._rows_of = (table, table.nodes_version)
         kept = self._rows.get(volume.name)
         if kept is not None and kept[0] is affinity:
@@ -58,6 +65,10 @@ class Reach:
         if reached is None:
             return None
         places: Rows = np.flatnonzero(reached).astype(np.int32)
+        if self._num_places + len(places) > _MAX_PLACES:
+            self._rows.clear()
+            self._num_places = 0
+        self._num_places += len(places)
         self._rows[volume.name] = affinity, places
         return places
 
@@ -84,6 +95,8 @@ class Reach:
         if kept is not None and kept[0] is affinity:
             return kept[1]
         selector = required_reach(volume)
+        if len(self._parsed) >= _MAX_PARSED:
+            self._parsed.clear()  # volumes come and go by name
         self._parsed[volume.name] = affinity, selector
         return selector
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import copy
-import gzip
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given
 
@@ -19,9 +16,8 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.api.quantity import parse
 from scheduler_core.errors import ManifestError
 from tests.builders import make_manifest, make_pod
+from tests.golden.recordings import recordings
 from tests.strategies import node_manifests, pod_manifests
-
-GOLDEN = Path(__file__).parents[4] / "shared" / "golden"
 
 POD: dict[str, Any] = {
     "apiVersion": "v1",
@@ -214,15 +210,11 @@ def test_named_differently_in_manifests() -> None:
 
 
 def test_recorded_objects_are_all_read_and_written() -> None:
-    if not GOLDEN.is_dir():
-        pytest.skip("../shared/golden is not there")
     for family in ("mixed", "volumes", "preemption", "resources"):
-        with gzip.open(GOLDEN / f"{family}.jsonl.gz") as lines:
-            for line, _ in zip(lines, range(15), strict=False):
-                scenario = orjson.loads(line)["scenario"]
-                for manifest in scenario["objects"] + scenario["pending"]:
-                    obj = decode(manifest)
-                    assert decode(encode(obj)) == obj
+        for recording in recordings(family)[:15]:
+            for manifest in recording.scenario["objects"] + recording.scenario["pending"]:
+                obj = decode(manifest)
+                assert decode(encode(obj)) == obj
 
 
 def test_thirty_thousand_pods_are_read_fast(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+import time
 from fractions import Fraction
 
 import pytest
@@ -182,6 +183,14 @@ def test_equal_numbers_are_one_key_when_written_differently() -> None:
     assert Quantity.of_milli(1500) == parse("1.5")
     assert parse("0").is_zero and not parse("1n").is_zero
     assert parse("1") != 1
+
+
+@pytest.mark.parametrize("text", ["1" * 32_000 + "x", "0" * 32_000 + "1", "." + "1" * 32_000, " " * 32_000 + "1"])
+def test_text_of_any_length_is_refused_at_once(text: str) -> None:
+    began = time.thread_time()
+    with pytest.raises(ValueError):
+        parse(text)
+    assert time.thread_time() - began < 5
 
 
 @given(st.integers(-(2**62), 2**62))

@@ -25,6 +25,12 @@ from scheduler_core.config.duration import Duration
         ("7µs", 7, "7µs"),
         ("1500us", 1_500, "1.5ms"),
         ("2h", 7_200_000_000, "2h0m0s"),
+        ("999us", 999, "999µs"),
+        ("1000us", 1_000, "1ms"),
+        ("999999us", 999_999, "999.999ms"),
+        ("1000ms", 1_000_000, "1s"),
+        ("60s", 60_000_000, "1m0s"),
+        ("60m", 3_600_000_000, "1h0m0s"),
     ],
 )
 def test_parse_and_print(text: str, us: int, printed: str) -> None:

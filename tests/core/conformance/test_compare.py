@@ -11,7 +11,7 @@ import pytest
 
 from scheduler_core.conformance.compare import DECISION, compare
 from scheduler_core.conformance.harness import run_scenario
-from tests.golden.recordings import needs_golden, recordings
+from tests.golden.recordings import recordings
 
 Path = tuple[Any, ...]
 CYCLE = {
@@ -113,7 +113,6 @@ def flip(value: Any) -> Any:
     return ["?"]  # null, or an empty list
 
 
-@needs_golden
 def test_each_of_200_flipped_fields_is_reported() -> None:
     draw = random.Random(1341)
     families = ("gates", "images", "nodeaffinity", "nodemisc", "resources", "taints")

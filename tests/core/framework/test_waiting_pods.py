@@ -38,3 +38,9 @@ def test_earliest_timeout_strikes_at_its_very_moment() -> None:
     text = "rejected due to timeout after waiting 2.5s at plugin B"
     assert [pod.verdict for pod in pods] == [Status.unschedulable(text, plugin="B")]
     assert pods.next_deadline() is None
+
+
+def test_of_timeouts_that_are_over_the_earliest_struck_and_of_equal_ones_the_first_by_name() -> None:
+    pod = WaitingPod("u", 0, {"Late": 9_000_000, "B": 2_000_000, "A": 2_000_000})
+    pod.expire(60_000_000)
+    assert pod.verdict == Status.unschedulable("rejected due to timeout after waiting 2s at plugin A", plugin="A")

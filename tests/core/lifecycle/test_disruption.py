@@ -185,3 +185,32 @@ def test_disrupted_pods_are_not_healthy_until_they_are_overdue() -> None:
     assert status["currentHealthy"] == 3
     assert status["disruptedPods"] == {"p0": None, "gone": None}
     assert controller.next_due() is None
+
+
+def test_budget_is_not_looked_at_again_when_nobody_is_being_disrupted_any_more() -> None:
+    controller = DisruptionController()
+    controller.step(NOW, [budget(status={"disruptedPods": {"p0": NOW_TEXT}}, minAvailable=1), *shops(2)])
+    assert controller.next_due() == NOW + 120 * SECOND
+    controller.step(NOW + SECOND, [ObjectDeleted("Pod", "default", "p0", "")])
+    assert controller.next_due() is None
+    assert controller.step(NOW + 120 * SECOND, []) == []
+
+
+def test_budget_that_is_gone_is_not_looked_at_again() -> None:
+    controller = DisruptionController()
+    controller.step(NOW, [budget(status={"disruptedPods": {"p0": NOW_TEXT}}, minAvailable=1), *shops(2)])
+    controller.step(NOW + SECOND, [ObjectDeleted("PodDisruptionBudget", "default", "guard")])
+    assert controller.next_due() is None
+    # One made anew under the name begins without the deadline of the one before.
+    status = status_of(controller.step(NOW + 2 * SECOND, [budget(minAvailable=1)]))
+    assert status["currentHealthy"] == 2
+    assert controller.next_due() is None
+
+
+def test_budget_is_looked_at_again_when_the_earliest_disrupted_pod_is_overdue() -> None:
+    later = "2030-03-17T17:47:10Z"  # half a minute after NOW
+    controller = DisruptionController()
+    controller.step(NOW, [budget(status={"disruptedPods": {"p0": later, "p1": NOW_TEXT}}, minAvailable=1), *shops(3)])
+    assert controller.next_due() == NOW + 120 * SECOND
+    status = status_of(controller.step(NOW + 120 * SECOND, []))
+    assert (status["currentHealthy"], controller.next_due()) == (2, NOW + 150 * SECOND)

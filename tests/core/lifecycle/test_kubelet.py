@@ -145,6 +145,30 @@ def test_deletion_replaces_what_was_due() -> None:
     assert kubelet.step(after(10), []) == [PodRemoval("u1", "shop", "u1")]
 
 
+@pytest.mark.parametrize(
+    "after_that",
+    [
+        pytest.param(pod(phase="Running", started=T0), id="it runs already, for ever"),
+        pytest.param(pod(phase="Succeeded"), id="it is over"),
+        pytest.param(pod(node=""), id="it is bound no longer"),
+    ],
+)
+def test_deadline_that_no_longer_holds_strikes_nobody(after_that: Pod) -> None:
+    kubelet = Kubelet(start_delay_us=SECOND)
+    feed(kubelet, NOW, pod())
+    assert feed(kubelet, after(0.5), after_that) == []
+    assert kubelet.next_due() is None
+    assert kubelet.step(after(9), []) == []
+
+
+def test_pod_bound_again_starts_from_its_first_sight_there() -> None:
+    kubelet = Kubelet(start_delay_us=2 * SECOND)
+    feed(kubelet, NOW, pod())
+    feed(kubelet, after(1), pod(node=""))
+    feed(kubelet, after(5), pod(node="n2"))
+    assert kubelet.next_due() == after(7)
+
+
 @pytest.mark.parametrize("uid", [pytest.param("u1", id="by uid"), pytest.param("", id="by name")])
 def test_pod_that_is_gone_is_forgotten(uid: str) -> None:
     kubelet = Kubelet(start_delay_us=SECOND)

@@ -42,7 +42,8 @@ def rbd(monitors: list[str], *, read_only: bool = False, image: str = "i") -> Po
     [
         pytest.param(gce(), gce(), DISK, id="the same GCE disk"),
         pytest.param(gce(True), gce(True), SUCCESS, id="the same GCE disk, both only read it"),
-        pytest.param(gce(True), gce(), DISK, id="the same GCE disk, one writes"),
+        pytest.param(gce(True), gce(), DISK, id="the same GCE disk, the other writes"),
+        pytest.param(gce(), gce(True), DISK, id="the same GCE disk, the pod writes"),
         pytest.param(gce(), gce(pd="other"), SUCCESS, id="another GCE disk"),
         pytest.param(
             disk("awsElasticBlockStore", volumeID="v", readOnly=True),
@@ -59,8 +60,18 @@ def rbd(monitors: list[str], *, read_only: bool = False, image: str = "i") -> Po
         pytest.param(
             disk("iscsi", iqn="q", readOnly=True), disk("iscsi", iqn="q", readOnly=True), SUCCESS, id="iSCSI, read only"
         ),
+        pytest.param(disk("iscsi", iqn="q", readOnly=True), disk("iscsi", iqn="q"), DISK, id="iSCSI, the other writes"),
+        pytest.param(disk("iscsi", iqn="q"), disk("iscsi", iqn="q", readOnly=True), DISK, id="iSCSI, the pod writes"),
         pytest.param(rbd(["a", "b"]), rbd(["b", "c"]), DISK, id="the same RBD image through a common monitor"),
         pytest.param(rbd(["a"]), rbd(["b"]), SUCCESS, id="the same RBD image of another cluster"),
+        pytest.param(
+            rbd(["a"], read_only=True), rbd(["a"], read_only=True), SUCCESS, id="the same RBD image, both only read it"
+        ),
+        pytest.param(rbd(["a"], read_only=True), rbd(["a"]), DISK, id="the same RBD image, the other writes"),
+        pytest.param(rbd(["a"]), rbd(["a"], read_only=True), DISK, id="the same RBD image, the pod writes"),
+        pytest.param(
+            rbd(["a"]), disk("rbd", monitors=["a"], image="i", pool="other"), SUCCESS, id="an RBD image of another pool"
+        ),
         pytest.param(rbd(["a"]), rbd(["a"], image="j"), SUCCESS, id="another RBD image"),
         pytest.param(gce(), disk("iscsi", iqn="pd"), SUCCESS, id="disks of different kinds"),
     ],

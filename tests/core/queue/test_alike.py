@@ -14,7 +14,7 @@ from scheduler_core.framework.interface import QueueingHint, Reads
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.queue.options import SECOND_US
 from scheduler_core.queue.scheduling_queue import SchedulingQueue
-from tests.builders import make_pod
+from tests.builders import make_node, make_pod
 from tests.core.queue.rig import NODE_ADDED, POD_DELETED, T0, Gate, Refuser, Rig
 
 POD_UPDATED = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE_POD_LABEL)
@@ -149,3 +149,31 @@ def test_alike_pods_are_asked_about_once_when_nothing_speaks_against_it() -> Non
     rig.move(POD_UPDATED, old=changed, new=changed)
     assert sorted(set(asked)) == ["twin-00", "twin-07"]
     assert rig.keys()["unschedulable"] == [f"twin-{number:02}" for number in range(50) if number != 7]
+
+
+def test_pod_that_changes_while_it_waits_is_asked_about_as_it_is_now() -> None:
+    asked: list[str] = []
+    rig = Rig(Gate(), Reading("Refuser", asked))
+    for name in ("first", "second"):
+        rig.rejected(name)
+        rig.queue.update(make_pod(name).build(), make_pod(name).label(app="a").build(), T0)
+    check_files(rig.queue)
+    new = make_pod("second").label(app="b").build()
+    rig.queue.update(make_pod("second").label(app="a").build(), new, T0)
+    check_files(rig.queue)
+    rig.move(NODE_ADDED, new=make_node("n").label(app="b").build())
+    assert rig.keys()["unschedulable"] == ["first"]
+    assert asked == ["first", "second"]
+
+
+def test_pod_that_becomes_gated_while_it_waits_is_not_asked_with_the_others() -> None:
+    rig = Rig(Gate(), Reading("Refuser", []), pop_from_backoff_q=False)
+    for name in ("first", "second"):
+        rig.rejected(name)
+    rig.queue.unschedulable.get("default/second").pod = make_pod("second").gate("g").build()  # type: ignore[union-attr]
+    rig.queue.unschedulable.note_change("default/second")
+    rig.queue.activate([make_pod("second").gate("g").build()], T0)
+    check_files(rig.queue)
+    assert rig.where("second") == "gated"
+    rig.move(NODE_ADDED, new=make_node("n").build())
+    assert (rig.where("first"), rig.where("second")) == ("backoff", "gated")

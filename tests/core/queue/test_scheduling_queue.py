@@ -76,6 +76,7 @@ class TestPop:
         assert rig.pop().pod.name == "b"
         assert rig.where("a") == ""
         assert rig.queue.scheduling_cycle == 2
+        assert [(move.to, move.event) for move in rig.moves if move.pod_key == "default/a"][-1] == ("", "Discarded")
         message = "The same pod is tracked in multiple places in the scheduler, and just discard it"
         assert rig.logs == [(message, {"pod": "default/a", "err": None})]
 
@@ -456,6 +457,17 @@ class TestFlushes:
         rig.queue.flush_unschedulable_pods_leftover(T0 + 5 * MINUTE + 1)
         assert rig.where("a") == "active"
         assert rig.moves[-1].event == "UnschedulableTimeout"
+
+    def test_five_minutes_that_end_with_a_flush_are_not_over(self) -> None:
+        rig = Rig()
+        rig.rejected("a", now=1_020 * S)
+        assert rig.queue.next_due() == 1_350 * S  # at 1,320 s, when there is a flush, it is five minutes and no more
+        rig.queue.run_due_flushes(1_320 * S)
+        assert rig.where("a") == "unschedulable"
+        rig.queue.run_due_flushes(1_350 * S - 1)
+        assert rig.where("a") == "unschedulable"
+        rig.queue.run_due_flushes(1_350 * S)
+        assert rig.where("a") == "active"
 
     def test_the_leftover_flush_counts_for_pods_in_flight(self) -> None:
         """Upstream's: a refused pod in flight during such a flush comes back to backoff."""

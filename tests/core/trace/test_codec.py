@@ -61,6 +61,18 @@ def test_decode_gives_back_what_was_encoded(attempt: Attempt) -> None:
     assert_same(decode(encode(attempt), names_of(attempt)), AttemptMatrix.of(attempt))
 
 
+@pytest.mark.parametrize("bits", [8, 16, 32])
+@pytest.mark.parametrize("beyond", [0, 1], ids=["the last that fits", "one more"])
+@pytest.mark.parametrize("sign", [1, -1], ids=["highest", "lowest"])
+def test_scores_survive_the_round_trip_at_the_ends_of_each_width(bits: int, beyond: int, sign: int) -> None:
+    attempt = large_attempt(12, 6)
+    assert attempt.score_rows is not None
+    end = (1 << (bits - 1)) - 1 if sign > 0 else -(1 << (bits - 1))
+    attempt.score_rows.raw[0, 2] = end + sign * beyond
+    decoded = decode(encode(attempt), names_of(attempt))
+    assert_same(decoded, AttemptMatrix.of(attempt))
+
+
 def test_large_matrix_survives_the_round_trip() -> None:
     attempt = large_attempt(5000, 500)
     assert_same(decode(encode(attempt), names_of(attempt)), AttemptMatrix.of(attempt))

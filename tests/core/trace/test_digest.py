@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scheduler_core.model.effects import (
@@ -17,8 +18,10 @@ from scheduler_core.model.effects import (
     NominatedTry,
     PostFilterRecord,
     PreemptionRecord,
+    ScoreRows,
 )
-from scheduler_core.trace.digest import START_OF_CHAIN, attempt_digest, step_digest
+from scheduler_core.model.status import Status
+from scheduler_core.trace.digest import START_OF_CHAIN, attempt_digest, step_digest, verdicts_by_node
 from tests.core.trace.attempts import BOTH, CPU, TAINT, attempts, indices, large_attempt, make_attempt
 from tests.examples import examples
 
@@ -133,6 +136,33 @@ def test_attempt_digest_is_the_same_whatever_the_order_of_scored_nodes() -> None
         rows, raw=rows.raw[:, order], normalized=rows.normalized[:, order], totals=rows.totals[order]
     )
     assert attempt_digest(attempt) == attempt_digest(shuffled)
+
+
+@examples(60)
+@given(st.permutations(range(5)))
+def test_attempt_digest_is_the_same_for_any_order_of_few_nodes(order: list[int]) -> None:
+    """Walks that go round are turned, all others sorted: both have to come to the same."""
+    totals = np.array([10, 20, 20, 40, 50])
+
+    def attempt(nodes: list[int]) -> Attempt:
+        made = make_attempt(6, feasible=indices(*nodes))
+        by_node = totals[nodes]
+        made.score_rows = ScoreRows((("NodeResourcesFit", 1),), by_node[None], by_node[None], by_node, ())
+        return made
+
+    assert attempt_digest(attempt(order)) == attempt_digest(attempt(sorted(order)))
+
+
+@pytest.mark.parametrize(("count", "bytes_per_node"), [(253, 1), (254, 2)])
+def test_verdicts_take_two_bytes_only_when_one_does_not_hold_them(count: int, bytes_per_node: int) -> None:
+    """Digests are stored: where the wider form begins is for ever."""
+    statuses = tuple(Status.unschedulable(f"reason {number:03}") for number in range(count))
+    codes = np.arange(1, count + 1, dtype=np.uint16)
+    rows = FilterRows(np.arange(count, dtype=np.int32), codes, statuses)
+    fields, verdicts = verdicts_by_node(rows, count + 1)
+    width = ">u2" if bytes_per_node == 2 else np.uint8
+    assert np.frombuffer(verdicts, dtype=width).tolist() == [*range(2, count + 2), 0]
+    assert [reasons for _, _, reasons in fields] == [status.reasons for status in statuses]
 
 
 def test_attempt_digest_tells_victims_apart() -> None:

@@ -14,7 +14,7 @@ from scheduler_core.model.effects import (
     PreemptionRecord,
     ScoreRows,
 )
-from scheduler_core.model.status import Status
+from scheduler_core.model.status import SKIP, SUCCESS, Status
 from scheduler_core.trace.summary import PreemptionSummary, Rejection, summarize
 from tests.core.trace.attempts import BOTH, CPU, TAINT, indices, large_attempt, make_attempt
 
@@ -35,6 +35,13 @@ def test_rejections_name_all_nodes_when_pre_filter_refused() -> None:
     status = Status.unresolvable("claim missing", plugin="VolumeBinding")
     (rejection,) = summarize(make_attempt(7, pre_filter_status=status)).rejections
     assert (rejection.plugin, rejection.count) == ("VolumeBinding", 7)
+
+
+@pytest.mark.parametrize("status", [SUCCESS, SKIP], ids=["success", "skip"])
+def test_rejections_do_not_name_who_agreed_or_had_nothing_to_say(status: Status) -> None:
+    assert summarize(make_attempt(7, pre_filter_status=status)).rejections == ()
+    tried = NominatedTry("node-00001", False, status)
+    assert summarize(make_attempt(7, nominated=tried)).rejections == ()
 
 
 def test_rejections_name_the_nominated_node_when_nothing_else_was_tried() -> None:

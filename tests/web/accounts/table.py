@@ -130,6 +130,7 @@ ROWS = [
     Row(POD, "DELETE", Role.OPERATOR, values=P1),
     # What the scheduler did.
     _get(f"{CLUSTER}/snapshot"),
+    _get(f"{CLUSTER}/snapshot/columns"),
     _get(f"{CLUSTER}/frames", query="?rv=0&seq=0"),
     _get(f"{CLUSTER}/summary"),
     _get(f"{CLUSTER}/leadership"),
@@ -138,6 +139,8 @@ ROWS = [
     _get(f"{POD}/history", values=P1),
     _get(f"{CLUSTER}/attempts"),
     _get(f"{CLUSTER}/attempts/<int:seq>", status=404),
+    _get(f"{CLUSTER}/attempts/<int:seq>/preemption", status=404),
+    _get(f"{CLUSTER}/throughput"),
     _get(f"{CLUSTER}/preemptions"),
     _get(f"{CLUSTER}/events"),
     _get(f"{CLUSTER}/refusals", query="?node=n1&plugin=TaintToleration"),

@@ -1,5 +1,6 @@
 """Login by password and by link, logout, and who may read what."""
 
+import zlib
 from datetime import timedelta
 
 import pytest
@@ -46,9 +47,36 @@ def test_login_is_refused_when_the_form_brings_no_token(user: User) -> None:
     assert client.post("/login", {"username": "ada", "password": "engine-of-1843"}).status_code == 403
 
 
-def test_login_does_not_lead_elsewhere_when_the_link_says_so(user: User) -> None:
-    given = {"username": "ada", "password": "engine-of-1843", "next": "https://elsewhere.example/"}
-    assert Client().post("/login", given)["Location"] == "/"
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://elsewhere.example/",
+        "//elsewhere.example/#/clusters/1",
+        "/\\elsewhere.example",
+        "\\\\elsewhere.example",
+        "https:elsewhere.example",
+        "javascript:alert(1)",
+        " //elsewhere.example",
+        "/\t/elsewhere.example",
+    ],
+)
+def test_login_does_not_lead_elsewhere_when_the_link_says_so(user: User, address: str) -> None:
+    given = {"username": "ada", "password": "engine-of-1843"}
+    # Tries are limited for each address.
+    client = Client(REMOTE_ADDR=f"10.{zlib.crc32(address.encode()) % 250}.0.1")
+    assert client.post("/login", {**given, "next": address})["Location"] == "/"
+    client.force_login(user)
+    assert client.get("/login", {"next": address})["Location"] == "/"
+
+
+def test_login_leads_to_the_place_in_the_dashboard_that_the_link_names(user: User) -> None:
+    place = "/#/clusters/1/pods/default/web-1/attempts/812"
+    page = Client().get("/login", {"next": place})
+    assert f'value="{place}"'.encode() in page.content
+    # What stands after the # of its own address stays with the browser only where the form names no other.
+    assert b'action=""' in page.content
+    given = {"username": "ada", "password": "engine-of-1843", "next": place}
+    assert Client().post("/login", given)["Location"] == place
 
 
 def test_logout_ends_the_session(user: User) -> None:

@@ -1,15 +1,15 @@
 """What a production service refuses to start with, what answers carry, how often one may ask, what the log hides."""
 
-import logging
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
-import structlog
 from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.core.cache import cache
@@ -210,22 +210,28 @@ def test_log_hides(text: str, clean: str | None) -> None:
 
 
 @pytest.mark.django_db
-def test_login_link_and_token_are_not_in_the_log(capfd: pytest.CaptureFixture[str]) -> None:
-    """Through the handler that is configured: a refused link and a refused token are warnings of Django's."""
-    handler = logging.StreamHandler()
-    configured = dict(django_settings.LOGGING["formatters"]["structlog"])
-    configured.pop("()")
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(**configured))
-    logger = logging.getLogger("django.request")
-    logger.addHandler(handler)
-    try:
-        Client().get("/login/once/s3cret-of-the-link")
-        APIClient().get("/api/me", HTTP_AUTHORIZATION="Bearer ksched_" + "s3cret" * 8)
-    finally:
-        logger.removeHandler(handler)
-    said = capfd.readouterr().err
+def test_login_link_and_token_are_not_in_the_log(log_lines: Callable[[], list[str]]) -> None:
+    """A refused link and a refused token are warnings of Django's."""
+    Client().get("/login/once/s3cret-of-the-link")
+    APIClient().get("/api/me", HTTP_AUTHORIZATION="Bearer ksched_" + "s3cret" * 8)
+    said = "\n".join(log_lines())
     assert "/login/once/***" in said
     assert "s3cret" not in said
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("pump", ["a+", "a://:", "bearer ", "password ", "ksched_"])
+def test_long_address_is_one_line_of_the_log_at_once(pump: str, log_lines: Callable[[], list[str]]) -> None:
+    began = time.thread_time()
+    assert Client().get(f"/{pump * (60_000 // len(pump))}").status_code == 404
+    assert time.thread_time() - began < 10
+    (line,) = log_lines()
+    assert "Not Found: /" in line and len(line) < 30_000
+
+
+def test_secret_at_the_end_of_what_is_shown_of_a_long_text_is_blotted_out() -> None:
+    before = "x" * (redaction.SHOWN - len("postgresql://u:p4s"))
+    assert "p4s" not in redaction.redacted(f"{before}postgresql://u:p4ss@host/name {'x' * 100_000}")
 
 
 def test_data_directory_of_the_service_keeps_its_secrets_private(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from kschedweb.cluster import runner, services
-from kschedweb.cluster.models import ApiObject, Change, Cluster, Import, Node, Pod
+from kschedweb.cluster.models import ApiObject, Change, Cluster, Import, ImportPiece, Node, Pod
 from tests.web.rest import items, logged_in, node, pod, upload
 
 pytestmark = pytest.mark.django_db
@@ -377,4 +377,4 @@ def test_import_ends_as_failed_with_the_same_message_when_the_bad_upload_is_larg
     assert message in told["error"]["message"]
     assert told["error"]["code"].startswith("upload_")
     assert state(cluster) == before
-    assert Import.objects.filter(payload__isnull=False).count() == 0
+    assert not ImportPiece.objects.exists()

@@ -235,7 +235,7 @@ def test_import_is_recorded_with_its_report(cluster: Cluster) -> None:
     assert again.status_code == 200
     assert again.json() == answer.json()
     row = Import.objects.get()
-    assert (row.status, row.filename, row.payload, row.actor) == ("done", "web.json", None, "ada")
+    assert (row.status, row.filename, row.files, row.actor) == ("done", "web.json", [], "ada")
 
 
 def test_import_wakes_the_scheduler_once(

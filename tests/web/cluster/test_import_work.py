@@ -12,7 +12,7 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from kschedweb.cluster import runner, services
-from kschedweb.cluster.intake.files import Upload
+from kschedweb.cluster.intake.files import Received
 from kschedweb.cluster.models import Cluster, Import, Pod
 from kschedweb.cluster.services import imports
 from tests.web.rest import items, log, logged_in, pod, upload
@@ -48,7 +48,7 @@ def test_import_is_carried_out_once_when_its_message_comes_three_times(cluster: 
     for _ in range(3):
         runner.import_execute(str(queued.pk))
     queued.refresh_from_db()
-    assert (queued.status, queued.attempts, queued.payload) == ("done", 1, None)
+    assert (queued.status, queued.attempts, queued.files) == ("done", 1, [])
     assert queued.report is not None and queued.report["kinds"] == {"Pod": {"created": 2}}
     assert [entry[1] for entry in log(cluster)] == ["created", "created"]
 
@@ -138,7 +138,7 @@ def test_yaml_goes_to_a_worker_sooner_than_json(cluster: Cluster) -> None:
     padded = b"# pad\n" * 200_000
     row = services.import_take(
         cluster_id=cluster.pk,
-        uploads=[Upload("a.yaml", padded + b"kind: Pod\n")],
+        uploads=[Received.of("a.yaml", padded + b"kind: Pod\n")],
         options=services.ImportOptions(),
         actor="x",
     )

@@ -6,7 +6,7 @@ import orjson
 import pytest
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
-from kschedweb.cluster import services
+from kschedweb.cluster import configuration, services
 from kschedweb.cluster.changes import unpack
 from kschedweb.cluster.models import Change, Cluster, SchedulerConfigVersion
 from kschedweb.common import wake
@@ -32,6 +32,35 @@ def call(cluster: Cluster, content: str | bytes, method: str = "PUT", path: str 
 def points(view: dict[str, Any], profile: int = 0) -> dict[str, list[str]]:
     found = view["effective"]["profiles"][profile]["points"]
     return {point["point"]: [plugin["name"] for plugin in point["plugins"]] for point in found}
+
+
+def profiles(count: int) -> str:
+    return HEAD + "profiles:\n" + "".join(f"- schedulerName: a{number}\n" for number in range(count))
+
+
+def test_profiles_are_bounded_before_any_is_built(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(configuration, "build", lambda *_, **__: pytest.fail("it is built"))
+    answer = call(cluster, profiles(10_000))
+    assert answer.status_code == 422
+    assert answer.json()["extra"]["problems"] == ["profiles: Too many: 10000: must have at most 100 items"]
+
+
+def test_configuration_is_built_once_however_often_it_is_asked_for(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[int] = []
+    real = configuration.build
+
+    def counting(*given: Any, **options: Any) -> Any:
+        built.append(1)
+        return real(*given, **options)
+
+    monkeypatch.setattr(configuration, "build", counting)
+    text = profiles(99) + "- schedulerName: built-once\n"
+    assert call(cluster, text).status_code == 200
+    views = [call(cluster, "", "GET").json() for _ in range(3)]
+    assert len(views[0]["effective"]["profiles"]) == 100 and views[0] == views[2]
+    assert len(built) == 1
 
 
 def test_new_cluster_has_the_defaults_as_its_first_version(cluster: Cluster) -> None:

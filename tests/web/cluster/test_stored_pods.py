@@ -3,9 +3,11 @@
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 import pytest
 
 from kschedweb.cluster import adapters
+from kschedweb.common.packing import kept_json
 
 
 def container(name: str, **asks: str) -> dict[str, Any]:
@@ -110,11 +112,13 @@ def test_pods_of_one_template_are_admitted_as_each_alone(spec: dict[str, Any]) -
     admission = adapters.Admission([CLASS])
     first = admission.alike(unstamped("a", **spec), created_at=NOW)
     assert first is not None and first.made(name="a", uid="1") is None
-    first.keep(admission.admit(unstamped("a", **spec), uid="1", created_at=NOW), {"priority": 9})
+    admitted = admission.admit(unstamped("a", **spec), uid="1", created_at=NOW)
+    first.keep(kept_json(admitted), {"priority": 9})
     second = admission.alike(unstamped("b", **spec), created_at=NOW)
     assert second is not None
     alone = adapters.Admission([CLASS]).admit(unstamped("b", **spec), uid="2", created_at=NOW)
-    assert second.made(name="b", uid="2") == (alone, {"priority": 9})
+    made = second.made(name="b", uid="2")
+    assert made is not None and (orjson.loads(made[0]), made[1]) == (alone, {"priority": 9})
 
 
 def test_pods_are_not_alike_when_anything_else_differs() -> None:
@@ -130,3 +134,24 @@ def test_pods_are_not_alike_when_anything_else_differs() -> None:
     assert admission.alike(unstamped("a.b"), created_at=NOW) is None  # other rules hold for such a name
     admission.remember(adapters.decode(CLASS))
     assert first.made(name="b", uid="2") is None
+
+
+def test_what_is_remembered_of_pods_is_bounded_in_number_and_size() -> None:
+    adapters._requests_of.clear()
+    for number in range(2_500):
+        manifest = pod({"containers": [container("c", cpu=f"{number + 1}m")]})
+        assert adapters.stored_pod_columns(manifest).requests["cpu"] == number + 1
+    assert 0 < len(adapters._requests_of) <= 1_000
+    adapters._requests_of.clear()
+    large = pod({"containers": [container("c", cpu="1") | {"command": ["x" * 10_000]}]})
+    assert adapters.stored_pod_columns(large).requests["cpu"] == 1_000
+    assert not adapters._requests_of
+
+
+def test_templates_of_one_import_are_bounded() -> None:
+    admission = adapters.Admission(())
+    for number in range(2_500):
+        alike = admission.alike(pod({"priority": number}), created_at=datetime(2030, 1, 1, tzinfo=UTC))
+        assert alike is not None
+        alike.keep(b"{}", {})
+    assert 0 < len(admission._alike) <= 1_000

@@ -1,6 +1,5 @@
 """The dashboard's page, the schema, the bound on bodies."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from kschedweb.common.body_limit import BodyLimit
 from kschedweb.common.reading import one_state
 from tests.web.rest import logged_in
 
@@ -39,43 +37,6 @@ def test_schema_names_every_route_of_the_api() -> None:
 def test_one_state_refuses_to_write() -> None:
     with pytest.raises(Exception, match="read-only"), one_state():
         User.objects.create_user("ada")
-
-
-async def echo(scope: Any, receive: Any, send: Any) -> None:
-    """An application that answers with the length of the body."""
-    size = 0
-    while True:
-        message = await receive()
-        size += len(message["body"])
-        if not message.get("more_body"):
-            break
-    await send({"type": "http.response.start", "status": 200, "headers": []})
-    await send({"type": "http.response.body", "body": str(size).encode()})
-
-
-@pytest.mark.parametrize(
-    ("chunks", "declared", "status"),
-    [
-        pytest.param([b"x" * 5, b"x" * 5], None, 200, id="as much as is allowed"),
-        pytest.param([b"x" * 5, b"x" * 6], None, 413, id="more, undeclared"),
-        pytest.param([b"x"], b"11", 413, id="more, declared"),
-    ],
-)
-def test_body_limit_cuts_a_request_off(chunks: list[bytes], declared: bytes | None, status: int) -> None:
-    sent: list[Any] = []
-    waiting = list(chunks)
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": waiting.pop(0), "more_body": bool(waiting)}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    headers = [(b"content-length", declared)] if declared else []
-    asyncio.run(BodyLimit(echo, 10)({"type": "http", "headers": headers}, receive, send))
-    assert sent[0]["status"] == status
-    if status == 413:
-        assert b'"too_large"' in sent[1]["body"]
 
 
 @pytest.mark.parametrize(

@@ -202,3 +202,20 @@ async def test_socket_closes_when_the_cluster_is_deleted(browse: Browse, cluster
     await browser.message()
     await sync_to_async(Cluster.objects.filter(pk=cluster.pk).delete)()
     assert await browser.close_code() == consumers.UNKNOWN_CLUSTER
+
+
+async def test_heartbeat_comes_only_while_the_logs_can_be_read(
+    browse: Browse, source: ChangeLogSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "HEARTBEAT_SECONDS", 0.0)
+    monkeypatch.setattr(feed, "LOOK_SECONDS", 0.05)
+    browser = browse()
+    assert await browser.connect()
+    assert (await browser.message())["type"] == "hello"
+    assert await browser.message() == {"type": "heartbeat"}
+    monkeypatch.setattr(feed, "BACKOFF_SECONDS", (0.05,))
+    source.failures = [OperationalError("the database is away")] * 10_000
+    while not await browser.socket.receive_nothing(timeout=0.3):
+        await browser.message()
+    source.failures = []
+    assert await browser.message() == {"type": "heartbeat"}

@@ -181,6 +181,11 @@ async def test_next_look_comes_when_one_fails(monkeypatch: pytest.MonkeyPatch) -
         pytest.param("http://proxy.example", "localhost", False, id="a trusted name with another scheme"),
         pytest.param("https://proxy.example:444", "localhost", False, id="a trusted name with another port"),
         pytest.param("https://a.many.example", "localhost", True, id="a name under a trusted pattern"),
+        pytest.param(
+            "https://a.many.example:444", "localhost", False, id="a name under a trusted pattern, another port"
+        ),
+        pytest.param("https://a.many.example:443", "localhost", True, id="a name under a trusted pattern, its port"),
+        pytest.param("http://a.many.example", "localhost", False, id="a name under a trusted pattern, another scheme"),
         pytest.param("https://many.example.evil", "localhost", False, id="a name that begins like a pattern"),
         pytest.param("http://localhost:x", "localhost", False, id="no number for a port"),
     ],

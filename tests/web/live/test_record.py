@@ -7,6 +7,7 @@ plays it through applyFrame. KSCHED_RECORD=1 writes the file anew.
 
 import os
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,17 @@ def comparable(recorded: Any) -> Any:
     for found in recorded["snapshots"]:
         # By uid they would come in another order in every run.
         found["queue"].sort(key=lambda view: view["key"])
+        found["throughput"] = at_one_time(found["throughput"])
     return walk(recorded)
+
+
+def at_one_time(throughput: Any) -> Any:
+    """Its points as the one point they are where there is but one time."""
+    points = [point for point in (throughput["carried"], *throughput["points"]) if point is not None]
+    results: Counter[str] = sum((Counter(point["results"]) for point in points), Counter())
+    newest = [point for point in points if point["run"] is not None][-1]
+    one = newest | {"results": dict(sorted(results.items())), "bound": sum(point["bound"] for point in points)}
+    return throughput | {"carried": None, "points": [one]}
 
 
 def write(path: Path, recorded: Any) -> None:

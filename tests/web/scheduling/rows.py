@@ -6,7 +6,7 @@ from django.db import connection
 
 TABLES = (
     *("traces_attempt", "traces_enginelog", "traces_enginestep", "traces_nodeorder", "traces_queuestate"),
-    *("traces_checkpoint", "cluster_event", "cluster_change", "bindings"),
+    *("traces_throughputcount", "traces_checkpoint", "cluster_event", "cluster_change", "bindings"),
 )
 
 

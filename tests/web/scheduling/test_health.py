@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from kschedweb.cluster.models import Cluster
+from kschedweb.ops.processes import wait_until
 from kschedweb.scheduling import health
 from kschedweb.scheduling.models import EngineState, Lease, LeaseFence
 
@@ -24,7 +26,7 @@ def _fresh(valkey_client: object) -> Iterator[None]:
     health._latch.clear()
     yield
     health._latch.clear()
-    health._hanging.clear()
+    health._asked.clear()
 
 
 def led(name: str = "led", *, age: float = 0, built: int = 1) -> Cluster:
@@ -52,11 +54,21 @@ def test_group_passes_when_everything_is_there(group: str) -> None:
     assert (status, text) == (200, "".join(f"[+]{name} ok\n" for name in names) + f"{group} check passed\n")
 
 
-def test_liveness_asks_what_health_asks() -> None:
-    assert health.GROUPS["livez"] == health.GROUPS["healthz"]
+def test_liveness_needs_nothing_but_the_process(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A restart brings neither a database nor a free connection back."""
+
+    class NoConnection(Exception):
+        pass
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise NoConnection
+
+    settings.REDIS_URL = "unix:///nowhere/valkey.sock"
+    monkeypatch.setattr("django.db.backends.base.base.BaseDatabaseWrapper.cursor", refuse)
+    assert get("/livez") == get("/livez/ping") == (200, "ok")
 
 
-@pytest.mark.parametrize("group", ["healthz", "livez", "readyz"])
+@pytest.mark.parametrize("group", ["healthz", "readyz"])
 def test_group_fails_when_valkey_is_away(group: str, settings: Any) -> None:
     settings.REDIS_URL = "unix:///nowhere/valkey.sock"
     status, text = get(f"/{group}")
@@ -66,7 +78,7 @@ def test_group_fails_when_valkey_is_away(group: str, settings: Any) -> None:
     assert get(f"/{group}?exclude=valkey") == (200, "ok")
 
 
-@pytest.mark.parametrize("group", ["healthz", "livez", "readyz"])
+@pytest.mark.parametrize("group", ["healthz", "readyz"])
 def test_group_fails_when_postgresql_is_away(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     class Away:
         def cursor(self) -> Any:
@@ -98,6 +110,25 @@ def test_check_that_hangs_has_failed_and_is_not_started_again(monkeypatch: pytes
         go_on.set()
 
 
+def test_probes_at_the_same_time_share_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, started = threading.Event(), []
+
+    def slow() -> str:
+        started.append(1)
+        go_on.wait(30)
+        return ""
+
+    monkeypatch.setitem(health.CHECKS, "postgresql", slow)
+    monkeypatch.setattr(health, "CHECK_SECONDS", 30)
+    with ThreadPoolExecutor() as threads:
+        probes = [threads.submit(health.problems, ("postgresql",)) for _ in range(4)]
+        try:
+            assert wait_until(lambda: bool(started), seconds=30)
+        finally:
+            go_on.set()
+        assert [probe.result(60) for probe in probes] == 4 * [{"postgresql": ""}]
+
+
 @pytest.mark.parametrize(
     ("age", "status"),
     [pytest.param(34, 200, id="lease and grace are not over"), pytest.param(36, 500, id="nobody renews")],
@@ -109,7 +140,7 @@ def test_leader_election_fails_when_nobody_has_renewed_for_35_seconds(age: float
         assert get("/healthz/leaderElection")[1] == (
             "internal server error: failed election to renew leadership on lease kube-scheduler of cluster led\n"
         )
-        assert get("/readyz")[0] == get("/livez")[0] == 500
+        assert get("/readyz")[0] == 500 and get("/livez")[0] == 200
 
 
 def test_cluster_nothing_happened_in_needs_no_leader() -> None:

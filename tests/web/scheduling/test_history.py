@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
 import pytest
+from django.contrib.auth.models import User
 from django.core.handlers.asgi import ASGIRequest
+from django.utils import timezone
 from rest_framework.request import Request
 
-from kschedweb.cluster.models import Cluster, Pod
+from kschedweb.cluster.models import Cluster, Event, Pod
 from kschedweb.scheduling import services
 from kschedweb.traces.api import export
 from kschedweb.traces.models import Attempt
@@ -108,16 +109,88 @@ def crowded(cluster: Cluster, put_objects: PutObjects) -> Cluster:
     return cluster
 
 
-def test_preemptions_tell_candidates_and_victims(crowded: Cluster) -> None:
+def test_preemptions_tell_what_decided_and_the_victims(crowded: Cluster) -> None:
     (told,) = get(crowded, "preemptions")["results"]
     assert (told["name"], told["nominated_node_name"]) == ("high", told["detail"]["node"])
-    candidates = told["detail"]["candidates"]
-    assert sorted((one["node"], one["victims"], one["num_pdb_violations"]) for one in candidates) == [
-        ("n1", ["default/low-1"], 0),
-        ("n2", ["default/low-2"], 0),
-    ]
+    assert (told["detail"]["potential"], told["detail"]["candidates"], told["detail"]["refused"]) == (2, 2, 0)
     assert told["detail"]["victims"] == told["preemption"]["victims"]
     assert told["detail"]["criterion"] == told["preemption"]["decided_by"]
+
+
+def test_search_for_victims_is_paged_by_node_beside_the_attempt(crowded: Cluster) -> None:
+    stored = Attempt.objects.get(cluster=crowded)
+    path = f"attempts/{stored.seq}/preemption"
+    whole = get(crowded, path)
+    assert sorted(
+        (one["node"], one["outcome"], one["victims"], one["num_pdb_violations"]) for one in whole["nodes"]
+    ) == [
+        ("n1", "candidate", ["default/low-1"], 0),
+        ("n2", "candidate", ["default/low-2"], 0),
+    ]
+    assert (whole["found"], whole["node"], whole["victims"]) == (
+        2,
+        stored.nominated_node_name,
+        stored.preemption["victims"],
+    )
+    second = get(crowded, path, offset=1, limit=1)
+    assert (second["nodes"], second["found"]) == (whole["nodes"][1:], 2)
+    assert get(crowded, path, outcome="refused")["found"] == 0
+    assert [one["node"] for one in get(crowded, path, node="n2")["nodes"]] == ["n2"]
+    assert logged_in().get(f"/api/clusters/{crowded.pk}/{path}?outcome=maybe").json()["extra"]["fields"].keys() == {
+        "outcome"
+    }
+
+
+def test_attempt_with_a_page_of_its_matrix_does_not_list_all_nodes(cluster: Cluster, put_objects: PutObjects) -> None:
+    """300 nodes are full of pods of the same priority: each is tried for victims in vain."""
+    names = [f"a-node-with-a-name-of-some-length-{number}" for number in range(300)]
+    equal = make_pod("equal").req(cpu="2").spec(priorityClassName="high")
+    there = [{**equal.on(name).phase("Running").manifest()} for name in names]
+    for name, one in zip(names, there, strict=True):
+        one["metadata"] = {**one["metadata"], "name": f"on-{name}", "uid": f"uid-{name}"}
+    high = make_pod("high").req(cpu="3").spec(priorityClassName="high").manifest()
+    objects = [make_manifest("PriorityClass", "high", value=100), *map(node, names), *there, high]
+    put_objects(cluster, objects)
+    settle(cluster, lead(cluster))
+    path = f"attempts/{Attempt.objects.get(cluster=cluster).seq}"
+    told = logged_in().get(f"/api/clusters/{cluster.pk}/{path}", {"limit": 1})
+    assert len(told.content) < 5000
+    assert told.json()["preemption"]["tried"] == 300
+    search = get(cluster, f"{path}/preemption", outcome="refused", limit=7)
+    assert (len(search["nodes"]), search["found"], search["refused"]) == (7, 300, 300)
+    assert search["nodes"][0]["status"]["reasons"]
+
+
+def test_attempt_without_a_search_for_victims_has_none(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [node("n1"), pod("a")])
+    settle(cluster, lead(cluster))
+    seq = Attempt.objects.get(cluster=cluster).seq
+    answer = logged_in().get(f"/api/clusters/{cluster.pk}/attempts/{seq}/preemption")
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+
+
+def test_attempt_says_how_many_nodes_tied_and_which(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [*(node(f"n{number}") for number in range(4)), node("small", cpu="2"), pod("a", cpu="1")])
+    settle(cluster, lead(cluster))
+    stored = Attempt.objects.get(cluster=cluster)
+    (listed,) = get(cluster, "pods/default/a/attempts")["results"]
+    assert listed["tied"] == stored.tied == 4
+    path = f"attempts/{stored.seq}"
+    matrix = get(cluster, path, tied=True)["matrix"]
+    assert sorted(row["node"] for row in matrix["nodes"]) == ["n0", "n1", "n2", "n3"]
+    assert {row["tied"] for row in matrix["nodes"]} == {True}
+    assert [row["node"] for row in get(cluster, path, tied=False)["matrix"]["nodes"]] == ["small"]
+    assert stored.node_name in {row["node"] for row in matrix["nodes"]}
+
+
+def test_attempt_with_one_best_node_ties_with_nobody(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [node("large", cpu="64"), node("small", cpu="2"), pod("a", cpu="1")])
+    host = lead(cluster)
+    settle(cluster, host)
+    assert Attempt.objects.get(cluster=cluster).tied == 1
+    put_objects(cluster, [pod("too-big", cpu="128")])
+    settle(cluster, host)
+    assert Attempt.objects.get(cluster=cluster, name="too-big").tied is None
 
 
 def test_attempt_says_where_it_stood_and_how_the_walk_went(crowded: Cluster) -> None:
@@ -193,21 +266,22 @@ def test_export_goes_on_where_a_page_ended(
     assert logged_in().get(f"/api/clusters/{cluster.pk}/export/secrets.csv").status_code == 404
 
 
-async def test_chunks_are_made_one_by_one_as_they_are_sent() -> None:
-    """Under ASGI: an iterator that is not asynchronous would be read to its end before anything is sent."""
-    made: list[int] = []
-
-    def chunks() -> Iterator[bytes]:
-        for number in range(3):
-            made.append(number)
-            yield b"%d" % number
-
-    sent = export.off_the_loop(chunks())
-    assert [await anext(sent), made] == [b"0", [0]]
-    assert [chunk async for chunk in sent] == [b"1", b"2"]
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
+def test_cell_of_a_table_is_never_a_formula(cluster: Cluster, start: str) -> None:
+    note = f'{start}HYPERLINK("http://elsewhere")'
+    now = timezone.now()
+    about = {"regarding_kind": "Pod", "regarding_name": "p", "reporter": "scheduler", "type": "Normal", "reason": "R"}
+    Event.objects.create(cluster=cluster, name="e", note=note, count=1, first_at=now, last_at=now, **about)
+    address = f"/api/clusters/{cluster.pk}/export/events"
+    text = b"".join(logged_in().get(f"{address}.csv").streaming_content).decode()  # type: ignore[attr-defined]
+    (row,) = csv.DictReader(io.StringIO(text, newline=""))
+    assert row["note"] == f"'{note}" and row["count"] == "1"
+    line = b"".join(logged_in().get(f"{address}.jsonl").streaming_content)  # type: ignore[attr-defined]
+    assert orjson.loads(line)["note"] == note
 
 
 def test_service_is_given_an_asynchronous_answer(crowded: Cluster) -> None:
     request = Request(ASGIRequest({"type": "http", "method": "GET", "path": "/", "query_string": b""}, io.BytesIO()))
+    request.user = User(pk=1)
     answer = export.ExportView().get(request, crowded.pk, "moves", "csv")
     assert answer.is_async

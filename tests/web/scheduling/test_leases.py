@@ -60,6 +60,31 @@ def test_acquire_fails_when_somebody_wrote_the_lease_since(cluster: Cluster) -> 
     assert LeaseFence.objects.get(pk=cluster.pk).holder == "a"
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"version": -1}, id="the holder itself wrote it since"),
+        pytest.param({"version": 1}, id="a version that was never written"),
+        pytest.param({"holder": "b"}, id="another holds it"),
+    ],
+)
+def test_renewal_writes_nothing_when_the_lease_is_not_as_it_was_read(
+    cluster: Cluster, change: dict[str, int | str]
+) -> None:
+    taken = leases.lease_acquire(view=view_of(cluster), holder="a", duration_seconds=15, now=NOW)
+    assert taken is not None
+    known, _ = taken
+    stale = LeaseView(
+        known.cluster_id, str(change.get("holder", known.holder)), known.version + int(change.get("version", 0)), 15
+    )
+    other = Cluster.objects.create(name="other")
+    free = view_of(other)
+    assert leases.leases_renew(views=[stale, free], duration_seconds=40).keys() == {other.pk}
+    row = Lease.objects.get(pk=cluster.pk)
+    assert (row.holder, row.version, row.duration_seconds, row.renewed_at) == ("a", known.version, 15, NOW)
+    assert leases.leases_renew(views=[known], duration_seconds=40)[cluster.pk].version == known.version + 1
+
+
 def test_takeover_inherits_pending_bindings_and_voids_those_of_pods_and_nodes_that_are_gone(cluster: Cluster) -> None:
     epoch = leases.fence_raise(cluster_id=cluster.pk, holder="a")
     Node.objects.create(cluster=cluster, name="n", uid="n", manifest={})

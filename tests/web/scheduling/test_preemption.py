@@ -92,9 +92,8 @@ def test_preemption_leaves_its_records(crowded: Cluster, put_objects: PutObjects
     assert (first.result, first.nominated_node_name, last.result) == ("unschedulable", "n1", "scheduled")
     assert (told["node"], sorted(told["victims"])) == ("n1", ["default/low-a", "default/low-b"])
     assert (told["num_victims"], told["candidates"], told["num_pdb_violations"]) == (2, 1, 0)
-    matrix = selectors.attempt_matrix(first)
-    assert matrix is not None
-    assert [found["node"] for found in matrix["post_filter"]["preemption"]["candidates"]] == ["n1"]
+    search = selectors.attempt_preemption(first, selectors.PreemptionQuery(outcome="candidate"))
+    assert [found["node"] for found in search["nodes"]] == ["n1"]
     assert Eviction.objects.filter(cluster=crowded, status=WorkStatus.DONE, preemptor_uid=high.uid).count() == 2
     preempted = Event.objects.filter(cluster=crowded, reason="Preempted")
     assert sorted(preempted.values_list("name", flat=True).distinct()) == sorted(event.name for event in preempted)
@@ -104,6 +103,19 @@ def test_preemption_leaves_its_records(crowded: Cluster, put_objects: PutObjects
     crowded.refresh_from_db()
     seqs = EngineLog.objects.filter(cluster=crowded).order_by("seq").values_list("seq", flat=True)
     assert list(seqs) == list(range(1, crowded.seq + 1))
+
+
+def test_history_names_the_pod_that_took_the_place(crowded: Cluster, put_objects: PutObjects) -> None:
+    scheduler, controllers = lead(crowded), ControllerHost.build(crowded.pk)
+    put_objects(crowded, [important("high", "3")])
+    settle(crowded, scheduler)
+    evict(crowded, scheduler)
+    victim = Pod.objects.get(cluster=crowded, name="low-a")
+    controllers.step(START + 60 * SECOND)
+    settle(crowded, scheduler)
+    pod_delete(cluster_id=crowded.pk, namespace="default", name="high", actor="test", grace_seconds=0)
+    (told,) = (one for one in selectors.pod_log(crowded.pk, victim.uid, 100) if one.what == "Preempted")
+    assert told.message == "Preempted by pod default/high on node n1"
 
 
 def test_victims_that_are_gone_already_are_answered_for(crowded: Cluster, put_objects: PutObjects) -> None:

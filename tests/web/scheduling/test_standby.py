@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
-from kschedweb.cluster.models import Cluster, Pod
-from kschedweb.scheduling import leases
+from kschedweb.cluster.models import Change, Cluster, Pod
+from kschedweb.scheduling import health, leases
 from kschedweb.scheduling.elector import Elector, LeaseTimes
+from kschedweb.scheduling.models import Lease
+from kschedweb.scheduling.runner.host import EngineHost, StepOutcome
 from kschedweb.scheduling.runner.slices import Worker
 from kschedweb.traces.models import Attempt
 from tests.builders import make_node, make_pod
@@ -88,3 +92,106 @@ def test_leader_keeps_its_lease_when_its_wakings_are_answered(busy: Cluster, is_
     after = leases.lease_get(cluster_id=busy.pk)
     assert before is not None and after is not None
     assert (after.version > before.version) == is_answered
+
+
+def test_cluster_whose_slices_do_not_run_goes_to_the_standby(busy: Cluster, put_objects: PutObjects) -> None:
+    """The process hangs in a step of another cluster: what is due here is nobody's but the standby's."""
+    idle = Cluster.objects.create(name="idle")
+    one, two = worker("one"), worker("two")
+    clock = [time.monotonic()]
+    one.elector.monotonic = two.elector.monotonic = lambda: clock[0]
+    one.elector.tick()
+    two.elector.tick()
+    one.slice(busy.pk)
+    put_objects(busy, [make_pod("late").req(cpu="1", memory="1Gi").manifest()])
+
+    def versions() -> dict[int, int]:
+        return {view.cluster_id: view.version for view in leases.leases_list()}
+
+    # From now: building the engine took its time by the real clock.
+    clock[0] = time.monotonic() + one.elector.times.renew_deadline + 1
+    before = versions()
+    one.elector.tick()
+    assert versions()[busy.pk] > before[busy.pk], "what has been due for a moment only is no reason"
+    Change.objects.update(at=timezone.now() - timedelta(seconds=60))
+    Lease.objects.update(renewed_at=timezone.now() - timedelta(seconds=60))
+    before = versions()
+    one.elector.tick()
+    assert versions()[busy.pk] == before[busy.pk]
+    assert versions()[idle.pk] > before[idle.pk], "a cluster with nothing due is healthy"
+    assert f"of cluster {busy.name}" in health.leader_election()
+    two.elector.tick()
+    clock[0] += two.elector.times.duration + 1
+    two.elector.tick()
+    one.elector.tick()
+    assert busy.pk in two.elector.led_clusters() and busy.pk not in one.elector.led_clusters()
+    two.slice(busy.pk)
+    assert Attempt.objects.filter(cluster=busy, name="late", result="scheduled").exists()
+    assert health.leader_election() == ""
+
+
+def test_cluster_that_waited_for_its_extender_lets_others_go_first(
+    busy: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[int] = []
+
+    def step(host: EngineHost) -> StepOutcome:
+        steps.append(host.cluster_id)
+        return StepOutcome(1, 0, 0.0, asked_seconds=5.0)
+
+    monkeypatch.setattr(EngineHost, "step", step)
+    one = worker("one")
+    one.elector.claim(busy.pk)
+    one.slice(busy.pk)
+    assert len(steps) > 1, "alone it goes on at once"
+    Cluster.objects.create(name="another")
+    one.elector.tick()
+    steps.clear()
+    for _ in range(3):
+        one.slice(busy.pk)
+    assert steps == [busy.pk], "it rests, whoever wakes it"
+    led = one.elector.leadership(busy.pk)
+    assert led is not None and led.due_at is not None and led.due_at > time.monotonic() + 3
+    led.rests_until = time.monotonic() - 1
+    one.slice(busy.pk)
+    assert len(steps) == 2
+
+
+@pytest.mark.parametrize("ends", ["well", "with an error"])
+def test_slice_is_busy_while_its_step_runs_and_only_then(cluster: Cluster, ends: str) -> None:
+    """The elector goes by it: a step that hangs has to cost the worker its lease, one that is over must not."""
+    one = worker("one")
+    late = [0.0]
+    one.elector.monotonic = lambda: time.monotonic() + late[0]
+    one.elector.tick()
+    led = one.elector.leadership(cluster.pk)
+    assert led is not None
+    versions: list[int] = []
+
+    def renewed() -> int:
+        one.elector.renew()
+        view = leases.lease_get(cluster_id=cluster.pk)
+        assert view is not None
+        versions.append(view.version)
+        return view.version
+
+    class Step:
+        epoch = led.epoch
+
+        def step(self) -> StepOutcome:
+            before = renewed()  # it has only begun
+            late[0] += one.elector.times.renew_deadline + 1
+            assert renewed() == before
+            if ends != "well":
+                raise RuntimeError("a step that fails")
+            return StepOutcome(cycles=0, changes=0, due_in=None)
+
+    one.hosts[cluster.pk] = Step()  # type: ignore[assignment]
+    if ends == "well":
+        one.slice(cluster.pk)
+    else:
+        with pytest.raises(RuntimeError):
+            one.slice(cluster.pk)
+    assert led.busy_since is None
+    late[0] += one.elector.times.renew_deadline + 1
+    assert renewed() == versions[-2] + 1

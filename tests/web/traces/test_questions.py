@@ -94,7 +94,8 @@ def _line(cluster_id: int, made: Attempt) -> str:
         "node_name": "", "nominated_node_name": "\\N", "message": f"0/{NODES} nodes fit", "started_at": "{at}",
         "duration_us": "{duration}", "durations": _braces("{}"), "evaluated": NODES, "feasible": 0,
         "unschedulable_plugins": _braces("{}"), "rejections": _braces(bulk.json_text(rejections)),
-        "refused": _braces("{" + ",".join(f'"{word}"' for word in refused) + "}"), "best": "[]", "preemption": "\\N",
+        "refused": _braces("{" + ",".join(f'"{word}"' for word in refused) + "}"), "best": "[]",
+        "preemption": "\\N", "tied": "\\N",
         "node_order": node_order(NODES).digest, "matrix": f"\\\\x{codec.encode(made).hex()}", "digest": "d",
         "repeat_count": 0, "last_seen_at": "{at}",
     }  # fmt: skip

@@ -143,7 +143,7 @@ def test_snapshot_is_of_one_cursor_and_counts_what_it_leaves_out() -> None:
     assert answer.status_code == 200
     told = answer.json()
     assert told["cursor"] == [5, 1]
-    assert [one["name"] for one in told["pods"]] == ["ended", "shown"] and told["pods_left_out"] == 1
+    assert [one["key"] for one in told["pods"]] == ["default/ended", "default/shown"] and told["pods_left_out"] == 1
     assert [one["name"] for one in told["nodes"]] == ["n1"]
     assert told["queue"][0]["backoff_until_ms"] == AT_MS
     assert told["attempts"][0]["key"] == "default/p1"
@@ -158,7 +158,7 @@ def test_snapshot_takes_the_same_queries_for_any_size(django_assert_num_queries:
         logged_in(), cluster, items(*(node(f"n{number}") for number in range(30)), *(pod(f"p{n}") for n in range(60)))
     )
     # begin, isolation, cluster, pods, those left out, nodes, queue, events, attempts, commit
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(12):
         found = selectors.snapshot(cluster.pk)
     assert (len(found.nodes), len(found.pods)) == (30, 60)
 
@@ -215,6 +215,47 @@ def test_summary_counts_pending_pods_by_their_last_refusal(cluster: Cluster) -> 
         ],
     }
     assert told["overcommitted"] == [] and told["objects"] == {"Node": 1, "Pod": 1}
+
+
+def test_pending_counts_unassigned_pods_of_the_cluster_that_have_not_ended(cluster: Cluster) -> None:
+    client, other = logged_in(), services.cluster_create(name="other")
+    names = ("bound", "succeeded", "failed", "untried")
+    assert upload(client, cluster, items(*(pod(name) for name in names))).status_code == 201
+    assert upload(client, other, items(pod("stranger"))).status_code == 201
+    for name, changes in (
+        ("bound", {"node_name": "n1"}),
+        ("succeeded", {"phase": "Succeeded"}),
+        ("failed", {"phase": "Failed"}),
+    ):
+        Pod.objects.filter(cluster=cluster, name=name).update(**changes)
+    for seq, row in enumerate(Pod.objects.exclude(name="untried").order_by("name"), start=1):
+        make_attempt(row.cluster, seq, pod_uid=row.uid, name=row.name)
+    told = client.get(f"/api/clusters/{cluster.pk}/pending").json()
+    assert told["pods"] == 2  # p1 and the one nobody has tried
+    assert [(one["pods"], one["examples"]) for one in told["reasons"]] == [(1, ["default/p1"])]
+    waiting = selectors.pending_pods(cluster.pk, plugin="", reason="", limit=10)
+    assert [one.name for one in waiting] == ["p1"]
+    named = {"plugin": str(REFUSED["plugin"]), "reason": str(REFUSED["reason"])}
+    assert [one.name for one in selectors.pending_pods(cluster.pk, **named, limit=10)] == ["p1"]
+    for wrong in ({"plugin": "Other"}, {"reason": "other"}):
+        assert selectors.pending_pods(cluster.pk, **(named | wrong), limit=10) == []
+
+
+def test_moves_tell_of_queues_and_cache_only(cluster: Cluster) -> None:
+    queue = {
+        "uid": "u1", "key": "default/p1", "queue": "active", "event": "PodAdd", "since_ms": AT_MS, "attempts": 0,
+        "backoff_until_ms": None, "plugins": [], "hint": "",
+    }  # fmt: skip
+    cache = {"uid": "u1", "key": "default/p1", "node": "n1", "kind": "assumed", "at_ms": AT_MS}
+    note = {"type": "Normal", "reason": "Scheduled", "note": "ok", "key": "default/p1", "at_ms": AT_MS}
+    engine_log(cluster, (2, "queue", queue), (3, "attempt", attempt_payload()), (3, "cache", cache), (3, "event", note))
+    other = services.cluster_create(name="other")
+    engine_log(other, (1, "queue", queue))
+    assert sorted(row.kind for row in selectors.moves(cluster.pk)) == ["cache", "queue"]
+    after, second = AT + timedelta(seconds=1), timedelta(seconds=1)
+    assert selectors.moves(cluster.pk, since=AT).count() == 2 and selectors.moves(cluster.pk, since=after).count() == 0
+    assert selectors.moves(cluster.pk, until=AT).count() == 0
+    assert selectors.moves(cluster.pk, since=AT - second, until=after).count() == 2
 
 
 def test_attempt_is_shown_with_its_matrix(cluster: Cluster) -> None:

@@ -303,6 +303,22 @@ def test_pre_filter_wants_usable_claims(pod: PodBuilder, objects: list[KubeObjec
     assert plugin.pre_filter(CycleState(), pod.build(), []) == (None, want)
 
 
+@pytest.mark.parametrize(
+    ("claims", "want"),
+    [
+        pytest.param(("far", "lost"), [refused(NO_VOLUME), refused(NODE_CONFLICT)], id="out of reach, then missing"),
+        pytest.param(("lost", "far"), [refused(NO_VOLUME)] * 2, id="missing, then out of reach"),
+    ],
+)
+def test_first_bound_claim_that_is_missing_or_out_of_reach_counts(claims: tuple[str, ...], want: list[Status]) -> None:
+    objects = [make_claim("far", volume="v"), make_volume("v", node="n1"), make_claim("lost", volume="gone")]
+    pod = make_pod()
+    for claim in claims:
+        pod.claim_volume(claim)
+    infos = [make_info(make_node("n1")), make_info(make_node("n2"))]
+    assert run_filter(make_plugin("VolumeBinding", objects=objects), pod.build(), *infos) == want
+
+
 # Both forms
 
 _NODES = st.sampled_from(["", "n1", "n2", "n3", "n9"])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.cluster.intake import files, json_text, yaml_text
-from kschedweb.cluster.intake.files import Format, Upload
+from kschedweb.cluster.intake.files import Format, Received, Upload
 from kschedweb.cluster.intake.limits import Limits
 from kschedweb.cluster.intake.problems import UnreadableError, UploadTooLargeError
 
@@ -45,6 +45,12 @@ def read_yaml(text: str, limits: Limits = LIMITS) -> list[Any]:
         pytest.param("2030-01-01", "2030-01-01", id="a date is text"),
         pytest.param("2030-01-01T00:00:00Z", "2030-01-01T00:00:00Z", id="a timestamp is text"),
         pytest.param("1.2.3", "1.2.3", id="a version is text"),
+        pytest.param("2024-13-45", "2024-13-45", id="a date that is none is text"),
+        pytest.param("2024-01-01T99:99:99Z", "2024-01-01T99:99:99Z", id="a time that is none is text"),
+        pytest.param("0x_", "0x_", id="hexadecimal without digits is text"),
+        pytest.param("0b_", "0b_", id="binary without digits is text"),
+        pytest.param("1e999", "1e999", id="a number no float holds is text"),
+        pytest.param("1." + "1" * 5000, 1.1111111111111112, id="a long fraction"),
         pytest.param("-", [None], id="a dash begins a list"),
         pytest.param("!!str 12", "12", id="a tag makes text"),
         pytest.param('!!int "12"', 12, id="a tag makes a number"),
@@ -143,5 +149,5 @@ def test_yaml_and_json_say_the_same(value: Any) -> None:
 )
 def test_format_is_told_from_the_content(name: str, content: bytes, format_: Format) -> None:
     for packed in (content, gzip.compress(content)):
-        assert files.measure(Upload(name, packed), LIMITS) == (format_, len(content))
+        assert files.measure(Received.of(name, packed), LIMITS) == (format_, len(content))
         assert files.open_text(Upload(name, packed), LIMITS).format is format_

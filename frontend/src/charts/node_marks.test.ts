@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import type { Cell } from "./node_grid";
+import { nodeGrid } from "./node_grid";
+
+const PLAIN: Cell = { name: "n1", share: 0.5, pods: 3, cordoned: false, tainted: false, ready: true };
+
+/** Everything that is drawn for the first of `count` nodes in 600 × 380 pixels, without its colours. */
+async function shapesOf(cell: Cell, count: number): Promise<string> {
+  const drawn: string[] = [];
+  const context = new Proxy({} as CanvasRenderingContext2D, {
+    get: (_, name) =>
+      name === "measureText"
+        ? () => ({ width: 0 })
+        : (...given: unknown[]) => {
+            drawn.push(`${String(name)}(${given.join()})`);
+          },
+    set: () => true,
+  });
+  const host = document.createElement("div");
+  Object.defineProperties(host, { clientWidth: { value: 600 }, clientHeight: { value: 380 } });
+  const canvas = document.createElement("canvas");
+  canvas.getContext = (() => context) as unknown as typeof canvas.getContext;
+  const grid = nodeGrid(host, canvas, { hover: () => undefined, open: () => undefined });
+  const others = Array.from({ length: count - 1 }, (_, index) => ({ ...PLAIN, name: `other-${index}` }));
+  grid.update({ zones: [{ label: "", cells: [cell, ...others] }], selected: null, podsText: () => "" });
+  await new Promise((resolve) => requestAnimationFrame(resolve));
+  grid.destroy();
+  return drawn.join(" ");
+}
+
+describe.each([
+  [8, 4_000],
+  [20, 400],
+  [72, 4],
+])("a cell of %d pixels", (_size, count) => {
+  it.each<[string, Partial<Cell>]>([
+    ["cordoned", { cordoned: true }],
+    ["tainted", { tainted: true }],
+    ["not ready", { ready: false }],
+    ["over-allocated", { share: 1.2 }],
+  ])("shows by its shape that its node is %s", async (_name, more) => {
+    expect(await shapesOf({ ...PLAIN, ...more }, count)).not.toBe(await shapesOf(PLAIN, count));
+  });
+});

@@ -1,0 +1,92 @@
+/**
+ * The signs on the cell of a node, each a shape: whoever sees no colours, or a cell of eight pixels, sees them too.
+ *
+ * cordoned: hatched; tainted: a corner is cut off; not ready: framed and crossed out; asked for more than it has: a dot
+ * where the cell is too small to say so in per cent.
+ */
+import type { Cell } from "./node_grid";
+
+const TEXT_FITS = 30; // cells from this size on are written on, and leave the middle free
+const OUTLINED = 14;
+
+export interface MarkColours {
+  readonly ground: string; // what the cells lie on
+  readonly ink: string; // readable on the cell
+  readonly hatch: string;
+  readonly warn: string;
+  readonly bad: string;
+}
+
+interface Place {
+  readonly x: number;
+  readonly y: number;
+  readonly size: number;
+  readonly radius: number;
+}
+
+export function drawMarks(context: CanvasRenderingContext2D, cell: Cell, place: Place, colours: MarkColours): void {
+  if (cell.cordoned) hatch(context, place, colours.hatch);
+  if (cell.share > 1 && cell.ready && place.size < TEXT_FITS) dot(context, place, colours.ink);
+  if (!cell.ready) crossOut(context, place, colours);
+  if (cell.tainted) cutCorner(context, place, colours);
+}
+
+export function box(context: CanvasRenderingContext2D, { x, y, size, radius }: Place): void {
+  context.beginPath();
+  context.roundRect(x, y, size, size, radius);
+}
+
+function hatch(context: CanvasRenderingContext2D, place: Place, colour: string): void {
+  const { x, y, size } = place;
+  context.save();
+  box(context, place);
+  context.clip();
+  context.lineWidth = 1.5;
+  context.strokeStyle = colour;
+  context.beginPath();
+  for (let offset = -size; offset < size; offset += size < OUTLINED ? 4 : 6) {
+    context.moveTo(x + offset, y + size);
+    context.lineTo(x + offset + size, y);
+  }
+  context.stroke();
+  context.restore();
+}
+
+function dot(context: CanvasRenderingContext2D, { x, y, size }: Place, colour: string): void {
+  context.beginPath();
+  context.arc(x + size / 2, y + size / 2, Math.max(1.5, size * 0.16), 0, 2 * Math.PI);
+  context.fillStyle = colour;
+  context.fill();
+}
+
+function crossOut(context: CanvasRenderingContext2D, place: Place, colours: MarkColours): void {
+  const { x, y, size, radius } = place;
+  context.lineWidth = size >= 20 ? 2 : 1.5;
+  context.strokeStyle = colours.bad;
+  box(context, { x: x + 1, y: y + 1, size: size - 2, radius });
+  context.stroke();
+  // Over the whole of a small cell; in a corner of one that is written on.
+  const [left, bottom, length] = size < TEXT_FITS ? [x + 2, y + size - 2, size - 4] : [x + 6, y + size - 6, 8];
+  context.strokeStyle = colours.ink;
+  context.beginPath();
+  context.moveTo(left, bottom - length);
+  context.lineTo(left + length, bottom);
+  context.moveTo(left, bottom);
+  context.lineTo(left + length, bottom - length);
+  context.stroke();
+}
+
+function cutCorner(context: CanvasRenderingContext2D, { x, y, size }: Place, colours: MarkColours): void {
+  const cut = Math.max(4, size * 0.34);
+  corner(context, x + size, y, cut, colours.ground);
+  if (size >= OUTLINED) corner(context, x + size, y, cut - 2, colours.warn);
+}
+
+function corner(context: CanvasRenderingContext2D, right: number, top: number, length: number, colour: string): void {
+  context.beginPath();
+  context.moveTo(right - length, top);
+  context.lineTo(right, top);
+  context.lineTo(right, top + length);
+  context.fillStyle = colour;
+  context.fill();
+}

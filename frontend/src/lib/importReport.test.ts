@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import type { ImportReport } from "../api/types";
+import {
+  clusterNameOf,
+  filesText,
+  isClusterName,
+  kindsText,
+  notesText,
+  problemText,
+  refusedText,
+} from "./importReport";
+
+const REPORT: ImportReport = {
+  files: [{ name: "dump.json", format: "json", bytes: 2048, documents: 1, objects: 5 }],
+  kinds: { Node: { created: 2, unchanged: 1 }, Pod: { created: 0, refused: 1 } },
+  kept: 1,
+  admitted: 2,
+  not_understood: { Deployment: 3 },
+  refused: [{ message: "dump.json: item 2 (Pod default/p): spec.containers: Required value" }],
+  refused_total: 4,
+  resources: { cpu: { demand: 5_000, capacity: 4_000 }, memory: { demand: 1, capacity: 2 } },
+  seconds: 0.25,
+};
+
+describe("an import's report", () => {
+  it("is told without the service's keys", () => {
+    expect(filesText(REPORT)).toEqual(["dump.json: JSON, 2 Ki, 5 objects"]);
+    expect(kindsText(REPORT)).toEqual([
+      ["Node", "2 created, 1 unchanged"],
+      ["Pod", "1 refused"],
+    ]);
+    expect(notesText(REPORT)).toEqual([
+      "Kept as they are in the cluster they come from: 1 object.",
+      "Taken through defaulting and admission, as if just created: 2 objects.",
+      "Left out, because the scheduler does not read them: Deployment (3).",
+      "In total the pods request more than the nodes have: 5 of 4 cpu.",
+      "Took 0.3 s.",
+    ]);
+  });
+
+  it("says how many refusals it does not list", () => {
+    expect(refusedText(REPORT)).toEqual({ shown: REPORT.refused.map(({ message }) => message), more: 3 });
+  });
+
+  it("says where something is wrong, and nothing where nothing is known", () => {
+    expect(problemText({ file: "dump.json", item: 2, field: "", detail: "Required value" })).toEqual([
+      ["File", "dump.json"],
+      ["Item", "2"],
+      ["Problem", "Required value"],
+    ]);
+  });
+});
+
+describe("clusterNameOf", () => {
+  it.each([
+    ["My dump.json.gz", "my-dump"],
+    ["openb_node_list_all_node.csv", "openb-node-list-all-node"],
+    ["…", "imported"],
+    ["x".repeat(80), "x".repeat(63)],
+  ])("makes of %s a name the service takes", (file, name) => {
+    expect(clusterNameOf(file)).toBe(name);
+    expect(isClusterName(name)).toBe(true);
+  });
+});

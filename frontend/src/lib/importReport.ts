@@ -1,0 +1,79 @@
+/** What an import came to, in words: the service's report and its refusals without their keys. */
+import type { ImportProblem, ImportReport } from "../api/types";
+import { i18n, type TextKey, t } from "../i18n/index.svelte";
+import { bytes, quantity } from "./format";
+
+/** What may become of the objects of a kind, in the order in which it is told. */
+const OUTCOMES = ["created", "updated", "replaced", "unchanged", "deleted", "refused"] as const;
+const PLACES = ["file", "document", "item", "line", "object", "field", "detail", "limit"] as const;
+const LISTED = 20;
+
+export function filesText(report: ImportReport): readonly string[] {
+  return report.files.map((file) =>
+    t("import.file", {
+      name: file.name,
+      format: file.format === "csv" ? "openb CSV" : file.format.toUpperCase(),
+      size: bytes(file.bytes),
+      objects: file.objects,
+    }),
+  );
+}
+
+/** [kind, "3 created, 1 unchanged"] */
+export function kindsText(report: ImportReport): readonly (readonly [string, string])[] {
+  return Object.entries(report.kinds).map(([kind, counts]) => {
+    const told = OUTCOMES.filter((outcome) => counts[outcome]);
+    return [kind, told.map((outcome) => t(`import.${outcome}`, { count: counts[outcome] ?? 0 })).join(t("import.and"))];
+  });
+}
+
+/** What else there is to say, a sentence each. */
+export function notesText(report: ImportReport): readonly string[] {
+  const notes: string[] = [];
+  if (report.kept) notes.push(t("import.kept", { count: report.kept }));
+  if (report.admitted) notes.push(t("import.admitted", { count: report.admitted }));
+  const left = Object.entries(report.not_understood);
+  if (left.length) {
+    notes.push(t("import.leftOut", { kinds: left.map(([kind, n]) => `${kind} (${i18n.number(n)})`).join(", ") }));
+  }
+  const resources = Object.entries(report.resources);
+  const short = resources.filter(([, { demand, capacity }]) => demand > capacity);
+  if (short.length) {
+    const list = short.map(([name, { demand, capacity }]) =>
+      t("import.ofCapacity", { resource: name, demand: quantity(name, demand), capacity: quantity(name, capacity) }),
+    );
+    notes.push(t("import.short", { resources: list.join(t("import.and")) }));
+  } else if (resources.some(([, { capacity }]) => capacity > 0)) {
+    notes.push(t("import.enough"));
+  }
+  notes.push(t("import.took", { seconds: i18n.number(report.seconds, 1) }));
+  return notes;
+}
+
+/** The refused objects the report lists, and how many more there are. */
+export function refusedText(report: ImportReport): { readonly shown: readonly string[]; readonly more: number } {
+  const shown = report.refused.slice(0, LISTED).map((refusal) => refusal.message);
+  return { shown, more: report.refused_total - shown.length };
+}
+
+/** Where in the upload something is wrong: [word, value], without what is not known. */
+export function problemText(problem: ImportProblem): readonly (readonly [string, string])[] {
+  return PLACES.flatMap((place): (readonly [string, string])[] => {
+    const value = problem[place];
+    if (value === undefined || value === "" || value === null) return [];
+    return [[t(`import.where.${place}` as TextKey), typeof value === "number" ? i18n.number(value) : String(value)]];
+  });
+}
+
+/** A cluster's name out of a file's, as `./ksched import` makes it: `My dump.json.gz` makes `my-dump`. */
+export function clusterNameOf(file: string): string {
+  const words = (file.split(".")[0] ?? "").toLowerCase().split(/[^a-z0-9]+/);
+  const name = words.filter(Boolean).join("-").slice(0, 63);
+  return (name.endsWith("-") ? name.slice(0, -1) : name) || "imported";
+}
+
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+export function isClusterName(name: string): boolean {
+  return DNS_LABEL.test(name);
+}

@@ -1,0 +1,23 @@
+/** Why nodes were refused, as people count it: by plugin and reason. */
+import type { Rejection } from "../api/types";
+
+export interface Refusal {
+  readonly plugin: string;
+  readonly reason: string; // empty: the plugin gave none
+  readonly count: number; // nodes
+  /** How many nodes under each code: whether evicting pods could help depends on it. */
+  readonly codes: readonly { readonly code: string; readonly count: number }[];
+}
+
+/** One refusal for each plugin and reason, the most frequent first; one reason may come with several codes. */
+export function refusalsOf(rejections: readonly Rejection[]): readonly Refusal[] {
+  const found = new Map<string, Refusal>();
+  for (const { plugin, reason, code, count } of rejections) {
+    const id = JSON.stringify([plugin, reason]);
+    const known = found.get(id) ?? { plugin, reason, count: 0, codes: [] };
+    found.set(id, { ...known, count: known.count + count, codes: [...known.codes, { code, count }] });
+  }
+  return [...found.values()].sort(
+    (a, b) => b.count - a.count || a.plugin.localeCompare(b.plugin) || a.reason.localeCompare(b.reason),
+  );
+}

@@ -1,0 +1,64 @@
+/** The attempts at one pod, newest first: the newest page is asked for again and again, older ones when wanted. */
+import { type ApiError, api } from "../api/client";
+import type { Attempt, Page } from "../api/types";
+import { asker } from "../lib/ask";
+
+export class PodAttempts {
+  /** Null until the first answer; empty when there is no such pod, or nobody tried it. */
+  found = $state.raw<readonly Attempt[] | null>(null);
+  problem = $state.raw<ApiError | null>(null);
+  /** The address of the page after the last, null: these are all. */
+  private following = $state.raw<string | null>(null);
+  private readonly newest: ReturnType<typeof asker>;
+
+  constructor(clusterId: number, key: string) {
+    this.newest = asker(() =>
+      api.podAttempts(clusterId, key).then(
+        (page) => this.take(page),
+        (error: ApiError) => {
+          if (error.status === 404) this.found = [];
+          else this.problem = error;
+        },
+      ),
+    );
+  }
+
+  get hasOlder(): boolean {
+    return this.following !== null;
+  }
+
+  refresh(): void {
+    this.newest.ask();
+  }
+
+  async loadOlder(): Promise<void> {
+    if (this.following === null) return;
+    try {
+      const page = await api.following<Attempt>(this.following);
+      this.found = joined(this.found ?? [], page.results);
+      this.following = page.next;
+      this.problem = null;
+    } catch (error) {
+      this.problem = error as ApiError;
+    }
+  }
+
+  stop(): void {
+    this.newest.stop();
+  }
+
+  private take(page: Page<Attempt>): void {
+    const last = page.results.at(-1)?.seq ?? 0;
+    const older = page.next === null ? [] : (this.found ?? []).filter((attempt) => attempt.seq < last);
+    // Of a pod that is tried so fast that a page is all new, what lay between is asked for again.
+    const isGapless = older.length > 0 && (this.found ?? []).some((attempt) => attempt.seq >= last);
+    this.found = isGapless ? joined(page.results, older) : page.results;
+    if (!isGapless) this.following = page.next;
+    this.problem = null;
+  }
+}
+
+function joined(newer: readonly Attempt[], older: readonly Attempt[]): readonly Attempt[] {
+  const known = new Set(newer.map((attempt) => attempt.seq));
+  return [...newer, ...older.filter((attempt) => !known.has(attempt.seq))];
+}

@@ -1,0 +1,43 @@
+"""A snapshot column by column, which is a third of its length in rows.
+
+In rows every pod repeats the names of its fields, and values such as its phase. Here each list of views becomes one
+Column for each field; where most values repeat, each is given once and the rows refer to it by index.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import fields
+from typing import Any
+
+import orjson
+
+from kschedweb.live.events import Column, Columns, Snapshot, SnapshotColumns
+
+
+def snapshot_columns(snapshot: Snapshot) -> SnapshotColumns:
+    """The same snapshot with its lists as columns."""
+    return SnapshotColumns(
+        cursor=snapshot.cursor,
+        cluster=snapshot.cluster,
+        nodes=_columns(snapshot.nodes),
+        pods=_columns(snapshot.pods),
+        queue=_columns(snapshot.queue),
+        events=_columns(snapshot.events),
+        attempts=_columns(snapshot.attempts),
+        throughput=snapshot.throughput,
+        pods_left_out=snapshot.pods_left_out,
+    )
+
+
+def _columns(rows: Sequence[Any]) -> Columns:
+    """The rows, all of one dataclass, by the names of its fields; nothing at all when there are no rows."""
+    names = [field.name for field in fields(rows[0])] if rows else []
+    return {name: _column([getattr(row, name) for row in rows]) for name in names}
+
+
+def _column(values: list[Any]) -> Column:
+    keys = values if isinstance(values[0], Hashable) else [orjson.dumps(value) for value in values]
+    distinct = dict(zip(keys, values, strict=True))
+    if len(distinct) > len(values) / 2:
+        return Column(values=values, rows=None)
+    index = {key: place for place, key in enumerate(distinct)}
+    return Column(values=list(distinct.values()), rows=[index[key] for key in keys])

@@ -1,0 +1,96 @@
+"""HTTP connections that end: the head of a request is bounded in bytes and in time, and so is waiting for its reader.
+
+uvicorn bounds none of these. A client that takes nothing of what it was sent is cut off by the kernel, whatever the
+application is waiting for then.
+"""
+
+import asyncio
+import json
+import socket
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+HEAD_BYTES = 64 * 1024  # request line and headers
+HEAD_SECONDS = 20.0  # from the first byte, or from the connection, until the head is complete
+UNTAKEN_SECONDS = 30  # for which a client may leave what it was sent where it is
+BACKLOG = 512
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Listen; a connection whose other side takes nothing for UNTAKEN_SECONDS is cut off. OSError."""
+    listening = socket.create_server(
+        (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG
+    )
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # accepted connections inherit it
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNTAKEN_SECONDS * 1000)
+    return listening
+
+
+class BoundedConnection(HttpToolsProtocol):
+    """uvicorn's connection, which refuses heads that are too large and does not wait for those that do not end."""
+
+    _reading_head = True
+    _head_bytes = 0
+    _head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._start_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        while data and not self.transport.is_closing() and self.transport.get_protocol() is self:
+            if not self._reading_head:
+                super().data_received(data)
+                return
+            head, data = data[: HEAD_BYTES - self._head_bytes], data[HEAD_BYTES - self._head_bytes :]
+            self._head_bytes += len(head)
+            self._start_timer()
+            super().data_received(head)
+            if self._reading_head and self._head_bytes >= HEAD_BYTES:
+                self._refuse(431, "head_too_large", f"path and headers are larger than {HEAD_BYTES:,} bytes")
+
+    def on_headers_complete(self) -> None:
+        self._reading_head = False
+        self._stop_timer()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._reading_head, self._head_bytes = True, 0
+
+    def send_400_response(self, msg: str) -> None:
+        self._stop_timer()
+        self._answer(400, "bad_request", "this is not HTTP")
+
+    def _refuse(self, status: int, code: str, message: str) -> None:
+        self.logger.warning("request refused: %s", message)
+        self._answer(status, code, message)
+
+    def _answer(self, status: int, code: str, message: str) -> None:
+        """Answer in place of the application, then hang up."""
+        body = json.dumps({"code": code, "message": message, "extra": {}}).encode()
+        head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
+        self.transport.write(STATUS_LINE[status] + head + body)
+        self.transport.close()
+
+    def _start_timer(self) -> None:
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(HEAD_SECONDS, self._head_overdue)
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _head_overdue(self) -> None:
+        self._head_timer = None
+        if self.cycle is not None and not self.cycle.response_complete:
+            return  # the next request may come while this one is answered
+        if self._head_bytes:
+            self._refuse(408, "head_too_slow", f"path and headers took longer than {HEAD_SECONDS:g} seconds")
+        else:
+            self.transport.close()

@@ -1,0 +1,36 @@
+"""Which clusters have something due that nobody has looked at for a while, as the tables tell.
+
+The sweep wakes their leaders; an elector stops renewing those whose slices do not run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.db import connection
+
+from kschedweb.cluster.models import Change, Cluster
+from kschedweb.scheduling.models import EngineState
+
+# Never built, a timer that has passed, changes not read, steps asked for while paused. `{age}` is an SQL interval.
+DUE_CLUSTERS = f"""
+SELECT c.id FROM {Cluster._meta.db_table} c
+ LEFT JOIN {EngineState._meta.db_table} s ON s.cluster_id = c.id
+ WHERE ((s.cluster_id IS NULL AND c.rv > 0)
+    OR s.next_due_at < now() - {{age}}
+    OR (c.rv > s.rv_seen AND now() - {{age}} >
+        (SELECT at FROM {Change._meta.db_table} l WHERE l.cluster_id = c.id AND l.rv = s.rv_seen + 1))
+    OR (c.pace_steps_requested > c.pace_steps_done AND s.next_due_at IS NOT NULL))
+"""
+
+
+def clusters_due(cluster_ids: Collection[int], seconds: float) -> set[int]:
+    """Those of the clusters with work that has been due for longer than so many seconds."""
+    if not cluster_ids:
+        return set()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            DUE_CLUSTERS.format(age="make_interval(secs => %(seconds)s)") + " AND c.id = ANY(%(ids)s)",
+            {"seconds": seconds, "ids": list(cluster_ids)},
+        )
+        return {cluster_id for (cluster_id,) in cursor.fetchall()}

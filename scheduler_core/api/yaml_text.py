@@ -1,0 +1,241 @@
+"""YAML documents as kubectl reads them: what JSON can say, plain scalars as in YAML 1.1, timestamps left as text.
+
+Built from the parser's events, one by one: so depth, the number of values and what aliases repeat are bounded while
+reading, an alias into itself is refused, and a duplicate key is an error with its line. A plain scalar is a number
+only where Go reads one; anything else that looks like one is text (`2024-13-45`, `0x_`, `100m`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import yaml
+
+from scheduler_core.errors import YamlError
+
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+_BOOLS = {
+    **dict.fromkeys(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"), True),
+    **dict.fromkeys(("false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"), False),
+}
+_INTEGER = re.compile(
+    r"(?P<sign>[-+]?)(?:(?P<ten>0|[1-9][0-9_]*)|0x(?P<hex>[0-9a-fA-F_]+)|0b(?P<two>[01_]+)|0o?(?P<eight>[0-7_]+))"
+)
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9][0-9_]*(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_BASES = {"ten": 10, "hex": 16, "two": 2, "eight": 8}
+_LONGEST_NUMBER: Final = 250  # longer ones, in base 16, fit no float
+_SHOWN: Final = 40  # characters of a stranger's text in a message
+# The parser compares each with all before it, and nothing stops it meanwhile.
+_TAG_DIRECTIVE: Final = b"%TAG"
+_MOST_TAG_DIRECTIVES: Final = 100
+_CORE_TAG = "tag:yaml.org,2002:"
+_TEXT_TAGS = frozenset({"!", f"{_CORE_TAG}str", f"{_CORE_TAG}timestamp"})
+_SCALAR_TAGS = frozenset(f"{_CORE_TAG}{name}" for name in ("null", "bool", "int", "float"))
+_COLLECTION_TAGS = frozenset({None, "!", f"{_CORE_TAG}map", f"{_CORE_TAG}seq"})
+
+
+@dataclass(frozen=True, slots=True)
+class YamlBounds:
+    """How deep and how large the documents of a text may be; `alias_values`: how many values aliases may repeat."""
+
+    depth: int
+    values: int
+    alias_values: int
+
+
+@dataclass(slots=True)
+class _Anchored:
+    """A finished node that aliases may repeat: how many values it holds and how deep it is."""
+
+    value: Any
+    values: int
+    depth: int
+
+
+@dataclass(slots=True)
+class _Open:
+    """A collection being filled; `key` is the pending key of a mapping."""
+
+    value: Any
+    anchor: str | None
+    started_at: int  # values counted before it
+    depth: int = 1  # of what is inside, itself included
+    key: str | None = None
+
+
+def read_documents(content: bytes, bounds: YamlBounds) -> Iterator[tuple[int, Any]]:
+    """The documents of a UTF-8 text with their numbers from 1 on, None for an empty one; YamlError."""
+    if content.count(_TAG_DIRECTIVE) > _MOST_TAG_DIRECTIVES:
+        raise YamlError(f"has more than {_MOST_TAG_DIRECTIVES} tag directives", document=1)
+    parser = yaml.CSafeLoader(content)
+    reader = _Reader(parser, bounds)
+    try:
+        while (document := reader.next_document()) is not None:
+            yield document
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 0
+        detail = f"is not sound YAML: {error.problem or error.context}"
+        raise YamlError(detail, document=reader.number, line=line) from None
+    except yaml.YAMLError as error:
+        raise YamlError(f"is not sound YAML: {' '.join(str(error).split())}", document=reader.number) from None
+    finally:
+        parser.dispose()
+
+
+class _Reader:
+    """Turns events into values; one for a text, since the counts are for the text."""
+
+    def __init__(self, parser: Any, bounds: YamlBounds) -> None:
+        self.number = 1
+        self._parser = parser
+        self._bounds = bounds
+        self._values = 0
+        self._repeated = 0
+        self._anchors: dict[str, _Anchored] = {}
+        self._open: list[_Open] = []
+        self._root: Any = None
+        self._documents = 0
+
+    def next_document(self) -> tuple[int, Any] | None:
+        self._anchors.clear()
+        self._root = None
+        while True:
+            event = self._parser.get_event()
+            if isinstance(event, yaml.ScalarEvent):
+                self._count(event, 1)
+                value = self._scalar(event)
+                self._anchor(event.anchor, _Anchored(value, 1, 0))
+                self._add(event, value, 0)
+            elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+                self._start(event)
+            elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+                self._end(event)
+            elif isinstance(event, yaml.AliasEvent):
+                self._alias(event)
+            elif isinstance(event, yaml.DocumentStartEvent):
+                self._documents += 1
+                self.number = self._documents
+            elif isinstance(event, yaml.DocumentEndEvent):
+                return self.number, self._root
+            elif isinstance(event, yaml.StreamEndEvent):
+                return None
+
+    def _error(self, event: Any, detail: str, *, limit: int = 0, key: str | None = None) -> YamlError:
+        return YamlError(detail, document=self.number, line=event.start_mark.line + 1, limit=limit, key=key)
+
+    def _count(self, event: Any, values: int) -> None:
+        self._values += values
+        limit = self._bounds.values
+        if self._values > limit:
+            raise self._error(event, f"has more than {limit:,} values", limit=limit)
+
+    def _start(self, event: Any) -> None:
+        if event.tag not in _COLLECTION_TAGS:
+            raise self._error(event, f"the tag {event.tag[:_SHOWN]} has no meaning here")
+        if self._open and isinstance(self._open[-1].value, dict) and self._open[-1].key is None:
+            raise self._error(event, "a key must be text, not a list or an object")
+        self._check_depth(event, len(self._open) + 1)
+        is_map = isinstance(event, yaml.MappingStartEvent)
+        self._open.append(_Open({} if is_map else [], event.anchor, self._values))
+        self._count(event, 1)
+
+    def _end(self, event: Any) -> None:
+        done = self._open.pop()
+        self._anchor(done.anchor, _Anchored(done.value, self._values - done.started_at, done.depth))
+        self._add(event, done.value, done.depth)
+
+    def _alias(self, event: Any) -> None:
+        found = self._anchors.get(event.anchor)
+        if found is None:
+            name = event.anchor[:_SHOWN]
+            raise self._error(event, f"the alias *{name} names no finished anchor before it")
+        self._repeated += found.values
+        limit = self._bounds.alias_values
+        if self._repeated > limit:
+            raise self._error(event, f"aliases repeat more than {limit:,} values", limit=limit)
+        self._count(event, found.values)
+        self._check_depth(event, len(self._open) + found.depth)
+        self._add(event, found.value, found.depth)
+
+    def _check_depth(self, event: Any, depth: int) -> None:
+        limit = self._bounds.depth
+        if depth > limit:
+            raise self._error(event, f"is nested more than {limit} deep", limit=limit)
+
+    def _anchor(self, name: str | None, node: _Anchored) -> None:
+        if name is not None:
+            self._anchors[name] = node
+
+    def _add(self, event: Any, value: Any, depth: int) -> None:
+        if not self._open:
+            self._root = value
+            return
+        top = self._open[-1]
+        top.depth = max(top.depth, depth + 1)
+        if isinstance(top.value, list):
+            top.value.append(value)
+        elif top.key is None:
+            top.key = _key_text(value)
+            if top.key is None:
+                raise self._error(event, "a key must be text, not a list or an object")
+            if top.key in top.value:
+                raise self._error(event, f"the key {top.key[:_SHOWN]!r} stands twice in one object", key=top.key)
+        else:
+            top.value[top.key] = value
+            top.key = None
+
+    def _scalar(self, event: Any) -> Any:
+        text: str = event.value
+        tag = event.tag
+        if tag is None:
+            return self._resolved(event) if event.implicit[0] else text
+        if tag in _TEXT_TAGS:
+            return text
+        if tag in _SCALAR_TAGS:
+            return self._resolved(event)
+        raise self._error(event, f"the tag {tag[:_SHOWN]} has no meaning here")
+
+    def _resolved(self, event: Any) -> Any:
+        """What a plain scalar says."""
+        text: str = event.value
+        if text in _NULLS:
+            return None
+        if text in _BOOLS:
+            return _BOOLS[text]
+        if text[0] not in "+-.0123456789":
+            return text
+        integer = _INTEGER.fullmatch(text)
+        if integer is not None:
+            name = integer.lastgroup or "ten"
+            digits = integer[name].replace("_", "")
+            if not digits:
+                return text
+            if len(text) > _LONGEST_NUMBER:
+                raise self._error(event, f"a number of {len(text)} digits is too long")
+            number = int(integer["sign"] + digits, _BASES[name])
+            return number if -(2**63) <= number < 2**64 else float(number)
+        if _FLOAT.fullmatch(text):
+            value = float(text.replace("_", ""))
+            if math.isfinite(value):
+                return value
+        if _NOT_FINITE.fullmatch(text):
+            raise self._error(event, f"{text} is no number that JSON knows")
+        return text
+
+
+def _key_text(value: Any) -> str | None:
+    """A key as JSON writes it: kubectl turns numbers and truth values into text."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    return None

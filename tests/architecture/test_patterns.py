@@ -1,0 +1,268 @@
+"""Every regular expression of the code against its worst case: none may need more than a constant time per character.
+
+Patterns are found in the source, so a new one fails here until WORST names how it is used and a text it finds hard.
+Besides that text each is fed repetitions of its own characters. A text grows by doubling; a linear pattern needs about
+a millisecond for the longest, a quadratic one passes the limit on the way, whatever else the machine does.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from kschedweb.environment import ROOT
+from scheduler_core.config.duration import Duration
+
+SHORT = (16, 20, 24, 28, 32)  # a pattern that doubles its steps with each character ends here
+GIVEN_LENGTHS = (*SHORT, *(2**power for power in range(6, 16)))
+GENERATED_LENGTHS = (*SHORT, *(2**power for power in range(6, 14)))
+LIMIT_SECONDS = 0.1  # of the thread's own time
+ALPHABET = 6
+
+# Calls that take a pattern as their first argument; `pattern=` and `regex=` are looked for in every call.
+METHODS = {"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"}
+NAMES = {"RegexValidator", "RegexField", "re_path"}
+KEYWORDS = {"pattern", "regex"}
+# What settings hand to Django as patterns.
+SETTINGS = {"SECURE_REDIRECT_EXEMPT", "WHITENOISE_IMMUTABLE_FILE_TEST"}
+# A regular expression where a value may stand: after a bracket, a comma, an operator.
+SCRIPT_PATTERN = re.compile(
+    r"(?:[(,=|&?:!]|\breturn)\s*/((?:[^/\\\n\[*]|\\.|\[[^\]\n]*\])(?:[^/\\\n\[]|\\.|\[[^\]\n]*\])*)/"
+)
+
+Use = Callable[[Any, Any], object]
+Text = tuple[str, str, str]  # head, pump, tail: the head, the pump over and over, the tail
+
+
+def whole(pattern: Any, text: Any) -> object:
+    return pattern.fullmatch(text)
+
+
+def begins(pattern: Any, text: Any) -> object:
+    return pattern.match(text)
+
+
+def anywhere(pattern: Any, text: Any) -> object:
+    return pattern.search(text)
+
+
+def everywhere(pattern: Any, text: Any) -> object:
+    return pattern.sub(text[:0], text)
+
+
+def through(function: Callable[[str], object]) -> Use:
+    """The function of the code that applies the pattern, with the length it allows."""
+
+    def use(pattern: Any, text: str) -> object:
+        with contextlib.suppress(ValueError):
+            return function(text)
+
+    return use
+
+
+@dataclass(frozen=True)
+class Worst:
+    """How the code uses a pattern, and a text which makes it work hard."""
+
+    use: Use
+    text: Text
+    flags: int = 0
+
+
+@dataclass(frozen=True)
+class Ours:
+    """Used on text that nobody outside writes; `what` says on which."""
+
+    what: str
+
+
+DNS = Worst(begins, ("a", "a-", "!"))
+WORST: dict[str | bytes, Worst | Ours] = {
+    r"^Preempted by pod (\S+) on node ": Worst(whole, ("Preempted by pod ", "a", "")),
+    r"^(Preempted by pod )(\S+)": Worst(whole, ("Preempted by pod ", "a", " ")),
+    r"^\d{1,15}$": Worst(whole, ("", "1", "a")),
+    r"vol-[^/]*": Worst(whole, ("vol-", "vol-", "/")),
+    r"Object missing required field `(?P<field>[^`]*)`": Worst(whole, ("Object missing required field `", "a", "")),
+    r"[A-Za-z0-9_-]+": Worst(whole, ("", "a-", ".")),
+    r"\.(?P<field>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])": Worst(everywhere, ("", "[0", "")),
+    r"Expected `([^`]*)`, got `([^`]*)`": Worst(whole, ("Expected `", "`, got `", "!")),
+    r"Expected `int` >= (-?\d+)": Worst(whole, ("Expected `int` >= ", "0", "!")),
+    r"Expected `int` <= (-?\d+)": Worst(whole, ("Expected `int` <= ", "0", "!")),
+    r"Expected `datetime` with a timezone component": Worst(whole, ("Expected `datetime`", " with", "")),
+    r"Invalid RFC3339 encoded datetime": Worst(whole, ("Invalid RFC", "3339", "")),
+    r"([+-]?+)(\d*+)(?:(\.)(\d*+))?+([eEinumkKMGTP]*+[-+]?+\d*+)": Worst(whole, ("", "1", "x")),
+    r"[eE]([+-]?\d+)": Worst(whole, ("e", "1", "x")),
+    r"([1-9]\d{0,8})(|m|Ki|Mi|Gi)": Worst(whole, ("", "1", "Kx")),
+    r"[+-]?\d+": Worst(whole, ("-", "1", "x")),
+    r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]": Worst(whole, ("", "a", "-")),
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?": Worst(whole, ("", "a", "-")),
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*": Worst(whole, ("a", ".aa", "-")),
+    r"[-a-z0-9]+": Worst(whole, ("", "a-", "!")),
+    r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)": Worst(through(Duration.parse), ("", "1", "")),
+    r"([+-]?)((?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)": Worst(whole, ("", "1.1m", "!")),
+    r"^[a-z0-9]([-._a-z0-9]{0,58}[a-z0-9])?\Z": DNS,
+    rb"(?<!\\)(?:\\\\)*+\\u0000": Worst(anywhere, ("", "\\", "u")),
+    r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?": DNS,
+    rb'"(?:[^"\\]++|\\.)*+"?': Worst(everywhere, ('"', '\\"', ""), re.DOTALL),
+    r"(?P<sign>[-+]?)(?:(?P<ten>0|[1-9][0-9_]*)|0x(?P<hex>[0-9a-fA-F_]+)|0b(?P<two>[01_]+)|0o?(?P<eight>[0-7_]+))": (
+        Worst(whole, ("0o", "7_", "!"))
+    ),
+    r"[-+]?(?:\.[0-9]+|[0-9][0-9_]*(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?": Worst(whole, ("0", "0_", ".0e!")),
+    r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)": Worst(whole, (".", "inf", "")),
+    r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z": DNS,
+    r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9.]*[a-z0-9])?": Worst(whole, ("", "a.", "-")),
+    r"[\x00-\x1f\x7f]": Worst(anywhere, ("", "a", "")),
+    r"%(?![0-9A-Fa-f]{2}).{0,2}": Worst(anywhere, ("", "%41", "")),
+    r"[!-~]{1,128}": Worst(whole, ("", "a", " ")),
+    r"(/login/once/)[^\s'\"?]+": Worst(everywhere, ("", "/login/once/", "'")),
+    r"(\bksched_)[A-Za-z0-9_-]{20,}": Worst(everywhere, ("", "-ksched_-", ".")),
+    r"(\bksched_(?:session|csrf)=)[^;\s'\"]+": Worst(everywhere, ("", "ksched_session=;", "")),
+    r"((?i:\bbearer)\s++)[^\s'\"]+": Worst(everywhere, ("bearer", " ", "")),
+    r"(://[^:/@\s]*+:)[^@/\s]++(?=@)": Worst(everywhere, ("a://", "a://:a", "")),
+    r"((?i:\bpassword)['\"]?\s*+[=:]\s*+['\"]?)[^\s&'\"]+": Worst(everywhere, ("password", " ", "")),
+    r"^[A-Za-z0-9._-]{0,100}$": Ours("a setting"),
+    r"^ws/clusters/(?P<cluster_id>\d{1,18})/$": Worst(begins, ("ws/clusters/", "1", "/")),
+    r"(<!-- measured: (?P<name>[a-z0-9 ]+) -->\n).*?(<!-- end -->)": Ours("a page of docs/"),
+    rb'\{"type":"frame","from":\[(\d+),(\d+)\],"to":\[(\d+),(\d+)\]': (
+        Worst(begins, ('{"type":"frame","from":[', "1", ""))
+    ),
+    rb'\{"type":"hello","cursor":\[(\d+),(\d+)\]': Worst(begins, ('{"type":"hello","cursor":[', "1", "")),
+    r"[^a-z0-9]+": Worst(everywhere, ("", "-a", "")),
+    r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$": DNS,
+    r"test_(\d{3})_": Ours("names of our tests"),
+    r"v(\d+)\.": Ours("what node says its version is"),
+    r"(\d+)": Ours("what postgres says its version is"),
+    r"\d+": Ours("folders of installed versions"),
+    r"(<!-- settings: [^\n]* -->\n).*?(<!-- end -->)": Ours("a page of docs/"),
+    r"^\| (\w+ ?\*?) *\| (.*?) *\| (.*)$": Ours("a docstring"),
+    r"^(healthz|livez|readyz)(/[\w-]+)?$": Worst(anywhere, ("healthz/", "-a", "/")),
+    r"^metrics(/\w+)?$": Worst(anywhere, ("metrics/", "a", "/")),
+    r"^.+-[0-9A-Za-z_-]{8}\.\w+$": Worst(begins, ("", "-aaaaaaa.a", "/")),
+    r"^(walk|node|total|(raw|normalized|weighted):[^\x00]{1,128})$": Worst(anywhere, ("raw:", "a", "")),
+    r"\{(\w+)((?:\|[^|}]+)*)\}": Ours("texts of the dashboard"),
+    r"\.0$": Ours("digits of a number"),
+    r"\.?0+$": Ours("digits of a number"),
+    r"^[A-Za-z0-9_./@%+-][A-Za-z0-9_./@%+:=, ()-]*$": Worst(anywhere, ("", "a: ", "\n\n")),
+    r"^(?:true|false|null|yes|no|on|off|~|[-+.]?[0-9][0-9_.eExXoO+:-]*)$|^-|: | #|[: ]$": (
+        Worst(anywhere, ("1", "1:", "!"), re.IGNORECASE)
+    ),
+    r"^\n": Worst(everywhere, ("", "\n", "")),
+    r"^#\/?": Worst(everywhere, ("", "#/", "")),
+    r"^\d+$": Worst(anywhere, ("", "1", "x")),
+    r"^http": Worst(everywhere, ("", "http", "")),
+    r"([a-z])([A-Z])": Worst(everywhere, ("", "aA", "")),
+}  # fmt: skip
+
+
+def found() -> dict[str | bytes, list[str]]:
+    """Every pattern with the places where it stands."""
+    places: dict[str | bytes, list[str]] = {}
+    for place, pattern in (*in_python(), *in_scripts()):
+        places.setdefault(pattern, []).append(place)
+    return places
+
+
+def test_every_pattern_has_a_worst_case_here() -> None:
+    patterns = found()
+    new = {pattern: places for pattern, places in patterns.items() if pattern not in WORST}
+    assert not new, "name in WORST how these are used, and a text they find hard"
+    assert not WORST.keys() - patterns.keys(), "these are no longer in the code"
+
+
+def test_the_code_is_searched_where_patterns_can_be() -> None:
+    assert {"scheduler_core", "kschedweb", "frontend"} == {
+        place.partition("/")[0] for places in found().values() for place in places
+    }
+
+
+@pytest.mark.parametrize("pattern", [one for one, case in WORST.items() if isinstance(case, Worst)], ids=str)
+def test_pattern_needs_a_constant_time_per_character(pattern: str | bytes) -> None:
+    case = WORST[pattern]
+    assert isinstance(case, Worst)
+    for lengths, text in ((GIVEN_LENGTHS, case.text), *((GENERATED_LENGTHS, text) for text in generated(pattern))):
+        assert (slow := too_slow(pattern, case, lengths, text)) is None, slow
+
+
+@pytest.mark.parametrize(
+    ("pattern", "use", "text"),
+    [
+        (r"([+-]?)(\d*)(?:(\.)(\d*))?([eEinumkKMGTP]*[-+]?\d*)", whole, ("", "1", "x")),
+        (r"(\b[a-z+]+://[^:/@\s]*:)[^@/\s]+(?=@)", everywhere, ("", "a+", "")),
+        (r"(a+)+b", whole, ("", "a", "")),
+    ],
+    ids=["quadratic", "quadratic over starts", "exponential"],
+)
+def test_slow_pattern_is_noticed(pattern: str, use: Use, text: Text) -> None:
+    assert too_slow(pattern, Worst(use, text), GIVEN_LENGTHS, text)
+
+
+def too_slow(pattern: str | bytes, case: Worst, lengths: tuple[int, ...], text: Text) -> str | None:
+    """The first length that takes too long, in words; None when none does."""
+    compiled = re.compile(pattern, case.flags)
+    head, pump, tail = text
+    for length in lengths:
+        given: Any = head + pump * (length // len(pump)) + tail
+        if isinstance(pattern, bytes):
+            given = given.encode()
+        seconds = LIMIT_SECONDS
+        for _ in range(2):  # the collector may run in one of them
+            began = time.thread_time()
+            case.use(compiled, given)
+            seconds = min(seconds, time.thread_time() - began)
+        if seconds >= LIMIT_SECONDS:
+            return f"{length} characters, {text!r}: at least {seconds:.2f} s"
+    return None
+
+
+def generated(pattern: str | bytes) -> Iterator[Text]:
+    """Repetitions of one and of two characters of the pattern, with and without an end that fits nowhere."""
+    own = pattern.decode() if isinstance(pattern, bytes) else pattern
+    letters = list(dict.fromkeys(letter for letter in "a1 " + own if letter not in "\\()[]{}^$|?*"))[:ALPHABET]
+    for pump in (*letters, *map("".join, permutations(letters, 2))):
+        for tail in ("", "\n\x01"):
+            yield "", pump, tail
+
+
+def in_python() -> Iterator[tuple[str, str | bytes]]:
+    """(place, pattern) of both packages; a pattern that is no literal is an error."""
+    for package in ("scheduler_core", "kschedweb"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                for written in _patterns(node):
+                    place = f"{path.relative_to(ROOT)}:{written.lineno}"
+                    try:
+                        value = ast.literal_eval(written)
+                    except ValueError:
+                        pytest.fail(f"{place}: write the pattern as a literal, compiled at the top of the module")
+                    for one in [value] if isinstance(value, str | bytes) else value:
+                        yield place, one
+
+
+def _patterns(node: ast.AST) -> Iterator[ast.expr]:
+    if isinstance(node, ast.Assign):
+        if any(isinstance(target, ast.Name) and target.id in SETTINGS for target in node.targets):
+            yield node.value
+    elif isinstance(node, ast.Call):
+        called = node.func
+        of_re = isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "re"
+        name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+        if node.args and ((of_re and name in METHODS) or name in NAMES):
+            yield node.args[0]
+        yield from (keyword.value for keyword in node.keywords if keyword.arg in KEYWORDS)
+
+
+def in_scripts() -> Iterator[tuple[str, str]]:
+    """(place, pattern) of the dashboard."""
+    for path in sorted((ROOT / "frontend" / "src").rglob("*")):
+        if path.suffix in (".ts", ".svelte") and not path.name.endswith((".test.ts", ".gen.ts")):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                for written in SCRIPT_PATTERN.finditer(line):
+                    yield f"{path.relative_to(ROOT)}:{number}", written[1]

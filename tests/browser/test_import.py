@@ -1,0 +1,178 @@
+"""Files dropped on the dashboard, imported into this cluster or a new one, and the report in words."""
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from kschedweb.environment import ROOT
+from tests.browser.conftest import WAIT_MS, Cluster, Service
+from tests.browser.test_whole import chooser, clusters, node, pod
+
+expect.set_options(timeout=WAIT_MS)
+
+OPENB = ROOT.parent / "shared" / "data" / "openb"
+IMPORTED_MS = 180_000
+NODES = "sn,cpu_milli,memory_mib,gpu,model\nopenb-node-0,64000,262144,2,P100\nopenb-node-1,96000,524288,0,\n"
+PODS = (
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+    "openb-pod-0,12000,16384,1,1000,,LS,Running,0,12537496,0\n"
+    "openb-pod-1,6000,12288,1,460,,LS,Running,427061,12902960,427061\n"
+    "openb-pod-2,900000,12288,0,0,,BE,Running,427061,12902960,427061\n"
+)
+DROP = """files => {
+    const brought = new DataTransfer();
+    for (const [name, text] of files) brought.items.add(new File([text], name));
+    for (const type of ["dragenter", "dragover", "drop"]) {
+        document.querySelector("main").dispatchEvent(
+            new DragEvent(type, { dataTransfer: brought, bubbles: true, cancelable: true }),
+        );
+    }
+}"""
+
+
+def drop(page: Page, *files: tuple[str, str]) -> Locator:
+    page.evaluate(DROP, [list(file) for file in files])
+    return page.get_by_role("dialog")
+
+
+def new_name() -> str:
+    return f"dropped-{datetime.now(UTC):%H%M%S%f}"
+
+
+def manifest(*objects: dict[str, Any]) -> str:
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
+
+
+def into_new(dialog: Locator, name: str) -> None:
+    dialog.get_by_label("A new cluster").check()
+    dialog.get_by_label("Name", exact=True).fill(name)
+
+
+def start(dialog: Locator) -> None:
+    dialog.get_by_role("button", name="Import", exact=True).click()
+
+
+def test_dropped_trace_becomes_a_new_cluster(page: Page, service: Service) -> None:
+    dialog = drop(page, ("openb_node_list.csv", NODES), ("openb_pod_list.csv", PODS))
+    expect(dialog.get_by_role("list", name="Files to import").get_by_role("listitem")).to_have_count(2)
+    name = new_name()
+    into_new(dialog, name)
+    start(dialog)
+    expect(dialog.get_by_role("status")).to_have_text(f"Imported into {name}.")
+    expect(dialog).to_contain_text("openb_node_list.csv: openb CSV")
+    expect(dialog).to_contain_text(re.compile(r"Node\s*2 created"))
+    expect(dialog).to_contain_text(re.compile(r"Pod\s*3 created"))
+    dialog.get_by_role("button", name=f"Open {name}").click()
+    expect(chooser(page).locator("option:checked")).to_have_text(name)
+    cluster = Cluster(page, service.url, int(page.url.rpartition("/")[2]))
+    counts = cluster.call("GET", "summary")["objects"]
+    assert (counts["Node"], counts["Pod"]) == (2, 3)
+    expect(page.get_by_role("region", name="Nodes", exact=True)).to_be_visible()
+    clusters(page, service, "DELETE", f"/{cluster.id}")
+
+
+def test_options_of_the_command_are_there_and_the_report_has_no_raw_keys(page: Page, service: Service) -> None:
+    name = new_name()
+    made = clusters(page, service, "POST", "", {"name": name})
+    cluster = Cluster(page, service.url, made["id"])
+    cluster.call("POST", "import", json.loads(manifest(node("old"), node("kept"))))
+    page.goto(f"{service.url}/#/clusters/{cluster.id}")
+    page.get_by_role("status").filter(has_text="Live").wait_for()
+    bad = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "Bad Name"}, "spec": {"containers": []}}
+    unknown = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+    text = manifest(node("kept", cpu="16"), pod("one"), bad, unknown)
+    dialog = drop(page, ("dump.json", text))
+    expect(dialog.get_by_label(f"This cluster: {name}")).to_be_checked()
+    dialog.get_by_text("Options").click()
+    dialog.get_by_label("Replace everything").check()
+    dialog.get_by_label("Keep the good objects").check()
+    dialog.get_by_label("Defaulting and admission").select_option("always")
+    dialog.get_by_label("Life of the pods").select_option("simulate")
+    start(dialog)
+    expect(dialog.get_by_role("status")).to_have_text(f"Imported into {name}.")
+    expect(dialog).to_contain_text(re.compile(r"Node\s*1 (updated|replaced), 1 deleted"))
+    expect(dialog).to_contain_text("ConfigMap (1)")
+    expect(dialog).to_contain_text("1 object was refused")
+    report = dialog.inner_text()
+    assert not re.search(r"[a-z]+_[a-z]+", report.replace("dump.json", "")), report
+    (shown,) = [one for one in clusters(page, service)["results"] if one["id"] == cluster.id]
+    assert shown["lifecycle_mode"] == "simulate"
+    assert cluster.call("GET", "summary")["objects"]["Node"] == 1
+    clusters(page, service, "DELETE", f"/{cluster.id}")
+
+
+def test_refused_import_says_where_and_the_next_try_goes_into_the_same_cluster(page: Page, service: Service) -> None:
+    bad = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"}, "spec": {}}
+    dialog = drop(page, ("broken.json", manifest(bad)))
+    name = new_name()
+    into_new(dialog, name)
+    start(dialog)
+    alert = dialog.get_by_role("alert")
+    expect(alert).to_contain_text(f"The import was refused; the new cluster {name} is empty.")
+    expect(alert).to_contain_text(re.compile(r"Object\s*Pod default/p"))
+    expect(alert).to_contain_text(re.compile(r"Field\s*spec.containers"))
+    dialog.get_by_role("button", name="Change something and try again").click()
+    dialog.get_by_role("button", name="Remove broken.json").click()
+    good = {"name": "good.json", "mimeType": "application/json", "buffer": manifest(node("n1")).encode()}
+    dialog.get_by_label("Choose files, or drop them here").set_input_files(good)
+    start(dialog)
+    expect(dialog.get_by_role("status")).to_have_text(f"Imported into {name}.")
+    (made,) = [one for one in clusters(page, service)["results"] if one["name"] == name]
+    clusters(page, service, "DELETE", f"/{made['id']}")
+
+
+def test_report_is_chinese_when_that_is_chosen(page: Page, service: Service) -> None:
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_label("Language").select_option("zh-Hans")
+    dialog = drop(page, ("nodes.json", manifest(node("n1"))))
+    dialog.get_by_label("新集群").check()
+    name = new_name()
+    dialog.get_by_label("名称", exact=True).fill(name)
+    dialog.get_by_role("button", name="导入", exact=True).click()
+    expect(dialog.get_by_role("status")).to_have_text(f"已导入到 {name}。")
+    expect(dialog).to_contain_text(re.compile(r"Node\s*新建 1 个"))
+    assert not re.search(r"created|objects|_", dialog.inner_text().replace(name, ""))
+    (made,) = [one for one in clusters(page, service)["results"] if one["name"] == name]
+    clusters(page, service, "DELETE", f"/{made['id']}")
+
+
+@pytest.mark.skipif(not OPENB.exists(), reason="the openb trace is not here")
+def test_openb_pair_is_imported_and_its_numbers_are_true(page: Page, service: Service) -> None:
+    files: list[str | Path] = [OPENB / "openb_node_list_all_node.csv", OPENB / "openb_pod_list_default.csv"]
+    page.get_by_role("button", name="Import", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Choose files, or drop them here").set_input_files(files)
+    name = new_name()
+    into_new(dialog, name)
+    start(dialog)
+    expect(dialog.get_by_role("status").filter(has_text="Imported into")).to_be_visible(timeout=IMPORTED_MS)
+    expect(dialog).to_contain_text(re.compile(r"Node\s*1,523 created"))
+    dialog.get_by_role("button", name=f"Open {name}").click()
+    page.get_by_role("status").filter(has_text="Live").wait_for()
+    cluster = Cluster(page, service.url, int(page.url.rpartition("/")[2]))
+    # While it is scheduled as well as then: what is shown is what REST answers at about that time.
+    for _ in range(600):
+        summary = cluster.call("GET", "summary")
+        queues = summary["pending"]["queues"]
+        if summary["pending"]["pods"] == queues.get("unschedulable", 0) and "active" not in queues:
+            break
+        page.wait_for_timeout(500)
+    pending = summary["pending"]
+    region = page.get_by_role("region", name="Cluster in figures")
+    expect(region).to_contain_text(f"{pending['pods']:,} unschedulable")
+    expect(region).to_contain_text("1,523")
+    since = cluster.call("GET", "throughput?last_seconds=86400&seconds=60")["points"]
+    bound = sum(point["bound"] for point in since)
+    assert bound == summary["objects"]["Pod"] - pending["pods"]
+    assert sum(since[-1]["queued"].values()) == pending["pods"]
+    chart = page.get_by_role("region", name="Throughput")
+    expect(chart).to_contain_text(re.compile(rf"Queued pods {pending['pods']:,}\b"))
+    for reason in pending["reasons"][:8]:
+        row = page.get_by_role("region", name="Pending: top reasons").get_by_role("button", name=reason["reason"])
+        expect(row.filter(has_text=reason["plugin"]).first).to_contain_text(f"{reason['nodes']:,} refusal")
+    clusters(page, service, "DELETE", f"/{cluster.id}")

@@ -1,0 +1,157 @@
+"""The dashboard over a cluster of many nodes and pods: what it transfers, what it draws, what can be reached.
+
+The short form has a tenth of the nodes and pods; `--long` runs the whole.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from kschedweb.environment import ROOT
+from tests.browser import large
+from tests.browser.conftest import WAIT_MS, Service, running
+
+expect.set_options(timeout=WAIT_MS)
+
+MOST_ELEMENTS = 3_000
+IMPORT_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Size:
+    nodes: int
+    pods: int
+    transferred: int  # bytes, at most
+
+    def __str__(self) -> str:
+        return f"{self.nodes} nodes, {self.pods} pods"
+
+
+SIZES = [
+    pytest.param(Size(500, 3_000, 260_000), id="small"),
+    pytest.param(Size(5_000, 30_000, 1_500_000), id="large", marks=pytest.mark.slow),
+]
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def size(request: pytest.FixtureRequest) -> Size:
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def service(size: Size, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service that has nothing but the large cluster, all of whose pods have been tried."""
+    data: Path = tmp_path_factory.mktemp("service")
+    file = data / "large.json"
+    with open(file, "w") as dump:
+        json.dump({"apiVersion": "v1", "kind": "List", "items": list(large.objects(size.nodes, size.pods))}, dump)
+    with running(data / "data", "--no-sample") as service:
+        words = ["kschedweb.ops.cli", "import", "--data-dir", str(data / "data"), "--cluster", "large", "--wait"]
+        done = subprocess.run(
+            [sys.executable, "-m", *words, str(file)], cwd=ROOT, capture_output=True, text=True, timeout=IMPORT_SECONDS
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        yield service
+
+
+def count(page: Page, selector: str = "*") -> int:
+    return int(page.evaluate("selector => document.querySelectorAll(selector).length", selector))
+
+
+def listed(page: Page) -> Locator:
+    nodes = page.get_by_role("region", name="Nodes", exact=True)
+    nodes.get_by_role("button", name="List").click()
+    return nodes.get_by_role("grid")
+
+
+def test_first_view_is_small_on_the_wire(
+    context: BrowserContext, service: Service, size: Size, record_property: Callable[[str, object], None]
+) -> None:
+    page = context.new_page()
+    received: dict[str, float] = {"http": 0.0, "sockets": 0.0}
+
+    def add(kind: str, length: float) -> None:
+        received[kind] += length
+
+    wire = context.new_cdp_session(page)
+    wire.on("Network.loadingFinished", lambda event: add("http", event["encodedDataLength"]))
+    # Compressed frames come as base64 here: four characters for three bytes, so this is no less than was sent.
+    wire.on("Network.webSocketFrameReceived", lambda event: add("sockets", len(event["response"]["payloadData"])))
+    wire.send("Network.enable")
+    page.goto(service.url)
+    figures = page.get_by_role("region", name="Cluster in figures")
+    expect(figures).to_contain_text(f"{size.nodes:,}")
+    page.wait_for_load_state("networkidle")
+    record_property("figures", f"{size}: {received['http']:,.0f} bytes by HTTP, {received['sockets']:,.0f} in frames")
+    assert received["http"] > size.pods * 16, "uids alone are as much: something was not counted"
+    assert sum(received.values()) < size.transferred
+
+
+def test_list_has_few_elements_whatever_the_number_of_nodes(page: Page, size: Size) -> None:
+    nodes = page.get_by_role("region", name="Nodes", exact=True)
+    assert count(page) < MOST_ELEMENTS
+    nodes.get_by_role("button", name="List").click()
+    for width, height in ((1440, 1000), (2560, 1400), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        expect(nodes.get_by_role("link").first).to_be_visible()
+        assert nodes.get_by_role("row").count() > 10
+        assert count(page) < MOST_ELEMENTS
+    expect(nodes.get_by_role("grid")).to_have_attribute("aria-rowcount", str(size.nodes + 1))
+
+
+def test_every_node_of_the_list_is_reached_by_keyboard(page: Page, size: Size) -> None:
+    grid = listed(page)
+    first = grid.get_by_role("link").first
+    first.focus()
+    focused = page.locator(":focus")
+    row = page.locator("tr:focus-within")
+    expect(row).to_have_attribute("aria-rowindex", "2")
+    for _ in range(30):  # further than the window is high
+        page.keyboard.press("ArrowDown")
+    expect(row).to_have_attribute("aria-rowindex", "32")
+    expect(focused).to_be_in_viewport()
+    page.keyboard.press("End")
+    expect(row).to_have_attribute("aria-rowindex", str(size.nodes + 1))
+    expect(focused).to_be_in_viewport()
+    last = focused.inner_text()
+    page.keyboard.press("PageUp")
+    page.keyboard.press("ArrowUp")
+    expect(focused).not_to_have_text(last)
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("complementary", name=f"Node {last}")).to_be_visible()
+
+
+def test_focus_stays_with_its_node_when_the_list_is_scrolled_away(page: Page) -> None:
+    grid = listed(page)
+    grid.get_by_role("link").first.focus()
+    name = page.locator(":focus").inner_text()
+    grid.locator("xpath=..").evaluate("scroller => scroller.scrollTo(0, scroller.scrollHeight)")
+    expect(grid.get_by_role("link", name=name, exact=True)).to_be_attached()
+    expect(page.locator(":focus")).to_have_text(name)
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("tr:focus-within")).to_have_attribute("aria-rowindex", "3")
+    expect(page.locator(":focus")).to_be_in_viewport()
+    page.keyboard.press("Tab")
+    assert page.locator("tr:focus-within").count() == 0, "one stop for Tab, not one for each node"
+
+
+def test_every_node_of_the_grid_is_on_the_page(page: Page) -> None:
+    """No row is hidden in a box that scrolls: on a narrow screen the page is longer instead."""
+    nodes = page.get_by_role("region", name="Nodes", exact=True)
+    nodes.get_by_role("button", name="Grid").click()
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 844})
+        canvas = nodes.locator("canvas")
+        canvas.scroll_into_view_if_needed()
+        page.wait_for_function(
+            "canvas => Math.abs(canvas.clientWidth - canvas.parentElement.clientWidth) < 2", arg=canvas.element_handle()
+        )
+        hidden = canvas.evaluate("({ parentElement: box }) => box.scrollHeight - box.clientHeight")
+        assert hidden <= 0, width

@@ -1,0 +1,213 @@
+"""The panels of many pods, each held against what REST answers: of the sample, and of a recorded production cluster.
+
+Few pods of each outcome in every run; with `--long` 500 pods of the recorded cluster and every pod of the sample.
+"""
+
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from kschedweb.environment import ROOT
+from tests.browser.conftest import WAIT_MS, Cluster, Service
+
+expect.set_options(timeout=WAIT_MS)
+
+OPENB = ROOT.parent / "shared" / "data" / "openb"
+FILES = ("openb_node_list_all_node.csv", "openb_pod_list_gpuspec33.csv")
+FEW, MANY, EACH = 40, 500, 8
+IMPORT_SECONDS = 400
+RESULTS = {"scheduled": "Scheduled", "unschedulable": "No node fits"}
+
+
+def rows(cluster: Cluster, path: str) -> Iterator[dict[str, Any]]:
+    """All of a paged list."""
+    following: str | None = f"{path}{'&' if '?' in path else '?'}limit=1000"
+    while following:
+        page = cluster.call("GET", following)
+        yield from page["results"]
+        following = page["next"] and page["next"].partition(f"/clusters/{cluster.id}/")[2]
+
+
+def last_attempts(cluster: Cluster) -> list[dict[str, Any]]:
+    """The newest attempt of each pod."""
+    found: dict[str, dict[str, Any]] = {}
+    for attempt in rows(cluster, "attempts"):
+        found.setdefault(attempt["pod_uid"], attempt)
+    return list(found.values())
+
+
+def spread(attempts: Iterable[dict[str, Any]], count: int) -> list[str]:
+    """Keys of `count` pods, in turn of each outcome: how it ended, who refused it for what, ties, preemption."""
+    kinds: dict[Any, list[str]] = defaultdict(list)
+    for one in attempts:
+        reasons = tuple(sorted({(each["plugin"], each["reason"], each["code"]) for each in one["rejections"]}))
+        tie = None if one["tied"] is None else min(one["tied"], 7)
+        kind = (one["result"], tie, min(one["feasible"], 2), one["preemption"] is not None, reasons)
+        kinds[kind].append(f"{one['namespace']}/{one['name']}")
+    # The rare ones first.
+    piles = sorted(kinds.values(), key=len)
+    longest = max(map(len, piles), default=0)
+    return [pile[turn] for turn in range(longest) for pile in piles if turn < len(pile)][:count]
+
+
+def number(value: int, one: str, more: str) -> str:
+    return f"{value:,} {one if value == 1 else more}"
+
+
+def sentences(attempt: dict[str, Any], nodes: Sequence[dict[str, Any]]) -> list[str]:
+    """What has to be said of an attempt, from what each node was told and scored."""
+    feasible = [node for node in nodes if node["feasible"]]
+    node = attempt["node_name"]
+    if attempt["result"] == "scheduled":
+        looked_at = number(attempt["evaluated"], "node", "nodes")
+        said = [f"Placed on {node}. Of {looked_at} looked at, {attempt['feasible']:,} could take it."]
+        if attempt["feasible"] == 1:
+            return [*said, f"{node} was the only one, so no scores were needed."]
+        highest = max(one["total"] for one in feasible)
+        tied = [one["node"] for one in feasible if one["total"] == highest]
+        assert node in tied and len(feasible) == attempt["feasible"]
+        if len(tied) == 1:
+            return [*said, f"{node} had the highest total score, {highest:,}."]
+        others = number(len(tied) - 1, "other node", "other nodes")
+        return [*said, f"{node} and {others} had the highest total score, {highest:,}.", "drawn at random"]
+    if attempt["result"] == "unschedulable":
+        assert not feasible
+        if not nodes:
+            return ["Refused before any node was looked at."]
+        (_, reason), count = refusals(nodes)[0]
+        most = f"Most often: {reason}"
+        return [f"None of {number(len(nodes), 'node', 'nodes')} could take it.", most, number(count, "node", "nodes")]
+    return []
+
+
+def refusals(nodes: Sequence[dict[str, Any]]) -> list[tuple[tuple[str, str], int]]:
+    """Nodes by plugin and reason, the most frequent first."""
+    counted = Counter(
+        (node["status"]["plugin"], reason) for node in nodes if node["status"] for reason in node["status"]["reasons"]
+    )
+    return sorted(counted.items(), key=lambda one: (-one[1], one[0]))
+
+
+class Reader:
+    """Opens panels and compares them with the answers of REST."""
+
+    def __init__(self, page: Page, cluster: Cluster) -> None:
+        self.page, self.cluster = page, cluster
+        self.problems: list[str] = []
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("console", lambda said: self.problems.append(said.text) if said.type == "error" else None)
+
+    def open(self, key: str) -> Locator:
+        self.page.evaluate(f"location.hash = '#/clusters/{self.cluster.id}/pods/{key}'")
+        panel = self.page.get_by_role("complementary", name=f"Pod {key}", exact=True)
+        panel.wait_for()
+        return panel
+
+    def check(self, key: str) -> None:
+        panel = self.open(key)
+        expect(panel.get_by_text("Loading…").filter(visible=True)).to_have_count(0)
+        expect(panel.get_by_role("alert")).to_have_count(0)
+        attempts = list(rows(self.cluster, f"pods/{key}/attempts"))
+        if attempts:
+            self.check_attempt(panel, attempts[0])
+            listed = panel.get_by_role("region", name="All attempts").locator("ol > li")
+            expect(listed).to_have_count(min(len(attempts), 100))
+        history = self.cluster.call("GET", f"pods/{key}/history")["entries"]
+        heading = panel.get_by_role("region", name="Queue history").get_by_role("heading")
+        expect(heading).to_have_text(f"Queue history · {len(history):,}")
+        assert not self.problems, (key, self.problems)
+
+    def check_attempt(self, panel: Locator, attempt: dict[str, Any]) -> None:
+        matrix = self.cluster.call("GET", f"attempts/{attempt['seq']}?limit=10000")["matrix"]
+        nodes = matrix["nodes"] if matrix else []
+        region = panel.get_by_role("region", name="Last attempt")
+        said = region.inner_text()
+        for sentence in sentences(attempt, nodes):
+            assert sentence in said, (attempt["name"], sentence, said)
+        if attempt["result"] in RESULTS:
+            assert RESULTS[attempt["result"]] in said
+        assert ("the highest total score" in said) == (attempt["tied"] is not None)
+        shown = region.locator("li:has(.reason)")
+        told = [(item.locator(".reason").inner_text(), item.locator(".count").inner_text()) for item in shown.all()]
+        if nodes:
+            counted = refusals(nodes)
+            assert Counter(told) == Counter((reason, number(n, "node", "nodes")) for (_, reason), n in counted)
+            counts = [int(re.sub(r"\D", "", count)) for _, count in told]
+            assert counts == sorted(counts, reverse=True)
+        self.check_best(region, [node for node in nodes if node["total"] is not None])
+
+    def check_best(self, region: Locator, scored: Sequence[dict[str, Any]]) -> None:
+        best = region.locator("ol > li:has(.total)")
+        totals = [best.nth(place).locator(".total").inner_text() for place in range(best.count())]
+        if not scored:
+            return
+        highest = sorted((node["total"] for node in scored), reverse=True)
+        assert totals == [f"{total:,}" for total in highest[: len(totals)]]
+        tied = highest.count(highest[0])
+        assert best.get_by_text("tied", exact=True).count() == (min(tied, len(totals)) if tied > 1 else 0)
+
+
+@pytest.fixture(scope="module")
+def openb(service: Service, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> int:
+    """The id of a cluster with the recorded nodes and pods (one in EACH of both in a short run), each pod tried."""
+    paths = [OPENB / name for name in FILES]
+    if not all(path.exists() for path in paths):
+        pytest.skip("the recorded cluster is not at hand: ../shared/data/openb is missing")
+    if not request.config.getoption("--long"):
+        folder = tmp_path_factory.mktemp("openb")
+        paths = [part(path, folder / path.name) for path in paths]
+    words = [sys.executable, "-m", "kschedweb.ops.cli", "import", *map(str, paths), "--cluster", "openb", "--wait"]
+    done = subprocess.run(
+        [*words, "--data-dir", str(service.data)], cwd=ROOT, capture_output=True, text=True, timeout=IMPORT_SECONDS
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.search(r"cluster openb \(id (\d+)\)", done.stdout)
+    assert found is not None
+    return int(found[1])
+
+
+def part(path: Path, made: Path) -> Path:
+    """A file with the head line and one in EACH of the lines after it."""
+    head, *lines = path.read_text().splitlines(keepends=True)
+    made.write_text("".join([head, *lines[::EACH]]))
+    return made
+
+
+@pytest.fixture
+def count(request: pytest.FixtureRequest) -> int:
+    """How many pods are looked at."""
+    return MANY if request.config.getoption("--long") else FEW
+
+
+def test_panels_of_a_recorded_cluster_say_what_rest_answers(
+    page: Page, cluster: Cluster, openb: int, count: int
+) -> None:
+    recorded = Cluster(page, cluster.url, openb)
+    page.goto(f"{cluster.url}/#/clusters/{openb}")
+    page.get_by_role("heading", name="Scheduling queue").wait_for()
+    reader = Reader(page, recorded)
+    attempts = last_attempts(recorded)
+    assert {one["result"] for one in attempts} >= {"scheduled", "unschedulable"}
+    chosen = spread(attempts, count)
+    assert len(chosen) == count
+    for key in chosen:
+        reader.check(key)
+
+
+def test_panels_of_the_sample_say_what_rest_answers(page: Page, cluster: Cluster, count: int) -> None:
+    cluster.call("POST", "pace", {"pace": "pause"})
+    # Bindings that were under way come to their end; after that nothing moves.
+    page.get_by_role("region", name="Waiting / Binding").get_by_text("No binding is under way.").wait_for()
+    keys = [pod["key"] for pod in cluster.call("GET", "snapshot")["pods"]]
+    tried = spread(last_attempts(cluster), len(keys))
+    reader = Reader(page, cluster)
+    ordered = sorted(keys, key=lambda key: tried.index(key) if key in tried else -1)
+    for key in ordered if count == MANY else ordered[:FEW]:
+        reader.check(key)

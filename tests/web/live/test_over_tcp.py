@@ -1,0 +1,138 @@
+"""What a browser receives when the service closes its socket: a close frame with code and reason, over TCP, at once."""
+
+import contextlib
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.db import transaction
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+from kschedweb.cluster import services as cluster_services
+from kschedweb.cluster.changes import ChangeEntry, changes_commit
+from kschedweb.cluster.models import Cluster
+from tests.web import tcp
+from tests.web.live.test_guard import Person, change_password, log_out, revoke, take_role
+
+CLOSED_WITHIN_SECONDS = 10.0  # two would do on a machine with nothing else to do
+SILENCE_SECONDS = 15.0  # after which a browser takes the socket for dead
+SLOW_WITHIN_SECONDS = 90.0
+
+LOGGED_OUT, GONE, SLOW = 4401, 4404, 4408
+REASONS = {
+    LOGGED_OUT: "not logged in",
+    GONE: "no such cluster for you",
+    SLOW: "too slow, come back with your cursor",
+}
+
+
+@pytest.fixture(scope="module")
+def web(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tcp.Web]:
+    """One for all tests: rows come and go below it."""
+    with tcp.web_process(tmp_path_factory.mktemp("web")) as process:
+        yield process
+
+
+@pytest.fixture
+def cluster(transactional_db: None) -> Cluster:
+    return Cluster.objects.create(name="watched")
+
+
+@pytest.fixture
+def person(cluster: Cluster) -> Person:
+    return Person(cluster)
+
+
+@contextlib.contextmanager
+def watch(web: tcp.Web, person: Person, *, token: bool = False, buffer: int = 0) -> Iterator[ClientConnection]:
+    """A socket that has been greeted, opened with the person's session or token; `buffer` bytes are received unread."""
+    headers = {"Authorization": f"Bearer {person.secret}"} if token else {"Cookie": person.cookie.decode()}
+    plain = socket.socket()
+    if buffer:
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+    plain.connect(("127.0.0.1", web.port))
+    address = f"ws://127.0.0.1:{web.port}/ws/clusters/{person.cluster.pk}/"
+    origin = None if token else f"http://127.0.0.1:{web.port}"
+    with connect(
+        address,
+        sock=plain,
+        origin=origin,  # type: ignore[arg-type]
+        additional_headers=headers,
+        max_size=None,
+        compression=None,
+        max_queue=1,  # read when the test asks for it
+        ping_interval=None,
+        close_timeout=1,
+    ) as opened:
+        assert json.loads(opened.recv(10))["type"] == "hello"
+        yield opened
+
+
+def closing(opened: ClientConnection, seconds: float = CLOSED_WITHIN_SECONDS) -> tuple[int, str]:
+    """Code and reason of the close frame, once it has come; what comes before it is read and dropped."""
+    deadline = time.monotonic() + seconds
+    try:
+        while True:
+            opened.recv(deadline - time.monotonic())
+    except ConnectionClosed as closed:
+        assert closed.rcvd is not None, f"the connection ended without a close frame: {closed}"
+        return closed.rcvd.code, closed.rcvd.reason
+
+
+def change(cluster: Cluster, number: int) -> None:
+    """One transaction of so many changes; 2,000 make a frame of about a megabyte."""
+    entries = [
+        ChangeEntry("Service", "n" * 63, f"{index:0250}", f"uid-{index}", "updated", {}, "test")
+        for index in range(number)
+    ]
+    with transaction.atomic():
+        changes_commit(cluster_id=cluster.pk, entries=entries)
+
+
+def delete_cluster(person: Person) -> None:
+    cluster_services.cluster_delete(cluster_id=person.cluster.pk)
+
+
+@pytest.mark.parametrize(
+    "end, token, code",
+    [
+        pytest.param(log_out, False, LOGGED_OUT, id="its person logs out"),
+        pytest.param(change_password, False, LOGGED_OUT, id="the password changes"),
+        pytest.param(revoke, True, LOGGED_OUT, id="the token is revoked"),
+        pytest.param(take_role, False, GONE, id="the role is taken away"),
+        pytest.param(delete_cluster, False, GONE, id="the cluster is deleted"),
+    ],
+)
+def test_close_frame_arrives_when(
+    web: tcp.Web, person: Person, end: Callable[[Person], None], token: bool, code: int
+) -> None:
+    with watch(web, person, token=token) as opened:
+        end(person)
+        assert closing(opened) == (code, REASONS[code])
+
+
+def test_close_frame_arrives_when_a_browser_that_was_too_slow_reads_again(web: tcp.Web, person: Person) -> None:
+    with watch(web, person) as steady, watch(web, person, buffer=4096) as slow:
+        change(person.cluster, 80_000)
+        while "a watcher was too slow" not in web.log():
+            steady.recv(30)
+        assert closing(slow, SLOW_WITHIN_SECONDS) == (SLOW, REASONS[SLOW])
+        while json.loads(steady.recv(30))["type"] != "heartbeat":  # nobody else was cut
+            pass
+
+
+def test_close_of_one_is_not_waited_for_by_the_others(web: tcp.Web, person: Person) -> None:
+    """A browser that does not read cannot be told; those who do are."""
+    with watch(web, person, buffer=4096), watch(web, person) as other:
+        change(person.cluster, 20_000)
+        log_out(person)
+        assert closing(other, 20) == (LOGGED_OUT, REASONS[LOGGED_OUT])
+
+
+def test_service_says_something_before_a_browser_takes_it_for_dead(web: tcp.Web, person: Person) -> None:
+    with watch(web, person) as opened:
+        for _ in range(2):
+            assert json.loads(opened.recv(SILENCE_SECONDS - 5)) == {"type": "heartbeat"}

@@ -1,0 +1,95 @@
+"""Connections to the web process over TCP: heads that are too large or never end, and readers that never read."""
+
+import contextlib
+import json
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from kschedweb.ops import connections
+from tests.web import tcp
+
+
+@pytest.fixture(scope="module")
+def web(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tcp.Web]:
+    with tcp.web_process(tmp_path_factory.mktemp("web")) as process:
+        yield process
+
+
+def answer_to(web: tcp.Web, sent: bytes, seconds: float = 30.0) -> tuple[int, bytes]:
+    """Status and body of the answer to raw bytes; what cannot be sent any more is left."""
+    with socket.create_connection(("127.0.0.1", web.port), seconds) as opened:
+        with contextlib.suppress(ConnectionError):
+            opened.sendall(sent)
+        answer = tcp.read_answer(opened)
+        return answer.status, answer.body
+
+
+def head(path: bytes = b"/livez/ping", *headers: bytes) -> bytes:
+    lines = [b"GET " + path + b" HTTP/1.1", b"Host: localhost", b"Connection: close", *headers]
+    return b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(head(b"/" + b"a" * 70_000), id="a long path"),
+        pytest.param(head(b"/livez/ping", b"X-Long: " + b"a" * 70_000), id="a long header"),
+        pytest.param(head(b"/livez/ping", *(b"X-%d: a" % number for number in range(10_000))), id="many headers"),
+    ],
+)
+def test_head_that_is_too_large_is_refused(web: tcp.Web, sent: bytes) -> None:
+    status, body = answer_to(web, sent)
+    assert (status, json.loads(body)["code"]) == (431, "head_too_large")
+
+
+def test_head_without_end_is_refused_when_the_limit_is_reached(web: tcp.Web) -> None:
+    started = time.monotonic()
+    with socket.create_connection(("127.0.0.1", web.port), 30) as opened:
+        opened.sendall(b"GET /")
+        sent = 0
+        with pytest.raises(ConnectionError):
+            while sent < 64 << 20:
+                sent += opened.send(b"a" * 65_536)
+    assert time.monotonic() - started < 20
+    assert web.answers()
+
+
+def test_head_of_allowed_size_is_answered(web: tcp.Web) -> None:
+    status, _ = answer_to(web, head(b"/livez/ping", b"X-Long: " + b"a" * (connections.HEAD_BYTES - 200)))
+    assert status == 200
+
+
+def test_body_does_not_count_as_head(web: tcp.Web) -> None:
+    """Both in one piece, and the next request over the same connection."""
+    body = b"a" * 200_000
+    post = b"POST /api/csrf HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    with socket.create_connection(("127.0.0.1", web.port), 30) as opened:
+        for sent, wanted in ((post, (403, 405)), (head(), (200,))):
+            opened.sendall(sent)
+            assert tcp.read_answer(opened).status in wanted
+
+
+def test_what_is_not_http_is_refused_in_the_usual_form(web: tcp.Web) -> None:
+    status, body = answer_to(web, b"\x16\x03\x01 hello\r\n\r\n")
+    assert (status, json.loads(body)["code"]) == (400, "bad_request")
+
+
+@pytest.mark.parametrize(
+    "sent, said",
+    [
+        pytest.param(b"", b"", id="nothing was sent"),
+        pytest.param(b"GET /livez/ping HTTP/1.1\r\nHos", b"head_too_slow", id="half a head was sent"),
+        pytest.param(head()[:-2].replace(b"close", b"keep-alive") + b"\r\nGE", b"200 OK", id="after an answer"),
+    ],
+)
+@pytest.mark.slow
+def test_connection_ends_when(web: tcp.Web, sent: bytes, said: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", web.port), connections.HEAD_SECONDS + 30) as opened:
+        opened.sendall(sent)
+        received = b""
+        while part := opened.recv(65_536):
+            received += part
+    assert said in received

@@ -1,0 +1,292 @@
+"""A cluster is deleted while everybody writes to it: no deadlock, nothing left behind, the others go on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import orjson
+import pytest
+from django.apps import apps
+from django.db import close_old_connections, connection
+
+from kschedweb.cluster import services as cluster_services
+from kschedweb.cluster.models import Cluster, Pod
+from kschedweb.cluster.services import clusters
+from kschedweb.cluster.services import objects as object_services
+from kschedweb.common.errors import ApplicationError, NotFoundError
+from kschedweb.scheduling import leases, services
+from kschedweb.scheduling.elector import Elector, LeaseTimes
+from kschedweb.scheduling.leases import FencedOutError
+from kschedweb.scheduling.runner import bindings
+from kschedweb.scheduling.runner.host import EngineHost
+from kschedweb.scheduling.runner.slices import Worker
+from tests.builders import make_node, make_pod
+from tests.web.rest import logged_in
+from tests.web.scheduling.conftest import PutObjects, lead
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def node(number: int) -> dict[str, Any]:
+    manifest: dict[str, Any] = make_node(f"n{number}").capacity(cpu="64", memory="64Gi", pods="110").manifest()
+    return manifest
+
+
+def pod(name: str) -> dict[str, Any]:
+    manifest: dict[str, Any] = make_pod(name).req(cpu="1", memory="1Gi").manifest()
+    return manifest
+
+
+def left_of(cluster_ids: set[int]) -> dict[str, int]:
+    """Rows of the clusters, by table."""
+    found = {}
+    for model in apps.get_models():
+        if any(field.name == "cluster" for field in model._meta.fields):
+            count = model._base_manager.filter(cluster_id__in=cluster_ids).count()
+            if count:
+                found[model._meta.db_table] = count
+    return found
+
+
+def waits_for_a_lock(statement: str) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            " AND query LIKE %s",
+            [f"%{statement}%"],
+        )
+        return bool(cursor.fetchone()[0])
+
+
+def in_thread(work: Callable[[], object]) -> tuple[threading.Thread, list[BaseException]]:
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, failed
+
+
+@pytest.mark.parametrize("who", ["binding worker", "leader", "upload"])
+def test_deletion_waits_for_a_writer_that_has_locked_objects(
+    cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch, who: str
+) -> None:
+    """The writer stands before the cluster's counter, with rows of objects locked."""
+    put_objects(cluster, [node(1), pod("a"), make_pod("big").req(cpu="99").manifest()])
+    host = lead(cluster)
+    if who == "binding worker":
+        host.step()
+    held, deleting = threading.Event(), threading.Event()
+    module: Any = object_services if who == "upload" else services
+    commit = module.changes_commit
+
+    def slow_commit(**arguments: Any) -> int:
+        if arguments["entries"]:
+            held.set()
+            assert deleting.wait(30)
+        return int(commit(**arguments))
+
+    monkeypatch.setattr(module, "changes_commit", slow_commit)
+    monkeypatch.setattr(leases, "IDLE_IN_TRANSACTION_MS", 60_000)
+    client = logged_in()
+    again = {**pod("a"), "metadata": {**pod("a")["metadata"], "labels": {"new": "label"}}}
+    work = {
+        "binding worker": lambda: services.bindings_carry_out(cluster_id=cluster.pk),
+        "leader": host.step,
+        "upload": lambda: put_objects(cluster, [again]),
+    }[who]
+    writer, failed = in_thread(work)
+    assert held.wait(30)
+    answers: list[int] = []
+    deleter, broken = in_thread(lambda: answers.append(client.delete(f"/api/clusters/{cluster.pk}").status_code))
+    ends_at = time.monotonic() + 30
+    while not waits_for_a_lock("FOR UPDATE"):
+        assert time.monotonic() < ends_at and deleter.is_alive(), (answers, broken, failed)
+        time.sleep(0.01)
+    deleting.set()
+    for thread in (writer, deleter):
+        thread.join(60)
+    assert (answers, broken, failed) == ([204], [], [])
+    assert left_of({cluster.pk}) == {}
+
+
+def test_import_that_changes_the_life_cycle_waits_for_a_binding_worker(
+    cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It changes objects as well, and the cluster's own row comes last here too."""
+    put_objects(cluster, [node(1), pod("a")])
+    lead(cluster).step()
+    held, importing = threading.Event(), threading.Event()
+    commit = services.changes_commit
+
+    def slow_commit(**arguments: Any) -> int:
+        held.set()
+        assert importing.wait(30)
+        return commit(**arguments)
+
+    monkeypatch.setattr(services, "changes_commit", slow_commit)
+    monkeypatch.setattr(leases, "IDLE_IN_TRANSACTION_MS", 60_000)
+    worker, failed = in_thread(lambda: services.bindings_carry_out(cluster_id=cluster.pk))
+    assert held.wait(30)
+    body = orjson.dumps({"apiVersion": "v1", "kind": "List", "items": [pod("a"), pod("b")]})
+    url, client = f"/api/clusters/{cluster.pk}/import?filename=f.json&lifecycle=simulate", logged_in()
+    answers: list[int] = []
+    importer, broken = in_thread(
+        lambda: answers.append(client.post(url, body, content_type="application/json").status_code)
+    )
+    ends_at = time.monotonic() + 30
+    while not waits_for_a_lock("FOR UPDATE"):
+        assert time.monotonic() < ends_at and importer.is_alive(), (answers, broken, failed)
+        time.sleep(0.01)
+    importing.set()
+    for thread in (worker, importer):
+        thread.join(60)
+    assert (failed, broken) == ([], []) and answers[0] < 300
+    cluster.refresh_from_db()
+    assert cluster.lifecycle_mode == "simulate" and Pod.objects.filter(cluster=cluster).count() == 2
+
+
+def test_deletion_steps_back_for_whoever_has_a_row_it_did_not_know_and_waits_for_the_counter(
+    cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a pod would be that was put in after the deletion had locked all pods."""
+    put_objects(cluster, [node(1)])
+    monkeypatch.setattr(clusters, "DELETE_TRIES", 1_000)
+    other = connection.copy()
+    try:
+        other.connect()
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM cluster_change WHERE cluster_id = %s FOR UPDATE", [cluster.pk])
+            deleter, broken = in_thread(lambda: cluster_services.cluster_delete(cluster_id=cluster.pk))
+            ends_at = time.monotonic() + 30
+            while not waits_for_a_lock('DELETE FROM "cluster_change"'):
+                assert time.monotonic() < ends_at and deleter.is_alive(), broken
+            cursor.execute("UPDATE cluster_cluster SET rv = rv WHERE id = %s", [cluster.pk])
+        other.commit()
+        deleter.join(60)
+    finally:
+        other.close()
+    assert broken == [] and left_of({cluster.pk}) == {}
+
+
+ROUNDS, CLUSTERS = 3, 4
+
+
+@pytest.fixture
+def busy_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
+    """A scheduler worker and two binding workers, which work on all clusters until the test ends."""
+    monkeypatch.setattr(leases, "IDLE_IN_TRANSACTION_MS", 60_000)  # the machine may be busy
+    over = threading.Event()
+    failures: list[BaseException] = []
+    worker = Worker("one", Elector("one/1", LeaseTimes(), wake=lambda _: None))
+
+    def everywhere(work: Callable[[int], object]) -> None:
+        while not over.is_set():
+            for cluster_id in list(Cluster.objects.values_list("pk", flat=True)):
+                try:
+                    work(cluster_id)
+                except NotFoundError:
+                    pass  # deleted under its hands
+                except BaseException as error:
+                    failures.append(error)
+                    close_old_connections()
+
+    def schedule(cluster_id: int) -> None:
+        worker.ensure_leader(cluster_id)
+        worker.elector.renew()
+
+    started = [
+        in_thread(lambda work=work: everywhere(work))[0]
+        for work in (schedule, bindings.bindings_run, bindings.bindings_run)
+    ]
+    try:
+        yield {"failures": failures, "worker": worker}
+    finally:
+        over.set()
+        for thread in started:
+            thread.join(60)
+
+
+def test_clusters_are_deleted_under_full_scheduling_and_the_others_go_on(
+    busy_workers: dict[str, Any], put_objects: PutObjects
+) -> None:
+    stays = Cluster.objects.create(name="stays", seed=1)
+    put_objects(stays, [node(1), *(pod(f"p{i}") for i in range(40))])
+    client = logged_in()
+
+    def delete(url: str, answers: list[int]) -> None:
+        answers.append(client.delete(url).status_code)
+
+    gone: set[int] = set()
+    for round_ in range(ROUNDS):
+        doomed = [Cluster.objects.create(name=f"doomed-{round_}-{number}", seed=1) for number in range(CLUSTERS)]
+        for cluster in doomed:
+            put_objects(cluster, [node(0), node(1), *(pod(f"p{i}") for i in range(80))])
+        answers: list[int] = []
+        uploads: list[tuple[threading.Thread, list[BaseException]]] = []
+        deletions = []
+        for cluster in doomed:
+            ends_at = time.monotonic() + 60
+            while not Pod.objects.filter(cluster=cluster).exclude(node_name="").exists():
+                assert time.monotonic() < ends_at, busy_workers["failures"]
+                time.sleep(0.01)
+            uploads.append(in_thread(lambda cluster=cluster: put_objects(cluster, [pod(f"q{i}") for i in range(40)])))
+            url = f"/api/clusters/{cluster.pk}"
+            deletions.append(in_thread(partial(delete, url, answers)))
+            gone.add(cluster.pk)
+        for thread, failed in (*deletions, *uploads):
+            thread.join(120)
+            assert all(isinstance(error, ApplicationError) for error in failed), failed
+        assert answers == [204] * CLUSTERS
+    assert left_of(gone) == {}
+    put_objects(stays, [pod("last")])
+    ends_at = time.monotonic() + 60
+    while Pod.objects.filter(cluster=stays, node_name="").exists():
+        assert time.monotonic() < ends_at, busy_workers["failures"]
+        time.sleep(0.01)
+    assert busy_workers["failures"] == []
+    assert busy_workers["worker"].elector.led_clusters() == [stays.pk]
+
+
+def test_engine_of_a_cluster_that_is_gone_ends_quietly(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [node(1), pod("a")])
+    worker = Worker("one", Elector("one/1", LeaseTimes(), wake=lambda _: None))
+    worker.ensure_leader(cluster.pk)
+    assert cluster.pk in worker.hosts
+    cluster_services.cluster_delete(cluster_id=cluster.pk)
+    worker.slice(cluster.pk)
+    assert not worker.hosts and not worker.elector.led_clusters()
+    with pytest.raises((FencedOutError, Cluster.DoesNotExist)):
+        EngineHost(cluster.pk, 1).step()
+
+
+def test_renewal_waits_for_no_lease_that_somebody_is_writing(cluster: Cluster) -> None:
+    two = Cluster.objects.create(name="two")
+    elector = Elector("one", LeaseTimes(), wake=lambda _: None)
+    elector.tick()
+    views = [view for view in leases.leases_list() if view.holder == "one"]
+    other = connection.copy()
+    try:
+        other.connect()
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM leases WHERE cluster_id = %s FOR UPDATE", [cluster.pk])
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '5s'")
+        renewed = leases.leases_renew(views=views, duration_seconds=15)
+    finally:
+        other.close()
+        connection.close()
+    assert set(renewed) == {two.pk}

@@ -1,0 +1,141 @@
+"""A web process that tests speak to over TCP, also as no well-behaved client would."""
+
+import http.client
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+
+from kschedweb.environment import ROOT
+from kschedweb.ops import processes
+
+ANSWER_SECONDS = 90.0
+READY_SECONDS = 120.0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def session(username: str, *, is_superuser: bool = True) -> str:
+    """The cookie of a user who has just logged in."""
+    user, _ = User.objects.get_or_create(username=username, defaults={"is_superuser": is_superuser})
+    client = Client()
+    client.force_login(user)
+    return f"ksched_session={client.cookies['ksched_session'].value}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Web:
+    """A running web process."""
+
+    port: int
+    log_path: Path
+
+    def answers(self) -> bool:
+        try:
+            return self.get("/livez").status == 200
+        except OSError:
+            return False
+
+    def get(self, path: str, **headers: str) -> Answer:
+        return self.ask("GET", path, b"", **headers)
+
+    def ask(self, method: str, path: str, body: bytes, **headers: str) -> Answer:
+        """One request on a connection of its own; names of headers are written with `_` for `-`."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_SECONDS)
+        try:
+            named = {name.replace("_", "-"): value for name, value in headers.items()}
+            connection.request(method, path, body or None, named)
+            return answer_of(connection.getresponse())
+        finally:
+            connection.close()
+
+    def begin(self, head: str, *, receive_buffer: int | None = None) -> socket.socket:
+        """A connection on which these lines of a request were sent, and an empty one; nothing is read from it."""
+        connection = socket.socket()
+        if receive_buffer is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        connection.settimeout(ANSWER_SECONDS)
+        connection.connect(("127.0.0.1", self.port))
+        lines = [line.strip() for line in head.strip().splitlines()]
+        connection.sendall("\r\n".join([*lines, "Host: localhost", "", ""]).encode())
+        return connection
+
+    def log(self) -> str:
+        return self.log_path.read_text(errors="replace")
+
+
+@contextmanager
+def web_process(folder: Path, **environment: str) -> Iterator[Web]:
+    """A web process for as long as one wants, on the database of the tests; `start_web` is one for a test."""
+    port, log_path = free_port(), folder / "web.log"
+    launch = processes.Launch(
+        argv=(sys.executable, "-m", "kschedweb.ops.web"),
+        environment={
+            "DATABASE_URL": database_url(),
+            "KSCHED_DATA_DIR": str(folder / "data"),
+            "KSCHED_PORT": str(port),
+            "DJANGO_SETTINGS_MODULE": "kschedweb.settings",
+            **environment,
+        },
+        cwd=ROOT,
+    )
+    with open(log_path, "wb") as log:
+        process = processes.spawn(launch, log)
+    try:
+        web = Web(port, log_path)
+        ready = processes.wait_until(lambda: web.answers() or process.poll() is not None, seconds=READY_SECONDS)
+        assert ready and process.poll() is None, web.log()
+        yield web
+    finally:
+        processes.stop(process, signal.SIGTERM)
+
+
+def database_url() -> str:
+    """The address of the database of the tests, for another process."""
+    own = connection.settings_dict
+    return f"postgresql:///{own['NAME']}?host={own['HOST']}&user={own['USER']}&password={own['PASSWORD']}&port={own['PORT']}"
+
+
+def read_answer(connection: socket.socket) -> Answer:
+    """The answer that stands on a connection; OSError when none comes."""
+    return answer_of(_parsed(connection))
+
+
+def is_closed(connection: socket.socket, seconds: float) -> bool:
+    """Read on until the other side closes; whether it does so in time."""
+    connection.settimeout(seconds)
+    with suppress(ConnectionError):
+        try:
+            while connection.recv(1 << 20):
+                pass
+        except TimeoutError:
+            return False
+    return True
+
+
+def answer_of(response: http.client.HTTPResponse) -> Answer:
+    return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
+
+
+def _parsed(connection: socket.socket) -> http.client.HTTPResponse:
+    response = http.client.HTTPResponse(connection)
+    response.begin()
+    return response
