@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from kschedweb.common import bodies
 from kschedweb.ops import connections
 from tests.web import tcp
 
@@ -64,8 +65,15 @@ def test_head_of_allowed_size_is_answered(web: tcp.Web) -> None:
 
 def test_body_does_not_count_as_head(web: tcp.Web) -> None:
     """Both in one piece, and the next request over the same connection."""
-    body = b"a" * 200_000
-    post = b"POST /api/csrf HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    body = b"a" * bodies.SMALL_BYTES
+    lines = [
+        b"POST /api/csrf HTTP/1.1",
+        b"Host: localhost",
+        b"Content-Length: %d" % len(body),
+        b"X-Long: " + b"a" * 4096,
+    ]
+    post = b"\r\n".join(lines) + b"\r\n\r\n" + body
+    assert len(post) > connections.HEAD_BYTES
     with socket.create_connection(("127.0.0.1", web.port), 30) as opened:
         for sent, wanted in ((post, (403, 405)), (head(), (200,))):
             opened.sendall(sent)
