@@ -161,7 +161,7 @@ def drawn(campaign: Campaign, wanted: Sequence[Row]) -> str:
         if row.section != "growth" or found is None:
             continue
         name, nodes = found.result.workload, found.result.nodes
-        curves.setdefault(name, []).append((nodes, 1e6 / found.result.pods_per_second_best))
+        curves.setdefault(name, []).append((nodes, 1e6 / found.result.pods_per_second_median))
         if row.go is not None:
             marks.setdefault(name, []).append((nodes, 1e6 / row.go))
     return growth_picture("Microseconds per pod, level 1, full trace", curves, marks) if curves else ""

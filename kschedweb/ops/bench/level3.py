@@ -1,9 +1,10 @@
 """Level 3: pods uploaded to a whole running service, until the last one is bound.
 
-The clock runs from the start of the first accepted POST until PostgreSQL tells, by its notification, that the
-transaction of the last binding has committed. The cluster is simulated: every pod that is bound is started too. A
-pod's own time is from the POST that brought it to that moment of its binding. `phases_ns` is CPU time by process of
-the service, from the start of the clock until nothing is left to do (the last pods started, the last frame sent).
+The clock runs from the start of the first accepted POST until another database session, woken by PostgreSQL's
+notification, has seen the last binding in the change log: it was committed by then. The cluster is simulated: every
+pod that is bound is started too. A pod's own time is from the POST that brought it until its binding was seen in that
+way. `phases_ns` is CPU time by process of the service, from the start of the clock until nothing is left to do (the
+last pods started, the last frame sent).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import http.client
 import json
 import threading
 import time
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,9 +41,10 @@ _DONE = (
     " WHERE cluster_id = %s AND status <> 'pending'"
 )
 _BOUND = (
-    "SELECT name, extract(epoch FROM at)::float8 FROM cluster_change"
+    "SELECT name, rv FROM cluster_change"
     " WHERE cluster_id = %s AND rv > %s AND kind = 'Binding' AND operation = 'verdict' ORDER BY rv"
 )
+_LAST_RV = "SELECT rv FROM cluster_cluster WHERE id = %s"
 _STATE = (
     "SELECT c.rv, c.seq, coalesce(s.rv_seen, 0),"
     " (SELECT count(*) FROM cluster_pod WHERE cluster_id = c.id AND phase <> 'Running')"
@@ -58,14 +61,15 @@ class Uploaded:
 
 
 class Commits:
-    """When transactions that wrote to a change log committed, as PostgreSQL tells; seconds since the epoch."""
+    """When a reader could first see each entry of a cluster's change log; seconds since the epoch."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, cluster_id: int) -> None:
         self._connection = psycopg.connect(url, autocommit=True)
         self._connection.execute("LISTEN ksched")
-        self.times: list[float] = []
+        self._cluster_id = cluster_id
+        self._seen: list[tuple[int, float]] = []  # the log's last rv and when it was read, both ascending
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._hear, name="commits", daemon=True)
+        self._thread = threading.Thread(target=self._listen, name="commits", daemon=True)
 
     def __enter__(self) -> Commits:
         self._thread.start()
@@ -76,14 +80,20 @@ class Commits:
         self._thread.join()
         self._connection.close()
 
-    def _hear(self) -> None:
+    def _listen(self) -> None:
         while not self._over.is_set():
-            for _ in self._connection.notifies(timeout=0.2, stop_after=1):
-                self.times.append(time.time())
+            # Read to its end before the connection is used: the generator holds its lock.
+            if list(self._connection.notifies(timeout=0.2, stop_after=1)):
+                row = self._connection.execute(_LAST_RV, [self._cluster_id]).fetchone()
+                if row is not None:
+                    self._seen.append((row[0], time.time()))
 
-    def after(self, moment: float) -> float:
-        """The first commit heard of at or after a moment; the moment itself when there was none."""
-        return next((heard for heard in self.times if heard >= moment), moment)
+    def seen(self, rv: int) -> float:
+        """When the entry was first seen; ServiceProblem when it was not."""
+        place = bisect_left(self._seen, rv, key=lambda each: each[0])
+        if place == len(self._seen):
+            raise ServiceProblem(f"no reader was told of change {rv}")
+        return self._seen[place][1]
 
 
 def warm_up(service: RunningService, job: Job) -> None:
@@ -107,7 +117,7 @@ def run(service: RunningService, job: Job, *, viewers: int = 1, chunk: int = CHU
         token, port = service.token, service.port
         with (
             Viewers(port=port, token=token, cluster_id=cluster_id, number=viewers) as watching,
-            Commits(service.database_url) as commits,
+            Commits(service.database_url, cluster_id) as commits,
         ):
             cpu_before = service.cpu_seconds()
             uploaded = upload(service, cluster_id, pods, chunk=chunk, pause_seconds=pause_seconds)
@@ -116,7 +126,7 @@ def run(service: RunningService, job: Job, *, viewers: int = 1, chunk: int = CHU
             end = settled(database, cluster_id)
             complete = watching.reached(end, 10.0)
             cpu_after = service.cpu_seconds()
-            bound = {name: commits.after(at) for name, at in database.execute(_BOUND, [cluster_id, rv]).fetchall()}
+            bound = {name: commits.seen(at) for name, at in database.execute(_BOUND, [cluster_id, rv]).fetchall()}
             if complete != viewers:
                 raise ServiceProblem(f"{viewers - complete} of {viewers} viewers missed a frame")
         attempted = int(

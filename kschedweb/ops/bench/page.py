@@ -11,6 +11,7 @@ from statistics import median
 
 from kschedweb.ops.bench.campaign import Campaign, Measurement
 from kschedweb.ops.bench.rows import Row
+from scheduler_core.bench.result import Result
 
 MARK = re.compile(r"(<!-- measured: (?P<name>[a-z0-9 ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 MAX_TRACE_COST = 0.25
@@ -57,29 +58,24 @@ def _machine(campaign: Campaign, rows: Sequence[Row]) -> str:
 
 
 def _targets(campaign: Campaign, rows: Sequence[Row]) -> str:
-    head = ("workload", "nodes + pods", "Go, best", "target", "ours, best", "median", "times Go", "p50 ms", "p90 ms",
-            "p99 ms", "CPU ms", "MB", "calibration ms", "reached")  # fmt: skip
+    head = ("workload", "nodes + pods", "Go, best", "target", "ours, median", "best", "runs", "times Go", "p50 ms",
+            "p90 ms", "p99 ms", "CPU ms", "MB", "calibration ms", "reached")  # fmt: skip
     lines = []
     for row, found in _of(campaign, rows, "targets"):
-        assert row.target is not None
         result = found.result
-        best = result.pods_per_second_best
-        verdict = "ok" if best >= row.target else f"**missed**, {best / row.target:.0%} of it"
         lines.append(
-            (_name(row), _size(found), _number(row.go), f"≥ {row.target:,}", _number(best),
-             _number(result.pods_per_second_median), _times(best, row.go), _ms(result.p50_ms), _ms(result.p90_ms),
-             _ms(result.p99_ms), _ms(result.cpu_ms_per_pod), _number(result.peak_rss_mb),
-             _number(result.calibration_ms), verdict)
+            (_name(row), _size(found), _number(row.go), f"≥ {row.target:,}", *_rates(row, result),
+             _ms(result.p50_ms), _ms(result.p90_ms), _ms(result.p99_ms), _ms(result.cpu_ms_per_pod),
+             _number(result.peak_rss_mb), _number(result.calibration_ms), _reached(row, result))
         )  # fmt: skip
     return _table(head, lines)
 
 
 def _level_2(campaign: Campaign, rows: Sequence[Row]) -> str:
-    head = ("workload", "nodes + pods", "Go, best", "ours, best", "median", "times Go", "p50 ms", "p99 ms", "CPU ms",
-            "cycles", "calibration ms")  # fmt: skip
+    head = ("workload", "nodes + pods", "Go, best", "ours, median", "best", "runs", "times Go", "p50 ms", "p99 ms",
+            "CPU ms", "cycles", "calibration ms")  # fmt: skip
     lines = [
-        (_name(row), _size(found), _number(row.go), _number(found.result.pods_per_second_best),
-         _number(found.result.pods_per_second_median), _times(found.result.pods_per_second_best, row.go),
+        (_name(row), _size(found), _number(row.go), *_rates(row, found.result),
          _ms(found.result.p50_ms), _ms(found.result.p99_ms), _ms(found.result.cpu_ms_per_pod),
          _number(found.result.attempted), _number(found.result.calibration_ms))
         for row, found in _of(campaign, rows, "level 2")
@@ -88,21 +84,15 @@ def _level_2(campaign: Campaign, rows: Sequence[Row]) -> str:
 
 
 def _level_3(campaign: Campaign, rows: Sequence[Row]) -> str:
-    head = ("workload", "nodes + pods", "Go, level 2", "target", "ours, best", "median", "times Go", "p50 ms", "p99 ms",
-            "CPU ms", "MB", "calibration ms", "load before", "reached")  # fmt: skip
+    head = ("workload", "nodes + pods", "Go, level 2", "target", "ours, median", "best", "runs", "times Go", "p50 ms",
+            "p99 ms", "CPU ms", "MB", "calibration ms", "load before", "reached")  # fmt: skip
     lines = []
     for row, found in _of(campaign, rows, "level 3"):
-        assert row.target is not None and row.least is not None
         result = found.result
-        best = result.pods_per_second_best
-        verdict = "ok" if best >= row.target else f"**missed**, {best / row.target:.0%} of it"
-        if best < row.least:
-            verdict += f", below {row.least}"
         lines.append(
-            (_name(row), _size(found), _number(row.go), f"≥ {row.target:,}", _number(best),
-             _number(result.pods_per_second_median), _times(best, row.go), _number(result.p50_ms),
-             _number(result.p99_ms), _ms(result.cpu_ms_per_pod), _number(result.peak_rss_mb),
-             _number(result.calibration_ms), f"{found.load:.1f}", verdict)
+            (_name(row), _size(found), _number(row.go), f"≥ {row.target:,}", *_rates(row, result),
+             _number(result.p50_ms), _number(result.p99_ms), _ms(result.cpu_ms_per_pod), _number(result.peak_rss_mb),
+             _number(result.calibration_ms), f"{found.load:.1f}", _reached(row, result))
         )  # fmt: skip
     return _table(head, lines)
 
@@ -123,21 +113,20 @@ def _processes(campaign: Campaign, rows: Sequence[Row]) -> str:
 
 
 def _trace(campaign: Campaign, rows: Sequence[Row]) -> str:
-    head = ("workload", "trace", "best", "median", "cost", "bytes per attempt", "calibration ms", "at most 25 %")
+    head = ("workload", "trace", "median", "best", "runs", "cost", "bytes per attempt", "calibration ms",
+            "at most 25 %")  # fmt: skip
     lines = []
     without: dict[str, float] = {}
     for row, found in _of(campaign, rows, "trace"):
-        best = found.result.pods_per_second_best
-        if row.job.trace == "off":
-            without[row.job.word] = best
-        cost = 1 - best / without[row.job.word] if row.job.word in without else None
-        verdict = ""
-        if cost is not None and row.job.trace == "on":
-            verdict = "ok" if cost <= MAX_TRACE_COST else "**missed**"
+        result, is_off = found.result, row.job.trace == "off"
+        if is_off:
+            without[row.job.word] = result.pods_per_second_median
+        cost = 1 - result.pods_per_second_median / without[row.job.word] if row.job.word in without else None
         lines.append(
-            (_name(row), row.job.trace, _number(best), _number(found.result.pods_per_second_median),
-             "" if cost is None else f"{cost:.0%}", _number(found.details.bytes_per_attempt or None),
-             _number(found.result.calibration_ms), verdict)
+            (_name(row), row.job.trace, _number(result.pods_per_second_median), _number(result.pods_per_second_best),
+             _number(len(result.pods_per_second)), "" if cost is None else f"{cost:.0%}",
+             _number(found.details.bytes_per_attempt or None), _number(result.calibration_ms),
+             _kept(not is_off and cost is not None, (cost or 0.0) <= MAX_TRACE_COST))
         )  # fmt: skip
     return _table(head, lines)
 
@@ -160,16 +149,16 @@ def _before(campaign: Campaign, rows: Sequence[Row]) -> str:
 
 
 def _growth(campaign: Campaign, rows: Sequence[Row]) -> str:
-    head = ("workload", "nodes", "best", "us per pod", "grown", "nodes grown", "no faster than linear", "CPU ms", "MB",
-            "calibration ms")  # fmt: skip
+    head = ("workload", "nodes", "median", "us per pod", "grown", "nodes grown", "no faster than linear", "CPU ms",
+            "MB", "calibration ms")  # fmt: skip
     lines = []
     first: dict[str, tuple[int, float]] = {}
     for row, found in _of(campaign, rows, "growth"):
         result = found.result
-        cost = 1e6 / result.pods_per_second_best
+        cost = 1e6 / result.pods_per_second_median
         nodes, least = first.setdefault(result.workload, (result.nodes, cost))
         lines.append(
-            (_name(row), _number(result.nodes), _number(result.pods_per_second_best), _number(cost),
+            (_name(row), _number(result.nodes), _number(result.pods_per_second_median), _number(cost),
              f"{cost / least:.2f}", f"{result.nodes / nodes:.0f}",
              "ok" if cost / least <= result.nodes / nodes else "**missed**", _ms(result.cpu_ms_per_pod),
              _number(result.peak_rss_mb), _number(result.calibration_ms))
@@ -237,8 +226,25 @@ def _ms(value: float) -> str:
     return f"{value:.3f}"
 
 
-def _times(best: float, go: int | None) -> str:
-    return "" if go is None else f"{best / go:.1f}"
+def _rates(row: Row, result: Result) -> tuple[str, str, str, str]:
+    """Median, best and number of runs, and how many times the real scheduler's best the median is."""
+    median_rate = result.pods_per_second_median
+    return (
+        _number(median_rate),
+        _number(result.pods_per_second_best),
+        _number(len(result.pods_per_second)),
+        "" if row.go is None else f"{median_rate / row.go:.1f}",
+    )
+
+
+def _reached(row: Row, result: Result) -> str:
+    """Whether the median reaches the target, and how far below it the median is otherwise."""
+    assert row.target is not None
+    rate = result.pods_per_second_median
+    if rate >= row.target:
+        return "ok"
+    below = f", below {row.least}" if row.least is not None and rate < row.least else ""
+    return f"**missed**, {rate / row.target:.0%} of it{below}"
 
 
 def _kept(asked: bool, holds: bool) -> str:
