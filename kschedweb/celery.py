@@ -25,6 +25,7 @@ LIFECYCLE_QUEUE = "lifecycle"
 
 SWEEP_SECONDS = 2.0
 PRUNE_SECONDS = 300.0
+SESSIONS_SECONDS = 3600.0
 NEVER = 1 << 62
 
 broker.install()
@@ -63,6 +64,7 @@ app.conf.update(
         # One short query; it must never wait behind an import or a slice.
         "scheduling.sweep": {"queue": BINDING_QUEUE},
         "scheduling.prune": {"queue": LIFECYCLE_QUEUE},
+        "accounts.*": {"queue": LIFECYCLE_QUEUE},
         "lifecycle.*": {"queue": LIFECYCLE_QUEUE},
         "cluster.import_*": {"queue": LIFECYCLE_QUEUE},
     },
@@ -74,6 +76,11 @@ app.conf.update(
             "options": {"expires": 5 * SWEEP_SECONDS},
         },
         "prune": {"task": "scheduling.prune", "schedule": PRUNE_SECONDS, "options": {"expires": PRUNE_SECONDS}},
+        "sessions": {
+            "task": "accounts.sessions_clear",
+            "schedule": SESSIONS_SECONDS,
+            "options": {"expires": SESSIONS_SECONDS},
+        },
     },
     enable_utc=True,
     timezone="UTC",

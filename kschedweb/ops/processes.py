@@ -20,14 +20,21 @@ from pathlib import Path
 from typing import IO, Any
 
 PR_SET_PDEATHSIG = 1
+# What programs of others need of our environment. PG_OOM_ADJUST_FILE is for PostgreSQL; PGPASSWORD is for no server.
+NEEDED_BY_ALL = frozenset({"PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "LD_LIBRARY_PATH"})
+NEEDED_PREFIXES = ("LC_", "PG_")
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One program to start: its words, what its environment has besides ours, and the user it runs as."""
+    """One program to start: its words, what its environment has besides ours, and the user it runs as.
+
+    A program that is not `ours` is given `environment_without_secrets()` in place of our environment.
+    """
 
     argv: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
+    ours: bool = True
     user: tuple[int, int] | None = None  # uid and gid, when another than ours
     stop_signal: signal.Signals = signal.SIGTERM
     cwd: Path | None = None
@@ -45,12 +52,19 @@ def spawn(launch: Launch, output: IO[bytes] | int) -> subprocess.Popen[bytes]:
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=subprocess.STDOUT,
-        env={**os.environ, **launch.environment},
+        env={**(os.environ if launch.ours else environment_without_secrets()), **launch.environment},
         cwd=launch.cwd or "/",
         start_new_session=True,
         preexec_fn=die_with_parent(launch.stop_signal),
         **account,
     )
+
+
+def environment_without_secrets() -> dict[str, str]:
+    """The part of our environment that programs of others need: none of our settings, no passwords."""
+    return {
+        name: value for name, value in os.environ.items() if name in NEEDED_BY_ALL or name.startswith(NEEDED_PREFIXES)
+    }
 
 
 def die_with_parent(death_signal: signal.Signals, *, parent: int | None = None) -> Callable[[], None]:

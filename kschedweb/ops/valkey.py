@@ -48,7 +48,7 @@ class Valkey:
             "--maxmemory-policy": "noeviction",
             "--loglevel": "warning",
         }
-        return Launch(argv=(str(self.binary), *(word for pair in words.items() for word in pair)))
+        return Launch(argv=(str(self.binary), *(word for pair in words.items() for word in pair)), ours=False)
 
     def ready(self) -> bool:
         """Whether it answers."""

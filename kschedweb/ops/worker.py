@@ -16,9 +16,11 @@ import secrets
 import signal
 import socket
 import sys
+from pathlib import Path
 from typing import Any
 
 from kschedweb import environment
+from kschedweb.ops.processes import die_with_parent, private_directory
 
 KINDS = ("scheduler", "binding", "lifecycle", "beat")
 # Where processors are short scheduling goes first: a simulated kubelet would have a machine of its own.
@@ -66,12 +68,14 @@ def main(words: list[str]) -> None:
     except environment.EnvironmentProblem as problem:
         sys.exit(f"kschedweb cannot start, the environment is not usable:\n{problem}")
     if kind == "beat":
-        (settings.data_dir / "beat").mkdir(parents=True, exist_ok=True)
+        try:
+            _keep_schedule_private(settings.data_dir / "beat")
+        except PermissionError as problem:
+            sys.exit(f"kschedweb cannot start: {problem}")
 
     from celery.signals import worker_process_init
 
     from kschedweb.celery import app
-    from kschedweb.ops.processes import die_with_parent
 
     parent = os.getpid()
     os.nice(NICENESS.get(kind, 0))
@@ -91,6 +95,14 @@ def main(words: list[str]) -> None:
     if kind == "scheduler":
         worker_process_init.connect(_watch_leases, weak=False)
     app.start(argv=arguments(kind, settings))
+
+
+def _keep_schedule_private(folder: Path) -> None:
+    """Let only our user read and write the schedule: the files that beat will make, and those it made before."""
+    private_directory(folder)
+    os.umask(0o077)
+    for path in folder.iterdir():
+        path.chmod(0o600)
 
 
 def _watch_leases(**_: Any) -> None:

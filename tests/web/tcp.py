@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlencode
 
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 
-from kschedweb.environment import ROOT
+from kschedweb.environment import LIBPQ_OPTIONS, ROOT
 from kschedweb.ops import processes
 
 ANSWER_SECONDS = 90.0
@@ -111,7 +112,9 @@ def web_process(folder: Path, **environment: str) -> Iterator[Web]:
 def database_url() -> str:
     """The address of the database of the tests, for another process."""
     own = connection.settings_dict
-    return f"postgresql:///{own['NAME']}?host={own['HOST']}&user={own['USER']}&password={own['PASSWORD']}&port={own['PORT']}"
+    query = {name.lower(): own[name] for name in ("HOST", "PORT", "USER", "PASSWORD")}
+    query |= {name: value for name, value in own["OPTIONS"].items() if name in LIBPQ_OPTIONS}
+    return f"postgresql:///{own['NAME']}?{urlencode(query)}"
 
 
 def read_answer(connection: socket.socket) -> Answer:

@@ -20,7 +20,7 @@ from kschedweb.accounts import checks
 from kschedweb.cluster import services as cluster_services
 from kschedweb.common import redaction
 from kschedweb.environment import ROOT
-from tests.web import rest
+from tests.web import rest, tcp
 
 PRODUCTION = {
     "DATABASE_URL": "postgresql://ksched:w7Kq-2x@db/ksched",
@@ -83,11 +83,8 @@ def test_default_password_is_found_when_an_administrator_has(password: str | Non
 
 @pytest.mark.django_db(transaction=True)
 def test_web_process_refuses_to_start_with_a_default_password() -> None:
-    from django.db import connection
-
     User.objects.create_superuser("root", password="changeme")
-    own = connection.settings_dict
-    url = f"postgresql:///{own['NAME']}?host={own['HOST']}&user={own['USER']}"
+    url = tcp.database_url()
     result = run("-m", "kschedweb.ops.web", DATABASE_URL=url, DJANGO_SETTINGS_MODULE="kschedweb.settings_test")
     assert result.returncode != 0
     assert "the password of root is a default one" in result.stderr

@@ -115,8 +115,10 @@ def test_database_settings_of_a_host() -> None:
 
 
 def test_database_settings_of_a_socket() -> None:
-    found = environment.database_settings("postgresql:///ksched?host=/run/pg&user=ksched")
-    assert (found["HOST"], found["USER"], found["NAME"]) == ("/run/pg", "ksched", "ksched")
+    url = "postgresql:///ksched?host=/run/pg&port=5432&user=ksched&passfile=/a%20b/pgpass"
+    found = environment.database_settings(url)
+    assert (found["HOST"], found["PORT"], found["USER"]) == ("/run/pg", "5432", "ksched")
+    assert (found["NAME"], found["PASSWORD"], found["OPTIONS"]) == ("ksched", "", {"passfile": "/a b/pgpass"})
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,87 @@ def test_prepare_makes_a_server_that_answers(place: Path, serve) -> None:
     assert stat.S_IMODE(server.run.stat().st_mode) == 0o700
 
 
+def _connect_without_password(server: postgres.Postgres) -> None:
+    psycopg.connect(host=str(server.run), user=postgres.USER, dbname="postgres", passfile=os.devnull)
+
+
+def test_server_asks_everybody_for_the_password_in_its_private_file(place: Path, serve) -> None:
+    server = postgres.prepare(data=place / "pg", run=place / "r", sync=False)
+    serve(server)
+    with psycopg.connect(server.url("postgres")) as connection:
+        methods = connection.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()
+        stored = connection.execute("SELECT rolpassword FROM pg_authid WHERE rolname = %s", [postgres.USER]).fetchone()
+    assert methods == [("scram-sha-256",)]
+    assert stored is not None and stored[0].startswith("SCRAM-SHA-256$")
+    with pytest.raises(psycopg.OperationalError, match="no password supplied"):
+        _connect_without_password(server)
+    assert stat.S_IMODE(server.passfile.stat().st_mode) == 0o600
+    assert server.passfile.stat().st_uid == os.geteuid()
+
+
+def test_prepare_closes_a_data_directory_that_trusted_everybody(place: Path, serve) -> None:
+    server = postgres.prepare(data=place / "pg", run=place / "r", sync=False)
+    rules = server.data / "pg_hba.conf"
+    rules.write_text("local all all trust\nlocal replication all trust\n")
+    server.passfile.unlink()
+    server = postgres.prepare(data=place / "pg", run=place / "r", sync=False)
+    assert "trust" not in rules.read_text()
+    assert rules.stat().st_uid == server.data.stat().st_uid
+    serve(server)
+    with pytest.raises(psycopg.OperationalError, match="no password supplied"):
+        _connect_without_password(server)
+
+
+def test_prepare_keeps_the_password_and_makes_its_file_private_again(place: Path, serve) -> None:
+    server = postgres.prepare(data=place / "pg", run=place / "r", sync=False)
+    before = server.passfile.read_text()
+    server.passfile.chmod(0o644)  # as a copy of the directory may be
+    server = postgres.prepare(data=place / "pg", run=place / "r", sync=False)
+    assert server.passfile.read_text() == before
+    serve(server)
+
+
+def test_prepare_makes_another_password_when_the_file_is_gone(place: Path, serve) -> None:
+    server = postgres.prepare(data=place / "pg", run=place / "r", sync=False)
+    before = server.passfile.read_text()
+    server.passfile.unlink()
+    server = postgres.prepare(data=place / "pg", run=place / "r", sync=False)
+    assert server.passfile.read_text() != before
+    serve(server)
+
+
+def test_password_of_another_data_directory_is_a_clear_error(place: Path, serve) -> None:
+    server = postgres.prepare(data=place / "pg", run=place / "r", sync=False)
+    server.passfile.write_text(server.passfile.read_text().strip() + "x\n")
+    with pytest.raises(postgres.PostgresProblem, match=f"{server.passfile}.*remove it"):
+        serve(server)
+
+
+def test_prepare_says_why_the_password_could_not_be_set(place: Path) -> None:
+    server = postgres.prepare(data=place / "pg", run=place / "r", sync=False)
+    server.passfile.unlink()
+    (server.data / "global" / "pg_control").write_bytes(b"")
+    with pytest.raises(postgres.PostgresProblem, match=r"could not be given a password:\n.*pg_control"):
+        postgres.prepare(data=place / "pg", run=place / "r", sync=False)
+    assert not server.passfile.exists()
+
+
+def test_programs_of_postgresql_are_given_no_secrets(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    printing = place / "bin"
+    printing.mkdir()
+    for program in ("postgres", "initdb"):
+        (printing / program).write_text("#!/bin/sh\nenv\nexit 1\n")
+        (printing / program).chmod(0o755)
+    monkeypatch.setenv("KSCHED_POSTGRES_BIN", str(printing))
+    monkeypatch.setenv("KSCHED_SECRET_KEY", "signs sessions")
+    monkeypatch.setenv("PGPASSWORD", "of another server")
+    with pytest.raises(postgres.PostgresProblem, match="initdb failed") as caught:
+        postgres.prepare(data=place / "pg", run=place / "r")
+    assert f"PATH={os.environ['PATH']}" in str(caught.value)
+    assert "KSCHED_" not in str(caught.value)
+    assert "PGPASSWORD" not in str(caught.value)
+
+
 def test_prepare_starts_over_when_initdb_was_interrupted(place: Path, serve) -> None:
     half = place / "pg.part"
     half.mkdir()

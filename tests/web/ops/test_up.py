@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -99,6 +100,16 @@ def test_first_start_prints_a_password_and_a_link(service: Service) -> None:
     for path in service.data.rglob("*"):
         if path.is_file() and path.name != "output" and "postgres" not in path.parts:
             assert password[1] not in path.read_text(errors="replace"), path
+
+
+def test_password_of_the_database_is_in_its_private_file_only(service: Service) -> None:
+    passfile = service.data / "postgres.pgpass"
+    assert stat.S_IMODE(passfile.stat().st_mode) == 0o600
+    password = passfile.read_text().strip().rpartition(":")[2]
+    assert password
+    for name, pid in service.pids().items():
+        for fact in ("environ", "cmdline"):
+            assert password not in Path(f"/proc/{pid}/{fact}").read_text(), f"{fact} of {name}"
 
 
 def test_status_names_every_process(service: Service) -> None:

@@ -3,7 +3,9 @@
 import contextlib
 import json
 import os
+import shelve
 import signal
+import stat
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,7 @@ def test_every_incarnation_has_another_id() -> None:
         pytest.param("scheduling.ensure_leader", "scheduler", id="ensure_leader"),
         pytest.param("scheduling.bindings_apply", "binding", id="bindings"),
         pytest.param("scheduling.sweep", "binding", id="sweep"),
+        pytest.param("accounts.sessions_clear", "lifecycle", id="old sessions"),
         pytest.param("lifecycle.anything", "lifecycle", id="lifecycle"),
         pytest.param("cluster.import_execute", "lifecycle", id="import"),
         pytest.param("unknown.task", "lifecycle", id="unknown"),
@@ -52,12 +55,15 @@ def test_tasks_go_to_the_queue_of_their_kind(task: str, queue: str) -> None:
     assert route.get("queue", app.amqp.queues[app.conf.task_default_queue]).name == queue
 
 
-def test_beat_wakes_the_sweep_and_the_pruning_and_lets_old_wakings_expire() -> None:
+def test_beat_wakes_the_sweep_and_the_clearing_away_and_lets_old_wakings_expire() -> None:
     schedule = app.conf.beat_schedule
     assert {entry["task"]: entry["schedule"] for entry in schedule.values()} == {
         "scheduling.sweep": 2.0,
         "scheduling.prune": 300.0,
+        "accounts.sessions_clear": 3600.0,
     }
+    app.loader.import_default_modules()
+    assert {entry["task"] for entry in schedule.values()} <= app.tasks.keys()
     for entry in schedule.values():
         assert entry["schedule"] <= entry["options"]["expires"] <= max(60, entry["schedule"])
 
@@ -102,7 +108,26 @@ def test_beat_keeps_its_schedule_in_the_data_directory(start_worker, valkey_clie
     headers = json.loads(valkey_client.lindex("binding", 0))["headers"]
     assert headers["task"] == "scheduling.sweep"
     assert headers["expires"] is not None
-    assert list((tmp_path / "data" / "beat").iterdir())
+    files = list((tmp_path / "data" / "beat").iterdir())
+    assert files
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_beat_makes_private_what_an_older_version_left_open(start_worker, valkey_client, tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "beat"
+    folder.mkdir(parents=True, mode=0o755)
+    with shelve.open(str(folder / "schedule")) as older:
+        older["entries"] = {}
+    made = list(folder.iterdir())
+    for path in made:
+        path.chmod(0o644)
+    process = start_worker("beat")
+    assert wait_until(lambda: valkey_client.llen("binding") >= 1, seconds=60, pause_seconds=0.2), (
+        process.log_path.read_text()
+    )
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert made and {stat.S_IMODE(path.stat().st_mode) for path in made} == {0o600}
 
 
 def _living() -> dict[int, int]:
