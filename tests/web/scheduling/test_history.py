@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -263,7 +264,35 @@ def test_export_goes_on_where_a_page_ended(
     assert [chunk.count(b"\n") for chunk in sent] == [3, 3, 2]
     names = [orjson.loads(line)["name"] for line in b"".join(sent).splitlines()]
     assert sorted(names) == [f"p{number}" for number in range(8)]
-    assert logged_in().get(f"/api/clusters/{cluster.pk}/export/secrets.csv").status_code == 404
+
+
+@pytest.mark.parametrize("file", ["secrets.csv", "events.xml", "secrets.xml"])
+def test_export_is_refused_when_there_is_none_of_the_kind_or_the_form(cluster: Cluster, file: str) -> None:
+    answer = logged_in().get(f"/api/clusters/{cluster.pk}/export/{file}")
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize("what", ["attempts", "preemptions", "events", "moves"])
+def test_export_has_the_rows_of_the_span_that_is_asked_for(crowded: Cluster, what: str) -> None:
+    def exported(**query: str) -> bytes:
+        answer = logged_in().get(f"/api/clusters/{crowded.pk}/export/{what}.jsonl", query)
+        return b"".join(answer.streaming_content)  # type: ignore[attr-defined]
+
+    before, after = ((timezone.now() + timedelta(hours=hours)).isoformat() for hours in (-1, 1))
+    whole = exported()
+    assert whole
+    assert exported(since=before, until=after) == exported(since=before) == exported(until=after) == whole
+    assert exported(since=after) == exported(until=before) == b""
+
+
+@pytest.mark.parametrize("what", ["attempts", "preemptions"])
+def test_export_has_the_attempts_that_are_asked_for(crowded: Cluster, what: str) -> None:
+    def names(name: str) -> list[str]:
+        answer = logged_in().get(f"/api/clusters/{crowded.pk}/export/{what}.jsonl", {"name": name})
+        return [orjson.loads(line)["name"] for line in b"".join(answer.streaming_content).splitlines()]  # type: ignore[attr-defined]
+
+    assert set(names("high")) == {"high"}
+    assert names("nobody") == []
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
