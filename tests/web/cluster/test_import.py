@@ -2,7 +2,6 @@
 
 import gzip
 import time
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -12,9 +11,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from kschedweb.cluster import selectors, services
 from kschedweb.cluster.models import ApiObject, Change, Cluster, Import, Node, Pod
+from kschedweb.environment import ROOT
 from tests.web.rest import items, log, logged_in, node, pod, upload
 
-OPENB = Path(__file__).resolve().parents[4] / "shared" / "data" / "openb"
+OPENB = ROOT.parent / "shared" / "data" / "openb"
+SMALL_OPENB = ROOT / "tests" / "recordings" / "openb"
 
 pytestmark = pytest.mark.django_db
 
@@ -273,16 +274,29 @@ def test_import_of_the_openb_pair_is_quick_and_says_what_it_means(cluster: Clust
     assert rvs == dict(Pod.objects.values_list("uid", "rv"))
 
 
-@pytest.mark.skipif(not OPENB.exists(), reason="needs ../shared/data/openb")
+def test_import_of_an_openb_pair_says_what_it_means(cluster: Cluster) -> None:
+    files = [SimpleUploadedFile(name, (SMALL_OPENB / name).read_bytes()) for name in ("nodes.csv", "pods.csv")]
+    answer = logged_in().post(f"/api/clusters/{cluster.pk}/import", {"file": files}, format="multipart")
+    assert answer.status_code == 201, answer.content
+    report = answer.json()["report"]
+    assert report["kinds"] == {"Node": {"created": 6}, "Pod": {"created": 6}, "PriorityClass": {"created": 2}}
+    assert report["notes"][0] == "GPUs: the pods ask for 4 of the 16 there are."
+    assert "fragmentation" in report["notes"][1]
+    assert set(Pod.objects.values_list("manifest__spec__preemptionPolicy", flat=True)) == {"Never"}
+    assert set(Pod.objects.values_list("priority", flat=True)) == {0, 1000}
+    assert Pod.objects.filter(node_name="").count() == 6
+    assert Node.objects.filter(allocatable__has_key="example.com/gpu-milli").count() == 4
+
+
 def test_import_of_openb_files_one_by_one_ties_tasks_to_models(cluster: Cluster) -> None:
     client = logged_in()
-    lines = (OPENB / "openb_pod_list_gpuspec33.csv").read_bytes().splitlines(keepends=True)
+    lines = (SMALL_OPENB / "pods.csv").read_bytes().splitlines(keepends=True)
     tied = next(line for line in lines[1:] if b"|" in line)
     assert upload(client, cluster, lines[0] + tied).status_code == 201
     terms = Pod.objects.get().manifest["spec"]["affinity"]["nodeAffinity"][
         "requiredDuringSchedulingIgnoredDuringExecution"
     ]["nodeSelectorTerms"]
     assert terms[0]["matchExpressions"][0]["values"] == tied.split(b",")[5].decode().split("|")
-    nodes = (OPENB / "openb_node_list_all_node.csv").read_bytes()
+    nodes = (SMALL_OPENB / "nodes.csv").read_bytes()
     assert upload(client, cluster, gzip.compress(nodes)).status_code == 201
     assert selectors.node_overcommit(cluster.pk) == []
