@@ -32,9 +32,10 @@ READY_SECONDS = 120.0
 DOWN_SECONDS = 45.0
 LEFTOVER_SECONDS = 12.0
 # The only scheduler worker here, when it dies, should be replaced soon; upstream's 15/10/2 is for several machines.
+# The renew deadline is what a step may wait for its extenders: above their default httpTimeout of 5 s.
 QUICK_LEASE = {
-    "KSCHED_LEASE_DURATION_SECONDS": "6",
-    "KSCHED_RENEW_DEADLINE_SECONDS": "4",
+    "KSCHED_LEASE_DURATION_SECONDS": "8",
+    "KSCHED_RENEW_DEADLINE_SECONDS": "6",
     "KSCHED_RETRY_PERIOD_SECONDS": "1",
 }
 

@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 
 from kschedweb.cluster.configuration import effective
-from kschedweb.cluster.extender_http import TIMED_OUT, connect
+from kschedweb.cluster.extender_http import TIMED_OUT, StepTime, connect
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.common.errors import InvalidError
+from kschedweb.ops.up import QUICK_LEASE
 from kschedweb.scheduling.models import Binding
 from kschedweb.traces import adapters
 from kschedweb.traces.models import Attempt, EngineLog, NodeOrder
@@ -111,6 +112,20 @@ def test_answer_that_comes_too_late_is_an_error(extender: ExtenderServer) -> Non
         connect(Extender(url_prefix=extender.url, http_timeout=Duration(200_000))).call("filter", b"{}")
     assert str(failure.value) == f'Post "{extender.url}/filter": {TIMED_OUT}'
     assert time.monotonic() - started < 0.5
+
+
+def test_extender_is_waited_for_as_long_as_the_default_timeout_says_under_ksched_up(extender: ExtenderServer) -> None:
+    now = [0.0]
+
+    def slow(question: dict[str, Any]) -> dict[str, Any]:
+        now[0] += 4.5
+        return {"nodeNames": []}
+
+    extender.answers["/filter"] = slow
+    step_time = StepTime(float(QUICK_LEASE["KSCHED_RENEW_DEADLINE_SECONDS"]))
+    transport = connect(Extender(url_prefix=extender.url), step_time, lambda: now[0])
+    assert json.loads(transport.call("filter", b"{}")) == {"nodeNames": []}
+    assert step_time.spent == 4.5
 
 
 def test_nobody_there_is_an_error(extender: ExtenderServer) -> None:
