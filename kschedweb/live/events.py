@@ -106,10 +106,10 @@ class AttemptView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventView:
-    seq: int
+    seq: int  # in the engine's log, whose events are about pods; 0 when it is not from there
     type: str  # Normal or Warning
     reason: str
-    note: str
+    note: str  # names a preemptor by namespace/name, where upstream's has the uid
     key: str  # what it is about: namespace/name
     at_ms: int  # when it was seen last
     count: int = 1  # how often, as a series

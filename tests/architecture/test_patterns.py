@@ -87,7 +87,6 @@ class Ours:
 DNS = Worst(begins, ("a", "a-", "!"))
 WORST: dict[str | bytes, Worst | Ours] = {
     r"^Preempted by pod (\S+) on node ": Worst(whole, ("Preempted by pod ", "a", "")),
-    r"^(Preempted by pod )(\S+)": Worst(whole, ("Preempted by pod ", "a", " ")),
     r"^\d{1,15}$": Worst(whole, ("", "1", "a")),
     r"vol-[^/]*": Worst(whole, ("vol-", "vol-", "/")),
     r"Object missing required field `(?P<field>[^`]*)`": Worst(whole, ("Object missing required field `", "a", "")),

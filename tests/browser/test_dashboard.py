@@ -157,7 +157,7 @@ def test_import_says_what_is_wrong_when_the_file_is_bad(page: Page) -> None:
     page.get_by_role("button", name="Import").click()
     dialog = page.get_by_role("dialog")
     bad = {"name": "broken.json", "mimeType": "application/json", "buffer": b'{"kind": "List", "items": ['}
-    dialog.get_by_label("Choose a file").set_input_files(bad)
+    dialog.get_by_label("Choose files").set_input_files(bad)
     dialog.get_by_role("button", name="Import", exact=True).click()
     expect(dialog.get_by_role("alert")).to_contain_text("refused")
     expect(dialog.get_by_role("alert")).to_contain_text("JSON")

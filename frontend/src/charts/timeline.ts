@@ -3,6 +3,9 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Columns } from "../live/throughput";
 
+/** Between two labels of the time, at least one of these. */
+const MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720];
+
 export interface TimelineTexts {
   readonly attempts: string;
   readonly bound: string;
@@ -72,6 +75,7 @@ export function timeline(
           grid: { show: false },
           size: 24,
           space: 70,
+          incrs: MINUTES.map((minutes) => minutes * 60), // labels have no seconds
           values: (_plot, ticks) => ticks.map((tick) => clock.format(tick * 1000)),
         },
         { ...axis, scale: "rate", size: 34 },

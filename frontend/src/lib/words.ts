@@ -11,8 +11,11 @@ export function stateText(state: State, pod: PodView, view: QueueView | undefine
   if (pod.phase === "Succeeded") return t("state.succeeded");
   if (pod.phase === "Failed") return t("state.failed");
   if (pod.deleting) return t("state.deleting");
-  if (pod.node)
-    return pod.phase === "Running" ? t("state.running", { node: pod.node }) : t("state.bound", { node: pod.node });
+  if (pod.node) {
+    if (pod.phase === "Running") return t("state.running", { node: pod.node });
+    // In a frozen cluster no kubelet starts it.
+    return t(state.cluster.lifecycle_mode === "frozen" ? "state.bound" : "state.starting", { node: pod.node });
+  }
   const node = view?.node || state.assumed.get(pod.uid) || "…";
   switch (view?.queue) {
     case "active": {
@@ -37,14 +40,6 @@ export function stateText(state: State, pod: PodView, view: QueueView | undefine
     default:
       return pod.gated ? t("state.gated") : t("state.unqueued");
   }
-}
-
-/** What an event says; a pod that took another's place is named by uid in it, here by name where that is known. */
-export function noteText(state: State, note: string): string {
-  return note.replace(/^(Preempted by pod )(\S+)/, (_, said: string, uid: string) => {
-    const key = state.pods.get(uid)?.key ?? state.attempts.findLast((attempt) => attempt.uid === uid)?.key;
-    return said + (key ?? uid);
-  });
 }
 
 /** How one of the feasible nodes was chosen. */

@@ -1,7 +1,7 @@
 """What happened, in order: the engine's log of one pod or of all, and the events told to users."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -81,9 +81,20 @@ def history_entries(rows: list[EngineLog]) -> list[HistoryEntry]:
         columns = found.values_list("seq", "result", "node_name", "message")
         stored = {seq: (result, node, message) for seq, result, node, message in columns}
     notes = [row.payload.get("note", "") for row in rows if row.kind == LogKind.EVENT]
-    preemptors = {match[1] for note in notes if (match := PREEMPTED.match(note))}
-    names = pod_keys(rows[0].cluster_id, preemptors) if preemptors else {}
+    names = preemptor_keys(rows[0].cluster_id, notes) if notes else {}
     return [_history_entry(row, stored, names) for row in rows]
+
+
+def preemptor_keys(cluster_id: int, notes: Iterable[str]) -> dict[str, str]:
+    """namespace/name, by uid, of the pods that took the places these notes tell of."""
+    uids = {match[1] for note in notes if (match := PREEMPTED.match(note))}
+    return pod_keys(cluster_id, uids) if uids else {}
+
+
+def note_with_name(note: str, names: Mapping[str, str]) -> str:
+    """The note with the preemptor's name for its uid, where that is known."""
+    match = PREEMPTED.match(note)
+    return note.replace(match[1], names.get(match[1], match[1]), 1) if match else note
 
 
 def pod_keys(cluster_id: int, uids: Iterable[str]) -> dict[str, str]:
@@ -139,16 +150,13 @@ def _history_entry(row: EngineLog, stored: dict[int, tuple[str, str, str]], name
                 attempt_seq=seq,
             )
         case _:
-            note = said.get("note", "")
-            if match := PREEMPTED.match(note):
-                note = note.replace(match[1], names.get(match[1], match[1]), 1)
             return HistoryEntry(
                 kind="event",
                 what=said.get("reason", row.kind),
                 at=at,
                 seq=row.seq,
                 rv=row.rv,
-                message=note,
+                message=note_with_name(said.get("note", ""), names),
             )
 
 

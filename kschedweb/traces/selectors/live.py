@@ -1,6 +1,7 @@
 """What browsers follow: ranges of both logs as live events, missed frames, and the snapshot they start from."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
@@ -19,6 +20,7 @@ from kschedweb.live.events import Cursor
 from kschedweb.live.feed import ENTRIES_PER_FRAME, RESUME_ENTRIES, LogRange
 from kschedweb.traces.choices import LogKind
 from kschedweb.traces.models import Attempt, QueueState, told_by
+from kschedweb.traces.selectors.history import note_with_name, preemptor_keys
 from kschedweb.traces.selectors.throughput import throughput
 
 SNAPSHOT_EVENTS = 200
@@ -68,12 +70,14 @@ def log_range(cluster_id: int, after: Cursor, limit: int) -> LogRange:
     found: list[events.LiveEvent] = []
     place = 0
     repeated = _repeated_attempts(cluster_id, entries)
+    notes = (entry.payload.get("note", "") for entry in entries if entry.kind == LogKind.EVENT)
+    names = preemptor_keys(cluster_id, notes)
     for entry in entries:
         # The engine had seen these changes when it wrote the entry.
         while place < len(changes) and changes[place].rv <= entry.rv:
             _append(found, cluster_selectors.change_event(changes[place]))
             place += 1
-        _append(found, log_event(entry, repeated))
+        _append(found, log_event(entry, repeated, names))
     for change in changes[place:]:
         _append(found, cluster_selectors.change_event(change))
     return LogRange(to, found)
@@ -90,9 +94,14 @@ def _entries(cluster_id: int, after: int, up_to: int) -> list[LogEntry]:
 
 
 def log_event(
-    entry: LogEntry, repeated: Mapping[int, Mapping[str, Any]] = MappingProxyType({})
+    entry: LogEntry,
+    repeated: Mapping[int, Mapping[str, Any]] = MappingProxyType({}),
+    preemptors: Mapping[str, str] = MappingProxyType({}),
 ) -> events.EngineLogEvent | None:
-    """What browsers are told of an entry of the engine log; None where the attempt it repeats was cleared away."""
+    """What browsers are told of an entry of the engine log; None where the attempt it repeats was cleared away.
+
+    `repeated`: what repeated attempts say, by seq. `preemptors`: their names by uid.
+    """
     told = told_by(entry)
     kind = entry.kind
     if kind == LogKind.QUEUE:
@@ -122,7 +131,8 @@ def log_event(
             counts = [events.EventCount(seq=seq, count=count) for seq, count in told["counts"]]
             return events.EventsCounted(seq=entry.seq, counts=counts, at_ms=told["at_ms"])
         values = {key: told[key] for key in _EVENT_FIELDS if key in told}
-        return events.EventNoted(seq=entry.seq, event=events.EventView(**values | {"seq": entry.seq}))
+        values |= {"seq": entry.seq, "note": note_with_name(values["note"], preemptors)}
+        return events.EventNoted(seq=entry.seq, event=events.EventView(**values))
     queued = told.get("queued")
     return events.StepDone(
         seq=entry.seq,
@@ -177,11 +187,17 @@ def snapshot(cluster_id: int) -> events.Snapshot:
             nodes=cluster_selectors.node_views(cluster_id),
             pods=pods,
             queue=[queue_view(row) for row in QueueState.objects.filter(cluster_id=cluster_id).order_by("pod_uid")],
-            events=cluster_selectors.event_views(cluster_id, SNAPSHOT_EVENTS),
+            events=_event_views(cluster_id, SNAPSHOT_EVENTS),
             attempts=_attempt_views(cluster_id, SNAPSHOT_ATTEMPTS),
             throughput=throughput(cluster_id, since=now - SNAPSHOT_THROUGHPUT, until=now, seconds=1),
             pods_left_out=left_out,
         )
+
+
+def _event_views(cluster_id: int, limit: int) -> list[events.EventView]:
+    views = cluster_selectors.event_views(cluster_id, limit)
+    names = preemptor_keys(cluster_id, (view.note for view in views))
+    return [replace(view, note=note_with_name(view.note, names)) for view in views]
 
 
 def queue_view(row: QueueState) -> events.QueueView:

@@ -10,6 +10,7 @@ from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.models import Change, Cluster, Event, Pod
 from kschedweb.cluster.services import pod_delete
 from kschedweb.lifecycle.runner import ControllerHost
+from kschedweb.live.events import EventNoted
 from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Eviction
 from kschedweb.scheduling.runner import bindings
@@ -116,6 +117,21 @@ def test_history_names_the_pod_that_took_the_place(crowded: Cluster, put_objects
     pod_delete(cluster_id=crowded.pk, namespace="default", name="high", actor="test", grace_seconds=0)
     (told,) = (one for one in selectors.pod_log(crowded.pk, victim.uid, 100) if one.what == "Preempted")
     assert told.message == "Preempted by pod default/high on node n1"
+
+
+def test_browsers_are_told_the_name_of_the_pod_that_took_the_place(crowded: Cluster, put_objects: PutObjects) -> None:
+    scheduler = lead(crowded)
+    settle(crowded, scheduler)
+    before = selectors.head(crowded.pk)
+    assert before is not None
+    put_objects(crowded, [important("high", "3")])
+    settle(crowded, scheduler)
+    evict(crowded, scheduler)
+    pod_delete(cluster_id=crowded.pk, namespace="default", name="high", actor="test", grace_seconds=0)
+    told = [one.event for one in selectors.log_range(crowded.pk, before, 1000).events if isinstance(one, EventNoted)]
+    for events in (told, selectors.snapshot(crowded.pk).events):
+        notes = {event.note for event in events if event.reason == "Preempted"}
+        assert notes == {"Preempted by pod default/high on node n1"}
 
 
 def test_victims_that_are_gone_already_are_answered_for(crowded: Cluster, put_objects: PutObjects) -> None:
