@@ -25,14 +25,15 @@ export function quantity(resource: string, value: number): string {
   return `${value}`;
 }
 
-/** 1 h 5 min, 12 s, 0 s: two units at most, never negative. */
-export function span(ms: number): string {
+/** 1 h 5 min, 12 s, 0 s: two units at most, or one; never negative. */
+export function span(ms: number, units: 1 | 2 = 2): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return minutes < 10 && seconds % 60 ? `${minutes} min ${seconds % 60} s` : `${minutes} min`;
+  const both = units === 2;
+  if (minutes < 60) return both && minutes < 10 && seconds % 60 ? `${minutes} min ${seconds % 60} s` : `${minutes} min`;
   const hours = Math.floor(minutes / 60);
-  if (hours < 48) return minutes % 60 && hours < 10 ? `${hours} h ${minutes % 60} min` : `${hours} h`;
+  if (hours < 48) return both && minutes % 60 && hours < 10 ? `${hours} h ${minutes % 60} min` : `${hours} h`;
   return `${Math.floor(hours / 24)} d`;
 }
 

@@ -128,6 +128,16 @@ describe("AttemptCard", () => {
   });
 });
 
+describe("AttemptCard of a pod with one feasible node", () => {
+  it("shows no scores, since there are none", () => {
+    const attempt: Attempt = { ...PLACED, feasible: 1, tied: null, best: [{ node: "n1", total: null, scores: {} }] };
+    made = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
+    flushSync();
+    expect(document.body.textContent).toContain("n1 was the only one, so no scores were needed.");
+    expect(document.body.textContent).not.toContain("Best nodes by score");
+  });
+});
+
 describe("colours", () => {
   const backgrounds = (durations: Record<string, number>) => {
     const attempt: Attempt = { ...ATTEMPT, durations };

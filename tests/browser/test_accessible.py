@@ -1,0 +1,298 @@
+"""Every view and every dialog, in both themes, wide and narrow: axe-core finds nothing serious or critical in them."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
+
+from kschedweb.ops.node import node_environment
+from kschedweb.ops.testing import FRONTEND, install_front
+from tests.browser.conftest import WAIT_MS, Cluster, Service
+from tests.browser.test_attempts import node_create, open_pod
+from tests.browser.test_dashboard import chip, pace
+from tests.browser.test_import import drop, into_new, manifest, new_name, start
+from tests.browser.test_whole import node, pod, put
+
+expect.set_options(timeout=WAIT_MS)
+
+AXE = FRONTEND / "node_modules" / "axe-core" / "axe.min.js"
+GRAVE = ("serious", "critical")
+THEMES: tuple[Any, ...] = ("light", "dark")
+WIDTHS = (1280, 390)
+HEIGHT = 900
+View = Callable[[Page, Cluster], object]
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """The script of axe-core, which the lock of the frontend lists."""
+    install_front(node_environment())
+    return AXE.read_text()
+
+
+def findings(page: Page, axe: str) -> Iterator[str]:
+    """What is serious or critical in the page as it is, in each theme and at each width."""
+    page.evaluate(axe)
+    for theme in THEMES:
+        # Without animations: a colour on its way to another is neither.
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": HEIGHT})
+            found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+            assert found["passes"], "nothing was looked at"
+            for rule in found["violations"]:
+                for one in rule["nodes"] if rule["impact"] in GRAVE else ():
+                    yield f"{theme}, {width} px: {rule['id']} in {one['html'][:200]}: {one['failureSummary']}"
+
+
+def pending(cluster: Cluster, name: str, reason: str) -> None:
+    """A pod that no node takes, tried."""
+    cluster.pod_create(name, cpu="900")
+    for _ in range(WAIT_MS // 200):
+        attempts = cluster.call("GET", f"pods/default/{name}/attempts")["results"]
+        if attempts and reason in json.dumps(attempts):
+            return
+        cluster.page.wait_for_timeout(200)
+    raise AssertionError(f"{name} was not tried")
+
+
+def dashboard(page: Page, cluster: Cluster) -> None:
+    pending(cluster, "seen-pending", "Insufficient cpu")
+    put(cluster, pod("seen-gated", gate="example.com/later"))
+    pace(page, "Pause")
+    cluster.pod_create("seen-active", priority=600_000)
+    for queue, name in (("Active", "seen-active"), ("Unschedulable", "seen-pending"), ("Gated", "seen-gated")):
+        chip(page, queue, name).wait_for()
+    page.get_by_role("region", name="Pending: top reasons").get_by_role("button").first.click()
+
+
+def slow_pace(page: Page, cluster: Cluster) -> None:
+    pace(page, "Slow")
+    page.get_by_label("Cycles per second").wait_for()
+
+
+def list_of_nodes(page: Page, cluster: Cluster) -> None:
+    page.get_by_role("region", name="Nodes", exact=True).get_by_role("button", name="List").click()
+    page.get_by_role("grid").get_by_role("link").first.wait_for()
+
+
+def menu(page: Page, cluster: Cluster) -> None:
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_label("Language").wait_for()
+
+
+def unfold(panel: Locator) -> None:
+    """All that can be opened in a panel, and a manifest in it."""
+    closed = panel.locator("details:not([open]) > summary")
+    while closed.count():
+        closed.first.click()
+    expect(panel.get_by_text("Loading…").filter(visible=True)).to_have_count(0)
+
+
+def pod_placed(page: Page, cluster: Cluster) -> None:
+    cluster.pod_create("seen-placed")
+    panel = open_pod(page, cluster, "seen-placed")
+    expect(panel.get_by_role("region", name="Last attempt")).to_contain_text("Placed on")
+    unfold(panel)
+    panel.get_by_role("table").wait_for()
+
+
+def pod_refused(page: Page, cluster: Cluster) -> None:
+    pending(cluster, "seen-refused", "Insufficient cpu")
+    panel = open_pod(page, cluster, "seen-refused")
+    expect(panel.get_by_role("region", name="Last attempt")).to_contain_text("No node fits")
+    unfold(panel)
+    panel.get_by_role("table").wait_for()
+
+
+def pod_gated(page: Page, cluster: Cluster) -> None:
+    put(cluster, pod("seen-held", gate="example.com/later"))
+    expect(open_pod(page, cluster, "seen-held")).to_contain_text("example.com/later")
+
+
+def preemption(page: Page, cluster: Cluster, name: str, rank: int) -> None:
+    """A node with room for one pod: `{name}-humble` has it and loses it to `{name}-proud`."""
+    room = node(f"{name}-room", cpu="500")
+    room["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+    put(cluster, room)
+    for pod_name, priority, said in (("humble", rank, "Placed on"), ("proud", rank + 650_000, "Preemption")):
+        cluster.pod_create(f"{name}-{pod_name}", cpu="400", priority=priority)
+        panel = open_pod(page, cluster, f"{name}-{pod_name}")
+        panel.get_by_role("region", name="All attempts").get_by_role("link").last.click()
+        expect(panel).to_contain_text(said)
+
+
+def pod_preempting(page: Page, cluster: Cluster) -> None:
+    preemption(page, cluster, "first", 5)
+    panel = page.get_by_role("complementary", name="Pod default/first-proud")
+    unfold(panel)
+    panel.get_by_role("group", name="What became of the nodes").wait_for()
+
+
+def pod_preempted(page: Page, cluster: Cluster) -> None:
+    preemption(page, cluster, "second", 6)
+    panel = open_pod(page, cluster, "second-humble")
+    expect(panel.get_by_role("region", name="Queue history")).to_contain_text("Preempted by pod default/second-proud")
+
+
+def pod_unknown(page: Page, cluster: Cluster) -> None:
+    page.goto(f"{cluster.url}/#/clusters/{cluster.id}/pods/default/never-was")
+    page.get_by_text("There is no pod default/never-was").wait_for()
+
+
+def node_panel(page: Page, cluster: Cluster) -> None:
+    node_create(cluster, "seen-tainted")
+    pending(cluster, "seen-elsewhere", "Insufficient cpu")
+    page.goto(f"{cluster.url}/#/clusters/{cluster.id}/nodes/seen-tainted")
+    panel = page.get_by_role("complementary", name="Node seen-tainted")
+    unfold(panel)
+    panel.get_by_role("link", name="default/seen-elsewhere").wait_for()
+
+
+def import_choice(page: Page, cluster: Cluster) -> None:
+    dialog = drop(page, ("cluster.json", manifest(node("n1"))))
+    into_new(dialog, "Not a name")
+    dialog.get_by_text("Lower-case letters").wait_for()
+
+
+def import_refused(page: Page, cluster: Cluster) -> None:
+    dialog = drop(page, ("broken.json", '{"kind": "List", "items": ['))
+    start(dialog)
+    expect(dialog.get_by_role("alert")).to_contain_text("refused")
+
+
+def import_done(page: Page, cluster: Cluster) -> None:
+    dialog = drop(page, ("cluster.json", manifest(node("n1"), pod("huge", cpu="900"))))
+    into_new(dialog, new_name())
+    start(dialog)
+    expect(dialog.get_by_role("status")).to_contain_text("Imported into")
+
+
+def configuration(page: Page) -> Locator:
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_role("button", name="Scheduler configuration").click()
+    return page.get_by_role("dialog")
+
+
+def configuration_text(page: Page, cluster: Cluster) -> None:
+    """A text longer than the dialog is high, which scrolls."""
+    head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    text = head + "".join(f"# line {line}\n" for line in range(100)) + "podInitialBackoffSeconds: 1\n"
+    dialog = configuration(page)
+    dialog.get_by_role("button", name="Edit").click()
+    dialog.get_by_role("textbox").fill(text)
+    dialog.get_by_role("button", name="Apply").click()
+    dialog.get_by_text("# line 99").wait_for()
+
+
+def configuration_refused(page: Page, cluster: Cluster) -> None:
+    dialog = configuration(page)
+    dialog.get_by_role("button", name="Edit").click()
+    dialog.get_by_role("textbox").fill("kind: HalfWritten\n")
+    dialog.get_by_role("button", name="Apply").click()
+    dialog.get_by_role("alert").wait_for()
+
+
+def configuration_effective(page: Page, cluster: Cluster) -> None:
+    dialog = configuration(page)
+    dialog.get_by_role("button", name="What runs").click()
+    dialog.get_by_text("NodeResourcesFit").first.wait_for()
+
+
+def configuration_versions(page: Page, cluster: Cluster) -> None:
+    dialog = configuration(page)
+    dialog.get_by_role("button", name="Versions").click()
+    dialog.get_by_text("in force").wait_for()
+
+
+def no_such_cluster(page: Page, cluster: Cluster) -> None:
+    page.goto(f"{cluster.url}/#/clusters/987654")
+    page.get_by_role("heading", name="There is no cluster 987654").wait_for()
+
+
+def connection_lost(page: Page, cluster: Cluster) -> None:
+    served: list[WebSocketRoute] = []
+
+    def serve(socket: WebSocketRoute) -> None:
+        """The first is served, those after the cut are not."""
+        if not served:
+            socket.connect_to_server()
+        served.append(socket)
+        if len(served) > 1:
+            socket.close()
+
+    page.route_web_socket(re.compile("/ws/"), serve)
+    page.reload()
+    page.get_by_role("status").filter(has_text="Live").wait_for()
+    served[0].close()
+    page.get_by_role("button", name="Try now").wait_for()
+
+
+VIEWS: tuple[View, ...] = (
+    dashboard,
+    slow_pace,
+    list_of_nodes,
+    menu,
+    pod_placed,
+    pod_refused,
+    pod_gated,
+    pod_preempting,
+    pod_preempted,
+    pod_unknown,
+    node_panel,
+    import_choice,
+    import_refused,
+    import_done,
+    configuration_text,
+    configuration_refused,
+    configuration_effective,
+    configuration_versions,
+    no_such_cluster,
+    connection_lost,
+)
+
+
+@pytest.mark.parametrize("view", [pytest.param(view, id=view.__name__) for view in VIEWS])
+def test_view_has_no_serious_finding(page: Page, cluster: Cluster, axe: str, view: View) -> None:
+    view(page, cluster)
+    assert not list(findings(page, axe))
+
+
+def login(page: Page, service: Service) -> None:
+    page.goto(f"{service.url}/login")
+    page.get_by_label("Password").wait_for()
+
+
+def login_refused(page: Page, service: Service) -> None:
+    login(page, service)
+    page.get_by_label("User name").fill("admin")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("alert").wait_for()
+
+
+def login_link_over(page: Page, service: Service) -> None:
+    page.goto(service.login_link)
+    page.get_by_role("alert").wait_for()
+
+
+STRANGERS_VIEWS = (login, login_refused, login_link_over)
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize("view", [pytest.param(view, id=view.__name__) for view in STRANGERS_VIEWS])
+def test_page_before_the_login_has_no_serious_finding(
+    browser: Browser, service: Service, axe: str, view: Callable[[Page, Service], None]
+) -> None:
+    with browser.new_context() as stranger:
+        page = stranger.new_page()
+        view(page, service)
+        assert not list(findings(page, axe))
+
+
+def test_finding_is_found(page: Page, axe: str) -> None:
+    page.evaluate("document.querySelector('main').insertAdjacentHTML('beforeend', '<button></button>')")
+    assert any("button-name" in finding for finding in findings(page, axe))
