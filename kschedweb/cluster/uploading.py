@@ -11,9 +11,12 @@ from rest_framework.request import Request
 from kschedweb.cluster.intake import limits
 from kschedweb.cluster.intake.files import PIECE_BYTES, Received
 from kschedweb.cluster.intake.problems import Place, UploadTooLargeError
+from kschedweb.common.turns import Turns
 
 DEFAULT_NAME = "upload"
 MEMORY_BYTES = 1 << 20  # of a body; more of it lies in a file
+# Objects and configurations that requests read and put: up to a second of a core each, with a connection.
+PUTTING = Turns(2)
 
 
 class RawParser(BaseParser):

@@ -25,12 +25,14 @@ _FIRST = ("cluster", "pod", "node", "attempt")
 
 
 class Refusals(logging.Filter):
-    """Refused requests are one line: where in Django it happened says nothing."""
+    """Refused requests are one line, and no failures: where in Django it happened says nothing."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        is_refusal = record.name == "django.request" and record.levelno < logging.ERROR
-        if is_refusal or record.name.startswith("django.security."):
+        is_suspicious = record.name.startswith("django.security.")
+        if is_suspicious or (record.name == "django.request" and record.levelno < logging.ERROR):
             record.exc_info = record.exc_text = None
+        if is_suspicious:  # Django takes what a stranger sends for an error of ours
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
         return True
 
 

@@ -178,12 +178,13 @@ class Elector:
         if is_sooner:
             self._poke.set()
 
-    def drop(self, cluster_id: int) -> None:
-        """Stop leading without a write: the fence says somebody else does, or the database says nothing."""
+    def drop(self, cluster_id: int, *, is_gone: bool = False) -> None:
+        """Stop leading without a write: somebody else does, or the database says nothing, or the cluster is gone."""
         with self._guard:
             led = self._led.pop(cluster_id, None)
         if led is not None:
-            log.error("Leaderelection lost", cluster=cluster_id, identity=self.identity)
+            tell = log.info if is_gone else log.error
+            tell("Leaderelection lost", cluster=cluster_id, identity=self.identity)
             self.stopped(cluster_id)
 
     def resign(self, cluster_id: int) -> bool:
@@ -262,7 +263,7 @@ class Elector:
         log.info("Failed to update lock optimistically: the record has changed, falling back to slow path", lock=LOCK)
         view = self.lock.lease_get(cluster_id=cluster_id)
         if view is None or view.holder != self.identity:
-            self.drop(cluster_id)
+            self.drop(cluster_id, is_gone=view is None)
             return
         renewed = self.lock.leases_renew(views=[view], duration_seconds=self.times.duration)
         if cluster_id in renewed:

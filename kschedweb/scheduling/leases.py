@@ -44,6 +44,10 @@ class FencedOutError(Exception):
     """Another worker has taken the cluster over; nothing of this transaction may be written."""
 
 
+class ClusterGoneError(FencedOutError):
+    """Nobody has taken it over: the cluster was deleted."""
+
+
 @dataclass(frozen=True, slots=True)
 class LeaseView:
     """A lease as read: `version` tells whether it changed since."""
@@ -178,8 +182,10 @@ def fence_raise(*, cluster_id: int, holder: str, lock_seconds: float = 5.0) -> i
 
 
 def fence_hold(*, cluster_id: int, epoch: int) -> None:
-    """Begin a scheduler's transaction: FencedOutError unless the epoch is in force until commit."""
+    """Begin a scheduler's transaction: FencedOutError (ClusterGoneError of a deleted one) unless the epoch holds."""
     if fence_share(cluster_id=cluster_id, epoch=epoch) is None:
+        if not Cluster.objects.filter(pk=cluster_id).exists():
+            raise ClusterGoneError(f"there is no cluster {cluster_id}")
         raise FencedOutError(f"cluster {cluster_id}: epoch {epoch} is over")
 
 

@@ -97,7 +97,8 @@ class SchedulerConfigView(APIView):
     def put(self, request: Request, cluster_id: int) -> Response:
         """Replace it from the next step on; an empty body means the defaults. A refusal lists every problem."""
         content = uploading.content_of(request, configuration.MAX_TEXT_BYTES)
-        services.scheduler_config_set(cluster_id=cluster_id, content=content, actor=actor(request))
+        with uploading.PUTTING.one():
+            services.scheduler_config_set(cluster_id=cluster_id, content=content, actor=actor(request))
         return _config(selectors.scheduler_config_version(cluster_id))
 
     @extend_schema(

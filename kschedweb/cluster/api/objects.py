@@ -49,16 +49,17 @@ class ObjectListView(APIView):
         """Create one or more manifests, given as an object, a list or several YAML documents."""
         bounds = limits.load()
         uploads = [replace(received, name="body") for received in uploading.uploads_of(request)]
-        if not files.is_small(uploads, bounds):
-            raise ParseError("more than this is an import")
-        selectors.cluster_get(cluster_id)
-        items, _ = objects.read([received.upload() for received in uploads], bounds)
-        report = services.objects_put(
-            cluster_id=cluster_id,
-            items=items,
-            options=services.PutOptions(admission="always", create=True),
-            actor=actor(request),
-        )
+        with uploading.PUTTING.one():
+            if not files.is_small(uploads, bounds):
+                raise ParseError("more than this is an import")
+            selectors.cluster_get(cluster_id)
+            items, _ = objects.read([received.upload() for received in uploads], bounds)
+            report = services.objects_put(
+                cluster_id=cluster_id,
+                items=items,
+                options=services.PutOptions(admission="always", create=True),
+                actor=actor(request),
+            )
         return Response(self.OutputSerializer(report).data, status=status.HTTP_201_CREATED)
 
 

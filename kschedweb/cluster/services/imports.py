@@ -6,10 +6,8 @@ works; the sweep sends anew for rows that nobody took or whose heart stopped. Th
 transaction, which ends only if the claim still stands: an import is done once, whatever messages say.
 """
 
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
@@ -27,7 +25,9 @@ from kschedweb.cluster.models import Import, ImportPiece
 from kschedweb.cluster.services.clusters import lifecycle_mode_set
 from kschedweb.cluster.services.objects import AUTO, PutOptions, PutReport, objects_put_in_transaction
 from kschedweb.common import bulk, wake
+from kschedweb.common.connections import give_back
 from kschedweb.common.errors import ApplicationError
+from kschedweb.common.turns import Turns
 
 TASK = "cluster.import_execute"
 # Six heartbeats missed.
@@ -37,7 +37,10 @@ STORED_PIECE_BYTES = 1 << 20
 # So long a request waits for others of its process to be done before it leaves its work to a worker.
 SYNC_WAIT_SECONDS = 2.0
 
-_at_once = threading.BoundedSemaphore(limits.load().sync_at_once)
+_reading = Turns(limits.load().sync_at_once)
+# Each holds a connection for as long as the copying takes.
+STORED_AT_ONCE = 2
+_storing = Turns(STORED_AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +78,18 @@ def import_take(*, cluster_id: int, uploads: Sequence[Received], options: Import
         filename=", ".join(received.name for received in uploads)[:255],
         actor=actor,
     )
-    with _turn(may=files.is_small(uploads, limits.load())) as has_turn:
-        if has_turn:
-            row.started_at = timezone.now()
-            content = [received.upload() for received in uploads]
-            with transaction.atomic():
-                row.report = import_apply(cluster_id=cluster_id, uploads=content, options=options, actor=actor)
-                row.status, row.finished_at = ImportStatus.DONE, timezone.now()
-                row.save(force_insert=True)
-            return row
-    with transaction.atomic():
+    give_back()  # to measure is to unpack
+    if files.is_small(uploads, limits.load()):
+        with _reading.within(SYNC_WAIT_SECONDS) as has_turn:
+            if has_turn:
+                row.started_at = timezone.now()
+                content = [received.upload() for received in uploads]
+                with transaction.atomic():
+                    row.report = import_apply(cluster_id=cluster_id, uploads=content, options=options, actor=actor)
+                    row.status, row.finished_at = ImportStatus.DONE, timezone.now()
+                    row.save(force_insert=True)
+                return row
+    with _storing.one(), transaction.atomic():
         row.files = [received.name for received in uploads]
         row.save(force_insert=True)
         bulk.copy_rows(
@@ -98,17 +103,6 @@ def import_take(*, cluster_id: int, uploads: Sequence[Received], options: Import
         )
         wake.after_commit(TASK, import_id=str(row.pk))
     return row
-
-
-@contextmanager
-def _turn(*, may: bool) -> Iterator[bool]:
-    """Whether this request may parse and put now: few of a process do so at a time, since each takes memory."""
-    has_turn = may and _at_once.acquire(timeout=SYNC_WAIT_SECONDS)
-    try:
-        yield has_turn
-    finally:
-        if has_turn:
-            _at_once.release()
 
 
 def import_apply(

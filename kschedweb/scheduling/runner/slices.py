@@ -21,7 +21,7 @@ from kschedweb.common import wake
 from kschedweb.environment import load as load_environment
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.elector import Elector, LeaseTimes
-from kschedweb.scheduling.leases import FencedOutError
+from kschedweb.scheduling.leases import ClusterGoneError, FencedOutError
 from kschedweb.scheduling.runner.host import EngineHost
 from scheduler_core.errors import CacheCorruptedError
 
@@ -92,12 +92,12 @@ class Worker:
                     self.wake(cluster_id)
                     return
             self.hosts.pop(cluster_id, None)
+        except (ClusterGoneError, Cluster.DoesNotExist) as error:
+            log.info("the cluster is gone", cluster=cluster_id, reason=str(error))
+            self.elector.drop(cluster_id, is_gone=True)
+            self.hosts.pop(cluster_id, None)
         except FencedOutError as error:
             log.warning("fenced out", cluster=cluster_id, reason=str(error))
-            self.elector.drop(cluster_id)
-            self.hosts.pop(cluster_id, None)
-        except Cluster.DoesNotExist as error:
-            log.info("the cluster is gone", cluster=cluster_id, reason=str(error))
             self.elector.drop(cluster_id)
             self.hosts.pop(cluster_id, None)
         except CacheCorruptedError:

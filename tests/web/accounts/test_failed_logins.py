@@ -1,5 +1,8 @@
 """Guessing passwords: how often one may, what is written down of it, and that others are not held up meanwhile."""
 
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +19,7 @@ from django.test import Client
 from kschedweb.accounts import hashers, services
 from kschedweb.accounts.models import FailedLogin
 from kschedweb.accounts.services import logins
+from kschedweb.environment import ROOT
 from tests.web import tcp
 from tests.web.rest import logged_in
 
@@ -139,6 +143,36 @@ def test_passwords_are_hashed_a_few_at_a_time(production: None, monkeypatch: pyt
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda _: hashers.Argon2().encode("x", "salt"), range(16)))
     assert most == hashers.AT_ONCE
+
+
+# In a process of its own, whose memory is only this. Threads that come and go hash in turn, as requests do.
+HASH = """
+import threading
+from pathlib import Path
+import django
+django.setup()
+from kschedweb.accounts.hashers import Argon2
+
+def memory():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+Argon2().encode("x", "saltsaltsalt")
+before = memory()
+threads = [threading.Thread(target=lambda: Argon2().encode("x", "saltsaltsalt")) for _ in range(64)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(memory() - before)
+"""
+
+
+def test_hashing_leaves_no_memory_behind_in_every_thread_that_asked() -> None:
+    """An allocator keeps what a thread has given back for that thread."""
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "kschedweb.settings_test"}
+    done = subprocess.run([sys.executable, "-c", HASH], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 4 * 19 * 2**20
 
 
 def test_many_logins_at_once_leave_connections_to_others(

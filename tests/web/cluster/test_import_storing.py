@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import tempfile
+import threading
 import tracemalloc
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any, BinaryIO, cast
 
@@ -99,8 +101,8 @@ def nobody_has_a_turn(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As many requests as may are at work on their uploads."""
     monkeypatch.setattr(imports, "SYNC_WAIT_SECONDS", 0.01)
     with ExitStack() as stack:
-        while imports._at_once.acquire(blocking=False):
-            stack.callback(imports._at_once.release)
+        while stack.enter_context(imports._reading.within(0)):
+            pass
         yield
 
 
@@ -115,6 +117,33 @@ def test_small_upload_waits_for_a_worker_when_others_are_at_work(cluster: Cluste
     error = client.get(bad["Location"]).json()["error"]
     assert error["code"] == "upload_invalid"
     assert "document 1, item 2 (Pod default/b): metadata.name: the name stands twice" in error["message"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_large_uploads_are_stored_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each holds a connection, of which a web process has eight."""
+    cluster = services.cluster_create(name="c")
+    lock, inside, most = threading.Lock(), 0, 0
+
+    def copy_rows(*_: Any) -> None:
+        nonlocal inside, most
+        with lock:
+            inside += 1
+            most = max(most, inside)
+        threading.Event().wait(0.05)
+        with lock:
+            inside -= 1
+
+    def store(number: int) -> str:
+        try:
+            return str(take(cluster, Received(f"u{number}.json", io.BytesIO(LARGE), len(LARGE))).status)
+        finally:
+            connection.close()
+
+    monkeypatch.setattr(imports.bulk, "copy_rows", copy_rows)
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(store, range(8))) == {"queued"}
+    assert most == imports.STORED_AT_ONCE
 
 
 def test_turn_is_given_back_whatever_the_upload_comes_to(cluster: Cluster) -> None:

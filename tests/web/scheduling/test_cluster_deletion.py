@@ -260,7 +260,9 @@ def test_clusters_are_deleted_under_full_scheduling_and_the_others_go_on(
     assert busy_workers["worker"].elector.led_clusters() == [stays.pk]
 
 
-def test_engine_of_a_cluster_that_is_gone_ends_quietly(cluster: Cluster, put_objects: PutObjects) -> None:
+def test_engine_of_a_cluster_that_is_gone_ends_quietly(
+    cluster: Cluster, put_objects: PutObjects, log_lines: Callable[[], list[str]]
+) -> None:
     put_objects(cluster, [node(1), pod("a")])
     worker = Worker("one", Elector("one/1", LeaseTimes(), wake=lambda _: None))
     worker.ensure_leader(cluster.pk)
@@ -268,6 +270,7 @@ def test_engine_of_a_cluster_that_is_gone_ends_quietly(cluster: Cluster, put_obj
     cluster_services.cluster_delete(cluster_id=cluster.pk)
     worker.slice(cluster.pk)
     assert not worker.hosts and not worker.elector.led_clusters()
+    assert log_lines() and all(line.startswith("I") for line in log_lines()), "a deletion is no failure"
     with pytest.raises((FencedOutError, Cluster.DoesNotExist)):
         EngineHost(cluster.pk, 1).step()
 
