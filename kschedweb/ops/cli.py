@@ -10,7 +10,7 @@ from kschedweb.ops import postgres, supervisor, up, valkey
 from kschedweb.ops.bench.options import add_options as add_bench_options
 
 DEFAULT_PORT = 8480
-TEST_GROUPS = ("core", "web", "front", "browser", "faults")
+TEST_GROUPS = ("core", "web", "front", "browser", "faults", "attack")
 
 
 def main(words: list[str]) -> int:

@@ -5,6 +5,7 @@ web      PostgreSQL, Valkey and Celery for real, started by the tests
 front    TypeScript: types, lint, unit tests, and whether the committed build is the one its sources make
 browser  a running service in Chromium
 faults   a running service whose processes are killed
+attack   a running service that is stormed with requests
 
 A group that cannot run fails with one line that says what to install. A failed check counts as one failed test.
 """
@@ -31,10 +32,11 @@ FOLDERS = {
     "web": ("web", "architecture"),
     "browser": ("browser",),
     "faults": ("faults",),
+    "attack": ("attack",),
 }
-GROUPS = ("core", "web", "front", "browser", "faults")
+GROUPS = ("core", "web", "front", "browser", "faults", "attack")
 # They share one service, which would compete with a second one.
-IN_ONE_PROCESS = ("browser", "faults")
+IN_ONE_PROCESS = ("browser", "faults", "attack")
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PROCESSES = "2"
 FRONTEND = ROOT / "frontend"

@@ -84,18 +84,20 @@ class Service:
         is_up = wait_until(lambda: "open http" in self.output or self.process_ended, seconds=READY_SECONDS)
         assert is_up and not self.process_ended, self.output + self.logs()
         # The embedded server's address is what the processes were given.
+        self.database_url = self.given_environment()["DATABASE_URL"]
+
+    def given_environment(self) -> dict[str, str]:
+        """What `./ksched up` has given its processes."""
         words = Path(f"/proc/{self.pid('web')}/environ").read_bytes().decode().split("\0")
-        self.database_url = next(word.partition("=")[2] for word in words if word.startswith("DATABASE_URL="))
+        return dict(word.split("=", 1) for word in words if "=" in word)
 
     def join(self, name: str) -> None:
         """Start one more worker as another machine would: `binding-2` is of the kind `binding`. Not supervised."""
-        words = Path(f"/proc/{self.pid('web')}/environ").read_bytes().decode().split("\0")
-        environment = dict(word.split("=", 1) for word in words if "=" in word)
         with open(self.data / "logs" / f"{name}.log", "ab") as log:
             self.joined[name] = subprocess.Popen(
                 [sys.executable, "-P", "-m", "kschedweb.ops.worker", name.partition("-")[0]],
                 cwd=ROOT,
-                env=environment,
+                env=self.given_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from http.cookies import SimpleCookie
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -40,14 +41,16 @@ class Answer:
     status: int
     headers: dict[str, str]
     body: bytes
+    cookies: dict[str, str]
 
 
 @dataclass(frozen=True)
 class Web:
-    """A running web process."""
+    """A running web process, spoken to from one address of this machine."""
 
     port: int
     log_path: Path
+    address: str = "127.0.0.1"
 
     def answers(self) -> bool:
         try:
@@ -60,7 +63,8 @@ class Web:
 
     def ask(self, method: str, path: str, body: bytes, **headers: str) -> Answer:
         """One request on a connection of its own; names of headers are written with `_` for `-`."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_SECONDS)
+        source = (self.address, 0)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_SECONDS, source_address=source)
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path, body or None, named)
@@ -70,13 +74,18 @@ class Web:
 
     def begin(self, head: str, *, receive_buffer: int | None = None) -> socket.socket:
         """A connection on which these lines of a request were sent, and an empty one; nothing is read from it."""
+        lines = [line.strip() for line in head.strip().splitlines()]
+        return self.send("\r\n".join([*lines, "Host: localhost", "", ""]).encode(), receive_buffer=receive_buffer)
+
+    def send(self, content: bytes, *, receive_buffer: int | None = None) -> socket.socket:
+        """A connection on which this was sent as it is; nothing is read from it."""
         connection = socket.socket()
         if receive_buffer is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         connection.settimeout(ANSWER_SECONDS)
+        connection.bind((self.address, 0))
         connection.connect(("127.0.0.1", self.port))
-        lines = [line.strip() for line in head.strip().splitlines()]
-        connection.sendall("\r\n".join([*lines, "Host: localhost", "", ""]).encode())
+        connection.sendall(content)
         return connection
 
     def log(self) -> str:
@@ -135,7 +144,12 @@ def is_closed(connection: socket.socket, seconds: float) -> bool:
 
 
 def answer_of(response: http.client.HTTPResponse) -> Answer:
-    return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
+    given = SimpleCookie()
+    for header in response.headers.get_all("set-cookie", ()):
+        given.load(header)
+    cookies = {name: morsel.value for name, morsel in given.items()}
+    headers = {name.lower(): value for name, value in response.getheaders()}
+    return Answer(response.status, headers, response.read(), cookies)
 
 
 def _parsed(connection: socket.socket) -> http.client.HTTPResponse:

@@ -30,6 +30,7 @@ def test_counted_is_honest(tmp_path: Path, report: str | None, code: int, want: 
 def runs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Count]:
     """What each group would count; the checks all hold."""
     counts = {"core": Count(5), "web": Count(4, 0, 1), "front": Count(3), "browser": Count(2), "faults": Count(1)}
+    counts["attack"] = Count(1)
     monkeypatch.setattr(testing, "failed_checks", list)
     monkeypatch.setattr(testing, "run_pytest", lambda group, **_: counts[group])
     monkeypatch.setattr(testing, "run_front", lambda: counts["front"])
@@ -38,12 +39,12 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Count]:
 
 def test_last_line_adds_up_all_groups(runs: dict[str, Count], capsys: pytest.CaptureFixture[str]) -> None:
     assert testing.run(groups=[], without=[], long=False) == 0
-    assert _last(capsys) == "15 passed, 0 failed, 1 skipped"
+    assert _last(capsys) == "16 passed, 0 failed, 1 skipped"
 
 
 def test_last_line_says_what_was_left_out(runs: dict[str, Count], capsys: pytest.CaptureFixture[str]) -> None:
     assert testing.run(groups=[], without=["browser"], long=False) == 0
-    assert _last(capsys) == "13 passed, 0 failed, 1 skipped, left out: browser"
+    assert _last(capsys) == "14 passed, 0 failed, 1 skipped, left out: browser"
 
 
 def test_one_group_runs_without_the_checks(
@@ -59,7 +60,7 @@ def test_failed_check_fails_the_run(
 ) -> None:
     monkeypatch.setattr(testing, "failed_checks", lambda: ["lint", "types"])
     assert testing.run(groups=[], without=[], long=False) == 1
-    assert _last(capsys) == "15 passed, 2 failed, 1 skipped"
+    assert _last(capsys) == "16 passed, 2 failed, 1 skipped"
 
 
 def test_group_that_cannot_run_fails_and_says_what_to_install(

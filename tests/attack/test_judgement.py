@@ -1,0 +1,67 @@
+"""The judge sees each kind of harm, and none where there is none."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.attack.judgement import Asked, Seen, lines_between, problems
+
+QUIET = Seen(ready=[Asked(1.0, 200, 0.01)], read=[Asked(1.0, 200, 0.02)], peaks={"web/1": 200_000_000})
+REFUSED = "W1122 07:30:13.418460   14252 log.py:248] refused\n"
+FAILED = "E1122 07:30:13.418460   14252 log.py:248] failed\n"
+WAITED = Asked(1.0, 200, 1.8, unserved=1.2)
+
+
+def judged(seen: Seen = QUIET, **given: Any) -> list[str]:
+    calm: dict[str, Any] = {"told": {200: 3, 404: 1}, "refusals": 1, "logs": {"web": REFUSED}, "ended": []}
+    return problems(seen, **{**calm, "allow_for_machine": False, **given})
+
+
+def test_nothing_is_found_where_nothing_is_wrong() -> None:
+    assert judged() == []
+    assert judged(replace(QUIET, ready=[WAITED]), allow_for_machine=True) == []
+
+
+@pytest.mark.parametrize(
+    ("seen", "given", "found"),
+    [
+        pytest.param(Seen(), {}, "saw nothing", id="nobody looked"),
+        pytest.param(replace(QUIET, ready=[Asked(1.0, 200, 1.01)]), {}, "/readyz: 200 after", id="late"),
+        pytest.param(replace(QUIET, ready=[Asked(1.0, 500, 0.1)]), {}, "/readyz: 500", id="not ready"),
+        pytest.param(replace(QUIET, ready=[WAITED]), {}, "/readyz: 200 after 1.80", id="late on a machine of its own"),
+        pytest.param(
+            replace(QUIET, ready=[replace(WAITED, unserved=0.7)]),
+            {"allow_for_machine": True},
+            "/readyz: 200 after 1.80 s (0.70",
+            id="later than the machine makes it",
+        ),
+        pytest.param(
+            replace(QUIET, read=[Asked(1.0, 429, 0.1)]), {}, "innocent's read: 429", id="an innocent is refused"
+        ),
+        pytest.param(
+            replace(QUIET, read=[Asked(1.0, 0, 30.0)]), {}, "innocent's read: 0", id="an innocent is not heard"
+        ),
+        pytest.param(replace(QUIET, peaks={"web/1": 600_000_000}), {}, "web/1 took 600 MB", id="memory"),
+        pytest.param(QUIET, {"told": {200: 3, 404: 1, 503: 2}}, "2 answers with 503", id="a 5xx"),
+        pytest.param(QUIET, {"ended": ["web"]}, "web has ended", id="a process ends"),
+        pytest.param(QUIET, {"logs": {"web": ""}}, "1 refusals are 0 lines", id="a refusal is not logged"),
+        pytest.param(QUIET, {"logs": {"web": 2 * REFUSED}}, "1 refusals are 2 lines", id="a refusal is logged twice"),
+        pytest.param(QUIET, {"logs": {"web": REFUSED, "binding": FAILED}}, "log of binding: E1122", id="an error"),
+        pytest.param(QUIET, {"logs": {"web": REFUSED + "Traceback (most"}}, "log of web: Trace", id="a traceback"),
+    ],
+)
+def test_harm_is_found(seen: Seen, given: dict[str, Any], found: str) -> None:
+    (problem,) = judged(seen, **given)
+    assert found in problem
+
+
+def test_lines_of_the_observer_are_those_of_a_span_of_time() -> None:
+    asked = {"kind": "ready", "status": 200, "seconds": 0.1, "unserved": 0.0}
+    sizes = [{"web/1": {"rss": 1, "peak": peak, "own": 1}} for peak in (30, 20)]
+    lines = [json.dumps({**asked, "at": float(at)}) + "\n" for at in range(5)]
+    lines += [json.dumps({"kind": "memory", "at": 2.5, "processes": each}) + "\n" for each in sizes]
+    seen = lines_between([*lines, '{"kind": "rea'], 1.0, 3.0)
+    assert [one.at for one in seen.ready] == [1.0, 2.0]
+    assert seen.read == [] and seen.peaks == {"web/1": 30}
