@@ -47,6 +47,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "kschedweb.common.connections.connections_given_back",
+    "kschedweb.common.rendering.rendered_only",
     "django.middleware.security.SecurityMiddleware",
     "kschedweb.common.headers.security_headers",
     "kschedweb.common.compression.compression",

@@ -53,6 +53,16 @@ def credential(scope: Mapping[str, Any]) -> Hashable | None:
     return SessionCredential(key) if key else None
 
 
+def holder(scope: Mapping[str, Any]) -> Hashable | None:
+    """The token or the session that an HTTP request brings, whether it is good or not; None when it brings none."""
+    headers = headers_of(scope)
+    secret = bearer(headers.get("authorization", ""))
+    if secret is not None:
+        return TokenCredential(digest(secret))
+    key = _session_key(headers)
+    return SessionCredential(key) if key else None
+
+
 def may_upload(scope: Mapping[str, Any], cluster_id: int) -> bool:
     """Whether an HTTP request comes from an operator of the cluster, by its token or session; blocking."""
     headers = headers_of(scope)

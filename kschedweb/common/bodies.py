@@ -49,18 +49,18 @@ class Bodies:
             return
         try:
             await self._application(scope, await self._bounded(scope, receive), send)
-        except _Refused as refusal:
+        except Refused as refusal:
             await refusal.answer(scope, send)
 
     async def _bounded(self, scope: Scope, receive: Receive) -> Receive:
         query = scope.get("query_string", b"")
         if len(scope.get("raw_path") or scope["path"].encode(errors="surrogateescape")) + len(query) > ADDRESS_BYTES:
-            raise _Refused(414, "address_too_long", f"the address is longer than {ADDRESS_BYTES:,} bytes")
+            raise Refused(414, "address_too_long", f"the address is longer than {ADDRESS_BYTES:,} bytes")
         if not query.isascii():
-            raise _Refused(400, "bad_request", "the query is not percent-encoded")
+            raise Refused(400, "bad_request", "the query is not percent-encoded")
         headers = dict(scope["headers"])
         if not _is_text(headers.get(b"content-type", b"").decode("latin1")):
-            raise _Refused(415, "unsupported_media_type", "the charset of the body is unknown")
+            raise Refused(415, "unsupported_media_type", "the charset of the body is unknown")
         declared = headers.get(b"content-length", b"")
         length = int(declared[:20]) if declared.isdigit() else None
         if length is None and b"transfer-encoding" not in headers:
@@ -89,7 +89,7 @@ class Bodies:
             try:
                 message = await asyncio.wait_for(receive(), max(0.0, left))
             except TimeoutError:
-                raise _Refused(408, "too_slow", "the body of the request came too slowly") from None
+                raise Refused(408, "too_slow", "the body of the request came too slowly") from None
             received += len(message.get("body", b""))
             if received > limit:
                 raise _TooLarge(limit)
@@ -124,8 +124,8 @@ def _nothing() -> Receive:
     return receive
 
 
-class _Refused(Exception):
-    """Raised into the application while it reads, before it has answered anything."""
+class Refused(Exception):
+    """Raised by what stands in front of the application, before anything is answered; Bodies answers in its place."""
 
     def __init__(self, status: int, code: str, message: str, **extra: object) -> None:
         super().__init__(message)
@@ -140,6 +140,6 @@ class _Refused(Exception):
         await send({"type": "http.response.body", "body": json.dumps(self._body).encode()})
 
 
-class _TooLarge(_Refused):
+class _TooLarge(Refused):
     def __init__(self, limit: int) -> None:
         super().__init__(413, "too_large", f"the request is larger than {limit:,} bytes", limit=limit)

@@ -47,10 +47,14 @@ def cpu_seconds(pid: int) -> dict[int, float]:
 
 def descendants(pid: int) -> list[int]:
     """Everything below a process, whichever of its threads started it."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return []  # it has just ended
     found: list[int] = []
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+    for thread in threads:
         try:
-            children = [int(word) for word in path.read_text().split()]
+            children = [int(word) for word in Path(f"/proc/{pid}/task/{thread}/children").read_text().split()]
         except OSError:
             continue
         for child in children:

@@ -42,6 +42,7 @@ def serve(listening: socket.socket) -> None:
     """Answer what comes in until SIGTERM or SIGINT."""
     from kschedweb.asgi import application
     from kschedweb.common.collector import ease
+    from kschedweb.common.memory import give_back_freed
 
     config = uvicorn.Config(
         application,
@@ -60,6 +61,7 @@ def serve(listening: socket.socket) -> None:
         timeout_graceful_shutdown=STOP_SECONDS,
     )
     ease()
+    give_back_freed()
     uvicorn.Server(config).run(sockets=[listening])
 
 

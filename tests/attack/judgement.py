@@ -23,7 +23,7 @@ _FAILURE = re.compile(r"^(?:[EF]\d{4} .*|Traceback .*)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question of the observer; `unserved`: for how many of its seconds a thread of web waited for a CPU."""
+    """One question of the observer; `unserved`: for how many of its seconds the web process lacked a CPU."""
 
     at: float
     status: int
@@ -84,8 +84,8 @@ def problems(
 ) -> list[str]:
     """What was not as it should be; `told` are answers by status, `refusals` the lines that web.log should have.
 
-    `allow_for_machine` leaves out of an answer's time what a thread of the web process stood ready to run while the
-    kernel had its CPUs at work on others: where others use the machine as well that says nothing about the service.
+    `allow_for_machine` leaves out of an answer's time what the web process stood ready to run while the kernel had its
+    CPUs at work on others: where others use the machine as well that says nothing about the service.
     """
     found = []
     if not seen.ready or not seen.read or not seen.peaks:

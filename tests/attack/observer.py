@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import sys
 import threading
 import time
@@ -39,13 +40,23 @@ def ask(port: int, path: str, headers: dict[str, str]) -> int:
         connection.close()
 
 
-def waits(pid: int) -> dict[str, float]:
-    """For how many seconds each thread of a process was ready to run so far while the kernel ran something else."""
-    found = {}
-    for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
-        with suppress(OSError):
-            found[path.parent.name] = int(path.read_text().split()[1]) / 1e9
-    return found
+def waited_seconds(pid: int) -> float:
+    """For how long the threads of a process were ready to run so far while the kernel ran something else."""
+    total = 0
+    with suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with suppress(OSError):
+                total += int(Path(f"/proc/{pid}/task/{thread}/schedstat").read_text().split()[1])
+    return total / 1e9
+
+
+def unserved_seconds(*, seconds: float, waited: float, worked: float) -> float:
+    """How much of that time the process lacked a CPU: its threads waited so long in all, and worked for so long.
+
+    Threads of one interpreter take turns, and all that wait for the one that holds its lock wait for a CPU again and
+    again: so no more than what is left of the time beside what was worked counts.
+    """
+    return max(0.0, min(waited, seconds - worked))
 
 
 def memory(pids: dict[str, int]) -> dict[str, dict[str, int]]:
@@ -72,11 +83,12 @@ def main(words: list[str]) -> None:
 
     def asking(kind: str, path: str, headers: dict[str, str]) -> None:
         web = idle.service_pids(data).get("web", 0)
-        before, at = waits(web), time.monotonic()
+        waited, worked = waited_seconds(web), sum(idle.cpu_seconds(web).values())
+        at = time.monotonic()
         status = ask(port, path, headers)
         seconds = time.monotonic() - at
-        # Of the one that waited longest: all of them together may have waited many times as long as it took.
-        unserved = max((wait - before.get(thread, 0.0) for thread, wait in waits(web).items()), default=0.0)
+        waited, worked = waited_seconds(web) - waited, sum(idle.cpu_seconds(web).values()) - worked
+        unserved = unserved_seconds(seconds=seconds, waited=waited, worked=worked)
         tell(kind, at=at, status=status, seconds=seconds, unserved=unserved)
 
     def looking() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.attack.judgement import Asked, Seen, lines_between, problems
+from tests.attack.observer import unserved_seconds
 
 QUIET = Seen(ready=[Asked(1.0, 200, 0.01)], read=[Asked(1.0, 200, 0.02)], peaks={"web/1": 200_000_000})
 REFUSED = "W1122 07:30:13.418460   14252 log.py:248] refused\n"
@@ -55,6 +56,19 @@ def test_nothing_is_found_where_nothing_is_wrong() -> None:
 def test_harm_is_found(seen: Seen, given: dict[str, Any], found: str) -> None:
     (problem,) = judged(seen, **given)
     assert found in problem
+
+
+@pytest.mark.parametrize(
+    ("waited", "worked", "unserved"),
+    [
+        pytest.param(0.1, 0.2, 0.1, id="it waited a little"),
+        pytest.param(0.0, 0.2, 0.0, id="it had nothing to do"),
+        pytest.param(9.0, 0.2, 0.8, id="many threads waited at once"),
+        pytest.param(9.0, 1.3, 0.0, id="it had more than a CPU"),
+    ],
+)
+def test_time_without_a_cpu(waited: float, worked: float, unserved: float) -> None:
+    assert unserved_seconds(seconds=1.0, waited=waited, worked=worked) == pytest.approx(unserved)
 
 
 def test_lines_of_the_observer_are_those_of_a_span_of_time() -> None:

@@ -8,17 +8,20 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
+from kschedweb.common.shares import OPEN
 from kschedweb.common.streaming import STREAMS_PER_USER
 from kschedweb.ops.processes import wait_until
+from scheduler_core.scheduler.failure import MAX_NOTE_BYTES
 from tests.attack import people
 from tests.attack.conftest import MANY, Cast, Storming
 from tests.attack.people import Person
 from tests.attack.storm import Attacked
+from tests.faults import workloads
 from tests.web import tcp
 from tests.web.live.test_over_tcp import GONE, LOGGED_OUT, REASONS, closing
 
 SMALL_BUFFER = 4096
-EVENTS, EVENT_BYTES = 3_000, 10_000
+EVENTS = 25_000
 SOCKETS_OF_EACH = 10
 CUT_SECONDS = 90.0
 
@@ -32,7 +35,7 @@ def much_to_read(attacked: Attacked, cast: Cast) -> Iterator[str]:
             " regarding_namespace, regarding_name, regarding_uid, reporter, count, first_at, last_at)"
             " SELECT %s, 0, 'default', 'long' || n, 'Normal', 'Scheduled', '', repeat('x', %s), 'Pod', 'default',"
             " 'p', '', 'scheduler', 1, now(), now() FROM generate_series(1, %s) n",
-            [cast.stormed, EVENT_BYTES, EVENTS],
+            [cast.stormed, MAX_NOTE_BYTES, EVENTS],
         )
         yield f"/api/clusters/{cast.stormed}"
         database.execute("DELETE FROM cluster_event WHERE cluster_id = %s", [cast.stormed])
@@ -54,8 +57,8 @@ def test_downloads_that_nobody_reads(
         for person in cast.stormers:
             assert storm.ask(person, "GET", paths[0]).status == 429
             # Long answers that are no downloads are left unread as well.
-            unread.append(stack.enter_context(_begun(person, f"{much_to_read}/events?limit=1000")))
-            assert unread[-1].recv(20).startswith(b"HTTP/1.1 200")
+            more = stack.enter_context(_begun(person, f"{much_to_read}/events?limit=1000"))
+            assert more.recv(20).startswith(b"HTTP/1.1 200")
         assert storm.stranger.get("/livez").status == 200
         innocents = f"/api/clusters/{cast.innocent_cluster}/export/attempts.jsonl"
         assert storm.ask(cast.innocent, "GET", innocents).body.count(b"\n") == 40
@@ -68,6 +71,36 @@ def test_downloads_that_nobody_reads(
     # Whoever has gone makes room.
     eve = cast.stormers[0]
     assert wait_until(lambda: eve.web.get(paths[0], **eve.bearer).status == 200, seconds=30)
+
+
+def test_long_answers_that_nobody_reads(storming: Storming, cast: Cast, much_to_read: str) -> None:
+    """As many as one may have open, of more than a megabyte each."""
+    with storming():
+        for person in cast.stormers:
+            with ExitStack() as stack:
+                path = f"{much_to_read}/events?limit=1000"
+                unread = [stack.enter_context(_begun(person, path)) for _ in range(OPEN)]
+                for connection in unread:
+                    assert connection.recv(20).startswith(b"HTTP/1.1 200")
+
+
+def test_heavy_reads_at_once(storming: Storming, attacked: Attacked, cast: Cast) -> None:
+    """Each takes a core for a while and holds a connection, of which there are far fewer."""
+    service = attacked.service
+    large = service.cluster_create("large")
+    service.client.post(f"/api/clusters/{large}/pace", {"pace": "pause"})
+    service.upload(large, workloads.roomy(nodes=50, pods=2_000).files)
+    for person in cast.stormers:
+        people.role_give(service, large, person.name, "viewer")
+    paths = [f"/api/clusters/{large}/{what}" for what in ("snapshot", "snapshot/columns", "summary")]
+    paths.append("/api/schema?format=json")
+    with storming() as storm:
+
+        def read(number: int) -> int:
+            return storm.ask(cast.stormers[number % 2], "GET", paths[number // 2 % len(paths)]).status
+
+        assert set(storm.at_once(48, read, threads=48)) == {200}
+    service.client.call("DELETE", f"/api/clusters/{large}")
 
 
 def test_sockets_are_closed_when_their_ground_goes(storming: Storming, attacked: Attacked, cast: Cast) -> None:
