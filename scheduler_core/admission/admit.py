@@ -50,7 +50,7 @@ def admit_create(manifest: Manifest, kind: str, context: AdmissionContext, *, no
     """The manifest as it is stored at its creation, `now` in microseconds."""
     new = _readable(manifest, kind)
     created = _time_text(now)
-    _stamp(new, kind, context, created)
+    _stamp(new, context, created)
     if kind == "Pod":
         _admit_pod(new, context)
     elif kind == "Node":
@@ -106,9 +106,7 @@ def _admit_pod(pod: Manifest, context: AdmissionContext) -> None:
     merge_label_keys(pod)
 
 
-def _stamp(manifest: Manifest, kind: str, context: AdmissionContext, created: str) -> None:
-    cls = kind_of(manifest, kind=kind)
-    manifest["apiVersion"], manifest["kind"] = cls.api_version, cls.kind
+def _stamp(manifest: Manifest, context: AdmissionContext, created: str) -> None:
     metadata = manifest["metadata"]
     for field in _SERVER_FIELDS:
         metadata.pop(field, None)
@@ -118,7 +116,7 @@ def _stamp(manifest: Manifest, kind: str, context: AdmissionContext, created: st
     if not metadata.get("name") and metadata.get("generateName"):
         # The random end of generated names comes from the uid: it is the one draw a creation makes.
         metadata["name"] = metadata["generateName"] + metadata["uid"].replace("-", "")[-5:].lower()
-    if cls.namespaced:
+    if kind_of(manifest).namespaced:
         metadata["namespace"] = metadata.get("namespace") or DEFAULT_NAMESPACE
     else:
         metadata.pop("namespace", None)

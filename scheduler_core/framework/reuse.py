@@ -188,7 +188,7 @@ class _Kept(ABC):
             elif len(changed) > self._limits.few_changed:
                 self._stale.mark(changed)
             else:
-                rows = sorted(set(changed.tolist())) if len(changed) > 1 else changed.tolist()
+                rows = sorted(set(changed.tolist()))
                 few = [row for row in rows if not self._stale.marks[row]] if self._stale.any else rows
         self._version, self._nodes_version = table.version, table.nodes_version
         return few

@@ -16,7 +16,7 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import NominatedPods, PluginRunner
 from scheduler_core.model.node_info import NodeInfo
-from scheduler_core.model.status import Code, Status
+from scheduler_core.model.status import Status
 from scheduler_core.model.types import PodInfo
 from scheduler_core.preemption.budgets import Budget, split_by_budget
 from scheduler_core.preemption.criteria import Candidate
@@ -47,10 +47,6 @@ class DryRun:
     @property
     def candidates(self) -> list[Candidate]:
         return [*self.without_violation, *self.with_violation]
-
-    @property
-    def errors(self) -> list[str]:
-        return [status.message for status in self.statuses.values() if status.code is Code.Error]
 
 
 def dry_run(question: Question, node_infos: Iterable[NodeInfo], want: int) -> DryRun:

@@ -33,11 +33,9 @@ class Failure:
     nominating: NominatingInfo
 
 
-def fit_failure(
-    fit_error: FitError, nominating: NominatingInfo, *, code: Code = Code.Unschedulable, plugin: str = ""
-) -> Failure:
-    """The failure of a pod that fits nowhere, or was refused by `plugin` on the node chosen."""
-    return Failure(Status(code, error=fit_error.message(), plugin=plugin), fit_error, nominating)
+def fit_failure(fit_error: FitError, nominating: NominatingInfo, *, code: Code = Code.Unschedulable) -> Failure:
+    """The failure of a pod that fits nowhere, or was refused on the node chosen."""
+    return Failure(Status(code, error=fit_error.message()), fit_error, nominating)
 
 
 def refused_on_node(node_name: str, status: Status) -> Failure:
@@ -50,7 +48,7 @@ def refused_on_node(node_name: str, status: Status) -> Failure:
     if not status.plugin:
         # A pod removed while it waited is blamed on the empty name, as upstream: blamed all the same.
         diagnosis.unschedulable_plugins.add("")
-    return fit_failure(FitError(1, diagnosis), CLEAR_NOMINATION, code=status.code, plugin=status.plugin)
+    return fit_failure(FitError(1, diagnosis), CLEAR_NOMINATION, code=status.code)
 
 
 def handle_scheduling_failure(

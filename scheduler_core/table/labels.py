@@ -47,12 +47,7 @@ class LabelColumn:
     def write(self, row: int, labels: Mapping[str, str]) -> None:
         value = labels.get(self.key)
         old = int(self._ids[row])
-        if value is None:
-            if old == NO_VALUE:
-                return
-            self._ids[row] = NO_VALUE
-        else:
-            self._ids[row] = self.values.acquire(value)
+        self._ids[row] = NO_VALUE if value is None else self.values.acquire(value)
         if old != NO_VALUE:
             self.values.release(old)
 

@@ -230,7 +230,7 @@ class _Sorts(Generic[V]):
     def put(self, slot: int, number: int, row: int) -> None:
         """The slot is of this sort, on this row."""
         if slot >= len(self._of_slot):
-            self._of_slot = grown(self._of_slot, 2 * max(slot, len(self._of_slot)))
+            self._of_slot = grown(self._of_slot, 2 * slot)
         self._of_slot[slot] = number
         for tally, times in self._counting[number]:
             tally.change(row, times)

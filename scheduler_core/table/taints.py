@@ -6,8 +6,6 @@ Sets are equal when keys, values and effects are, in order; when a taint was add
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from scheduler_core.api.affinity import Taint
@@ -27,7 +25,7 @@ class TaintSets:
         self._set_ids: Int32Array = np.zeros(capacity, dtype=np.int32)
         self.show(0)
 
-    def write(self, row: int, taints: Sequence[Taint]) -> None:
+    def write(self, row: int, taints: tuple[Taint, ...]) -> None:
         old = int(self._set_ids[row])
         if not taints and old == 0:
             return
@@ -35,9 +33,9 @@ class TaintSets:
         if taints:
             new = self._interner.acquire(tuple((taint.key, taint.value, taint.effect) for taint in taints))
             if new == len(self.sets):
-                self.sets.append(tuple(taints))
+                self.sets.append(taints)
             else:
-                self.sets[new] = tuple(taints)
+                self.sets[new] = taints
         self._set_ids[row] = new
         if old:
             self._interner.release(old)

@@ -209,7 +209,8 @@ def test_plugin_named_like_one_in_tree_is_refused() -> None:
         start(plugins=ToldPlugins().add("NodeName"))
 
 
-def test_failing_factory_is_named() -> None:
+@pytest.mark.parametrize("names", [("P",), ("X", "P")], ids=["alone", "after one that does not exist"])
+def test_failing_factory_is_named(names: tuple[str, ...]) -> None:
     plugins = ToldPlugins()
 
     def broken(args: Any, handle: Any) -> Any:
@@ -217,7 +218,7 @@ def test_failing_factory_is_named() -> None:
 
     plugins.factories["P"] = broken
     with pytest.raises(ConfigError, match='scheduler name default-scheduler: initializing plugin "P": no such shape$'):
-        start(profile("P"), plugins=plugins)
+        start(profile(*names), plugins=plugins)
 
 
 # What a scheduler is built with beside the plugins

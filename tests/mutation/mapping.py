@@ -1,13 +1,14 @@
 """Which tests may notice a fault in a line: from a map of lines to tests, made by running every test once.
 
 The map of a group is made by `python -m tests.mutation map`; a test without an entry is newer than the map, and runs
-with the others of its file. A line that runs only while modules are imported, or in processes the tests start, has no
+before all others. A line that runs only while modules are imported, or in processes the tests start, has no
 tests of its own: then all tests that go through its file run, and those of the folder named like its package.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ class TestMap:
         told: dict[str, Any] = json.loads(path.read_text())
         self.made_at = path.stat().st_mtime
         self.seconds: dict[str, float] = told["seconds"]
+        self.failed = frozenset(told["failed"])  # without any fault: what they say of one means nothing
         self._names: list[str] = told["tests"]
         self._lines: dict[str, dict[str, list[int]]] = told["lines"]
         self._of_file: dict[str, list[str]] = {}
@@ -56,6 +58,13 @@ class TestMap:
         found = self._tests(number for numbers in self._lines.get(path, {}).values() for number in numbers)
         part = path.split("/")[1].removesuffix(".py")
         return found | {test for test in self.seconds if f"/{part}/" in test or f"/test_{part}" in test}
+
+    def newer(self, tree: Path, folders: Iterable[str]) -> Choice | None:
+        """What was added to the group since the map was made; None where no file is newer."""
+        parts = [tree / name for name in folders if (tree / name).exists()]
+        paths = [path for part in parts for path in ([part] if part.is_file() else sorted(part.rglob("test_*.py")))]
+        files = tuple(str(path.relative_to(tree)) for path in paths if path.stat().st_mtime > self.made_at)
+        return Choice((), files, 0.0) if files else None
 
     def choice(self, tests: set[str], mutant: Mutant, *, most: int | None = None) -> Choice:
         """Those nearest to the mutant's file first, then quick files; `most`: so many tests only."""

@@ -16,6 +16,19 @@ FOLDERS = {
     "core": "framework plugins queue cache preemption admission trace lifecycle scheduler config table",
     "web": "cluster scheduling traces live accounts lifecycle",
 }
+# What a file is for, by the longest path it begins with.
+PURPOSES = {
+    "scheduler_core/": "decides",
+    "scheduler_core/admission/": "admits",
+    "scheduler_core/config/": "admits",
+    "scheduler_core/trace/": "stores",
+    "kschedweb/scheduling/": "decides",
+    "kschedweb/lifecycle/": "decides",
+    "kschedweb/": "stores",
+    "kschedweb/accounts/": "admits",
+    "kschedweb/cluster/api/": "admits",
+    "kschedweb/cluster/intake/": "admits",
+}
 # Declarations, pages for people, and what other checks hold: migrations are compared with the models.
 LEFT_OUT = frozenset({"models.py", "admin.py", "apps.py", "schema.py", "choices.py", "pages.py", "site.py"})
 
@@ -26,6 +39,11 @@ def sources(root: Path, part: str) -> Iterator[tuple[str, str]]:
         for path in sorted((root / TARGETS[part] / folder).rglob("*.py")):
             if path.name not in LEFT_OUT and "migrations" not in path.parts:
                 yield str(path.relative_to(root)), path.read_text()
+
+
+def purpose(path: str) -> str:
+    """What the file does: decides, stores or admits."""
+    return PURPOSES[max((each for each in PURPOSES if path.startswith(each)), key=len)]
 
 
 def chosen(root: Path, part: str, *, seed: int, count: int, under: str = "") -> list[Mutant]:

@@ -19,6 +19,7 @@ PACKAGES = ("scheduler_core", "kschedweb")
 
 _coverage = coverage.Coverage(data_file=None, source=list(PACKAGES), branch=False, messages=False)
 _seconds: dict[str, float] = {}
+_failed: set[str] = set()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -49,6 +50,8 @@ def pytest_fixture_setup(fixturedef: Any, request: Any) -> Iterator[None]:
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     _seconds[report.nodeid] = _seconds.get(report.nodeid, 0.0) + report.duration
+    if report.failed:
+        _failed.add(report.nodeid)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -66,6 +69,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     trace = {
         "tests": names,
         "seconds": _seconds,
+        "failed": sorted(_failed),
         "lines": {
             path: {line: [number[name] for name in contexts if name] for line, contexts in by_line.items()}
             for path, by_line in sorted(lines.items())

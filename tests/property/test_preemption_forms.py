@@ -29,6 +29,13 @@ GPU = "example.com/gpu"
 NOW = 1_900_000_000_000_000  # 2030-03-17T17:46:40Z
 STARTS = (None, None, "2030-01-01T00:00:00Z", "2030-01-01T00:00:01Z", "2030-03-17T17:46:40Z", "2031-01-01T00:00:00Z")
 NAMESPACES = ("default", "shop")
+SELECTORS: tuple[dict[str, Any], ...] = (
+    {"matchLabels": {"app": "x"}},
+    {"matchLabels": {"app": "y"}},
+    {"matchLabels": {"tier": "a"}},
+    {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]},  # pods without any label
+    {},
+)
 SEARCHES = 30
 
 
@@ -91,13 +98,13 @@ class World:
 
     def budget(self, number: int) -> Budget:
         random = self.random
-        labels = random.choice(({"app": "x"}, {"app": "y"}, {"tier": "a"}, {}))
+        selector = random.choice(SELECTORS)
         disrupted = {random.choice(self.bound).name: "2030-01-01T00:00:00Z" for _ in self.bound[:1]}
         pdb = make(
             "PodDisruptionBudget",
             f"b{number}",
             namespace=random.choice(NAMESPACES),
-            spec={"selector": {"matchLabels": labels}},
+            spec={"selector": selector},
             status={
                 "disruptionsAllowed": random.randint(-1, 2),
                 "disruptedPods": disrupted if random.random() < 0.3 else {},

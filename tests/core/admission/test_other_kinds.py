@@ -43,6 +43,12 @@ def test_node_conditions_become_taints(condition: str, status: str, want: list[d
     assert create(make_node("n").condition(condition, status).manifest())["spec"].get("taints", []) == want
 
 
+@pytest.mark.parametrize(("condition", "want"), [("Ready", ["Ready"]), ("DiskPressure", ["DiskPressure", "Ready"])])
+def test_node_is_said_to_be_ready_once(condition: str, want: list[str]) -> None:
+    node = create(make_node("n").condition(condition, "False").manifest())
+    assert [each["type"] for each in node["status"]["conditions"]] == want
+
+
 def test_cordoned_node_gets_its_taint_once() -> None:
     node = make_node("n").unschedulable().taint("node.kubernetes.io/unschedulable").taint("a").manifest()
     assert [taint["key"] for taint in create(node)["spec"]["taints"]] == ["node.kubernetes.io/unschedulable", "a"]

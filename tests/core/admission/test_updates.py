@@ -58,12 +58,16 @@ def set_terms(*terms: dict[str, Any]) -> Change:
         pytest.param(
             plain().spec(activeDeadlineSeconds=9), lambda s: s.update(activeDeadlineSeconds=5), id="deadline lowered"
         ),
+        pytest.param(plain().spec(activeDeadlineSeconds=9), lambda s: None, id="deadline as it was"),
         pytest.param(
             plain().spec(terminationGracePeriodSeconds=-5),
             lambda s: s.update(terminationGracePeriodSeconds=1),
             id="negative grace to 1",
         ),
         pytest.param(plain(), lambda s: s.update(affinity={}), id="an empty field is an absent one"),
+        pytest.param(
+            plain(), lambda s: s["containers"][0].update(env=[]), id="an empty field of a container is an absent one"
+        ),
         pytest.param(gated(), lambda s: s["schedulingGates"].pop(0), id="any gate removed"),
         pytest.param(gated(), lambda s: s.update(schedulingGates=[]), id="all gates removed"),
         pytest.param(gated(), lambda s: s["nodeSelector"].update(zone="a"), id="gated: selector gains a key"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from scheduler_core.config.types import (
@@ -93,6 +94,12 @@ def test_filter_counts_pods_first() -> None:
     assert run_filter(make_plugin("NodeResourcesFit"), make_pod().req(cpu="2").build(), full, none) == want
 
 
+def test_filter_goes_on_after_a_resource_that_no_node_has() -> None:
+    pod, info = make_pod().req({GPU: "1", NIC: "3"}).build(), make_info(make_node().capacity({NIC: "2"}))
+    want = Status.unresolvable(f"Insufficient {GPU}", f"Insufficient {NIC}")
+    assert run_filter(make_plugin("NodeResourcesFit"), pod, info) == [want]
+
+
 def test_filter_tells_many_combinations_apart() -> None:
     names = [f"example.com/r{number}" for number in range(8)]
     infos = [
@@ -136,6 +143,15 @@ def test_filter_does_not_see_free_rows() -> None:
     table.remove("a")
     plugin.pre_filter(state, pod, [])
     assert plugin.filter_nodes(state, pod, table, ALL_ROWS) is None
+
+
+def test_room_is_that_of_the_table_asked_about() -> None:
+    """Tables number resources as they meet them: the same state finds its own in either."""
+    plugin, state, pod = make_plugin("NodeResourcesFit"), CycleState(), make_pod().req({GPU: "1"}).build()
+    plugin.pre_filter(state, pod, [])
+    for offers, want in (({GPU: "3"}, 2), ({NIC: "9", GPU: "5"}, 4)):
+        table = make_table([make_info(make_node().capacity({"pods": "1", **offers}))])
+        assert plugin.room(state, pod, table, np.array([0])).left.tolist() == [[0], [want]]
 
 
 def test_filter_fails_when_pre_filter_did_not_run() -> None:

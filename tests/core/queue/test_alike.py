@@ -69,8 +69,8 @@ def check_files(queue: SchedulingQueue) -> None:
     pods = queue.unschedulable
     filed = [key for members in pods.alike() for key in members]
     assert sorted(filed) == [info.key for info in pods]
-    for members in pods.alike():
-        likenesses = {
+    for filed_under, members in pods._alike.items():
+        assert {
             (
                 info.signature(),
                 frozenset(info.unschedulable_plugins),
@@ -78,8 +78,7 @@ def check_files(queue: SchedulingQueue) -> None:
                 info.gating_plugin,
             )
             for info in members.values()
-        }
-        assert len(likenesses) == 1
+        } == {filed_under}
     for gated in (False, True):
         stamps = [info.timestamp for info in pods if gated or not info.gated]
         assert pods.earliest(gated=gated) == min(stamps, default=None)
@@ -177,3 +176,32 @@ def test_pod_that_becomes_gated_while_it_waits_is_not_asked_with_the_others() ->
     assert rig.where("second") == "gated"
     rig.move(NODE_ADDED, new=make_node("n").build())
     assert (rig.where("first"), rig.where("second")) == ("backoff", "gated")
+
+
+LABELLED, TOLERATING = (
+    ClusterEvent(EventResource.POD, action)
+    for action in (ActionType.UPDATE_POD_LABEL, ActionType.UPDATE_POD_TOLERATION)
+)
+
+
+def test_pod_that_becomes_gated_on_its_way_to_backoff_is_filed_as_gated() -> None:
+    rig = Rig(Gate(), Refuser("Refuser", (LABELLED,)))
+    rig.rejected("first")
+    rig.queue.update(make_pod("first").build(), make_pod("first").label(app="a").gate("g").build(), T0)
+    assert rig.where("first") == "gated"
+    check_files(rig.queue)
+
+
+def test_pod_in_two_sub_queues_is_filed_as_it_is_while_it_is_tried_and_after() -> None:
+    """Without pop-from-backoff all events of an update are asked about: one moves the pod, the next one keeps it."""
+    skip = Refuser("Skip", (TOLERATING,), lambda *_: QueueingHint.SKIP)
+    rig = Rig(Gate(), Refuser("Refuser", (LABELLED,)), skip, pop_from_backoff_q=False)
+    rig.rejected("first", "Refuser", "Skip")
+    changed = make_pod("first").label(app="a").toleration("k", operator="Exists").build()
+    rig.queue.update(make_pod("first").build(), changed, T0)
+    assert rig.where("first") == "backoff+unschedulable"
+    info = rig.queue.pop_pod("default/first", T0)
+    assert info is not None
+    check_files(rig.queue)
+    rig.fail(info, "Skip")
+    check_files(rig.queue)

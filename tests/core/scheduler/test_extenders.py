@@ -77,6 +77,7 @@ def tried(cluster: Cluster, pod: Any) -> Attempt:
         pytest.param(NAMES_ONLY, only("n1"), id="names"),
         pytest.param(WHOLE_NODES, only_whole("n1"), id="whole nodes"),
         pytest.param(WHOLE_NODES, lambda q: {"nodes": {"Items": q["Nodes"]["items"][1:2]}}, id="keys in other letters"),
+        pytest.param(NAMES_ONLY, only("n1", FailedNodes=None, Error=None), id="null for what is absent"),
     ],
 )
 def test_pod_goes_where_the_filter_leaves_it(extender: Extender, answer: Any, use_table: bool) -> None:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from scheduler_core.model.effects import Attempt, PostFilterRecord, PreemptionCandidate, PreemptionRecord
 from scheduler_core.model.status import Status
-from scheduler_core.trace.diff import first_divergence
+from scheduler_core.trace.diff import Divergence, first_divergence
 from tests.core.trace.attempts import large_attempt
 
 
@@ -59,6 +59,14 @@ def test_first_divergence_names_where_attempts_part(change: Callable[[Attempt], 
     assert found is not None
     assert found.where.startswith(where)
     assert found.left != found.right
+
+
+@pytest.mark.parametrize(("field", "where"), [("start_index", "start index"), ("end_index", "end index")])
+def test_first_divergence_says_what_either_found(field: str, where: str) -> None:
+    left, right = large_attempt(40, 20), large_attempt(40, 20)
+    setattr(left, field, 3)
+    setattr(right, field, 4)
+    assert first_divergence(left, right) == Divergence(where, 3, 4)
 
 
 def test_first_divergence_finds_none_when_only_circumstances_differ() -> None:

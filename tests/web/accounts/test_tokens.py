@@ -11,6 +11,7 @@ from rest_framework.test import APIClient
 
 from kschedweb.accounts import services
 from kschedweb.accounts.models import AccessRecord, RoleBinding, Token
+from kschedweb.accounts.selectors import token_is_over
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Change, Cluster
 from tests.web import rest
@@ -71,6 +72,14 @@ def test_token_ends_when_its_time_is_over(session: APIClient) -> None:
     made = make(session, days=2)
     with time_machine.travel(timezone.now() + timedelta(days=2, seconds=1), tick=False):
         assert with_token(made["secret"]).get("/api/me").status_code == 401
+
+
+@pytest.mark.parametrize(("seconds", "want"), [(-1, False), (0, True)])
+def test_token_is_over_from_the_moment_it_expires(session: APIClient, seconds: int, want: bool) -> None:
+    make(session)
+    token = Token.objects.get()
+    with time_machine.travel(token.expires_at + timedelta(seconds=seconds), tick=False):
+        assert token_is_over(token) is want
 
 
 def test_token_ends_with_the_account(session: APIClient, user: User) -> None:

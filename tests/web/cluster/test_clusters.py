@@ -160,6 +160,14 @@ def test_objects_are_looked_up_by_name_when_few_are_put(
         assert client.post(f"/api/clusters/{cluster.pk}/objects", pod("one-more"), format="json").status_code == 201
 
 
+def test_capacity_is_that_of_the_cluster_alone(client: APIClient, cluster: Cluster) -> None:
+    upload(client, cluster, items(node(), pod()))
+    want = {"cpu": 4000, "memory": 8 << 30, "pods": 110}, {"cpu": 100, "pods": 1}
+    assert selectors.capacity(cluster.pk) == want
+    upload(client, services.cluster_create(name="other"), items(node("n2"), pod("p2")))
+    assert selectors.capacity(cluster.pk) == want
+
+
 def test_node_overcommit_names_what_is_over(cluster: Cluster) -> None:
     placed = [pod("a", cpu="3"), pod("b", cpu="3"), pod("done", cpu="3")]
     for one in placed:

@@ -131,6 +131,27 @@ def test_import_heeds_the_choice_of_admission(cluster: Cluster, admission: str, 
     assert row.phase == ("Running" if kept else "Pending")
 
 
+@pytest.mark.parametrize(("condition", "ready"), [("Ready", False), ("DiskPressure", True)])
+def test_import_notes_whether_a_node_is_ready(cluster: Cluster, condition: str, ready: bool) -> None:
+    manifest = node()
+    manifest["status"]["conditions"] = [{"type": condition, "status": "False"}]
+    upload(logged_in(), cluster, manifest)
+    assert Node.objects.get().ready is ready
+
+
+def test_import_may_be_as_long_as_the_limit(cluster: Cluster, settings: Any) -> None:
+    client, content = logged_in(), orjson.dumps(pod())
+    for more, status in ((-1, 413), (0, 201)):
+        settings.IMPORT_LIMITS = {"received_bytes": len(content) + more}
+        assert upload(client, cluster, content).status_code == status
+
+
+def test_file_under_the_name_of_an_option_is_a_file(cluster: Cluster) -> None:
+    sent = {"partial": SimpleUploadedFile("pod.json", orjson.dumps(pod()))}
+    answer = logged_in().post(f"/api/clusters/{cluster.pk}/import", sent, format="multipart")
+    assert (answer.status_code, Pod.objects.count()) == (201, 1), answer.content
+
+
 def test_import_changes_nothing_when_the_same_file_comes_again(cluster: Cluster) -> None:
     body = items(node(), kept_pod(), pod("fresh"))
     client = logged_in()
@@ -160,6 +181,16 @@ def test_import_replaces_the_pod_when_its_uid_or_node_is_another(cluster: Cluste
     row = Pod.objects.get()
     assert (row.uid, row.node_name) == ("uid-new", "n2")
     assert row.rv == log(cluster)[-1][0]
+
+
+def test_import_renames_the_object_when_its_uid_is_known(cluster: Cluster) -> None:
+    client = logged_in()
+    upload(client, cluster, kept_pod("a", "uid-1"))
+    assert upload(client, cluster, kept_pod("b", "uid-1")).json()["report"]["kinds"] == {"Pod": {"updated": 1}}
+    assert [(row.name, row.uid) for row in Pod.objects.all()] == [("b", "uid-1")]
+    assert [entry[1:] for entry in log(cluster)] == [
+        ("created", "Pod", "a"), ("deleted", "Pod", "a"), ("created", "Pod", "b"),
+    ]  # fmt: skip
 
 
 def test_import_survives_when_two_objects_swap_their_names(cluster: Cluster) -> None:

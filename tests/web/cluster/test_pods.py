@@ -77,6 +77,12 @@ def test_pods_bind_refuses_when(cluster: Cluster, name: str, refusal: str) -> No
     assert not Pod.objects.filter(node_name="n1").exists()
 
 
+def test_pods_bind_goes_on_after_a_refusal(cluster: Cluster) -> None:
+    targets = [("nowhere", "n1"), (row("free").uid, "n2")]
+    outcomes = services.pods_bind(cluster_id=cluster.pk, targets=targets, actor="scheduler")
+    assert (list(outcomes.refusals), [entry.name for entry in outcomes.entries]) == (["nowhere"], ["free"])
+
+
 def test_pods_bind_takes_the_same_queries_for_many_pods(cluster: Cluster, django_assert_num_queries: Any) -> None:
     upload(logged_in(), cluster, items(*(pod(f"many-{number}") for number in range(20))))
     targets = [(uid, "n1") for uid in Pod.objects.filter(name__startswith="many").values_list("uid", flat=True)]
@@ -171,8 +177,8 @@ def test_pods_evict_marks_the_victims_and_gives_them_their_grace(cluster: Cluste
     assert row("bound").deletion_timestamp == NOW + timedelta(seconds=30)
 
 
-def updated(cluster: Cluster, update: services.StatusUpdate) -> int:
-    entries = services.pods_status_update(cluster_id=cluster.pk, updates=[update], actor="kubelet", now=NOW)
+def updated(cluster: Cluster, *updates: services.StatusUpdate) -> int:
+    entries = services.pods_status_update(cluster_id=cluster.pk, updates=updates, actor="kubelet", now=NOW)
     services.changes_commit(cluster_id=cluster.pk, entries=entries)
     return len(entries)
 
@@ -186,7 +192,8 @@ def test_pods_status_update_makes_a_pod_run_and_end(cluster: Cluster) -> None:
     assert row("bound").manifest["status"]["startTime"] == "2030-01-01T12:00:00Z"
     assert condition("bound", "Ready")["status"] == "True"
     ended = services.StatusUpdate(uid, phase="Succeeded")
-    assert (updated(cluster, ended), updated(cluster, running)) == (1, 0)
+    gone = services.StatusUpdate("nowhere", phase="Failed")
+    assert (updated(cluster, gone, ended), updated(cluster, running)) == (1, 0)
 
 
 def test_pods_remove_leaves_what_a_finalizer_keeps(cluster: Cluster) -> None:

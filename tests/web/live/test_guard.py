@@ -18,6 +18,7 @@ from kschedweb.accounts import services
 from kschedweb.accounts.models import RoleBinding, Token
 from kschedweb.cluster.models import Cluster
 from kschedweb.live import guard as guards
+from kschedweb.live.origin import is_ours
 from tests.web.live.conftest import Browser
 
 Browse = Callable[..., Browser]
@@ -195,6 +196,21 @@ async def test_origin_decides_with_scheme_host_and_port(
 ) -> None:
     settings.CSRF_TRUSTED_ORIGINS = ["https://proxy.example", "https://*.many.example"]  # type: ignore[attr-defined]
     assert await browse(origin=origin, host=host).connect() is opens
+
+
+@pytest.mark.parametrize(
+    "told, ours",
+    [
+        pytest.param({"x-forwarded-proto": "https"}, True, id="it came by TLS"),
+        pytest.param({"x-forwarded-proto": "https, http"}, True, id="it came by TLS to the first of two"),
+        pytest.param({"x-forwarded-proto": "http"}, False, id="it did not"),
+        pytest.param({}, False, id="nothing"),
+    ],
+)
+def test_scheme_is_what_the_proxy_says(settings: pytest.FixtureRequest, told: dict[str, str], ours: bool) -> None:
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")  # type: ignore[attr-defined]
+    headers = {"host": "localhost", "origin": "https://localhost", **told}
+    assert is_ours({"scheme": "ws"}, headers) is ours
 
 
 async def test_token_opens_a_socket_when_there_is_no_origin(browse: Browse, person: Person) -> None:

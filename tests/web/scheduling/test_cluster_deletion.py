@@ -275,6 +275,24 @@ def test_engine_of_a_cluster_that_is_gone_ends_quietly(
         EngineHost(cluster.pk, 1).step()
 
 
+def test_deletion_waits_for_no_writer_of_another_cluster(cluster: Cluster, put_objects: PutObjects) -> None:
+    busy = Cluster.objects.create(name="busy")
+    put_objects(busy, [make_pod("p").req(cpu="1").manifest()])
+    other = connection.copy()
+    try:
+        other.connect()
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM cluster_pod WHERE cluster_id = %s FOR UPDATE", [busy.pk])
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '1s'")
+        cluster_services.cluster_delete(cluster_id=cluster.pk)
+    finally:
+        other.close()
+        connection.close()
+    assert list(Cluster.objects.values_list("name", flat=True)) == ["busy"]
+
+
 def test_renewal_waits_for_no_lease_that_somebody_is_writing(cluster: Cluster) -> None:
     two = Cluster.objects.create(name="two")
     elector = Elector("one", LeaseTimes(), wake=lambda _: None)

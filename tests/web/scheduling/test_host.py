@@ -8,6 +8,7 @@ from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.leases import FencedOutError
 from kschedweb.scheduling.models import Binding, EngineState
 from kschedweb.scheduling.runner.host import REBUILD_SECONDS, SECONDS_PER_CHANGE
+from kschedweb.traces.choices import StepKind
 from kschedweb.traces.models import Attempt, EngineLog, EngineStep, QueueState
 from tests.builders import make_node, make_pod
 from tests.web.scheduling.conftest import PutObjects, lead, settle
@@ -142,6 +143,34 @@ def test_paused_cluster_attempts_nothing_and_steps_as_often_as_asked(cluster: Cl
     settle(cluster, host)
     cluster.refresh_from_db()
     assert (Attempt.objects.filter(cluster=cluster).count(), cluster.pace_steps_done) == (2, 2)
+    Cluster.objects.filter(pk=cluster.pk).update(pace="run")
+    settle(cluster, host)
+    cluster.refresh_from_db()
+    assert (Attempt.objects.filter(cluster=cluster).count(), cluster.pace_steps_done) == (3, 2)
+
+
+def test_step_without_anything_to_do_leaves_nothing_behind(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [node("n1"), pod("p")])
+    host = lead(cluster)
+    settle(cluster, host)
+    steps = EngineStep.objects.count()
+    assert host.step().changes == 0
+    assert EngineStep.objects.count() == steps
+
+
+def test_engine_is_built_anew_after_a_step_that_failed(
+    cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_objects(cluster, [node("n1")])
+    host = lead(cluster)
+    settle(cluster, host)
+    put_objects(cluster, [pod("p")])
+    with monkeypatch.context() as broken, pytest.raises(ZeroDivisionError):
+        broken.setattr(host, "_commit", lambda *_: 1 // 0)
+        host.step()
+    settle(cluster, host)
+    assert Pod.objects.get().node_name == "n1"
+    assert EngineStep.objects.filter(kind=StepKind.REBUILD).count() == 2
 
 
 def test_two_runs_with_one_seed_decide_alike(db: None, put_objects: PutObjects) -> None:

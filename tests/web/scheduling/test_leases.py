@@ -2,9 +2,11 @@
 
 import threading
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 from django.db import InternalError, OperationalError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from kschedweb.cluster.models import Cluster, Event, Node, Pod
 from kschedweb.scheduling import leases
@@ -172,6 +174,13 @@ def test_silent_transaction_does_not_keep_a_takeover_waiting(cluster: Cluster) -
     assert taken is not None and taken[1] == epoch + 1
     cluster.refresh_from_db()
     assert cluster.seed != 99
+
+
+def test_fence_is_waited_for_half_of_the_time(cluster: Cluster) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        leases.lease_acquire(view=view_of(cluster), holder="b", duration_seconds=15, lock_seconds=10)
+    told = [query["sql"] for query in queries if "lock_timeout" in query["sql"]]
+    assert ["10000ms" in told[0], "5000ms" in told[1]] == [True, True], told
 
 
 def test_elector_takes_a_free_cluster_and_wakes_it(cluster: Cluster) -> None:
@@ -426,6 +435,29 @@ def test_pause_between_looks_is_jittered(jitter: float, pause: float) -> None:
     elector = make_elector("a", Clock(), [])
     elector.jitter = lambda: jitter
     assert elector._pause() == pytest.approx(pause)
+
+
+def test_elector_sleeps_until_the_first_thing_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    elector, sleeps = make_elector("a", Clock(), []), list[float]()
+    elector.jitter = lambda: 1.0  # the next look is due in 4.4 seconds, the next renewal in 2
+
+    def sleep(seconds: float) -> None:
+        sleeps.append(seconds)
+        elector._stop.set()
+
+    for work in ("_connect", "renew", "watch"):
+        monkeypatch.setattr(elector, work, lambda: None)
+    monkeypatch.setattr(elector, "_poke", SimpleNamespace(wait=sleep, clear=lambda: None))
+    monkeypatch.setattr("kschedweb.scheduling.elector.connection", SimpleNamespace(close=lambda: None))
+    elector._run()
+    assert sleeps == [2.0]
+
+
+@pytest.mark.parametrize(("times", "seconds"), [((15, 10, 2), 5), ((3, 1.5, 1), 1)])
+def test_statement_may_take_half_the_time_left_to_renew_but_a_second(
+    times: tuple[float, float, float], seconds: float
+) -> None:
+    assert LeaseTimes(*times).request == seconds
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -110,6 +111,13 @@ def test_log_of_a_random_run_tells_causes_before_effects(ops: list[Op], cycles: 
         log += [LogEntry(*row) for row in rows.log]
     assert [entry.seq for entry in log] == list(range(1, seq + 1))
     check_causes(log)
+
+
+def test_move_is_told_with_its_attempts() -> None:
+    move: Any = SimpleNamespace(
+        to="active", event="PodAdd", attempts=3, at=5, backoff_expiration=None, plugins=(), hint_plugin=""
+    )
+    assert adapters.queue_payload(move, 5) == {"queue": "active", "event": "PodAdd", "attempts": 3}
 
 
 @pytest.fixture

@@ -78,6 +78,12 @@ def test_a_tenth_of_the_cycles_is_sampled(drawn: float, sampled: bool) -> None:
     assert Meter(1, monotonic=lambda: 0.0, sample=lambda: drawn).samples_plugins() is sampled
 
 
+def test_durations_are_handed_over_in_seconds() -> None:
+    meter = Meter(1, monotonic=lambda: 0.0)
+    meter.duration("permit_wait_duration", ("A",), 1500 * MS)
+    assert meter._samples == {("scheduler_permit_wait_duration_seconds", ("A",)): [pytest.approx(1.5)]}
+
+
 SLOW = attempt(
     durations_ns={"snapshot": 5 * MS, "pre_filter": 10 * MS, "filter": 140 * MS, "score": 25 * MS, "reserve": 900 * MS},
     score_rows=scores(2),

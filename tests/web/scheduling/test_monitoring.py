@@ -231,6 +231,12 @@ def test_single_clusters_are_shown_to_those_they_exist_for(busy_cluster: Cluster
     assert [key for key in scrape("/metrics?by=cluster") if ("cluster", "busy") in key[1]]
 
 
+def test_looking_at_the_health_leaves_the_numbers_of_clusters_alone(busy_cluster: Cluster) -> None:
+    of_cluster = [key for key in scrape("/metrics?by=cluster") if ("cluster", "busy") in key[1]]
+    scrape("/metrics/slis")
+    assert [key for key in scrape("/metrics?by=cluster") if ("cluster", "busy") in key[1]] == of_cluster != []
+
+
 def test_configz_is_the_configuration_in_force(busy_cluster: Cluster) -> None:
     config = Client().get("/configz").json()["kubescheduler.config.k8s.io"]
     assert config["profiles"][0]["schedulerName"] == PROFILE

@@ -13,7 +13,7 @@ from kschedweb.scheduling import health, leases
 from kschedweb.scheduling.elector import Elector, LeaseTimes
 from kschedweb.scheduling.models import Lease
 from kschedweb.scheduling.runner.host import EngineHost, StepOutcome
-from kschedweb.scheduling.runner.slices import Worker
+from kschedweb.scheduling.runner.slices import SHARED_SLICE_SECONDS, Worker
 from kschedweb.traces.models import Attempt
 from tests.builders import make_node, make_pod
 from tests.web.scheduling.conftest import PutObjects
@@ -155,6 +155,24 @@ def test_cluster_that_waited_for_its_extender_lets_others_go_first(
     led.rests_until = time.monotonic() - 1
     one.slice(busy.pk)
     assert len(steps) == 2
+
+
+def test_cluster_that_waited_no_longer_than_a_shared_slice_goes_on(
+    busy: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[int] = []
+
+    def step(host: EngineHost) -> StepOutcome:
+        steps.append(host.cluster_id)
+        return StepOutcome(1, 0, 0.0 if len(steps) < 3 else None, asked_seconds=SHARED_SLICE_SECONDS)
+
+    monkeypatch.setattr(EngineHost, "step", step)
+    one = worker("one")
+    one.elector.claim(busy.pk)
+    Cluster.objects.create(name="another")
+    one.elector.tick()
+    one.slice(busy.pk)
+    assert steps == [busy.pk] * 3
 
 
 @pytest.mark.parametrize("ends", ["well", "with an error"])

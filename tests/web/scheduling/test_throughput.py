@@ -175,6 +175,7 @@ def test_seconds_become_minutes_after_a_day_and_no_sum_changes(
     ]:
         counted(second, run, scheduled, waiting)
     throughput_add(cluster_id=cluster.pk, at=at(65), bound=5)
+    throughput_add(cluster_id=Cluster.objects.create(name="other", seed=1).pk, at=at(65), bound=5)
     by_minutes = points(cluster, seconds=60, until=100_000)
     assert by_minutes == [
         (0, {"scheduled": 7}, 0, (0, 0, 8, 0)),
@@ -185,7 +186,9 @@ def test_seconds_become_minutes_after_a_day_and_no_sum_changes(
     for _ in range(2):
         throughput_roll_up(cluster_id=cluster.pk, now=at(90_030))
         assert points(cluster, seconds=60, until=100_000) == by_minutes
-        assert sorted(ThroughputCount.objects.values_list("seconds", flat=True)) == [1, 60, 60, 60]
+        rows = ThroughputCount.objects.order_by("seconds").values_list("cluster__name", "seconds")
+        assert list(rows.filter(cluster=cluster)) == [(cluster.name, seconds) for seconds in (1, 60, 60, 60)]
+        assert list(rows.exclude(cluster=cluster)) == [("other", 1)]
     # What is no longer known by seconds is not said by seconds, neither as nothing.
     found = selectors.throughput(cluster.pk, since=START, until=at(90_030), seconds=1)
     assert found.since_ms / 1000 == at(90_030 - 86_400).replace(second=0).timestamp()

@@ -100,6 +100,12 @@ def test_log_range_ends_where_it_began_when_nothing_is_new_or_entries_are_cleare
     assert selectors.head(424242) is None
 
 
+def test_log_range_begins_after_what_was_read(cluster: Cluster) -> None:
+    engine_log(cluster, *((3, "attempt", attempt_payload(attempt=number)) for number in (1, 2, 3)))
+    found = selectors.log_range(cluster.pk, Cursor(3, 2), 100)
+    assert (found.to, [event.seq for event in found.events]) == (Cursor(3, 3), [3])
+
+
 def test_log_range_reads_at_most_the_limit(cluster: Cluster) -> None:
     assert selectors.log_range(cluster.pk, Cursor(0, 0), 2).to == Cursor(2, 0)
 

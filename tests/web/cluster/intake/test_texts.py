@@ -9,10 +9,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.cluster.intake import files, json_text, yaml_text
+from kschedweb.cluster.intake import files, json_text, objects, yaml_text
 from kschedweb.cluster.intake.files import Format, Received, Upload
-from kschedweb.cluster.intake.limits import Limits
+from kschedweb.cluster.intake.limits import MIB, Limits
 from kschedweb.cluster.intake.problems import UnreadableError, UploadTooLargeError
+from kschedweb.environment import ROOT
+from scheduler_core.api.json_shape import json_shape
 
 LIMITS = Limits()
 
@@ -86,6 +88,18 @@ def test_yaml_aliases_count_for_depth() -> None:
         read_yaml(text, Limits(depth=5))
 
 
+def test_report_counts_documents_and_objects_of_each_file() -> None:
+    two = "".join(f"---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: n{number}}}\n" for number in range(2))
+    _, reports = objects.read([Upload("two.yaml", two.encode()), Upload("none.yaml", b"---\n")], LIMITS)
+    assert [(each.name, each.documents, each.objects) for each in reports] == [("two.yaml", 2, 2), ("none.yaml", 0, 0)]
+
+
+@pytest.mark.parametrize(("name", "small"), [("a.json", True), ("a.yaml", False)])
+def test_request_takes_less_yaml_than_json(name: str, small: bool) -> None:
+    content = b'{"a": 1}' + b" " * LIMITS.sync_yaml_bytes
+    assert files.is_small([Received.of(name, content if small else b"a: 1\n" + content[8:])], LIMITS) is small
+
+
 def test_yaml_empty_documents_are_left_out_but_counted() -> None:
     found = [(place.document, value) for place, value in yaml_text.read("f", b"---\n---\na: 1\n...\n", LIMITS)]
     assert found == [(2, {"a": 1})]
@@ -98,6 +112,30 @@ def test_text_is_refused_when_it_is_over_a_limit(name: str) -> None:
         read_yaml("{a: {b: {c: 1}}}", limits)
     with pytest.raises(UploadTooLargeError):
         json_text.read("f", b'{"a": {"b": {"c": 1}}}', limits)
+
+
+def test_json_may_have_as_many_values_as_the_limit() -> None:
+    text = b'{"a": [1, 2]}'
+    values = json_shape(text).values
+    assert json_text.read("f", text, Limits(values=values)) == {"a": [1, 2]}
+    with pytest.raises(UploadTooLargeError):
+        json_text.read("f", text, Limits(values=values - 1))
+
+
+@pytest.mark.parametrize(
+    ("limit", "value"),
+    [
+        ("as received, all files together", f"{LIMITS.received_bytes // MIB} MiB"),
+        ("unpacked", f"{LIMITS.unpacked_bytes // MIB} MiB, and {LIMITS.gzip_members:,} gzip members in a file"),
+        ("nesting", f"{LIMITS.depth} levels"),
+        ("lists, objects, fields and items", f"{LIMITS.values:,}"),
+        ("values that YAML aliases repeat", f"{LIMITS.alias_values:,}; tag directives: 100"),
+        ("objects", f"{LIMITS.objects:,}"),
+        ("files", f"{LIMITS.files}"),
+    ],
+)
+def test_limits_are_those_documented(limit: str, value: str) -> None:
+    assert f"\n| {limit} | {value} |\n" in (ROOT / "docs" / "import.md").read_text()
 
 
 @pytest.mark.parametrize(

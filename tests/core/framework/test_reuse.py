@@ -1,0 +1,57 @@
+"""What is kept for pods alike is not asked again: only of rows that changed, and of plugins that read the cluster."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scheduler_core.api.pod import Pod
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import Int64Array, Reads, RowIndex, RowVerdicts
+from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.model.status import SUCCESS, Status
+from scheduler_core.table.node_table import NodeTable, Rows
+from tests.builders import make_node, make_pod
+from tests.core.scheduler.harness import Told, ToldPlugins, profile, start
+
+NODES = 30  # more than few: new rows are judged all at once
+
+
+class ReadingPlugin(Told):
+    """Refuses no node and scores all alike; `reads` is among its answers."""
+
+    def reads(self, pod: Pod) -> Reads:
+        level: Reads = self.answers["reads"]()
+        return level
+
+    def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
+        return self.ask("filter", SUCCESS)  # type: ignore[no-any-return]
+
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
+        return self.ask("filter_nodes", None)  # type: ignore[no-any-return]
+
+    def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]:
+        return self.ask("score", (0, SUCCESS))  # type: ignore[no-any-return]
+
+    def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array:
+        return self.ask("score_nodes", np.zeros(len(rows), dtype=np.int64))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("level", "want"),
+    [
+        pytest.param(Reads.NODE, [], id="the node object: it is the same"),
+        pytest.param(Reads.ROW, ["filter R", "score R"], id="the row: that of the pod before changed"),
+        pytest.param(Reads.CLUSTER, ["filter_nodes R", "score_nodes R"], id="the cluster: all rows"),
+    ],
+)
+def test_third_pod_alike_makes_a_plugin_judge_what_it_reads(level: Reads, want: list[str]) -> None:
+    plugins = ToldPlugins().add("R", ReadingPlugin, reads=lambda: level)
+    cluster = start(profile("R"), plugins=plugins)
+    cluster.put(*[make_node(f"n{number:02}").build() for number in range(NODES)])
+    for number in range(2):  # the second of its kind begins what is kept
+        cluster.attempt(make_pod(f"p{number}").build())
+    plugins.log.clear()
+    attempt = cluster.attempt(make_pod("p2").build())
+    assert attempt.result == "scheduled"
+    assert plugins.log == want
