@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from random import Random
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,12 @@ from scheduler_core.model.node_views import NodeNames
 from scheduler_core.model.status import Status
 from scheduler_core.model.types import PodInfo
 from scheduler_core.ports import FirstDraws
-from scheduler_core.preemption import row_pods
+from scheduler_core.preemption import row_pods, row_search
 from scheduler_core.preemption.budgets import Budget, BudgetRows
 from scheduler_core.preemption.row_search import RowSearches
 from scheduler_core.preemption.trial import Question, dry_run
 from scheduler_core.preemption.tried import Tried, tried_by_node
+from scheduler_core.table import resources
 from tests.builders import PodBuilder, make, make_node, make_pod
 
 GPU = "example.com/gpu"
@@ -167,8 +169,20 @@ def test_rows_and_nodes_agree_when_pods_come_and_go(seed: int) -> None:
         assert told(by_rows) == told(tried_by_node(run, potential, NOW))
 
 
-def test_rows_and_nodes_agree_when_rows_hold_more_pods_than_arrays_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_pods, "MAX_PODS", 3)
+@pytest.mark.parametrize(
+    ("module", "limit", "value"),
+    [
+        pytest.param(row_pods, "MAX_PODS", 3, id="rows hold more pods than arrays do"),
+        pytest.param(row_pods, "_SPARE_NUMBERS", -1_000_000, id="all numbers are given out anew each time"),
+        pytest.param(row_search, "_MOST_STATUSES", 1, id="two statuses are too many to keep"),
+        pytest.param(row_search, "_KEPT_SEARCHES", 1, id="only the last search is kept"),
+        pytest.param(resources, "_MAX_LINES", 1, id="only the last set of resources is kept"),
+    ],
+)
+def test_rows_and_nodes_agree_whatever_the_limits(
+    module: ModuleType, limit: str, value: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, limit, value)
     for seed in range(100, 105):
         test_rows_and_nodes_agree_when_pods_come_and_go(seed)
 

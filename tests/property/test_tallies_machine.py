@@ -150,18 +150,25 @@ class Comparison:
 
 
 @pytest.mark.parametrize(
-    ("seed", "max_tallies", "max_followers"),
+    ("seed", "max_tallies", "max_followers", "many_changes", "max_known"),
     [
-        pytest.param(1, 512, 32, id="all tallies are kept"),
-        pytest.param(2, 512, 32, id="all tallies are kept, other changes"),
-        pytest.param(3, 3, 1, id="tallies are given up all the time"),
+        pytest.param(1, 512, 32, 16, 4096, id="all tallies are kept"),
+        pytest.param(2, 512, 32, 1, 1, id="all tallies are kept, few changes and terms"),
+        pytest.param(3, 3, 1, 16, 4096, id="tallies are given up all the time"),
     ],
 )
 def test_what_is_kept_equals_a_walk_over_the_nodes(
-    seed: int, max_tallies: int, max_followers: int, monkeypatch: pytest.MonkeyPatch
+    seed: int,
+    max_tallies: int,
+    max_followers: int,
+    many_changes: int,
+    max_known: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(pods, "MAX_TALLIES", max_tallies)
     monkeypatch.setattr(tallies, "MAX_FOLLOWERS", max_followers)
+    monkeypatch.setattr(tallies, "_MANY_CHANGES", many_changes)
+    monkeypatch.setattr(pods, "_MAX_KNOWN", max_known)
     random = Random(seed)
     machine = Machine(random)
     tried = [incoming_pod(random) for _ in range(12)]
