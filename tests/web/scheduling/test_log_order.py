@@ -33,57 +33,69 @@ TRIED_FROM = ("active", "backoff")
 
 @dataclass
 class Told:
-    """What the log has told of a pod so far, by its name; the last two of one uid alone."""
+    """What the log has told of a pod so far, by its uid."""
 
-    queue: str = ""
     tried: int = 0
-    open_attempt: dict[str, Any] | None = None  # whose consequences have not all come
+    chosen: str | None = None  # the node its last attempt chose
     assumed_on: str = ""
     was_finished: bool = False
 
 
+@dataclass
+class Named:
+    """What the log has told of a name so far.
+
+    A pod that is gone may still be about to be bound when another has its name. When that fails, the other is put back
+    in its place, with its number of attempts, as upstream does.
+    """
+
+    queue: str = ""
+    tried: int = 0
+    open_attempts: int = 0  # whose consequences have not all come
+
+
 def check_causes(entries: Iterable[LogEntry]) -> None:
     """Raise AssertionError at the first entry that stands before what led to it."""
-    told: dict[str, Told] = {}
-    uids: dict[str, str] = {}
+    names: dict[str, Named] = {}
+    pods: dict[str, Told] = {}
     tried: set[str] = set()  # uids
     for entry in entries:
         if not entry.pod_uid:
             continue
-        pod = told.setdefault(entry.pod_key, Told())
-        if uids.get(entry.pod_key) != entry.pod_uid:
-            uids[entry.pod_key] = entry.pod_uid
-            pod.assumed_on, pod.was_finished = "", False
+        name, pod = names.setdefault(entry.pod_key, Named()), pods.setdefault(entry.pod_uid, Told())
         try:
-            _check_one(entry, told_by(entry), pod, tried)
+            _check_one(entry, told_by(entry), name, pod, tried)
         except AssertionError as error:
             raise AssertionError(f"{error}: {entry}") from error
 
 
-def _check_one(entry: LogEntry, said: dict[str, Any], pod: Told, tried: set[str]) -> None:
+def _check_one(entry: LogEntry, said: dict[str, Any], name: Named, pod: Told, tried: set[str]) -> None:
     if entry.kind == "queue":
         if said["event"] != "Discarded":  # popped a second time while it is being tried
-            assert said["attempts"] <= pod.tried, "a move knows of an attempt to come"
+            assert said["attempts"] <= name.tried, "a move knows of an attempt to come"
         if said["event"] == "ScheduleAttemptFailure":
-            assert pod.open_attempt is not None, "put back before the attempt"
-            pod.open_attempt = None
-        pod.queue = said["queue"]
+            assert name.open_attempts, "put back before the attempt"
+            name.open_attempts -= 1
+        name.queue = said["queue"]
     elif entry.kind == "attempt":
-        assert pod.queue in TRIED_FROM, "tried before it was put into a queue"
+        assert name.queue in TRIED_FROM, "tried before it was put into a queue"
         assert said["attempt"] > pod.tried or said["attempt"] == 1, "attempts out of order"
-        pod.queue, pod.tried, pod.open_attempt = "", said["attempt"], said
+        name.queue, name.tried = "", max(name.tried, said["attempt"])
+        name.open_attempts += 1
+        pod.tried, pod.chosen = said["attempt"], said["node"]
         tried.add(entry.pod_uid)
     elif entry.kind == "cache" and said["kind"] == "assumed":
-        assert pod.open_attempt is not None, "assumed before the attempt that chose"
-        assert pod.open_attempt["node"] == said["node"], "assumed elsewhere than the attempt before it chose"
-        pod.assumed_on = said["node"]
+        assert pod.chosen is not None, "assumed before the attempt that chose"
+        assert pod.chosen == said["node"], "assumed elsewhere than the attempt before it chose"
+        pod.assumed_on, pod.was_finished = said["node"], False
     elif entry.kind == "cache" and said["kind"] in ("waiting", "finished", "forgotten"):
         assert pod.assumed_on == said["node"], f"{said['kind']} before it was assumed"
-        pod.was_finished = said["kind"] == "finished"
+        pod.was_finished |= said["kind"] == "finished"
     elif entry.kind == "event" and said["reason"] == "Scheduled":
         assert pod.was_finished, "told as scheduled before it was"
+        name.open_attempts -= 1
     elif entry.kind == "event" and said["reason"] == "FailedScheduling":
-        assert pod.tried, "told as failed before it was tried"
+        assert name.tried, "told as failed before it was tried"
     elif entry.kind == "event" and said["reason"] == "Preempted":
         preemptor = said["note"].removeprefix("Preempted by pod ").partition(" ")[0]
         assert preemptor in tried, "preempted before the preemptor was tried"
