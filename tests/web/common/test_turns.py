@@ -8,6 +8,8 @@ from kschedweb.common import turns
 from kschedweb.common.errors import TooManyError
 from kschedweb.common.turns import Turns
 
+pytestmark = pytest.mark.django_db  # who waits gives the connection back
+
 
 def test_no_more_than_so_many_have_a_turn() -> None:
     both = Turns(2)

@@ -12,6 +12,7 @@ from django.db import connection
 from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling import leases, services
 from kschedweb.scheduling.models import Binding, EngineState
+from kschedweb.scheduling.runner import host
 from kschedweb.scheduling.runner.sweep import sweep
 from kschedweb.traces.models import EngineStep
 from tests.builders import make_manifest, make_node, make_pod
@@ -69,6 +70,8 @@ def everywhere(
 @pytest.fixture(autouse=True)
 def _little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "PATIENCE", 0.02)
+    # A step that took too long would end early, and come to fewer places than the one before it.
+    monkeypatch.setattr(host, "STEP_SECONDS", 3600.0)
 
 
 def test_leader_frozen_anywhere_in_a_step_is_replaced_in_time(put_objects: PutObjects) -> None:
@@ -94,8 +97,8 @@ def test_frozen_binding_worker_is_ended_by_the_sweep_where_nobody_takes_over(
     put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster = crowded("alone", put_objects)
-    host = lead(cluster)
-    host.step()
+    leader = lead(cluster)
+    leader.step()
     place, at = "", -1
     while "cluster_change" not in place:
         at += 1
@@ -111,7 +114,7 @@ def test_frozen_binding_worker_is_ended_by_the_sweep_where_nobody_takes_over(
     try:
         with connection.cursor() as cursor:
             cursor.execute("SET lock_timeout = '10s'")
-        host.step()  # it needs the cluster's counter, which the frozen worker had locked
+        leader.step()  # it needs the cluster's counter, which the frozen worker had locked
     finally:
         connection.close()
         assert frozen.thaw() == REFUSED
