@@ -9,6 +9,7 @@ minutes after a day. Readers behind the cut take a new snapshot: 410.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -18,6 +19,7 @@ from django.utils import timezone
 from kschedweb.cluster.models import Change, Cluster, Event
 from kschedweb.cluster.selectors import cluster_get
 from kschedweb.common import wake
+from kschedweb.common.errors import NotFoundError
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.checkpoints import checkpoint_want
 from kschedweb.scheduling.models import Binding, Eviction
@@ -189,5 +191,9 @@ def _node_orders_clear(cluster_id: int, report: PruneReport) -> None:
 
 def prune_all() -> dict[int, PruneReport]:
     """Every cluster by its settings; what one call does not finish the next one does."""
-    ids = list(Cluster.objects.order_by("id").values_list("id", flat=True))
-    return {cluster_id: prune(cluster_id=cluster_id) for cluster_id in ids}
+    reports = {}
+    for cluster_id in list(Cluster.objects.order_by("id").values_list("id", flat=True)):
+        # One that is deleted meanwhile keeps none of the others.
+        with suppress(NotFoundError):
+            reports[cluster_id] = prune(cluster_id=cluster_id)
+    return reports

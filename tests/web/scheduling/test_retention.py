@@ -9,6 +9,7 @@ import zstandard
 
 from kschedweb.cluster import follow
 from kschedweb.cluster.models import Change, Cluster, Event, Pod
+from kschedweb.cluster.selectors import cluster_get
 from kschedweb.common.errors import GoneError
 from kschedweb.live.events import Cursor
 from kschedweb.scheduling import checkpoints, retention
@@ -207,6 +208,19 @@ def test_every_cluster_is_cleared_by_its_own_settings(
     reports = retention.prune_all()
     assert reports[cluster.pk].rows["traces_attempt"] == 5
     assert reports[other.pk].cut is None
+
+
+def test_cluster_deleted_meanwhile_keeps_no_other_from_being_cleared(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = [Cluster.objects.create(name=name, seed=1) for name in ("gone", "after")]
+
+    def look(cluster_id: int) -> Cluster:
+        Cluster.objects.filter(name="gone").delete()
+        return cluster_get(cluster_id)
+
+    monkeypatch.setattr(retention, "cluster_get", look)
+    assert set(retention.prune_all()) == {cluster.pk, others[1].pk}
 
 
 def test_checkpoint_holds_the_engine_and_every_object(
