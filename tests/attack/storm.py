@@ -74,12 +74,14 @@ class Attacked:
     _observer: subprocess.Popen[bytes] | None = None
 
     def observe(self, innocent: Person, path: str) -> None:
-        """Have the observer ask /readyz, and this path as that user, from now on."""
+        """Have the observer ask /readyz, and this path as that user; from when this returns on."""
         words = [str(self.service.port), str(self.service.data), innocent.token, path]
         with open(self.written, "wb") as output:
             self._observer = subprocess.Popen(
                 [sys.executable, "-m", "tests.attack.observer", *words], cwd=ROOT, stdout=output
             )
+        # The first storm may be over in less time than a process takes to start.
+        assert self._sees_from(0.0), "the observer does not begin"
 
     def close(self) -> None:
         if self._observer is not None:
@@ -114,15 +116,17 @@ class Attacked:
 
     def _seen(self, since: float, until: float) -> judgement.Seen:
         """All that was begun in that time, once whatever was asked in it has its answer."""
+        assert self._sees_from(until), "the observer is gone"
+        return self.lines(since, until)
 
-        def later(seen: judgement.Seen) -> bool:
+    def _sees_from(self, moment: float) -> bool:
+        """Wait until the observer has seen all it looks at after that moment; whether it has."""
+
+        def has_seen() -> bool:
+            seen = self.lines(moment, float("inf"))
             return bool(seen.ready and seen.read and seen.looks)
 
-        def is_complete() -> bool:
-            return later(self.lines(until, float("inf")))
-
-        assert wait_until(is_complete, seconds=2 * ANSWER_SECONDS, pause_seconds=EVERY_SECONDS), "the observer is gone"
-        return self.lines(since, until)
+        return wait_until(has_seen, seconds=2 * ANSWER_SECONDS, pause_seconds=EVERY_SECONDS)
 
     def lines(self, since: float, until: float) -> judgement.Seen:
         with open(self.written) as lines:
