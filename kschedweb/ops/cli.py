@@ -3,24 +3,26 @@
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from kschedweb import environment
 from kschedweb.ops import postgres, supervisor, up, valkey
-from kschedweb.ops.bench.options import add_options as add_bench_options
 
 DEFAULT_PORT = 8480
-TEST_GROUPS = ("core", "web", "front", "browser", "faults", "attack")
 
 
 def main(words: list[str]) -> int:
-    if words[:1] == ["conformance"]:
-        from scheduler_core import conformance
+    top = top_parser()
+    add_commands(top)
+    options = top.parse_args(words)
+    return reported(lambda: dispatch(options))
 
-        return conformance.main(words[1:])
-    options = parser().parse_args(words)
+
+def reported(command: Callable[[], int]) -> int:
+    """Run a command; its exit code. A problem the user can solve is one line on stderr and 1, Ctrl-C is 130."""
     try:
-        return dispatch(options)
+        return command()
     except supervisor.DataDirectoryInUse as problem:
         print(f"ksched: {problem}; stop it with `./ksched down`, or choose another --data-dir", file=sys.stderr)
     except (up.UpProblem, postgres.PostgresProblem, valkey.ValkeyProblem, PermissionError) as problem:
@@ -30,9 +32,13 @@ def main(words: list[str]) -> int:
     return 1
 
 
-def parser() -> argparse.ArgumentParser:
-    """All commands with their options."""
-    top = argparse.ArgumentParser(prog="ksched", description="A kube-scheduler that keeps every decision.")
+def top_parser() -> argparse.ArgumentParser:
+    """The command line without commands."""
+    return argparse.ArgumentParser(prog="ksched", description="A kube-scheduler that keeps every decision.")
+
+
+def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[argparse.ArgumentParser]":
+    """Add the service's commands with their options; the returned action takes further ones."""
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name: str, text: str) -> argparse.ArgumentParser:
@@ -75,31 +81,10 @@ def parser() -> argparse.ArgumentParser:
     prune.add_argument("--cluster", help="name of the cluster (default: all)")
     prune.add_argument("--hours", type=float, help="keep this many hours; never less than ten minutes")
     prune.add_argument("--mb", type=float, help="keep this much")
-
-    test = command("test", "Run the checks and all tests.")
-    test.add_argument("groups", nargs="*", choices=[*TEST_GROUPS, []], metavar="GROUP")
-    test.add_argument("--without", action="append", default=[], choices=TEST_GROUPS)
-    test.add_argument("--long", action="store_true", help="also the tests marked slow")
-
-    add_bench_options(command("bench", "Measure the engine on workloads: how fast it decides, and what it takes."))
-    command("check", "Format, lint, types, contracts, generated files.")
-    commands.add_parser("conformance", help="Compare our decisions with recorded ones.", add_help=False)
-    return top
+    return commands
 
 
 def dispatch(options: argparse.Namespace) -> int:
-    if options.command == "test":
-        from kschedweb.ops.testing import run
-
-        return run(groups=options.groups, without=options.without, long=options.long)
-    if options.command == "check":
-        from kschedweb.ops.testing import check
-
-        return check()
-    if options.command == "bench":
-        from kschedweb.ops.bench import command
-
-        return command.run(options)
     data = options.data_dir.resolve()
     if options.command == "up":
         return up.up(data_dir=data, host=options.host, port=options.port, sample=not options.no_sample)

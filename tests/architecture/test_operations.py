@@ -8,7 +8,7 @@ import yaml
 
 from kschedweb import environment
 from kschedweb.environment import ROOT
-from kschedweb.ops import cli, settings_table
+from tools import cli, settings_table
 
 PAGE = (ROOT / "docs" / "operations.md").read_text()
 SERVICES = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]

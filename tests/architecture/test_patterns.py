@@ -177,7 +177,7 @@ def test_every_pattern_has_a_worst_case_here() -> None:
 
 
 def test_the_code_is_searched_where_patterns_can_be() -> None:
-    assert {"scheduler_core", "kschedweb", "frontend"} == {
+    assert {"scheduler_core", "kschedweb", "tools", "frontend"} == {
         place.partition("/")[0] for places in found().values() for place in places
     }
 
@@ -232,7 +232,7 @@ def generated(pattern: str | bytes) -> Iterator[Text]:
 
 def in_python() -> Iterator[tuple[str, str | bytes]]:
     """(place, pattern) of both packages; a pattern that is no literal is an error."""
-    for package in ("scheduler_core", "kschedweb"):
+    for package in ("scheduler_core", "kschedweb", "tools"):
         for path in sorted((ROOT / package).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text())):
                 for written in _patterns(node):

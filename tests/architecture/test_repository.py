@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kschedweb.environment import ROOT
-from kschedweb.ops import cli, testing
+from tools import cli, testing
 
 LOCKS = [pytest.param(ROOT / name, id=name) for name in ("requirements.lock", "requirements-dev.lock")]
 

@@ -6,7 +6,7 @@ from importlib import metadata
 
 from kschedweb.environment import ROOT
 
-OURS = {"kschedweb", "scheduler_core"}
+OURS = {"kschedweb", "scheduler_core", "tools"}
 
 
 def test_every_package_the_service_imports_is_locked_for_a_fresh_start() -> None:

@@ -16,7 +16,6 @@ import orjson
 import pytest
 
 from kschedweb.ops import idle
-from kschedweb.ops.bench.viewers import Viewers
 from kschedweb.ops.processes import wait_until
 from tests.attack.conftest import Cast, Storming
 from tests.attack.judgement import Seen
@@ -25,6 +24,7 @@ from tests.attack.storm import Attacked, Storm
 from tests.faults import workloads
 from tests.faults.service import Service
 from tests.web.rest import items, pod
+from tools.bench.viewers import Viewers
 
 VIEWERS = 20
 WARM_SHARE, END_SHARE = 0.25, 0.15  # of the time: what has run that long is warm; the end is compared with just after

@@ -5,10 +5,10 @@ No test of the suite: its name keeps it from being collected unless it is asked 
 
 import pytest
 
-from kschedweb.ops.bench import table
-from kschedweb.ops.bench.measuring import measure
-from kschedweb.ops.bench.options import WORKLOADS
-from kschedweb.ops.bench.rows import Row, rows
+from tools.bench import table
+from tools.bench.measuring import measure
+from tools.bench.options import WORKLOADS
+from tools.bench.rows import Row, rows
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.key) for row in rows(str(WORKLOADS))])

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from kschedweb.ops import cli
-from kschedweb.ops.bench import command, level3
-from kschedweb.ops.bench.options import LEVELS, TRACES
-from kschedweb.ops.bench.worker import peak_rss_bytes
-from scheduler_core.bench.keeping import Trace
-from scheduler_core.bench.levels import LEVELS as LEVELS_THERE_ARE
-from scheduler_core.bench.verify import Verdict
 from scheduler_core.trace.diff import Divergence
-from tests.core.bench.workloads import file_of, written
+from tests.tools.bench.workloads import file_of, written
+from tools import cli
+from tools.bench import command, level3
+from tools.bench.engine.keeping import Trace
+from tools.bench.engine.levels import LEVELS as LEVELS_THERE_ARE
+from tools.bench.engine.verify import Verdict
+from tools.bench.options import LEVELS, TRACES
+from tools.bench.worker import peak_rss_bytes
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from xml.etree import ElementTree
 import pytest
 
 from kschedweb.environment import ROOT
-from kschedweb.ops.bench import campaign as campaigns
-from kschedweb.ops.bench import command, page
-from kschedweb.ops.bench.campaign import Campaign, Measurement, measure_rows, read_campaign
-from kschedweb.ops.bench.measuring import Measured
-from kschedweb.ops.bench.picture import growth_picture
-from kschedweb.ops.bench.rows import Row, rows
-from scheduler_core.bench.result import Details, Result
+from tools.bench import campaign as campaigns
+from tools.bench import command, page
+from tools.bench.campaign import Campaign, Measurement, measure_rows, read_campaign
+from tools.bench.engine.result import Details, Result
+from tools.bench.measuring import Measured
+from tools.bench.picture import growth_picture
+from tools.bench.rows import Row, rows
 
 ROWS = rows("folder")
 

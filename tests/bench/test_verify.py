@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kschedweb.ops.bench.options import WORKLOADS
-from scheduler_core.bench.verify import verify
-from scheduler_core.bench.workload import find_workload
 from tests.recordings.record import WORKLOADS as OWN
+from tools.bench.engine.verify import verify
+from tools.bench.engine.workload import find_workload
+from tools.bench.options import WORKLOADS
 
 FEW = 24
 

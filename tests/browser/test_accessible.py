@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
 
-from kschedweb.ops.node import node_environment
-from kschedweb.ops.testing import FRONTEND, install_front
 from tests.browser.conftest import WAIT_MS, Cluster, Service
 from tests.browser.test_attempts import node_create, open_pod
 from tests.browser.test_dashboard import chip, pace
 from tests.browser.test_import import drop, into_new, manifest, new_name, start
 from tests.browser.test_whole import node, pod, put
+from tools.node import node_environment
+from tools.testing import FRONTEND, install_front
 
 expect.set_options(timeout=WAIT_MS)
 

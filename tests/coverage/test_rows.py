@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedweb.ops import coverage
+from tools import checklist
 
 TABLE = Path(__file__).parents[3] / "shared" / "spec" / "seed-coverage.md"
 
@@ -21,19 +21,19 @@ def test_every_row_is_tested_or_explained() -> None:
             document = heading[1]
         elif document and line.startswith("| ") and not line.startswith("| Mechanism"):
             wanted.setdefault(document, set()).add(line.split(" | ")[0].removeprefix("| "))
-    told = {name: {*found} for name, found in coverage.rows().items()}
+    told = {name: {*found} for name, found in checklist.rows().items()}
     for table in ("LATER", "BACKGROUND"):
-        for name, found in coverage.reasons(table).items():
+        for name, found in checklist.reasons(table).items():
             assert not told.get(name, set()) & found.keys()
             told.setdefault(name, set()).update(found)
     assert told == wanted
 
 
 def test_what_is_partly_tested_has_tests() -> None:
-    tested = coverage.rows()
-    for document, found in coverage.reasons("PARTLY").items():
+    tested = checklist.rows()
+    for document, found in checklist.reasons("PARTLY").items():
         assert found.keys() <= tested[document].keys()
 
 
 def test_the_page_is_fresh() -> None:
-    assert coverage.path().read_text() == coverage.render()
+    assert checklist.path().read_text() == checklist.render()

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.conformance.files import Recording, read_recordings
 from tests.recordings.record import CYCLES, QUEUE
+from tools.conformance.files import Recording, read_recordings
 
 GOLDEN = Path(__file__).resolve().parents[2].parent / "shared" / "golden"
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.conformance import check
 from tests.golden.recordings import recordings
 from tests.recordings import scenarios
+from tools.conformance import check
 
 # By what a tenth of the scenarios costs: the large ones are seconds each and run with --long only.
 FAMILIES = (

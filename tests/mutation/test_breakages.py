@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kschedweb.environment import ROOT
-from kschedweb.ops import coverage
 from tests.mutation.rows import Breakage, breakages
+from tools import checklist
 
 BREAKAGES = breakages()
 
 
 def test_every_test_of_a_row_has_a_breakage() -> None:
-    tests = {name for found in coverage.rows().values() for names in found.values() for name in names}
+    tests = {name for found in checklist.rows().values() for names in found.values() for name in names}
     broken = {each.test.rpartition("::")[2].partition("[")[0] for each in BREAKAGES}
     assert tests - broken == set()
 

@@ -18,7 +18,6 @@ import pytest
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
-from scheduler_core.bench.cluster import InMemoryCluster
 from scheduler_core.build import build
 from scheduler_core.framework.limits import LIMITS, Limits
 from scheduler_core.model.changes import BindingVerdict, Change, ObjectDeleted, ObjectPut
@@ -28,6 +27,7 @@ from scheduler_core.scheduler.scheduler import Budget, Scheduler
 from scheduler_core.trace.diff import first_divergence
 from scheduler_core.trace.digest import attempt_digest
 from tests.builders import NodeBuilder, PodBuilder, make, make_node, make_pod
+from tools.bench.engine.cluster import InMemoryCluster
 
 START_US = 1_900_000_000_000_000
 ZONES = ("z1", "z2", "z3")

@@ -10,8 +10,8 @@ import copy
 import random
 from typing import Any
 
-from scheduler_core.conformance.queue import QueueReplay
 from tests.builders import make_manifest, make_node, make_pod
+from tools.conformance.queue import QueueReplay
 
 Json = dict[str, Any]
 SCENARIOS, OPERATIONS = 3, 60

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from scheduler_core.conformance.harness import run_scenario
-from scheduler_core.conformance.queue import run_queue_scenario
 from tests.recordings import operations, scenarios, workloads
+from tools.conformance.harness import run_scenario
+from tools.conformance.queue import run_queue_scenario
 
 FOLDER = Path(__file__).parent
 CYCLES, QUEUE, WORKLOADS = FOLDER / "cycles", FOLDER / "queue", FOLDER / "workloads"

@@ -10,9 +10,9 @@ from itertools import islice
 
 import pytest
 
-from scheduler_core.conformance.queue import differing_steps, run_queue_scenario
 from tests.golden.recordings import queue_recordings
 from tests.recordings import operations
+from tools.conformance.queue import differing_steps, run_queue_scenario
 
 FAMILIES = ("order", "backoff", "gates", "hints", "inflight", "flush", "nominator", "mixed", "edge", "hintsoff")
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from kschedweb.ops import client, configuring
-from kschedweb.ops.cli import parser
+from kschedweb.ops import cli, client, configuring
 
 PLUGINS = [{"name": "NodeResourcesFit", "weight": 1}, {"name": "RackAware", "weight": 5}]
 CONFIG = {
@@ -55,7 +54,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Calls]:
 
 
 def run(tmp_path: Path, *words: str) -> int:
-    options: argparse.Namespace = parser().parse_args(["config", *words])
+    options: argparse.Namespace = cli.parser().parse_args(["config", *words])
     return configuring.configure(data_dir=tmp_path, options=options)
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from kschedweb.ops import cli, pruning
+from kschedweb.ops import pruning
+from tools import cli
 
 
 class Service:

@@ -1,0 +1,245 @@
+"""Level 3: pods uploaded to a whole running service, until the last one is bound.
+
+The clock runs from the start of the first accepted POST until another database session, woken by PostgreSQL's
+notification, has seen the last binding in the change log: it was committed by then. The cluster is simulated: every
+pod that is bound is started too. A pod's own time is from the POST that brought it until its binding was seen in that
+way. `phases_ns` is CPU time by process of the service, from the start of the clock until nothing is left to do (the
+last pods started, the last frame sent).
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import psycopg
+
+from scheduler_core.api import manifests
+from scheduler_core.api.meta import KubeObject
+from tools.bench.engine.calibration import calibrate
+from tools.bench.engine.result import Run
+from tools.bench.running import RunningService, ServiceProblem
+from tools.bench.viewers import Viewers
+from tools.bench.worker import Job
+
+LEVEL = "L3"
+CHUNK = 200  # pods in one request
+WARM_PODS = 200  # scheduled before anything is measured: processes are started, code is loaded
+STALLED_SECONDS = 60.0
+QUIET_SECONDS = 2.0
+START_DELAY_SECONDS = 1.0  # of a simulated kubelet, the default of a cluster
+
+_DONE = (
+    "SELECT count(*), count(*) FILTER (WHERE status = 'done') FROM bindings"
+    " WHERE cluster_id = %s AND status <> 'pending'"
+)
+_BOUND = (
+    "SELECT name, rv FROM cluster_change"
+    " WHERE cluster_id = %s AND rv > %s AND kind = 'Binding' AND operation = 'verdict' ORDER BY rv"
+)
+_LAST_RV = "SELECT rv FROM cluster_cluster WHERE id = %s"
+_STATE = (
+    "SELECT c.rv, c.seq, coalesce(s.rv_seen, 0),"
+    " (SELECT count(*) FROM cluster_pod WHERE cluster_id = c.id AND phase <> 'Running')"
+    " FROM cluster_cluster c LEFT JOIN engine_states s ON s.cluster_id = c.id WHERE c.id = %s"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """Pods and when, in seconds since the epoch, the POST that brought each began."""
+
+    started: float
+    posted: dict[str, float]
+
+
+class Commits:
+    """When a reader could first see each entry of a cluster's change log; seconds since the epoch."""
+
+    def __init__(self, url: str, cluster_id: int) -> None:
+        self._connection = psycopg.connect(url, autocommit=True)
+        self._connection.execute("LISTEN ksched")
+        self._cluster_id = cluster_id
+        self._seen: list[tuple[int, float]] = []  # the log's last rv and when it was read, both ascending
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._listen, name="commits", daemon=True)
+
+    def __enter__(self) -> Commits:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._connection.close()
+
+    def _listen(self) -> None:
+        while not self._over.is_set():
+            # Read to its end before the connection is used: the generator holds its lock.
+            if list(self._connection.notifies(timeout=0.2, stop_after=1)):
+                row = self._connection.execute(_LAST_RV, [self._cluster_id]).fetchone()
+                if row is not None:
+                    self._seen.append((row[0], time.time()))
+
+    def seen(self, rv: int) -> float:
+        """When the entry was first seen; ServiceProblem when it was not."""
+        place = bisect_left(self._seen, rv, key=lambda each: each[0])
+        if place == len(self._seen):
+            raise ServiceProblem(f"no reader was told of change {rv}")
+        return self._seen[place][1]
+
+
+def warm_up(service: RunningService, job: Job) -> None:
+    """Let every process do some of the work once."""
+    run(service, msgspec.structs.replace(job, pods=WARM_PODS))
+
+
+def run(service: RunningService, job: Job, *, viewers: int = 1, chunk: int = CHUNK, pause_seconds: float = 0.0) -> Run:
+    """One run in a cluster of its own, which is removed after; so many pods to a request, and pauses between them."""
+    workload = job.workload()
+    calibration_ns = calibrate(time.perf_counter_ns)
+    started = time.perf_counter_ns()
+    objects, pods = [_written(each) for each in workload.objects()], [_written(each) for each in workload.pods()]
+    parse_ns = time.perf_counter_ns() - started
+    with psycopg.connect(service.database_url, autocommit=True) as database:
+        cluster_id = _cluster(service, f"bench-{time.time_ns() // 1_000_000}")
+        started = time.perf_counter_ns()
+        load(service, cluster_id, objects)
+        rv, seq = settled(database, cluster_id)
+        build_ns = time.perf_counter_ns() - started
+        token, port = service.token, service.port
+        with (
+            Viewers(port=port, token=token, cluster_id=cluster_id, number=viewers) as watching,
+            Commits(service.database_url, cluster_id) as commits,
+        ):
+            cpu_before = service.cpu_seconds()
+            uploaded = upload(service, cluster_id, pods, chunk=chunk, pause_seconds=pause_seconds)
+            _wait_bound(database, cluster_id, len(pods))
+            scheduled = int(database.execute(_DONE, [cluster_id]).fetchone()[1])  # type: ignore[index]
+            end = settled(database, cluster_id)
+            complete = watching.reached(end, 10.0)
+            cpu_after = service.cpu_seconds()
+            bound = {name: commits.seen(at) for name, at in database.execute(_BOUND, [cluster_id, rv]).fetchall()}
+            if complete != viewers:
+                raise ServiceProblem(f"{viewers - complete} of {viewers} viewers missed a frame")
+        attempted = int(
+            database.execute(
+                "SELECT count(*) FROM traces_attempt WHERE cluster_id = %s AND seq > %s", [cluster_id, seq]
+            ).fetchone()[0]  # type: ignore[index]
+        )
+        service.client.call("DELETE", f"/api/clusters/{cluster_id}")
+    spent = {name: int((after - cpu_before.get(name, 0.0)) * 1e9) for name, after in cpu_after.items()}
+    return Run(
+        workload=workload.name,
+        nodes=workload.num_nodes,
+        existing_pods=workload.num_existing,
+        pods=workload.num_pods,
+        attempted=attempted,
+        scheduled=scheduled,
+        wall_ns=int((max(bound.values()) - uploaded.started) * 1e9),
+        cpu_ns=sum(spent.values()),
+        laps_ns=[int((at - uploaded.posted[name]) * 1e9) for name, at in bound.items() if name in uploaded.posted],
+        parse_ns=parse_ns,
+        build_ns=build_ns,
+        snapshot_ns=0,
+        bytes_stored=0,
+        phases_ns=spent,
+        peak_rss_bytes=service.peak_rss_bytes(),
+        calibration_ns=calibration_ns,
+    )
+
+
+def load(service: RunningService, cluster_id: int, objects: Sequence[dict[str, Any]]) -> None:
+    """Import what is there before the first pod comes."""
+    client = service.client
+    body = json.dumps({"kind": "List", "apiVersion": "v1", "items": objects}).encode()
+    path = f"/api/clusters/{cluster_id}/import?filename=objects.json&admission=always&lifecycle=simulate"
+    _, answer = client.call("POST", path, body)
+    while answer.get("status") in ("queued", "running"):
+        time.sleep(0.2)
+        _, answer = client.call("GET", f"/api/clusters/{cluster_id}/imports/{answer['id']}")
+    if answer.get("status") == "failed":
+        raise ServiceProblem(f"the import failed: {answer.get('error')}")
+
+
+def loaded_cluster(service: RunningService, job: Job) -> int:
+    """A cluster with the workload's nodes and the pods that run on them; its id."""
+    cluster_id = _cluster(service, f"bench-{time.time_ns() // 1_000_000}")
+    load(service, cluster_id, [_written(each) for each in job.workload().objects()])
+    return cluster_id
+
+
+def upload(
+    service: RunningService,
+    cluster_id: int,
+    pods: Sequence[dict[str, Any]],
+    *,
+    chunk: int = CHUNK,
+    pause_seconds: float = 0.0,
+) -> Uploaded:
+    """POST the pods one request after the other, over one connection."""
+    bodies = [json.dumps(list(pods[at : at + chunk])).encode() for at in range(0, len(pods), chunk)]
+    headers = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json"}
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=120)
+    posted: dict[str, float] = {}
+    started = time.time() + pause_seconds
+    for number, body in enumerate(bodies):
+        time.sleep(pause_seconds)
+        at = time.time()
+        connection.request("POST", f"/api/clusters/{cluster_id}/objects", body=body, headers=headers)
+        response = connection.getresponse()
+        text = response.read()
+        if response.status != 201:
+            raise ServiceProblem(f"POST of pods: {response.status} {text[:300]!r}")
+        for pod in pods[number * chunk : (number + 1) * chunk]:
+            posted[pod["metadata"]["name"]] = at
+    connection.close()
+    return Uploaded(started, posted)
+
+
+def settled(database: psycopg.Connection[Any], cluster_id: int) -> tuple[int, int]:
+    """Where both logs end once the engine has seen everything, all pods with a node run, and nothing has happened."""
+    last, since, begun = None, time.monotonic(), time.monotonic()
+    while True:
+        rv, seq, seen, not_running = database.execute(_STATE, [cluster_id]).fetchone()  # type: ignore[misc]
+        state = (rv, seq, seen, not_running)
+        if state != last:
+            last, since = state, time.monotonic()
+        quiet = time.monotonic() - since
+        if seen == rv and not not_running and quiet > QUIET_SECONDS / 2:
+            return rv, seq
+        if quiet > STALLED_SECONDS:
+            raise ServiceProblem(f"nothing has happened for {quiet:.0f} s: {state}, {time.monotonic() - begun:.0f} s")
+        time.sleep(0.1)
+
+
+def _wait_bound(database: psycopg.Connection[Any], cluster_id: int, number: int) -> None:
+    last, since = -1, time.monotonic()
+    while True:
+        done, _ = database.execute(_DONE, [cluster_id]).fetchone()  # type: ignore[misc]
+        if done >= number:
+            return
+        if done != last:
+            last, since = done, time.monotonic()
+        elif time.monotonic() - since > STALLED_SECONDS:
+            raise ServiceProblem(f"{done} of {number} pods were bound, and none more for {STALLED_SECONDS:.0f} s")
+        time.sleep(0.1)
+
+
+def _cluster(service: RunningService, name: str) -> int:
+    return int(service.client.post("/api/clusters", {"name": name, "lifecycle_mode": "simulate"})["id"])
+
+
+def _written(obj: KubeObject) -> dict[str, Any]:
+    """As a user would upload it: without the uid of the workload."""
+    manifest = manifests.encode(obj)
+    manifest["metadata"].pop("uid", None)
+    manifest.pop("status", None) if obj.kind != "Node" else None
+    return manifest

@@ -1,0 +1,59 @@
+"""The commands of ./ksched in a checkout: those of the service (`kschedweb.ops.cli`) and the developers' own."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from kschedweb.ops import cli
+from tools.bench.options import add_options as add_bench_options
+
+TEST_GROUPS = ("core", "web", "front", "browser", "faults", "attack")
+
+
+def main(words: list[str]) -> int:
+    if words[:1] == ["conformance"]:
+        from tools import conformance
+
+        return conformance.main(words[1:])
+    options = parser().parse_args(words)
+    return cli.reported(lambda: dispatch(options))
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands with their options."""
+    top = cli.top_parser()
+    commands = cli.add_commands(top)
+
+    test_text = "Run the checks and all tests."
+    test = commands.add_parser("test", help=test_text, description=test_text)
+    test.add_argument("groups", nargs="*", choices=[*TEST_GROUPS, []], metavar="GROUP")
+    test.add_argument("--without", action="append", default=[], choices=TEST_GROUPS)
+    test.add_argument("--long", action="store_true", help="also the tests marked slow")
+
+    bench_text = "Measure the engine on workloads: how fast it decides, and what it takes."
+    add_bench_options(commands.add_parser("bench", help=bench_text, description=bench_text))
+    check_text = "Format, lint, types, contracts, generated files."
+    commands.add_parser("check", help=check_text, description=check_text)
+    commands.add_parser("conformance", help="Compare our decisions with recorded ones.", add_help=False)
+    return top
+
+
+def dispatch(options: argparse.Namespace) -> int:
+    if options.command == "test":
+        from tools.testing import run
+
+        return run(groups=options.groups, without=options.without, long=options.long)
+    if options.command == "check":
+        from tools.testing import check
+
+        return check()
+    if options.command == "bench":
+        from tools.bench import command
+
+        return command.run(options)
+    return cli.dispatch(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

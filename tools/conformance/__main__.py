@@ -1,0 +1,5 @@
+"""`python -m tools.conformance`."""
+
+from tools.conformance import main
+
+raise SystemExit(main())

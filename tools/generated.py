@@ -1,0 +1,78 @@
+"""`python -m tools.generated`: writes the files that are made from others and committed with them.
+
+events.gen.ts comes from kschedweb/live/events.py; rest.gen.ts from the OpenAPI schema of the REST views, by way of
+openapi-typescript; docs/coverage.md from the names of tests; the table of settings in docs/operations.md from
+kschedweb/environment.py. `stale()` compares without writing.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from kschedweb.environment import ROOT
+from kschedweb.live import contract
+from tools import checklist, settings_table
+from tools.node import node_environment
+
+FRONTEND = ROOT / "frontend"
+CONTRACT = FRONTEND / "src" / "contract"
+
+
+class GenerationFailed(Exception):
+    """One of the programs that write these files failed; the text is what it said."""
+
+
+def render() -> dict[Path, str]:
+    """Every generated file with the text it should have."""
+    return {
+        checklist.path(): checklist.render(),
+        settings_table.PAGE: settings_table.render(),
+        CONTRACT / "events.gen.ts": contract.render(),
+        CONTRACT / "rest.gen.ts": _rest_types(),
+    }
+
+
+def stale() -> list[str]:
+    """The files whose committed text is another."""
+    return [
+        str(path.relative_to(ROOT)) for path, text in render().items() if not path.exists() or path.read_text() != text
+    ]
+
+
+def _rest_types() -> str:
+    with tempfile.TemporaryDirectory() as scratch:
+        schema, types = Path(scratch) / "schema.yaml", Path(scratch) / "rest.gen.ts"
+        django = {**os.environ, "DJANGO_SETTINGS_MODULE": "kschedweb.settings_test"}
+        _call([sys.executable, "manage.py", "spectacular", "--validate", "--file", str(schema)], ROOT, django)
+        node = node_environment()
+        if not (FRONTEND / "node_modules" / "openapi-typescript").is_dir():
+            _call(["npm", "ci", "--loglevel=error", "--no-audit", "--no-fund"], FRONTEND, node)
+        _call(["npx", "--no-install", "openapi-typescript", str(schema), "--output", str(types)], FRONTEND, node)
+        return types.read_text()
+
+
+def _call(words: list[str], folder: Path, environment: dict[str, str]) -> None:
+    result = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
+    if result.returncode != 0:
+        raise GenerationFailed(f"{' '.join(words[:4])} failed:\n{result.stdout}{result.stderr}")
+
+
+def main(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="tools.generated")
+    parser.add_argument("--check", action="store_true", help="write nothing, name what is stale")
+    if parser.parse_args(words).check:
+        names = stale()
+        for name in names:
+            print(f"{name} is stale: python -m tools.generated")
+        return 1 if names else 0
+    for path, text in render().items():
+        path.write_text(text)
+        print(path.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,232 @@
+"""`./ksched test` and `./ksched check`: the checks, then the groups of tests, and one honest last line.
+
+core     engine, golden cycles, properties: no service, no network
+web      PostgreSQL, Valkey and Celery for real, started by the tests
+front    TypeScript: types, lint, unit tests, and whether the committed build is the one its sources make
+browser  a running service in Chromium
+faults   a running service whose processes are killed
+attack   a running service that is stormed with requests
+
+A group that cannot run fails with one line that says what to install. A failed check counts as one failed test.
+"""
+
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from kschedweb.environment import ROOT
+from tools import generated
+from tools.node import NodeMissing, node_environment
+
+# Every folder of tests belongs to one group; tests/architecture looks that none is forgotten.
+FOLDERS = {
+    "core": ("core", "tools", "bench", "coverage", "golden", "mutation", "property"),
+    "web": ("web", "architecture"),
+    "browser": ("browser",),
+    "faults": ("faults",),
+    "attack": ("attack",),
+}
+GROUPS = ("core", "web", "front", "browser", "faults", "attack")
+# They share one service, which would compete with a second one.
+IN_ONE_PROCESS = ("browser", "faults", "attack")
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+PROCESSES = "2"
+FRONTEND = ROOT / "frontend"
+
+
+@dataclass(slots=True)
+class Count:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def add(self, other: "Count") -> None:
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+class CannotRun(Exception):
+    """A group lacks something; the text says what to install."""
+
+
+def run(*, groups: Sequence[str], without: Sequence[str], long: bool) -> int:
+    """The checks (when no group is named) and the groups; 0 when nothing failed."""
+    chosen = [group for group in (groups or GROUPS) if group not in without]
+    total, lines = Count(), []
+    if not groups:
+        failed = failed_checks()
+        total.add(Count(failed=len(failed)))
+        lines.append(f"checks: {'failed: ' + ', '.join(failed) if failed else 'all hold'}")
+    for group in chosen:
+        print(f"\n== {group} ==", flush=True)
+        started_at = time.monotonic()
+        try:
+            count = run_front() if group == "front" else run_pytest(group, whole=not groups, long=long)
+        except (CannotRun, NodeMissing) as problem:
+            print(f"{group} cannot run: {problem}")
+            count = Count(failed=1)
+        total.add(count)
+        lines.append(f"{group}: {count} in {time.monotonic() - started_at:.0f} s")
+    print("\n" + "\n".join(lines))
+    left_out = [group for group in GROUPS if group in without]
+    print(f"{total}{', left out: ' + ' '.join(left_out) if left_out else ''}", flush=True)
+    return 1 if total.failed or not total.passed else 0
+
+
+def check() -> int:
+    """The checks alone; 0 when all hold."""
+    failed = failed_checks()
+    print(f"failed: {', '.join(failed)}" if failed else "all checks hold")
+    return 1 if failed else 0
+
+
+def failed_checks() -> list[str]:
+    """Run every check, print what fails, and name it."""
+    print("== checks ==", flush=True)
+    python = sys.executable
+    lint_imports = "from importlinter.cli import lint_imports_command as run; run()"
+    commands: list[tuple[str, Callable[[], tuple[bool, str]]]] = [
+        ("format", _command(python, "-m", "ruff", "format", "--check", ".", "ksched")),
+        ("lint", _command(python, "-m", "ruff", "check", ".", "ksched")),
+        ("types", _command(python, "-m", "mypy")),
+        ("contracts", _command(python, "-c", lint_imports, "--no-cache")),
+        ("migrations", _command(python, "-W", "ignore", "manage.py", "makemigrations", "--check", "--dry-run")),
+        ("generated files", _generated),
+    ]
+    failed = []
+    for name, command in commands:
+        started_at = time.monotonic()
+        good, output = command()
+        print(f"{'ok    ' if good else 'FAILED'} {name} ({time.monotonic() - started_at:.0f} s)", flush=True)
+        if not good:
+            failed.append(name)
+            print(output.rstrip(), flush=True)
+    return failed
+
+
+def run_pytest(group: str, *, whole: bool, long: bool) -> Count:
+    """One group of Python tests."""
+    folders = [f"tests/{name}" for name in FOLDERS[group] if (ROOT / "tests" / name).is_dir()]
+    extra = ["--long"] if long else ["--golden-full"] if whole else []
+    environment = {}
+    if group == "browser":
+        environment["KSCHED_CHROMIUM"] = str(find_chromium())
+    if group not in IN_ONE_PROCESS:
+        extra += ["-n", PROCESSES]
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch) / "report.xml"
+        words = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *extra, *folders]
+        code = subprocess.run(words, cwd=ROOT, env={**os.environ, **environment}).returncode
+        return counted(report, code)
+
+
+def run_front() -> Count:
+    """Types, lint, unit tests and the build of the browser's half."""
+    if not (FRONTEND / "package.json").exists():
+        raise CannotRun("there is no frontend/package.json")
+    environment = node_environment()
+    install_front(environment)
+    total = Count()
+    for name in ("check", "lint"):
+        if subprocess.run(["npm", "run", "--silent", name], cwd=FRONTEND, env=environment).returncode != 0:
+            print(f"FAILED npm run {name}")
+            total.failed += 1
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch) / "report.xml"
+        words = ["npm", "test", "--silent", "--", "--reporter=default", "--reporter=junit", f"--outputFile={report}"]
+        code = subprocess.run(words, cwd=FRONTEND, env=environment).returncode
+        total.add(counted(report, code))
+    total.add(_build_is_fresh(environment))
+    return total
+
+
+def install_front(environment: dict[str, str]) -> None:
+    """What the lock of the frontend lists, unless it is there already."""
+    lock, done = FRONTEND / "package-lock.json", FRONTEND / "node_modules" / ".package-lock.installed"
+    if done.exists() and done.read_bytes() == lock.read_bytes():
+        return
+    print("installing what frontend/package-lock.json lists", flush=True)
+    words = ["npm", "ci", "--loglevel=error", "--no-audit", "--no-fund"]
+    result = subprocess.run(words, cwd=FRONTEND, env=environment, capture_output=True, text=True)
+    if result.returncode != 0:
+        reason = " / ".join(result.stderr.splitlines()[:6])
+        raise CannotRun(f"npm ci failed; does it reach a registry of npm packages? {reason}")
+    done.write_bytes(lock.read_bytes())
+
+
+def find_chromium() -> Path:
+    """The browser that the tests drive."""
+    named = os.environ.get("KSCHED_CHROMIUM")
+    for name in (named,) if named else CHROMIUM_NAMES:
+        found = shutil.which(name)
+        if found is not None:
+            return Path(found)
+    raise CannotRun("no Chromium found: apt-get install chromium, or leave it out with --without browser")
+
+
+def counted(report: Path, code: int) -> Count:
+    """What a JUnit report says; at least one failure when the program ended badly all the same."""
+    count = Count()
+    if report.exists():
+        for suite in ElementTree.parse(report).getroot().iter("testsuite"):
+            tests, failures, errors, skipped = (
+                int(suite.get(name) or 0) for name in ("tests", "failures", "errors", "skipped")
+            )
+            count.add(Count(max(0, tests - failures - errors - skipped), failures + errors, skipped))
+    if code != 0 and not count.failed:
+        print(f"FAILED: ended with code {code}")
+        count.failed = 1
+    return count
+
+
+def _build_is_fresh(environment: dict[str, str]) -> Count:
+    """Build into another folder and compare with what is committed."""
+    committed = FRONTEND / "dist"
+    with tempfile.TemporaryDirectory() as scratch:
+        built = Path(scratch) / "dist"
+        words = ["npm", "run", "--silent", "build", "--", "--outDir", str(built), "--emptyOutDir"]
+        result = subprocess.run(words, cwd=FRONTEND, env=environment, capture_output=True, text=True)
+        if result.returncode != 0:
+            print(f"FAILED npm run build\n{result.stdout}{result.stderr}")
+            return Count(failed=1)
+        stale = sorted(_files(built).items() ^ _files(committed).items())
+    if stale:
+        names = ", ".join(sorted({name for name, _ in stale}))
+        print(f"FAILED frontend/dist is not what its sources make ({names}): npm run build in frontend/ and commit it")
+        return Count(failed=1)
+    return Count()
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    """What is in the files, compressed ones unpacked: their bytes differ from one zlib to the next."""
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {name: gzip.decompress(content) if name.endswith(".gz") else content for name, content in found.items()}
+
+
+def _command(*words: str) -> Callable[[], tuple[bool, str]]:
+    def call() -> tuple[bool, str]:
+        environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "kschedweb.settings_test"}
+        result = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
+        return result.returncode == 0, result.stdout + result.stderr
+
+    return call
+
+
+def _generated() -> tuple[bool, str]:
+    try:
+        stale = generated.stale()
+    except (NodeMissing, generated.GenerationFailed) as problem:
+        return False, str(problem)
+    return not stale, "\n".join(f"{name} is stale: python -m tools.generated" for name in stale)
