@@ -1,0 +1,1 @@
+"""What the API server does to objects, without a database, a clock or a socket: rules over a store."""

@@ -1,0 +1,94 @@
+"""What can be asked of the API server, as data: one set for REST, kubectl, imports, controllers and simulations.
+
+Every request names its object by `ObjectKey`. `uid` and `resource_version` are preconditions; empty means none. Times
+are not part of a request: whoever carries it out gives the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+Manifest = Mapping[str, Any]
+
+
+class ObjectKey(msgspec.Struct, frozen=True, order=True, gc=False):
+    """Which object; `namespace` is empty for kinds of the cluster."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+class PatchType(StrEnum):
+    """How the body of a patch is read."""
+
+    MERGE = "application/merge-patch+json"
+    JSON = "application/json-patch+json"
+    STRATEGIC = "application/strategic-merge-patch+json"
+
+
+class Propagation(StrEnum):
+    """What becomes of the objects an object owns."""
+
+    BACKGROUND = "Background"
+    FOREGROUND = "Foreground"
+    ORPHAN = "Orphan"
+
+
+class Create(msgspec.Struct, frozen=True, tag="create"):
+    """Create the object of this manifest; its name may be left to `generateName`."""
+
+    manifest: Manifest
+
+
+class Update(msgspec.Struct, frozen=True, tag="update"):
+    """Replace the object, or its `subresource`; the manifest's own uid and resourceVersion are preconditions."""
+
+    key: ObjectKey
+    manifest: Manifest
+    subresource: str = ""
+
+
+class Patch(msgspec.Struct, frozen=True, tag="patch"):
+    """Change a part of the object or of its `subresource`; `body` is a list for a JSON patch."""
+
+    key: ObjectKey
+    body: Manifest | Sequence[Manifest]
+    patch_type: PatchType = PatchType.MERGE
+    subresource: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class Delete(msgspec.Struct, frozen=True, tag="delete"):
+    """Delete the object; `grace_seconds` None means its own, 0 at once."""
+
+    key: ObjectKey
+    grace_seconds: int | None = None
+    propagation: Propagation | None = None
+    uid: str = ""
+    resource_version: str = ""
+
+
+class Bind(msgspec.Struct, frozen=True, tag="bind"):
+    """Assign the pod to the node, which need not exist."""
+
+    key: ObjectKey
+    node_name: str
+    uid: str = ""
+
+
+class Evict(msgspec.Struct, frozen=True, tag="evict"):
+    """Delete the pod gracefully with a DisruptionTarget condition of this reason; its budgets were asked before."""
+
+    key: ObjectKey
+    reason: str
+    message: str = ""
+    uid: str = ""
+
+
+Request = Create | Update | Patch | Delete | Bind | Evict
