@@ -1,53 +1,29 @@
-"""Controllers at work: the simulated life of pods, and the script of the sample cluster.
+"""Runs the controllers of simulated clusters.
 
 One host per cluster and process follows the change log and asks the core's controllers what is due. Whoever holds
-the cluster's advisory lock acts, others pass. Effects do no harm when given twice, so a host whose effects were
-not written is thrown away and made anew from the tables.
+the cluster's advisory lock acts, others pass. Requests do no harm when repeated, so a host whose requests were
+not written is dropped and made again from the tables.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import structlog
 from django.db import connection, transaction
 
 from kschedweb.cluster import follow
-from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.models import Cluster
-from kschedweb.cluster.services import StatusUpdate
 from kschedweb.common import wake
-from kschedweb.lifecycle.services import (
-    DISRUPTION_ACTOR,
-    KUBELET_ACTOR,
-    SCRIPT_ACTOR,
-    VOLUME_ACTOR,
-    Orders,
-    orders_carry_out,
-)
-from scheduler_core.lifecycle.disruption import DisruptionController
-from scheduler_core.lifecycle.effects import (
-    LifecycleEffect,
-    NodeCordon,
-    ObjectCreation,
-    ObjectPatch,
-    ObjectRemoval,
-    PodCreation,
-    PodDeletion,
-    PodRemoval,
-    PodStatusWrite,
-)
-from scheduler_core.lifecycle.ephemeral_claims import EphemeralClaims
-from scheduler_core.lifecycle.kubelet import Kubelet
-from scheduler_core.lifecycle.pod_gc import PodGC
-from scheduler_core.lifecycle.sample import sample_workload
-from scheduler_core.lifecycle.volumes import VolumeController
-from scheduler_core.lifecycle.workloads import ScriptedWorkload
+from kschedweb.lifecycle.adapters import requests_carry_out
+from scheduler_core.controllers.controller import ClusterOptions, Controller, next_due
+from scheduler_core.controllers.registry import CONTROLLERS
 from scheduler_core.model.changes import Change
+from scheduler_core.sim.otter_post import OtterPost
 
 log = structlog.get_logger(__name__)
 
@@ -62,96 +38,40 @@ LOCK_CLASS = 0x6B736C63
 
 @dataclass
 class ControllerHost:
-    """The controllers of one cluster; `unread` are stored objects they have not been told yet.
-
-    Only the sample cluster has a script.
-    """
+    """The controllers of one cluster; `unread` are stored objects they have not been told yet."""
 
     cluster_id: int
-    kubelet: Kubelet
-    pod_gc: PodGC
-    volumes: VolumeController
-    ephemeral_claims: EphemeralClaims
-    disruption: DisruptionController
-    script: ScriptedWorkload | None
+    controllers: list[Controller]
     rv: int
     unread: list[Change]
 
     @staticmethod
     def build(cluster_id: int) -> ControllerHost:
-        """Controllers which will know everything stored."""
+        """Make controllers that will be told everything stored. Only the sample cluster has a demo."""
         with transaction.atomic():
             follow.read_only_moment()
             cluster = Cluster.objects.get(pk=cluster_id)
             changes = follow.stored_changes(cluster_id=cluster_id)
-        kubelet = Kubelet(start_delay_us=cluster.start_delay_ms * 1000)
-        script = None
-        if cluster.is_sample:
-            script = sample_workload(seed=cluster.seed, started_at=follow.microseconds(cluster.created_at))
-        return ControllerHost(
-            cluster_id=cluster_id,
-            kubelet=kubelet,
-            pod_gc=PodGC(),
-            volumes=VolumeController(),
-            ephemeral_claims=EphemeralClaims(),
-            disruption=DisruptionController(),
-            script=script,
-            rv=cluster.rv,
-            unread=changes,
+        options = ClusterOptions(
+            start_delay_us=cluster.start_delay_ms * 1000,
+            seed=cluster.seed,
+            started_at=follow.microseconds(cluster.created_at),
         )
+        makers = (*CONTROLLERS, OtterPost) if cluster.is_sample else CONTROLLERS
+        return ControllerHost(cluster_id, [make(options) for make in makers], cluster.rv, changes)
 
     def step(self, now: int) -> float | None:
-        """Act on what changed and what is due; seconds until more is due, None when only a change brings more."""
+        """Act on what changed and what is due; return seconds until more is due, None when only a change brings it."""
         changes, self.rv = follow.changes_after(cluster_id=self.cluster_id, rv=self.rv)
         changes = self.unread + changes
         self.unread = []
-        self._carry_out([*self.kubelet.step(now, changes), *self.pod_gc.step(now, changes)], KUBELET_ACTOR, now)
-        volume_effects = [*self.ephemeral_claims.step(now, changes), *self.volumes.step(now, changes)]
-        self._carry_out(volume_effects, VOLUME_ACTOR, now)
-        self._carry_out(self.disruption.step(now, changes), DISRUPTION_ACTOR, now)
-        controllers = (self.kubelet, self.pod_gc, self.volumes, self.disruption)
-        times = [controller.next_due() for controller in controllers]
-        if self.script is not None:
-            self._carry_out(self.script.step(now, changes), SCRIPT_ACTOR, now)
-            times.append(self.script.next_due())
-        dues = [due for due in times if due is not None]
-        return max(0.0, (min(dues) - now) / follow.MICROSECOND) if dues else None
-
-    def _carry_out(self, effects: list[LifecycleEffect], actor: str, now: int) -> None:
-        orders = orders_of(effects)
-        if orders:
-            orders_carry_out(cluster_id=self.cluster_id, orders=orders, actor=actor, now=follow.moment_of(now))
-
-
-def orders_of(effects: Iterable[LifecycleEffect]) -> Orders:
-    """Effects of controllers, sorted by what the cluster's services take together."""
-    orders = Orders()
-    for effect in effects:
-        if isinstance(effect, PodStatusWrite):
-            start_time = None if effect.start_time is None else follow.moment_of(effect.start_time)
-            orders.updates.append(
-                StatusUpdate(
-                    pod_uid=effect.pod_uid,
-                    phase=effect.phase,
-                    start_time=start_time,
-                    conditions=effect.conditions,
-                )
-            )
-        elif isinstance(effect, PodRemoval):
-            orders.removals.append(effect.pod_uid)
-        elif isinstance(effect, PodDeletion):
-            orders.deletions.append((effect.namespace, effect.name, effect.pod_uid))
-        elif isinstance(effect, (PodCreation, ObjectCreation)):
-            orders.creations.append(dict(effect.manifest))
-        elif isinstance(effect, NodeCordon):
-            orders.cordons.append((effect.node_name, effect.unschedulable))
-        elif isinstance(effect, ObjectPatch):
-            orders.patches.append(
-                cluster_services.ObjectPatch(effect.kind, effect.namespace, effect.name, effect.uid, effect.patch)
-            )
-        elif isinstance(effect, ObjectRemoval):
-            orders.object_removals.append((effect.kind, effect.namespace, effect.name, effect.uid))
-    return orders
+        moment = follow.moment_of(now)
+        for controller in self.controllers:
+            requests = controller.step(now, changes)
+            if requests:
+                requests_carry_out(cluster_id=self.cluster_id, requests=requests, actor=controller.actor, now=moment)
+        due = next_due(self.controllers)
+        return None if due is None else max(0.0, (due - now) / follow.MICROSECOND)
 
 
 _hosts: dict[int, ControllerHost] = {}
@@ -159,7 +79,7 @@ _follow_ups: dict[int, float] = {}
 
 
 def tick(cluster_id: int, *, follow_up: bool = False) -> None:
-    """A slice of the cluster's life: act, wait for what is due soon, and see that somebody goes on."""
+    """Act for one slice, waiting for what is due soon; send a follow-up when more is due after it."""
     if follow_up:
         _follow_ups.pop(cluster_id, None)
     ends_at = time.monotonic() + SLICE_SECONDS
@@ -202,7 +122,7 @@ def _go_on(cluster_id: int) -> None:
 
 @contextlib.contextmanager
 def _sole_actor(cluster_id: int) -> Iterator[bool]:
-    """Whether no other worker acts on the cluster now; held for the block, on this connection."""
+    """Hold the cluster's advisory lock for the block; False when another worker acts on the cluster."""
     key = [LOCK_CLASS, cluster_id & 0x7FFFFFFF]
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", key)

@@ -13,7 +13,7 @@ TARGETS = {
     "web": "kschedweb",
 }
 FOLDERS = {
-    "core": "framework plugins queue cache preemption admission trace lifecycle scheduler config table",
+    "core": "framework plugins queue cache preemption admission trace controllers sim scheduler config table",
     "web": "cluster scheduling traces live accounts lifecycle",
 }
 # What a file is for, by the longest path it begins with.

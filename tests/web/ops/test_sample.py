@@ -7,7 +7,8 @@ import pytest
 from kschedweb.cluster.models import ApiObject, Change, Cluster, Node, Pod
 from kschedweb.lifecycle.runner import ControllerHost
 from kschedweb.ops import sample
-from scheduler_core.lifecycle.sample import FIRST_WAVE, SAMPLE
+from scheduler_core.sim.otter_post import FIRST_WAVE
+from scheduler_core.sim.otter_post.apps import SCRIPT
 
 pytestmark = pytest.mark.django_db
 
@@ -54,9 +55,9 @@ def test_jobs_arrive_when_the_life_cycle_ticks() -> None:
         due = host.step(start + half * 500_000)
     assert due is not None
     assert due <= 0.5
-    jobs = {job.name for job in SAMPLE.jobs}
+    jobs = {job.name for job in SCRIPT.jobs}
     new = [pod for pod in Pod.objects.filter(cluster=cluster) if pod.manifest["metadata"]["labels"]["app"] in jobs]
-    assert 10 < len(new) - (FIRST_WAVE - sum(service.replicas for service in SAMPLE.services)) < 35
+    assert 10 < len(new) - (FIRST_WAVE - sum(service.replicas for service in SCRIPT.services)) < 35
     assert Change.objects.filter(cluster_id=cluster.pk, actor="sample", kind="Pod").count() == Pod.objects.count()
 
 
@@ -68,8 +69,8 @@ def test_drain_closes_a_node_for_a_while_when_its_time_has_come() -> None:
     closed = Node.objects.filter(cluster=cluster, unschedulable=True)
     host.step(start + 119_000_000)
     assert not closed.exists()
-    host.step(start + (SAMPLE.drain_at + 1) * 1_000_000)
+    host.step(start + (SCRIPT.drain_at + 1) * 1_000_000)
     assert closed.count() == 1
     assert closed.get().manifest["spec"]["unschedulable"] is True
-    host.step(start + (SAMPLE.drain_at + SAMPLE.drain_seconds + 1) * 1_000_000)
+    host.step(start + (SCRIPT.drain_at + SCRIPT.drain_seconds + 1) * 1_000_000)
     assert not closed.exists()

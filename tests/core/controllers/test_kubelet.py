@@ -6,11 +6,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from scheduler_core.api.meta import ObjectMeta
-from scheduler_core.api.pod import Pod, PodSpec, PodStatus
-from scheduler_core.lifecycle.effects import LifecycleEffect, PodRemoval, PodStatusWrite
-from scheduler_core.lifecycle.kubelet import Kubelet
+from scheduler_core.api.pod import Pod, PodCondition, PodSpec, PodStatus
+from scheduler_core.api.times import time_text
+from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch, PatchType, Request
+from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.controllers.kubelet import Kubelet
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 
 SECOND = 1_000_000
@@ -44,12 +47,22 @@ def after(seconds: float) -> int:
     return NOW + round(seconds * SECOND)
 
 
-def feed(kubelet: Kubelet, now: int, *pods: Pod) -> list[LifecycleEffect]:
+def feed(kubelet: Kubelet, now: int, *pods: Pod) -> list[Request]:
     return kubelet.step(now, [ObjectPut(given) for given in pods])
 
 
-def phases(effects: list[LifecycleEffect]) -> list[str]:
-    return [effect.phase if isinstance(effect, PodStatusWrite) else type(effect).__name__ for effect in effects]
+def phases(requests: list[Request]) -> list[str]:
+    return [status_of(each)["phase"] if isinstance(each, Patch) else "removed" for each in requests]
+
+
+def status_of(request: Request) -> dict[str, Any]:
+    assert isinstance(request, Patch) and isinstance(request.body, dict)
+    assert (request.patch_type, request.subresource) == (PatchType.STRATEGIC, "status")
+    return dict(request.body["status"])
+
+
+def kubelet_of(start_delay_us: int = SECOND) -> Kubelet:
+    return Kubelet(ClusterOptions(start_delay_us))
 
 
 @pytest.mark.parametrize(
@@ -65,27 +78,25 @@ def phases(effects: list[LifecycleEffect]) -> list[str]:
             pod(phase="Running", started=T0 - timedelta(seconds=20), run="30"), 10.0, "Succeeded", id="run time, begun"
         ),
         pytest.param(
-            pod(phase="Running", deleted=T0 + timedelta(seconds=30), grace=30), 1.0, "PodRemoval", id="stop by default"
+            pod(phase="Running", deleted=T0 + timedelta(seconds=30), grace=30), 1.0, "removed", id="stop by default"
         ),
         pytest.param(
             pod(phase="Running", deleted=T0 + timedelta(seconds=30), grace=30, stop="12.5"),
             12.5,
-            "PodRemoval",
+            "removed",
             id="stop time of its own",
         ),
         pytest.param(
             pod(phase="Running", deleted=T0 + timedelta(seconds=5), grace=5, stop="60"),
             5.0,
-            "PodRemoval",
+            "removed",
             id="grace shorter than the stop time",
         ),
-        pytest.param(
-            pod(deleted=T0 + timedelta(seconds=30), grace=30), 1.0, "PodRemoval", id="deleted before it started"
-        ),
+        pytest.param(pod(deleted=T0 + timedelta(seconds=30), grace=30), 1.0, "removed", id="deleted before it started"),
     ],
 )
 def test_kubelet_acts_when_the_time_has_come(given: Pod, due: float, what: str) -> None:
-    kubelet = Kubelet(start_delay_us=2 * SECOND)
+    kubelet = kubelet_of(2 * SECOND)
     assert feed(kubelet, NOW, given) == []
     assert kubelet.next_due() == after(due)
     assert kubelet.step(after(due) - 1, []) == []
@@ -103,27 +114,38 @@ def test_kubelet_acts_when_the_time_has_come(given: Pod, due: float, what: str) 
     ],
 )
 def test_kubelet_has_nothing_to_do_with(given: Pod) -> None:
-    kubelet = Kubelet(start_delay_us=SECOND)
+    kubelet = kubelet_of()
     assert feed(kubelet, NOW, given) == []
     assert kubelet.next_due() is None
 
 
 def test_started_pod_is_ready_and_has_a_start_time() -> None:
-    (effect,) = feed(Kubelet(start_delay_us=0), NOW, pod())
-    assert isinstance(effect, PodStatusWrite)
-    assert effect.start_time == NOW
-    assert effect.conditions["Ready"] == ("True", "", "")
+    (request,) = feed(kubelet_of(0), NOW, pod())
+    status = status_of(request)
+    assert status["startTime"] == time_text(NOW)
+    assert {"type": "Ready", "status": "True", "lastTransitionTime": time_text(NOW)} in status["conditions"]
 
 
 def test_completed_pod_is_no_longer_ready() -> None:
-    (effect,) = feed(Kubelet(start_delay_us=0), after(31), pod(phase="Running", started=T0, run="30"))
-    assert isinstance(effect, PodStatusWrite)
-    assert effect.conditions["Ready"] == ("False", "PodCompleted", "")
-    assert effect.start_time is None
+    (request,) = feed(kubelet_of(0), after(31), pod(phase="Running", started=T0, run="30"))
+    status = status_of(request)
+    ready = {"type": "Ready", "status": "False", "reason": "PodCompleted", "lastTransitionTime": time_text(after(31))}
+    assert ready in status["conditions"]
+    assert "startTime" not in status
+
+
+def test_condition_that_holds_keeps_its_time_and_loses_its_reason() -> None:
+    waiting = pod()
+    conditions = (PodCondition("Initialized", "True"), PodCondition("Ready", "False", "Starting", "soon"))
+    waiting = replace(waiting, status=replace(waiting.status, conditions=conditions))
+    (request,) = feed(kubelet_of(0), NOW, waiting)
+    initialized, _, ready = status_of(request)["conditions"]
+    assert initialized == {"type": "Initialized", "status": "True"}
+    assert ready | {"reason": None, "message": None, "lastTransitionTime": time_text(NOW)} == ready
 
 
 def test_change_that_moves_no_deadline_does_not_repeat_an_effect() -> None:
-    kubelet = Kubelet(start_delay_us=SECOND)
+    kubelet = kubelet_of()
     feed(kubelet, NOW, pod())
     assert phases(kubelet.step(after(1), [])) == ["Running"]
     assert feed(kubelet, after(2), pod()) == []
@@ -131,18 +153,18 @@ def test_change_that_moves_no_deadline_does_not_repeat_an_effect() -> None:
 
 
 def test_start_counts_from_the_first_sight_of_the_bound_pod() -> None:
-    kubelet = Kubelet(start_delay_us=2 * SECOND)
+    kubelet = kubelet_of(2 * SECOND)
     feed(kubelet, NOW, pod())
     feed(kubelet, after(1), pod())
     assert kubelet.next_due() == after(2)
 
 
 def test_deletion_replaces_what_was_due() -> None:
-    kubelet = Kubelet(start_delay_us=SECOND)
+    kubelet = kubelet_of()
     feed(kubelet, NOW, pod(phase="Running", started=T0, run="3"))
     feed(kubelet, after(2), pod(phase="Running", started=T0, run="3", deleted=T0 + timedelta(seconds=32), grace=30))
     assert kubelet.next_due() == after(3)
-    assert kubelet.step(after(10), []) == [PodRemoval("u1", "shop", "u1")]
+    assert kubelet.step(after(10), []) == [Delete(ObjectKey("Pod", "shop", "u1"), 0, uid="u1")]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +176,7 @@ def test_deletion_replaces_what_was_due() -> None:
     ],
 )
 def test_deadline_that_no_longer_holds_strikes_nobody(after_that: Pod) -> None:
-    kubelet = Kubelet(start_delay_us=SECOND)
+    kubelet = kubelet_of()
     feed(kubelet, NOW, pod())
     assert feed(kubelet, after(0.5), after_that) == []
     assert kubelet.next_due() is None
@@ -162,7 +184,7 @@ def test_deadline_that_no_longer_holds_strikes_nobody(after_that: Pod) -> None:
 
 
 def test_pod_bound_again_starts_from_its_first_sight_there() -> None:
-    kubelet = Kubelet(start_delay_us=2 * SECOND)
+    kubelet = kubelet_of(2 * SECOND)
     feed(kubelet, NOW, pod())
     feed(kubelet, after(1), pod(node=""))
     feed(kubelet, after(5), pod(node="n2"))
@@ -171,23 +193,23 @@ def test_pod_bound_again_starts_from_its_first_sight_there() -> None:
 
 @pytest.mark.parametrize("uid", [pytest.param("u1", id="by uid"), pytest.param("", id="by name")])
 def test_pod_that_is_gone_is_forgotten(uid: str) -> None:
-    kubelet = Kubelet(start_delay_us=SECOND)
+    kubelet = kubelet_of()
     feed(kubelet, NOW, pod())
     assert kubelet.step(after(5), [ObjectDeleted("Pod", "shop", "u1", uid)]) == []
     assert kubelet.next_due() is None
 
 
 def test_several_pods_come_in_the_order_of_their_deadlines() -> None:
-    kubelet = Kubelet(start_delay_us=SECOND)
+    kubelet = kubelet_of()
     feed(kubelet, NOW, pod(uid="b"), pod(uid="a"), pod(uid="c", start="0.5"))
-    effects: list[Any] = kubelet.step(after(9), [])
-    assert [effect.name for effect in effects] == ["c", "b", "a"]
+    requests: list[Any] = kubelet.step(after(9), [])
+    assert [each.key.name for each in requests] == ["c", "b", "a"]
 
 
 def test_new_kubelet_goes_on_where_another_stopped() -> None:
     given = [pod(phase="Running", started=T0, run="30"), pod(uid="u2", deleted=T0 + timedelta(seconds=9), grace=9)]
-    first, second = Kubelet(start_delay_us=SECOND), Kubelet(start_delay_us=SECOND)
+    first, second = kubelet_of(), kubelet_of()
     early = feed(first, NOW, *given) + first.step(after(5), []) + first.step(after(40), [])
     late = feed(second, after(5), *given) + second.step(after(40), [])
     assert early == late
-    assert phases(late) == ["PodRemoval", "Succeeded"]
+    assert phases(late) == ["removed", "Succeeded"]

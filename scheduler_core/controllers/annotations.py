@@ -16,7 +16,7 @@ _LONGEST_SECONDS = 10 * 365 * 86_400
 
 
 def duration_us(pod: Pod, annotation: str) -> int | None:
-    """The annotation in microseconds, None where there is none that can be used."""
+    """Return the annotation in microseconds; None when it is missing or unusable."""
     try:
         seconds = float(pod.annotations.get(annotation, ""))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Claims for generic ephemeral volumes: made with the pod, gone with it.
+"""Creates the claims of generic ephemeral volumes, and deletes them with their pod.
 
 A claim of the name that is there already is left alone, whoever owns it.
 Source: kubernetes v1.34.1, pkg/controller/volume/ephemeral; removal with the owner is the garbage collector's part.
@@ -12,20 +12,23 @@ from typing import Any
 from scheduler_core.api.derived import controller_of, ephemeral_claim_name
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.storage import PersistentVolumeClaim
-from scheduler_core.lifecycle.effects import LifecycleEffect, ObjectCreation, ObjectRemoval
+from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Request
+from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 
 class EphemeralClaims:
-    """The claims of one cluster's pods."""
+    """Generic ephemeral volumes of one cluster's pods."""
 
-    def __init__(self) -> None:
+    name, actor = "ephemeral-volumes", "volumes"
+
+    def __init__(self, cluster: ClusterOptions) -> None:
         self._claims: dict[str, PersistentVolumeClaim] = {}  # by key
         self._pods: dict[str, Pod] = {}  # those with ephemeral volumes, by key
 
-    def step(self, now: int, changes: Sequence[Change]) -> list[LifecycleEffect]:
-        """Take over the changes; claims to make and to remove."""
-        effects: list[LifecycleEffect] = []
+    def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
+        """Take over the changes; return the claims to create and to delete."""
+        requests: list[Request] = []
         wanting: dict[str, Pod] = {}
         for change in changes:
             if isinstance(change, ObjectPut):
@@ -42,25 +45,28 @@ class EphemeralClaims:
                     wanting.pop(key, None)
                     pod = self._pods.pop(key, None)
                     if pod is not None:
-                        effects += self._owned_by(pod)
+                        requests += self._owned_by(pod)
         for pod in wanting.values():
             if not pod.is_terminal and not pod.is_terminating:
-                effects += self._missing(pod)
-        return effects
+                requests += self._missing(pod)
+        return requests
 
-    def _missing(self, pod: Pod) -> list[LifecycleEffect]:
-        effects: list[LifecycleEffect] = []
+    def next_due(self) -> None:
+        """Nothing is due without a change."""
+
+    def _missing(self, pod: Pod) -> list[Request]:
+        requests: list[Request] = []
         for volume in pod.spec.volumes or ():
             name = ephemeral_claim_name(pod, volume.name)
             if volume.ephemeral is None or f"{pod.namespace}/{name}" in self._claims:
                 continue
             template = volume.ephemeral.get("volumeClaimTemplate") or {}
-            effects.append(ObjectCreation(_claim(pod, name, template)))
-        return effects
+            requests.append(Create(_claim(pod, name, template)))
+        return requests
 
-    def _owned_by(self, pod: Pod) -> list[LifecycleEffect]:
+    def _owned_by(self, pod: Pod) -> list[Request]:
         return [
-            ObjectRemoval(claim.kind, claim.namespace, claim.name, claim.uid)
+            Delete(ObjectKey(claim.kind, claim.namespace, claim.name), uid=claim.uid)
             for claim in self._claims.values()
             if (owner := controller_of(claim)) is not None and owner.kind == Pod.kind and owner.uid == pod.uid
         ]

@@ -11,22 +11,23 @@ import pytest
 from scheduler_core.api.meta import ObjectMeta
 from scheduler_core.api.node import Node, NodeSpec
 from scheduler_core.api.pod import Pod, PodSpec, PodStatus
-from scheduler_core.lifecycle.effects import LifecycleEffect, NodeCordon, PodCreation, PodDeletion
-from scheduler_core.lifecycle.workloads import (
+from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, Request
+from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.model.changes import ObjectDeleted, ObjectPut
+from scheduler_core.sim.demo import (
     MAX_CATCH_UP_TICKS,
     TICK_US,
+    DemoController,
     Job,
     NodeSummary,
     PodSummary,
     Script,
-    ScriptedWorkload,
     Service,
     StateSummary,
     first_wave,
     script_tick,
     tick_of,
 )
-from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 
 SECOND = 1_000_000
 START = 1_900_000_000 * SECOND
@@ -59,16 +60,16 @@ def at(seconds: float) -> int:
     return START + round(seconds * SECOND)
 
 
-def tick(seconds: float, pods: list[PodSummary] = SERVICES_UP, seed: int = 1, **state: Any) -> list[LifecycleEffect]:
+def tick(seconds: float, pods: list[PodSummary] = SERVICES_UP, seed: int = 1, **state: Any) -> list[Request]:
     given = StateSummary(pods=pods, nodes=NODES, started_at=START)
     return script_tick(SCRIPT, seed, replace(given, **state), at(seconds))
 
 
-def created(effects: list[LifecycleEffect]) -> list[str]:
-    return [e.manifest["metadata"]["labels"]["app"] for e in effects if isinstance(e, PodCreation)]
+def created(effects: list[Request]) -> list[str]:
+    return [e.manifest["metadata"]["labels"]["app"] for e in effects if isinstance(e, Create)]
 
 
-def jobs_of(effects: list[LifecycleEffect]) -> list[str]:
+def jobs_of(effects: list[Request]) -> list[str]:
     return [app for app in created(effects) if app in ("resize", "count")]
 
 
@@ -82,7 +83,7 @@ def test_two_jobs_a_second_arrive_in_the_mean() -> None:
 def test_jobs_run_for_a_time_within_their_bounds() -> None:
     for half in range(200):
         for effect in tick(half / 2):
-            if isinstance(effect, PodCreation) and effect.manifest["metadata"]["labels"]["app"] == "resize":
+            if isinstance(effect, Create) and effect.manifest["metadata"]["labels"]["app"] == "resize":
                 assert 10 <= int(effect.manifest["metadata"]["annotations"]["kschedweb.io/run-seconds"]) <= 20
 
 
@@ -123,29 +124,27 @@ def test_missing_pods_of_a_service_come_back() -> None:
     effects = tick(1, [pod("shop", 0), pod("blog", 0), pod("blog", 1, deleting=True), pod("fixed", 0)])
     assert sorted(set(created(effects)) - {"resize", "count"}) == ["blog", "shop"]
     assert created(effects).count("shop") == 2
-    names = [e.manifest["metadata"]["name"] for e in effects if isinstance(e, PodCreation)]
+    names = [e.manifest["metadata"]["name"] for e in effects if isinstance(e, Create)]
     assert len(set(names)) == len(names)
 
 
 def test_rollout_replaces_one_pod_at_a_time() -> None:
     effects = tick(SCRIPT.rollout_at)
-    deleted = [e.name for e in effects if isinstance(e, PodDeletion)]
+    deleted = [e.key.name for e in effects if isinstance(e, Delete)]
     assert deleted == ["shop-v1-0"]
-    (new,) = [
-        e.manifest for e in effects if isinstance(e, PodCreation) and e.manifest["metadata"]["namespace"] == "web"
-    ]
+    (new,) = [e.manifest for e in effects if isinstance(e, Create) and e.manifest["metadata"]["namespace"] == "web"]
     assert new["metadata"]["labels"] == {"app": "shop", "revision": "v2"}
 
 
 def test_rollout_waits_while_a_new_pod_has_no_node() -> None:
     pods = [pod("shop", 1), pod("shop", 2), pod("shop", 0, "v2", node=""), *SERVICES_UP[3:]]
-    assert not [e for e in tick(62, pods) if isinstance(e, PodDeletion)]
+    assert not [e for e in tick(62, pods) if isinstance(e, Delete)]
 
 
 def test_rollouts_take_turns() -> None:
     def rolling(second: float, shop: str, blog: str) -> set[str]:
         pods = [pod("shop", n, shop) for n in range(3)] + [pod("blog", n, blog) for n in range(2)] + [pod("fixed")]
-        return {e.name.split("-")[0] for e in tick(second, pods) if isinstance(e, PodDeletion)}
+        return {e.key.name.split("-")[0] for e in tick(second, pods) if isinstance(e, Delete)}
 
     assert rolling(59, "v1", "v1") == set()
     assert rolling(60, "v1", "v1") == {"shop"}
@@ -155,53 +154,56 @@ def test_rollouts_take_turns() -> None:
 
 
 def test_drain_closes_one_node_and_moves_its_pods() -> None:
-    (cordon,) = [e for e in tick(SCRIPT.drain_at) if isinstance(e, NodeCordon)]
-    assert cordon.unschedulable
-    target = cordon.node_name
+    (cordon,) = [e for e in tick(SCRIPT.drain_at) if isinstance(e, Patch)]
+    target = cordon.key.name
+    assert cordon == cordoned(target, True)
     nodes = [replace(n, unschedulable=n.name == target, cordoned_by_script=n.name == target) for n in NODES]
     on_target = [pod("resize", 7, node=target), pod("fixed", 0, node=target)]
     pods = [p for p in ROLLED_OUT if p.app != "fixed"]
     pods = [replace(p, node_name="elsewhere") for p in pods] + on_target
     done = tick(SCRIPT.drain_at + 1, pods, nodes=nodes)
-    assert [e.name for e in done if isinstance(e, PodDeletion)] == [on_target[0].name]
+    assert [e.key.name for e in done if isinstance(e, Delete)] == [on_target[0].name]
     assert created(done)[0] == "resize"  # made up for at once
-    assert not [e for e in done if isinstance(e, NodeCordon)]
+    assert not [e for e in done if isinstance(e, Patch)]
     after = tick(SCRIPT.drain_at + SCRIPT.drain_seconds, pods, nodes=nodes)
-    assert [e for e in after if isinstance(e, NodeCordon)] == [NodeCordon(target, False)]
+    assert [e for e in after if isinstance(e, Patch)] == [cordoned(target, None)]
 
 
 def test_node_closed_by_somebody_else_is_left_alone() -> None:
     nodes = [replace(node, unschedulable=True) for node in NODES]
     for second in (100, SCRIPT.drain_at, SCRIPT.drain_at + 10, 200):
-        assert not [e for e in tick(second, ROLLED_OUT, nodes=nodes) if isinstance(e, (NodeCordon, PodDeletion))]
+        assert not [e for e in tick(second, ROLLED_OUT, nodes=nodes) if isinstance(e, (Patch, Delete))]
 
 
-def workload() -> ScriptedWorkload:
-    """A script that has just begun, and knows its nodes; n3 was closed by hand."""
-    return ScriptedWorkload(SCRIPT, seed=1, started_at=START)
+def workload() -> DemoController:
+    return DemoController(ClusterOptions(seed=1, started_at=START), SCRIPT)
 
 
 def node(name: str, closed: bool = False) -> ObjectPut:
     return ObjectPut(Node(metadata=ObjectMeta(name=name), spec=NodeSpec(unschedulable=closed)))
 
 
-def cordons(effects: list[LifecycleEffect]) -> list[NodeCordon]:
-    return [effect for effect in effects if isinstance(effect, NodeCordon)]
+def cordoned(node_name: str, unschedulable: bool | None) -> Patch:
+    return Patch(ObjectKey("Node", "", node_name), {"spec": {"unschedulable": unschedulable}})
+
+
+def cordons(effects: list[Request]) -> list[Patch]:
+    return [effect for effect in effects if isinstance(effect, Patch)]
 
 
 def test_workload_opens_the_node_it_closed() -> None:
     script = workload()
     (closed,) = cordons(script.step(at(120), [node(f"n{number}") for number in range(5)]))
-    assert cordons(script.step(at(121), [node(closed.node_name, True)])) == []
-    assert cordons(script.step(at(161), [])) == [NodeCordon(closed.node_name, False)]
+    assert cordons(script.step(at(121), [node(closed.key.name, True)])) == []
+    assert cordons(script.step(at(161), [])) == [cordoned(closed.key.name, None)]
 
 
 def test_workload_that_starts_anew_opens_what_the_one_before_left_closed() -> None:
     names = [f"n{number}" for number in range(5)]
     (closed,) = cordons(workload().step(at(120), [node(name) for name in names]))
-    by_hand = next(name for name in names if name != closed.node_name)
-    changes = [node(name, name in (closed.node_name, by_hand)) for name in names]
-    assert cordons(workload().step(at(170), changes)) == [NodeCordon(closed.node_name, False)]
+    by_hand = next(name for name in names if name != closed.key.name)
+    changes = [node(name, name in (closed.key.name, by_hand)) for name in names]
+    assert cordons(workload().step(at(170), changes)) == [cordoned(closed.key.name, None)]
 
 
 def test_workload_knows_pods_that_came_and_went() -> None:

@@ -1,7 +1,7 @@
-"""Otter Post, the company of the sample cluster: what it runs, what arrives, and what never finds a place.
+"""What Otter Post runs, what arrives, and what never fits anywhere.
 
-The pods that cannot be placed each fail for another reason; those behind a gate wait for somebody to lift it. The nodes
-that all this is cut to are made by whoever loads the sample: pools general, small, memory, gpu, spot, edge and vault.
+The pods that cannot be placed each fail for another reason; those behind a gate wait for somebody to lift it. All this
+is cut to the pools of `nodes.py`: general, small, memory, gpu, spot, edge and vault.
 The renderers fill up the general nodes, at the lowest priority; a burst of launch-day pods takes their places.
 """
 
@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from scheduler_core.lifecycle.annotations import STOP_SECONDS
-from scheduler_core.lifecycle.workloads import APP_LABEL, Job, Script, ScriptedWorkload, Service
+from scheduler_core.controllers.annotations import STOP_SECONDS
+from scheduler_core.sim.demo import APP_LABEL, Job, Script, Service
 
 REGISTRY: Final = "registry.otterpost.example"
-FIRST_WAVE: Final = 240
 MAX_PODS: Final = 400
 
 PRIORITY_CLASSES: Final = (  # name, value, is the default
@@ -36,7 +35,7 @@ LOCAL_CLASS: Final = "den-disk"  # disks that lie in one node
 
 
 def _spec(app: str, cpu: str, memory: str, *, port: int = 0, gpus: int = 0, **fields: Any) -> dict[str, Any]:
-    """A pod spec with one container; `fields` go into the spec as they are."""
+    """Return a pod spec with one container; `fields` go into the spec unchanged."""
     resources: dict[str, Any] = {"requests": {"cpu": cpu, "memory": memory}}
     if gpus:
         resources = {"requests": {"cpu": cpu, "memory": memory, GPU: str(gpus)}, "limits": {GPU: str(gpus)}}
@@ -50,13 +49,13 @@ def _spec(app: str, cpu: str, memory: str, *, port: int = 0, gpus: int = 0, **fi
 
 
 def _required(key: str, *values: str) -> dict[str, Any]:
-    """Node affinity that must hold."""
+    """Return required node affinity."""
     term = {"matchExpressions": [{"key": key, "operator": "In", "values": list(values)}]}
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
 
 
 def _preferred(weight: int, key: str, *values: str) -> dict[str, Any]:
-    """Node affinity that is nice to have."""
+    """Return preferred node affinity."""
     term = {"matchExpressions": [{"key": key, "operator": "In", "values": list(values)}]}
     return {
         "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": weight, "preference": term}]}
@@ -68,12 +67,12 @@ def _pods_of(app: str) -> dict[str, Any]:
 
 
 def _next_to(app: str, key: str) -> dict[str, Any]:
-    """Pod affinity that must hold."""
+    """Return required pod affinity."""
     return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [_pods_of(app) | {"topologyKey": key}]}}
 
 
 def _apart(app: str, key: str) -> dict[str, Any]:
-    """Pod anti-affinity that must hold."""
+    """Return required pod anti-affinity."""
     term = _pods_of(app) | {"topologyKey": key}
     return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
 
@@ -83,7 +82,7 @@ def _spread(app: str, key: str, when: str, max_skew: int = 1, **fields: Any) -> 
 
 
 def _own_disk(size: str) -> list[dict[str, Any]]:
-    """A volume that is made with the pod and goes with it."""
+    """Return an ephemeral volume."""
     spec = {
         "accessModes": ["ReadWriteOnce"],
         "storageClassName": DISK_CLASS,
@@ -234,9 +233,4 @@ LAUNCH: Final = _job(
     nodeSelector={POOL: "general"},
 )
 
-SAMPLE: Final = Script(services=SERVICES, jobs=JOBS, burst=LAUNCH, max_pods=MAX_PODS)
-
-
-def sample_workload(*, seed: int, started_at: int) -> ScriptedWorkload:
-    """The controller that keeps Otter Post busy; `started_at` (microseconds) is when the cluster was made."""
-    return ScriptedWorkload(SAMPLE, seed=seed, started_at=started_at)
+SCRIPT: Final = Script(services=SERVICES, jobs=JOBS, burst=LAUNCH, max_pods=MAX_PODS)

@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from scheduler_core.lifecycle.sample import DISK_DRIVER, GPU, HOSTNAME, JOBS, POOL, REGISTRY, SERVICES, ZONE
+from scheduler_core.sim.otter_post.apps import DISK_DRIVER, GPU, HOSTNAME, JOBS, POOL, REGISTRY, SERVICES, ZONE
 
 REGION = "riverlands"
 ZONES = ("river-a", "river-b", "river-c")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler_core.lifecycle.deadlines import Deadlines
+from scheduler_core.controllers.deadlines import Deadlines
 
 
 def test_key_has_the_deadline_set_last() -> None:

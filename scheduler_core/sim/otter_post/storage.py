@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from scheduler_core.lifecycle.sample import DISK_CLASS, DISK_DRIVER, HOSTNAME, LOCAL_CLASS
+from scheduler_core.sim.otter_post.apps import DISK_CLASS, DISK_DRIVER, HOSTNAME, LOCAL_CLASS
 
 DEN_NODE = "memory-b1"
 DEN_DISK = "den-disk-b1"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, datetime
 from functools import cache
+from typing import Any, cast
 
 import pytest
 
-from kschedweb.ops.sample.nodes import csi_nodes, nodes
-from kschedweb.ops.sample.storage import DEN_NODE, storage
-from scheduler_core.lifecycle.effects import NodeCordon, PodCreation, PodDeletion, PodStatusWrite
-from scheduler_core.lifecycle.sample import BUDGETS, FIRST_WAVE, MAX_PODS, PRIORITY_CLASSES, SAMPLE, sample_workload
-from scheduler_core.lifecycle.workloads import APP_LABEL, first_wave
-from tests.builders import make_manifest
-from tests.core.lifecycle.little_cluster import SECOND, LittleCluster, Manifest
+from scheduler_core.apiserver.requests import Create, Delete, Patch, Request
+from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.sim.otter_post import OtterPost, manifests
+from scheduler_core.sim.otter_post.apps import BUDGETS, MAX_PODS, SCRIPT
+from scheduler_core.sim.otter_post.storage import DEN_NODE
+from tests.core.controllers.little_cluster import SECOND, LittleCluster, Manifest
 
 START = int(datetime(2030, 1, 1, tzinfo=UTC).timestamp()) * SECOND
 MINUTES = 8
@@ -23,23 +23,23 @@ MINUTES = 8
 @cache
 def story() -> LittleCluster:
     """One run, looked at by all tests."""
-    classes = [
-        make_manifest("PriorityClass", name, value=value, globalDefault=default)
-        for name, value, default in PRIORITY_CLASSES
-    ]
-    budgets = [
-        make_manifest(
-            "PodDisruptionBudget",
-            app,
-            namespace=namespace,
-            spec={"minAvailable": least, "selector": {"matchLabels": {APP_LABEL: app}}},
-        )
-        for namespace, app, least in BUDGETS
-    ]
-    objects = [*classes, *nodes(20), *csi_nodes(), *storage(), *budgets, *first_wave(SAMPLE, 20, FIRST_WAVE)]
-    cluster = LittleCluster(objects, sample_workload(seed=20, started_at=START), start=START)
+    options = ClusterOptions(seed=20, started_at=START)
+    cluster = LittleCluster(manifests(20), OtterPost(options), start=START)
     cluster.run(MINUTES * 60)
     return cluster
+
+
+def app_of(request: Request) -> str:
+    """The app whose pod is created; empty for other requests."""
+    if not isinstance(request, Create) or request.manifest["kind"] != "Pod":
+        return ""
+    return str(request.manifest["metadata"]["labels"]["app"])
+
+
+def patched(request: Request, kind: str) -> dict[str, Any]:
+    """The body of a patch of such an object; empty for other requests."""
+    is_such = isinstance(request, Patch) and request.key.kind == kind
+    return cast(dict[str, Any], request.body) if is_such else {}
 
 
 def placed(app: str) -> list[Manifest]:
@@ -89,18 +89,18 @@ def test_some_pods_of_the_sample_wait_each_for_its_own_reason(app: str, reasons:
 def test_everything_else_of_the_sample_finds_a_node() -> None:
     left = {"legacy-monolith", "quantum-index", "vault-reader", "lamp-lighter", "fish-tycoon", "even-keel"}
     cluster = story()
-    for service in SAMPLE.services:
+    for service in SCRIPT.services:
         if service.name not in left and "schedulingGates" not in service.spec:
             bound = [p for p in cluster.alive if p["metadata"]["labels"]["app"] == service.name]
             assert len([p for p in bound if p["spec"].get("nodeName")]) >= service.replicas - 1, service.name
 
 
 def test_pods_of_the_sample_arrive_and_complete_at_about_two_a_second() -> None:
-    log = [(now, effect) for now, effect in story().log if now > START + 120 * SECOND]
+    log = [(now, request) for now, request in story().log if now > START + 120 * SECOND]
     seconds = MINUTES * 60 - 120
-    jobs = {job.name for job in SAMPLE.jobs}
-    arrived = [e for _, e in log if isinstance(e, PodCreation) and e.manifest["metadata"]["labels"]["app"] in jobs]
-    completed = [e for _, e in log if isinstance(e, PodStatusWrite) and e.phase == "Succeeded"]
+    jobs = {job.name for job in SCRIPT.jobs}
+    arrived = [each for _, each in log if app_of(each) in jobs]
+    completed = [each for _, each in log if patched(each, "Pod").get("status", {}).get("phase") == "Succeeded"]
     assert 1.7 < len(arrived) / seconds < 2.4
     assert 1.7 < len(completed) / seconds < 2.6
 
@@ -113,13 +113,13 @@ def test_sample_stays_bounded() -> None:
 
 def test_sample_has_a_rollout_a_drain_and_a_burst_in_every_round() -> None:
     happened: Counter[tuple[str, int]] = Counter()
-    for now, effect in story().log:
-        round_ = (now - START) // (SAMPLE.round_seconds * SECOND)
-        if isinstance(effect, NodeCordon):
-            happened["cordon" if effect.unschedulable else "uncordon", round_] += 1
-        if isinstance(effect, PodCreation) and effect.manifest["metadata"]["labels"]["app"] == SAMPLE.burst.name:
+    for now, request in story().log:
+        round_ = (now - START) // (SCRIPT.round_seconds * SECOND)
+        if spec := patched(request, "Node").get("spec"):
+            happened["cordon" if spec["unschedulable"] else "uncordon", round_] += 1
+        if app_of(request) == SCRIPT.burst.name:
             happened["burst", round_] += 1
-        if isinstance(effect, PodDeletion):
+        if isinstance(request, Delete) and request.key.kind == "Pod" and request.grace_seconds is None:
             happened["deletion", round_] += 1
     for round_ in (0, 1):
         assert happened["cordon", round_] == happened["uncordon", round_] == 1
@@ -143,7 +143,7 @@ def test_no_node_of_the_sample_is_left_closed() -> None:
 def test_bursts_of_the_sample_take_the_places_of_renderers() -> None:
     cluster = story()
     for round_ in (0, 1):
-        begin = START + (round_ * SAMPLE.round_seconds + SAMPLE.burst_at) * SECOND
+        begin = START + (round_ * SCRIPT.round_seconds + SCRIPT.burst_at) * SECOND
         evicted = [key for key, at in cluster.evicted.items() if begin <= at < begin + 30 * SECOND]
         assert 5 <= len(evicted) <= 40
         assert {key.split("/")[0] for key in evicted} == {"studio"}

@@ -1,4 +1,4 @@
-"""The simulated volume controller and provisioner: volumes become available, claims bound, made for, given back.
+"""The simulated volume controller and provisioner: binds claims, creates volumes for them, releases volumes.
 
     Pending volume ──▶ Available ──claim binds──▶ Bound ──claim gone──▶ Released, or removed (reclaim policy Delete)
     Pending claim ──a volume set aside, or found──▶ Bound
@@ -12,7 +12,6 @@ Source of the rules: kubernetes v1.34.1, pkg/controller/volume/persistentvolume.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from msgspec.structs import replace
@@ -36,48 +35,49 @@ from scheduler_core.api.volumes import (
     requested_storage,
     volume_class_name,
 )
-from scheduler_core.lifecycle.deadlines import Deadlines
-from scheduler_core.lifecycle.effects import LifecycleEffect, ObjectCreation, ObjectPatch, ObjectRemoval
+from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, Request
+from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.controllers.deadlines import Deadlines
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 from scheduler_core.plugins.volume_binding.binder import candidates
 from scheduler_core.plugins.volume_binding.claims import BindingError
 
 PROVISION_DELAY_US = 500_000
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class VolumeController:
-    """All claims and volumes of one cluster. Effects are taken for done: whoever loses one starts anew."""
+    """All claims and volumes of one cluster."""
 
-    def __init__(self, *, provision_delay_us: int = PROVISION_DELAY_US) -> None:
-        self._provision_delay_us = provision_delay_us
+    name, actor = "volumes", "volumes"
+
+    def __init__(self, cluster: ClusterOptions) -> None:
         self._claims: dict[str, PersistentVolumeClaim] = {}  # by key
         self._volumes: dict[str, PersistentVolume] = {}
         self._classes: dict[str, StorageClass] = {}
         self._nodes: dict[str, Node] = {}
         self._to_make = Deadlines()  # by claim key
 
-    def step(self, now: int, changes: Sequence[Change]) -> list[LifecycleEffect]:
-        """Take over the changes; what follows from them, and what is due at `now`."""
-        effects: list[LifecycleEffect] = []
+    def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
+        """Take over the changes; return what follows from them, and what is due at `now`."""
+        requests: list[Request] = []
         touched = False
         for change in changes:
             if isinstance(change, ObjectPut):
                 touched |= self._put(change.obj)
             elif isinstance(change, ObjectDeleted):
-                touched |= self._deleted(change, effects)
+                touched |= self._deleted(change, requests)
         if touched:
-            effects += self._make_available()
+            requests += self._correct_phases()
             set_aside = self._set_aside()
             for claim in list(self._claims.values()):
-                effects += self._settle(claim, set_aside.get(claim.key, []), now)
+                requests += self._settle(claim, set_aside.get(claim.key, []), now)
         for key in self._to_make.pop_due(now):
-            effects += self._provision(self._claims[key], now)
-        return effects
+            requests += self._provision(self._claims[key])
+        return requests
 
     def next_due(self) -> int | None:
-        """When the next volume is ready, in microseconds."""
+        """Return when the next volume is ready, in microseconds."""
         return self._to_make.first()
 
     # What is known
@@ -96,29 +96,36 @@ class VolumeController:
             return False
         return True
 
-    def _deleted(self, change: ObjectDeleted, effects: list[LifecycleEffect]) -> bool:
+    def _deleted(self, change: ObjectDeleted, requests: list[Request]) -> bool:
         if change.kind == Node.kind:
             self._nodes.pop(change.name, None)
         elif change.kind == StorageClass.kind:
             self._classes.pop(change.name, None)
         elif change.kind == PersistentVolume.kind:
             self._volumes.pop(change.name, None)
-            effects += self._lose(change.name)
+            requests += self._lose(change.name)
         elif change.kind == PersistentVolumeClaim.kind:
             key = f"{change.namespace}/{change.name}"
             self._to_make.drop(key)
             claim = self._claims.pop(key, None)
             if claim is not None:
-                effects += self._give_back(claim)
+                requests += self._give_back(claim)
                 return True
         return False
 
     # What follows
 
-    def _make_available(self) -> Iterator[LifecycleEffect]:
+    def _correct_phases(self) -> Iterator[Request]:
         for volume in list(self._volumes.values()):
-            if volume.status.phase in ("", "Pending") and volume.spec.claim_ref is None:
+            if volume.status.phase not in ("", "Pending"):
+                continue
+            reference = volume.spec.claim_ref
+            if reference is None:
                 yield self._volume_phase(volume, "Available")
+                continue
+            claim = self._claims.get(f"{reference.namespace}/{reference.name}")
+            if claim is not None and is_fully_bound(claim) and claim.spec.volume_name == volume.name:
+                yield self._volume_phase(volume, "Bound")
 
     def _set_aside(self) -> dict[str, list[PersistentVolume]]:
         """Volumes that name a claim, by the claim's key."""
@@ -129,9 +136,7 @@ class VolumeController:
                 found.setdefault(f"{reference.namespace}/{reference.name}", []).append(volume)
         return found
 
-    def _settle(
-        self, claim: PersistentVolumeClaim, set_aside: list[PersistentVolume], now: int
-    ) -> Iterator[LifecycleEffect]:
+    def _settle(self, claim: PersistentVolumeClaim, set_aside: list[PersistentVolume], now: int) -> Iterator[Request]:
         """Bind the claim to what is there, or begin to make something."""
         if is_fully_bound(claim) or claim.status.phase == "Lost" or claim.metadata.deletion_timestamp is not None:
             self._to_make.drop(claim.key)
@@ -142,7 +147,7 @@ class VolumeController:
             yield from self._bind(claim, volume)
         elif self._is_to_be_made(claim):
             if claim.key not in self._to_make:
-                self._to_make.set(claim.key, now + self._provision_delay_us)
+                self._to_make.set(claim.key, now + PROVISION_DELAY_US)
         else:
             self._to_make.drop(claim.key)
 
@@ -174,13 +179,13 @@ class VolumeController:
             return False
         return SELECTED_NODE in claim.annotations or not self._waits_for_consumer(class_name)
 
-    def _bind(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Iterator[LifecycleEffect]:
+    def _bind(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Iterator[Request]:
         bound = bound_to_claim(volume, claim)
         bound = replace(bound, status=replace(bound.status, phase="Bound"))
         if bound != volume:
             self._volumes[volume.name] = bound
             written = manifests.encode(bound)
-            yield _patch(
+            yield from _patches(
                 bound,
                 {
                     "metadata": {"annotations": written["metadata"].get("annotations", {})},
@@ -188,15 +193,15 @@ class VolumeController:
                     "status": {"phase": "Bound"},
                 },
             )
-        yield self._claim_bound(claim, bound)
+        yield from self._claim_bound(claim, bound)
 
-    def _provision(self, claim: PersistentVolumeClaim, now: int) -> Iterator[LifecycleEffect]:
-        volume = self._made_for(claim, now)
-        self._volumes[volume["metadata"]["name"]] = made = _typed(volume)
-        yield ObjectCreation(volume)
-        yield self._claim_bound(claim, made)
+    def _provision(self, claim: PersistentVolumeClaim) -> Iterator[Request]:
+        manifest = self._made_for(claim)
+        self._volumes[manifest["metadata"]["name"]] = made = _typed(manifest)
+        yield Create(manifest)
+        yield from self._claim_bound(claim, made)
 
-    def _claim_bound(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> ObjectPatch:
+    def _claim_bound(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Iterator[Request]:
         annotations = {BIND_COMPLETED: "yes"}
         if not claim.spec.volume_name:
             annotations[BOUND_BY_CONTROLLER] = "yes"
@@ -208,7 +213,7 @@ class VolumeController:
         )
         written = manifests.encode(volume)["spec"]
         status = {"phase": "Bound", "capacity": written.get("capacity"), "accessModes": written.get("accessModes")}
-        return _patch(
+        yield from _patches(
             claim,
             {
                 "metadata": {"annotations": annotations},
@@ -217,7 +222,7 @@ class VolumeController:
             },
         )
 
-    def _made_for(self, claim: PersistentVolumeClaim, now: int) -> dict[str, Any]:
+    def _made_for(self, claim: PersistentVolumeClaim) -> dict[str, Any]:
         """The manifest of a volume of the claim's class, as its driver would make it."""
         storage_class = self._classes[claim_class_name(claim)]
         written = manifests.encode(claim)
@@ -240,14 +245,8 @@ class VolumeController:
         return {
             "apiVersion": PersistentVolume.api_version,
             "kind": PersistentVolume.kind,
-            "metadata": {
-                "name": name,
-                "uid": f"pv-{claim.uid}",
-                "creationTimestamp": manifests.format_time(_EPOCH + timedelta(microseconds=now)),
-                "annotations": {PROVISIONED_BY: storage_class.provisioner},
-            },
+            "metadata": {"name": name, "annotations": {PROVISIONED_BY: storage_class.provisioner}},
             "spec": spec,
-            "status": {"phase": "Bound"},
         }
 
     def _topology(self, claim: PersistentVolumeClaim, storage_class: StorageClass) -> dict[str, list[str]]:
@@ -261,7 +260,7 @@ class VolumeController:
                 return {each.key: list(each.values[:1]) for each in expressions}
         return {}
 
-    def _give_back(self, claim: PersistentVolumeClaim) -> Iterator[LifecycleEffect]:
+    def _give_back(self, claim: PersistentVolumeClaim) -> Iterator[Request]:
         """The claim is gone: its volume is removed or kept for its administrator."""
         for volume in list(self._volumes.values()):
             reference = volume.spec.claim_ref
@@ -269,20 +268,20 @@ class VolumeController:
                 continue
             if volume.spec.persistent_volume_reclaim_policy == "Delete":
                 del self._volumes[volume.name]
-                yield ObjectRemoval(volume.kind, "", volume.name, volume.uid)
+                yield Delete(ObjectKey(volume.kind, "", volume.name), uid=volume.uid)
             elif volume.status.phase != "Released":
                 yield self._volume_phase(volume, "Released")
 
-    def _lose(self, volume_name: str) -> Iterator[LifecycleEffect]:
+    def _lose(self, volume_name: str) -> Iterator[Request]:
         """The volume is gone: a claim bound to it is lost."""
         for claim in list(self._claims.values()):
             if claim.spec.volume_name == volume_name and is_fully_bound(claim) and claim.status.phase != "Lost":
                 self._claims[claim.key] = replace(claim, status=replace(claim.status, phase="Lost"))
-                yield _patch(claim, {"status": {"phase": "Lost"}})
+                yield _status_patch(claim, {"phase": "Lost"})
 
-    def _volume_phase(self, volume: PersistentVolume, phase: str) -> ObjectPatch:
+    def _volume_phase(self, volume: PersistentVolume, phase: str) -> Patch:
         self._volumes[volume.name] = replace(volume, status=replace(volume.status, phase=phase))
-        return _patch(volume, {"status": {"phase": phase}})
+        return _status_patch(volume, {"phase": phase})
 
 
 def _typed(manifest: Mapping[str, Any]) -> PersistentVolume:
@@ -291,5 +290,15 @@ def _typed(manifest: Mapping[str, Any]) -> PersistentVolume:
     return volume
 
 
-def _patch(obj: KubeObject, patch: Mapping[str, Any]) -> ObjectPatch:
-    return ObjectPatch(obj.kind, obj.namespace, obj.name, obj.uid, patch)
+def _patches(obj: KubeObject, patch: Mapping[str, Any]) -> Iterator[Patch]:
+    """The object's patch, then that of its status."""
+    yield Patch(_key(obj), {name: value for name, value in patch.items() if name != "status"}, uid=obj.uid)
+    yield _status_patch(obj, patch["status"])
+
+
+def _status_patch(obj: KubeObject, status: Mapping[str, Any]) -> Patch:
+    return Patch(_key(obj), {"status": status}, subresource="status", uid=obj.uid)
+
+
+def _key(obj: KubeObject) -> ObjectKey:
+    return ObjectKey(obj.kind, obj.namespace, obj.name)

@@ -1,4 +1,4 @@
-"""How many pods each disruption budget can spare: the status that preemption reads, kept up to date.
+"""Keeps the status of disruption budgets up to date: how many pods each can spare, which preemption reads.
 
 A budget's pods are those its selector matches. It is recomputed when one of them, the budget itself or the scale of a
 controller changes, and when a pod its status calls disrupted should have been gone by now. A budget that cannot be
@@ -10,7 +10,6 @@ where there is one), StatefulSets and ReplicationControllers; the events of upst
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from scheduler_core.api import manifests
@@ -19,16 +18,17 @@ from scheduler_core.api.meta import KubeObject, OwnerReference
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.policy import PodDisruptionBudget
 from scheduler_core.api.selectors import LabelSelectorMatcher, SelectorError, parse_label_selector
+from scheduler_core.api.times import microseconds, time_text
 from scheduler_core.api.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
-from scheduler_core.lifecycle.deadlines import Deadlines
-from scheduler_core.lifecycle.effects import LifecycleEffect, ObjectPatch
+from scheduler_core.apiserver.requests import ObjectKey, Patch, Request
+from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.controllers.deadlines import Deadlines
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 DELETION_TIMEOUT_US = 120 * 1_000_000
 DISRUPTION_ALLOWED = "DisruptionAllowed"
 SUFFICIENT_PODS, INSUFFICIENT_PODS, SYNC_FAILED = "SufficientPods", "InsufficientPods", "SyncFailed"
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SCALED = (Deployment, ReplicaSet, StatefulSet, ReplicationController)
 _SCALED_KINDS = frozenset(kind.kind for kind in _SCALED)
 
@@ -61,14 +61,16 @@ class _Budget:
 class DisruptionController:
     """All disruption budgets of one cluster."""
 
-    def __init__(self) -> None:
+    name, actor = "disruption", "disruption"
+
+    def __init__(self, cluster: ClusterOptions) -> None:
         self._budgets: dict[str, _Budget] = {}  # by key
         self._pods: dict[str, dict[str, Pod]] = {}  # by namespace and key
         self._controllers: dict[tuple[str, str], KubeObject] = {}  # by kind and key
         self._rechecks = Deadlines()  # by key of the budget
 
-    def step(self, now: int, changes: Sequence[Change]) -> list[LifecycleEffect]:
-        """Take over the changes; the statuses that are another now."""
+    def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
+        """Take over the changes; return a patch for each status that differs now."""
         touched: dict[str, None] = {}
         for change in changes:
             if isinstance(change, ObjectPut):
@@ -76,14 +78,14 @@ class DisruptionController:
             elif isinstance(change, ObjectDeleted):
                 self._deleted(change, touched)
         touched.update(dict.fromkeys(self._rechecks.pop_due(now)))
-        effects: list[LifecycleEffect] = []
+        requests: list[Request] = []
         for key in touched:
             if key in self._budgets:
-                effects += self._sync(self._budgets[key], now)
-        return effects
+                requests += self._sync(self._budgets[key], now)
+        return requests
 
     def next_due(self) -> int | None:
-        """When a disrupted pod should be gone, in microseconds."""
+        """Return when the first disrupted pod should be gone, in microseconds."""
         return self._rechecks.first()
 
     def _put(self, obj: KubeObject, touched: dict[str, None]) -> None:
@@ -114,7 +116,7 @@ class DisruptionController:
     def _touch_namespace(self, namespace: str, touched: dict[str, None]) -> None:
         touched.update((key, None) for key, budget in self._budgets.items() if budget.pdb.namespace == namespace)
 
-    def _sync(self, budget: _Budget, now: int) -> list[LifecycleEffect]:
+    def _sync(self, budget: _Budget, now: int) -> list[Request]:
         try:
             status = self._computed(budget, now)
             reason = SUFFICIENT_PODS if status["disruptionsAllowed"] else INSUFFICIENT_PODS
@@ -126,7 +128,8 @@ class DisruptionController:
         before = manifests.encode(pdb).get("status") or {}
         status["conditions"] = _conditions(before, reason, problem, pdb.metadata.generation or 0, now)
         patch = _difference(before, status)
-        return [ObjectPatch(pdb.kind, pdb.namespace, pdb.name, pdb.uid, {"status": patch})] if patch else []
+        key = ObjectKey(pdb.kind, pdb.namespace, pdb.name)
+        return [Patch(key, {"status": patch}, subresource="status", uid=pdb.uid)] if patch else []
 
     def _computed(self, budget: _Budget, now: int) -> dict[str, Any]:
         if budget.problem:
@@ -145,7 +148,7 @@ class DisruptionController:
             "currentHealthy": healthy,
             "desiredHealthy": desired,
             "expectedPods": expected,
-            "disruptedPods": {name: _text(at) for name, at in disrupted.items()},
+            "disruptedPods": {name: time_text(at) for name, at in disrupted.items()},
         }
 
     def _expected_and_desired(self, pdb: PodDisruptionBudget, pods: Sequence[Pod]) -> tuple[int, int]:
@@ -201,7 +204,7 @@ def _scaled(value: int | str, total: int) -> int:
 def _disrupted(pdb: PodDisruptionBudget, pods: Iterable[Pod], now: int) -> dict[str, int]:
     """Disrupted pods that are still there, not yet being deleted, and not overdue."""
     given = pdb.status.disrupted_pods or {}
-    times = {pod.name: _microseconds(given[pod.name]) for pod in pods if pod.name in given and not pod.is_terminating}
+    times = {pod.name: microseconds(given[pod.name]) for pod in pods if pod.name in given and not pod.is_terminating}
     return {name: at for name, at in sorted(times.items()) if at + DELETION_TIMEOUT_US > now}
 
 
@@ -216,7 +219,7 @@ def _conditions(before: dict[str, Any], reason: str, message: str, generation: i
     old = next((each for each in there if each["type"] == DISRUPTION_ALLOWED), {})
     since = old.get("lastTransitionTime") if old.get("status") == status else None
     condition = {"type": DISRUPTION_ALLOWED, "status": status, "reason": reason}
-    condition |= {"lastTransitionTime": since or _text(now - now % 1_000_000)}
+    condition |= {"lastTransitionTime": since or time_text(now)}
     condition |= {"message": message} if message else {}
     kept = {"observedGeneration": generation} if generation else {}
     return [*(each for each in there if each["type"] != DISRUPTION_ALLOWED), condition | kept]
@@ -234,11 +237,3 @@ def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]
         elif (old or 0) != value:
             patch[name] = value
     return patch
-
-
-def _microseconds(time: datetime) -> int:
-    return round(time.timestamp() * 1_000_000)
-
-
-def _text(now: int) -> str:
-    return manifests.format_time(_EPOCH + timedelta(microseconds=now))

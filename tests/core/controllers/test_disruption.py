@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from scheduler_core.api import manifests
-from scheduler_core.lifecycle.disruption import DisruptionController
-from scheduler_core.lifecycle.effects import LifecycleEffect, ObjectPatch
+from scheduler_core.apiserver.requests import ObjectKey, Patch, PatchType, Request
+from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.controllers.disruption import DisruptionController
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 from tests.builders import PodBuilder, make_manifest, make_pod
 
@@ -48,16 +49,17 @@ def shops(count: int, owner: tuple[str, str] | None = None, ready: bool = True) 
     return [put((pod.owner(*owner) if owner is not None else pod).manifest()) for pod in pods]
 
 
-def status_of(effects: list[LifecycleEffect]) -> Manifest:
-    (patch,) = effects
-    assert isinstance(patch, ObjectPatch)
-    assert (patch.kind, patch.name, patch.uid) == ("PodDisruptionBudget", "guard", "guard")
-    return dict(patch.patch["status"])
+def status_of(requests: list[Request]) -> Manifest:
+    (patch,) = requests
+    assert isinstance(patch, Patch) and isinstance(patch.body, dict)
+    key = ObjectKey("PodDisruptionBudget", "default", "guard")
+    assert (patch.key, patch.uid, patch.subresource, patch.patch_type) == (key, "guard", "status", PatchType.MERGE)
+    return dict(patch.body["status"])
 
 
 def computed(*changes: Change) -> tuple[int, int, int, int]:
     """(expected, desired, healthy, allowed)."""
-    status = status_of(DisruptionController().step(NOW, changes))
+    status = status_of(DisruptionController(ClusterOptions()).step(NOW, changes))
     names = ("expectedPods", "desiredHealthy", "currentHealthy", "disruptionsAllowed")
     expected, desired, healthy, allowed = (status.get(name, 0) for name in names)
     return expected, desired, healthy, allowed
@@ -123,7 +125,7 @@ def test_budget_is_computed(changes: list[Change], wanted: tuple[int, int, int, 
 
 
 def test_condition_says_whether_a_pod_may_go() -> None:
-    controller = DisruptionController()
+    controller = DisruptionController(ClusterOptions())
     status = status_of(controller.step(NOW, [budget(minAvailable=1), *shops(2)]))
     (condition,) = status["conditions"]
     assert condition == {
@@ -141,7 +143,7 @@ def test_condition_says_whether_a_pod_may_go() -> None:
 
 
 def test_nothing_is_written_when_the_status_is_right() -> None:
-    controller = DisruptionController()
+    controller = DisruptionController(ClusterOptions())
     status = status_of(controller.step(NOW, [budget(minAvailable=1), *shops(2)]))
     assert controller.step(NOW + SECOND, [budget(status=status, minAvailable=1)]) == []
     assert controller.step(NOW + SECOND, shops(2)) == []
@@ -149,7 +151,7 @@ def test_nothing_is_written_when_the_status_is_right() -> None:
 
 
 def test_budget_follows_pods_that_leave_and_change_their_labels() -> None:
-    controller = DisruptionController()
+    controller = DisruptionController(ClusterOptions())
     controller.step(NOW, [budget(minAvailable=1), *shops(3)])
     assert status_of(controller.step(NOW, [ObjectDeleted("Pod", "default", "p0", "")]))["expectedPods"] == 2
     assert status_of(controller.step(NOW, [put(make_pod("p1").label(app="else").manifest())]))["expectedPods"] == 1
@@ -160,7 +162,7 @@ def test_budget_follows_pods_that_leave_and_change_their_labels() -> None:
 def test_budget_allows_nothing_when_a_controller_is_not_found() -> None:
     before = {"disruptionsAllowed": 2, "currentHealthy": 3}
     changes = [budget(status=before, maxUnavailable=1), *shops(1, OWNER)]
-    status = status_of(DisruptionController().step(NOW, changes))
+    status = status_of(DisruptionController(ClusterOptions()).step(NOW, changes))
     assert status["disruptionsAllowed"] == 0
     assert "currentHealthy" not in status
     (condition,) = status["conditions"]
@@ -169,14 +171,14 @@ def test_budget_allows_nothing_when_a_controller_is_not_found() -> None:
 
 
 def test_scale_that_changes_changes_the_budget() -> None:
-    controller = DisruptionController()
+    controller = DisruptionController(ClusterOptions())
     controller.step(NOW, [budget(maxUnavailable=1), replicas("ReplicaSet", "rs", 2), *shops(2, OWNER)])
     assert status_of(controller.step(NOW, [replicas("ReplicaSet", "rs", 7)]))["expectedPods"] == 7
 
 
 def test_disrupted_pods_are_not_healthy_until_they_are_overdue() -> None:
     disrupted = {"p0": NOW_TEXT, "gone": NOW_TEXT}
-    controller = DisruptionController()
+    controller = DisruptionController(ClusterOptions())
     status = status_of(controller.step(NOW, [budget(status={"disruptedPods": disrupted}, minAvailable=1), *shops(3)]))
     assert (status["currentHealthy"], status["disruptionsAllowed"]) == (2, 1)
     assert status["disruptedPods"] == {"gone": None}
@@ -188,7 +190,7 @@ def test_disrupted_pods_are_not_healthy_until_they_are_overdue() -> None:
 
 
 def test_budget_is_not_looked_at_again_when_nobody_is_being_disrupted_any_more() -> None:
-    controller = DisruptionController()
+    controller = DisruptionController(ClusterOptions())
     controller.step(NOW, [budget(status={"disruptedPods": {"p0": NOW_TEXT}}, minAvailable=1), *shops(2)])
     assert controller.next_due() == NOW + 120 * SECOND
     controller.step(NOW + SECOND, [ObjectDeleted("Pod", "default", "p0", "")])
@@ -197,7 +199,7 @@ def test_budget_is_not_looked_at_again_when_nobody_is_being_disrupted_any_more()
 
 
 def test_budget_that_is_gone_is_not_looked_at_again() -> None:
-    controller = DisruptionController()
+    controller = DisruptionController(ClusterOptions())
     controller.step(NOW, [budget(status={"disruptedPods": {"p0": NOW_TEXT}}, minAvailable=1), *shops(2)])
     controller.step(NOW + SECOND, [ObjectDeleted("PodDisruptionBudget", "default", "guard")])
     assert controller.next_due() is None
@@ -209,7 +211,7 @@ def test_budget_that_is_gone_is_not_looked_at_again() -> None:
 
 def test_budget_is_looked_at_again_when_the_earliest_disrupted_pod_is_overdue() -> None:
     later = "2030-03-17T17:47:10Z"  # half a minute after NOW
-    controller = DisruptionController()
+    controller = DisruptionController(ClusterOptions())
     controller.step(NOW, [budget(status={"disruptedPods": {"p0": later, "p1": NOW_TEXT}}, minAvailable=1), *shops(3)])
     assert controller.next_due() == NOW + 120 * SECOND
     status = status_of(controller.step(NOW + 120 * SECOND, []))

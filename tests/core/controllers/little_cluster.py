@@ -4,28 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from scheduler_core.api import manifests
+from scheduler_core.api.times import time_text
+from scheduler_core.apiserver.requests import Create, Delete, Patch, PatchType, Request
 from scheduler_core.build import build
-from scheduler_core.lifecycle.disruption import DisruptionController
-from scheduler_core.lifecycle.effects import (
-    LifecycleEffect,
-    NodeCordon,
-    ObjectCreation,
-    ObjectPatch,
-    ObjectRemoval,
-    PodCreation,
-    PodDeletion,
-    PodRemoval,
-    PodStatusWrite,
-)
-from scheduler_core.lifecycle.ephemeral_claims import EphemeralClaims
-from scheduler_core.lifecycle.kubelet import Kubelet
-from scheduler_core.lifecycle.pod_gc import PodGC
-from scheduler_core.lifecycle.volumes import VolumeController
-from scheduler_core.lifecycle.workloads import ScriptedWorkload
+from scheduler_core.controllers.controller import ClusterOptions, Controller
+from scheduler_core.controllers.registry import CONTROLLERS
 from scheduler_core.model.changes import BindingVerdict, Change, EvictionVerdict, ObjectDeleted, ObjectPut
 from scheduler_core.model.effects import Attempt, Effects, EvictionRequest
 from scheduler_core.ports import SeededDraws
@@ -36,21 +22,14 @@ Manifest = dict[str, Any]
 
 
 class LittleCluster:
-    """`run(seconds)` in steps of half a second. `log` keeps (now, effect) of all controllers."""
+    """`run(seconds)` in steps of half a second. `log` keeps (now, request) of all controllers."""
 
-    def __init__(self, objects: list[Manifest], script: ScriptedWorkload, *, start: int) -> None:
+    def __init__(self, objects: list[Manifest], script: Controller, *, start: int) -> None:
         self.now = start
         self.objects: dict[tuple[str, str], Manifest] = {}
         self.engine = build(draws=SeededDraws(1))
-        self.controllers = (
-            Kubelet(start_delay_us=SECOND),
-            PodGC(),
-            EphemeralClaims(),
-            VolumeController(),
-            DisruptionController(),
-            script,
-        )
-        self.log: list[tuple[int, LifecycleEffect]] = []
+        self.controllers = [*(make(ClusterOptions()) for make in CONTROLLERS), script]
+        self.log: list[tuple[int, Request]] = []
         self.messages: dict[str, str] = {}  # last message of pods that were not scheduled
         self.preemptions: list[tuple[int, Attempt]] = []
         self.evicted: dict[str, int] = {}  # keys of victims, and when they were asked to go
@@ -81,9 +60,9 @@ class LittleCluster:
         while True:
             changes, self._changes = self._changes, []
             for controller in self.controllers:
-                for effect in controller.step(self.now, changes):
-                    self.log.append((self.now, effect))
-                    self._carry_out(effect)
+                for request in controller.step(self.now, changes):
+                    self.log.append((self.now, request))
+                    self._carry_out(request)
             self._schedule(changes)
             if not self._changes:
                 return
@@ -135,45 +114,42 @@ class LittleCluster:
         uids = (eviction.pod_uid,)
         self._changes.append(EvictionVerdict(eviction.preemptor_uid, True, "", 0, uids, () if is_there else uids))
 
-    def _carry_out(self, effect: LifecycleEffect) -> None:
-        match effect:
-            case PodCreation() | ObjectCreation():
-                manifest = copy.deepcopy(dict(effect.manifest))
+    def _carry_out(self, request: Request) -> None:
+        match request:
+            case Create():
+                manifest = copy.deepcopy(dict(request.manifest))
                 obj = manifests.decode(manifest)
                 if (obj.kind, obj.key) not in self.objects:
                     self._put(manifest)
-            case ObjectPatch():
-                there = self.objects.get((effect.kind, _key(effect.namespace, effect.name)))
-                if there is not None and there["metadata"]["uid"] == effect.uid:
-                    self._put(_merged(there, effect.patch))
-            case ObjectRemoval():
-                if self.objects.pop((effect.kind, _key(effect.namespace, effect.name)), None) is not None:
-                    self._changes.append(ObjectDeleted(effect.kind, effect.namespace, effect.name, effect.uid))
-            case PodDeletion():
-                self._delete(self.objects[("Pod", f"{effect.namespace}/{effect.name}")])
-            case PodRemoval():
-                self._remove(f"{effect.namespace}/{effect.name}", effect.pod_uid)
-            case PodStatusWrite():
-                pod = self.objects[("Pod", f"{effect.namespace}/{effect.name}")]
-                pod["status"]["phase"] = effect.phase
-                if effect.start_time is not None:
-                    pod["status"]["startTime"] = text_of(effect.start_time)
-                conditions = {each["type"]: each for each in pod["status"].get("conditions", [])}
-                for name, (status, reason, _) in effect.conditions.items():
-                    conditions[name] = {"type": name, "status": status, "reason": reason}
-                pod["status"]["conditions"] = list(conditions.values())
-                self._put(pod)
-            case NodeCordon():
-                node = self.objects[("Node", effect.node_name)]
-                node["spec"]["unschedulable"] = effect.unschedulable
-                self._put(node)
+            case Patch():
+                there = self.objects.get((request.key.kind, _key(request.key.namespace, request.key.name)))
+                if there is not None and request.uid in ("", there["metadata"]["uid"]):
+                    body: Any = copy.deepcopy(request.body)
+                    if request.patch_type == PatchType.STRATEGIC:
+                        conditions = {each["type"]: each for each in there["status"].get("conditions", [])}
+                        for each in body["status"]["conditions"]:
+                            conditions[each["type"]] = _merged(conditions.get(each["type"]), each)
+                        body["status"]["conditions"] = list(conditions.values())
+                    self._put(_merged(there, body))
+            case Delete():
+                key = _key(request.key.namespace, request.key.name)
+                there = self.objects.get((request.key.kind, key))
+                if there is None or there["metadata"]["uid"] != request.uid:
+                    return
+                if request.key.kind == "Pod" and request.grace_seconds is None:
+                    self._delete(there)
+                else:
+                    del self.objects[request.key.kind, key]
+                    self._changes.append(
+                        ObjectDeleted(request.key.kind, request.key.namespace, request.key.name, request.uid)
+                    )
 
     def _delete(self, pod: Manifest) -> None:
         metadata = pod["metadata"]
         if not pod["spec"].get("nodeName"):
             self._remove(f"{metadata['namespace']}/{metadata['name']}", metadata["uid"])
         else:
-            metadata["deletionTimestamp"] = text_of(self.now + 30 * SECOND)
+            metadata["deletionTimestamp"] = time_text(self.now + 30 * SECOND)
             metadata["deletionGracePeriodSeconds"] = 30
             self._put(pod)
 
@@ -211,8 +187,3 @@ def _merged(target: Any, patch: Any) -> Any:
         else:
             result[name] = _merged(result.get(name), value)
     return result
-
-
-def text_of(now: int) -> str:
-    moment = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=now)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

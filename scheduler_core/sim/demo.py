@@ -1,9 +1,9 @@
-"""A script that keeps a sample cluster alive: services at their size, jobs arriving, rollouts, drains, bursts.
+"""The demo controller: follows a script of services, arriving jobs, rollouts, drains and bursts.
 
-Everything follows from (seed, tick number, state): a tick is half a second since the Unix epoch, chance is a hash of
-seed, tick and purpose. What the script did shows in the state (revisions, cordons, names). Names of new pods are made
-from the tick, so a tick that runs twice creates nothing twice. The times of a round are counted from the cluster's
-start: in each round one rollout, one drain, one burst.
+What it does is a function of seed, tick number and state. A tick is half a second since the Unix epoch; a random draw
+is a hash of seed, tick and purpose. What was done before shows in the state (revisions, cordons, names). Names of new
+pods are made from the tick, so a tick that runs twice creates nothing twice. The times of a round are counted from the
+cluster's start: each round has one rollout, one drain, one burst.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from typing import Any, Final
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
-from scheduler_core.lifecycle.annotations import RUN_SECONDS
-from scheduler_core.lifecycle.effects import LifecycleEffect, NodeCordon, PodCreation, PodDeletion
+from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, Request
+from scheduler_core.controllers.annotations import RUN_SECONDS
+from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 TICK_US: Final = 500_000
-ROUNDS_REMEMBERED: Final = 5  # back to these, a closed target of a drain is opened by a script that starts anew
-MAX_CATCH_UP_TICKS: Final = 6  # three seconds: after a longer pause the script goes on from now
+ROUNDS_REMEMBERED: Final = 5  # a new controller uncordons the drain targets of so many rounds
+MAX_CATCH_UP_TICKS: Final = 6  # three seconds; after a longer pause the script goes on from now
 
 APP_LABEL: Final = "app"
 REVISION_LABEL: Final = "revision"
@@ -104,22 +105,24 @@ class StateSummary:
 
 
 def tick_of(now: int) -> int:
-    """The number of the tick `now` (microseconds) lies in."""
+    """Return the number of the tick in which `now` (microseconds) lies."""
     return now // TICK_US
 
 
-class ScriptedWorkload:
-    """The script as a controller: keeps the summary up to date and ticks when it is time."""
+class DemoController:
+    """Follows a script: keeps the summary of the state up to date and ticks when it is time."""
 
-    def __init__(self, script: Script, *, seed: int, started_at: int) -> None:
-        self._script, self._seed, self._started_at = script, seed, started_at
+    name, actor = "demo", "sample"
+
+    def __init__(self, cluster: ClusterOptions, script: Script) -> None:
+        self._script, self._seed, self._started_at = script, cluster.seed, cluster.started_at
         self._pods: dict[str, PodSummary] = {}  # by key
         self._nodes: dict[str, NodeSummary] = {}
         self._closed: set[str] = set()  # nodes the script has closed
         self._last_tick: int | None = None
 
-    def step(self, now: int, changes: Sequence[Change]) -> list[LifecycleEffect]:
-        """Take over the changes; what the ticks up to `now` bring."""
+    def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
+        """Take over the changes; return what the ticks up to `now` bring."""
         for change in changes:
             if isinstance(change, ObjectDeleted):
                 if change.kind == Pod.kind:
@@ -135,14 +138,14 @@ class ScriptedWorkload:
         nodes = [replace(node, cordoned_by_script=node.name in self._closed) for node in self._nodes.values()]
         state = StateSummary(list(self._pods.values()), nodes, self._started_at, self._last_tick)
         self._last_tick = tick_of(now)
-        effects = script_tick(self._script, self._seed, state, now)
-        for effect in effects:
-            if isinstance(effect, NodeCordon):
-                (self._closed.add if effect.unschedulable else self._closed.discard)(effect.node_name)
-        return effects
+        requests = script_tick(self._script, self._seed, state, now)
+        for request in requests:
+            if isinstance(request, Patch):
+                (self._closed.add if request == _cordon(request.key.name) else self._closed.discard)(request.key.name)
+        return requests
 
     def next_due(self) -> int | None:
-        """When the next tick begins; before the first one this is at once."""
+        """Return when the next tick begins; the first one is due at once."""
         return 0 if self._last_tick is None else (self._last_tick + 1) * TICK_US
 
     def _put(self, obj: KubeObject) -> None:
@@ -158,22 +161,22 @@ class ScriptedWorkload:
             self._nodes[obj.name] = NodeSummary(obj.name, obj.spec.unschedulable)
 
     def _closed_before(self, now: int) -> set[str]:
-        """Nodes that a script before this one has most likely left closed: targets of the last drains."""
+        """Return the nodes that a controller before this one most likely left closed: targets of the last drains."""
         this_round = _clock(self._script, self._started_at, tick_of(now))[0]
         rounds = range(max(0, this_round - ROUNDS_REMEMBERED), this_round + 1)
         targets = {_drain_target(self._seed, list(self._nodes), drain) for drain in rounds}
         return {node.name for node in self._nodes.values() if node.unschedulable and node.name in targets}
 
 
-def script_tick(script: Script, seed: int, state: StateSummary, now: int) -> list[LifecycleEffect]:
-    """What the ticks since the last one bring, up to the one `now` lies in; nothing when that was done already."""
+def script_tick(script: Script, seed: int, state: StateSummary, now: int) -> list[Request]:
+    """Return what the ticks after the last one bring, up to that of `now`."""
     tick = tick_of(now)
     first = tick if state.last_tick is None else max(state.last_tick + 1, tick - MAX_CATCH_UP_TICKS + 1)
-    return _Ticks(script, seed, state, range(first, tick + 1)).effects() if first <= tick else []
+    return _Ticks(script, seed, state, range(first, tick + 1)).requests() if first <= tick else []
 
 
 def first_wave(script: Script, seed: int, size: int) -> list[dict[str, Any]]:
-    """Manifests of the first pods: every service at its size, the rest jobs."""
+    """Return the manifests of the first pods: every service at its size, the rest jobs."""
     pods = [
         _service_manifest(service, "v1", _suffix(seed, service.name, place))
         for service in script.services
@@ -189,7 +192,7 @@ def first_wave(script: Script, seed: int, size: int) -> list[dict[str, Any]]:
 def pod_manifest(
     namespace: str, app: str, suffix: str, spec: Mapping[str, Any], revision: str = "", **annotations: str
 ) -> dict[str, Any]:
-    """A pod as a user would create it: no uid, no status."""
+    """Return a pod as a user would create it: no uid, no status."""
     labels = {APP_LABEL: app} | ({REVISION_LABEL: revision} if revision else {})
     metadata: dict[str, Any] = {"namespace": namespace, "name": f"{app}-{suffix}", "labels": labels}
     if annotations:
@@ -198,7 +201,7 @@ def pod_manifest(
 
 
 class _Ticks:
-    """The ticks of one call, over one state."""
+    """Work out the requests of some ticks over one state."""
 
     def __init__(self, script: Script, seed: int, state: StateSummary, ticks: range) -> None:
         self._script, self._seed, self._state, self._ticks = script, seed, state, ticks
@@ -209,9 +212,9 @@ class _Ticks:
         self._by_app: dict[tuple[str, str], list[PodSummary]] = {}
         for pod in state.pods:
             self._by_app.setdefault((pod.namespace, pod.app), []).append(pod)
-        self._effects: list[LifecycleEffect] = []
+        self._requests: list[Request] = []
 
-    def effects(self) -> list[LifecycleEffect]:
+    def requests(self) -> list[Request]:
         self._drain()
         for index, service in enumerate(self._rolled_out()):
             self._roll_out(service, self._revision(index))
@@ -220,10 +223,10 @@ class _Ticks:
             self._fill_up(service, revisions.get(service.name, "v1"))
         self._burst()
         self._arrivals()
-        return self._effects
+        return self._requests
 
     def _drain(self) -> None:
-        """Close this round's node, empty it pod by pod, and open it again; also one a longer pause left closed."""
+        """Cordon this round's node, empty it pod by pod, uncordon it; also one that a longer pause left cordoned."""
         script, nodes = self._script, self._state.nodes
         draining = script.drain_at <= self._second < script.drain_at + script.drain_seconds
         target = _drain_target(self._seed, [node.name for node in nodes], self._round) if draining else ""
@@ -231,9 +234,9 @@ class _Ticks:
             if node.name == target and node.unschedulable and not node.cordoned_by_script:
                 target = ""  # somebody else closed it: left to them
             elif node.name == target and not node.unschedulable:
-                self._effects.append(NodeCordon(node.name, True))
+                self._requests.append(_cordon(node.name))
             elif node.name != target and node.unschedulable and node.cordoned_by_script:
-                self._effects.append(NodeCordon(node.name, False))
+                self._requests.append(_uncordon(node.name))
         on_target = [pod for pod in self._state.pods if target and pod.node_name == target and not pod.deleting]
         jobs = {job.name: job for job in self._script.jobs}
         for place, pod in enumerate(on_target[: len(self._ticks)]):
@@ -245,7 +248,7 @@ class _Ticks:
         return [service for service in self._script.services if service.rolled_out]
 
     def _revision(self, index: int) -> str:
-        """Which revision the service with that turn should have by now."""
+        """Return the revision the service with that turn should have by now."""
         rounds = self._round + (1 if self._second >= self._script.rollout_at else 0)
         turns = len(self._rolled_out())
         return f"v{1 + (rounds + turns - 1 - index) // turns}"
@@ -264,7 +267,7 @@ class _Ticks:
             self._create(_service_manifest(service, revision, _suffix(self._seed, service.name, self._tick, place)))
 
     def _burst(self) -> None:
-        """High-priority pods all at once; they come even when jobs have to wait outside."""
+        """Create high-priority pods all at once, even when the cluster has no room for jobs."""
         script = self._script
         most = script.max_pods + script.burst_per_tick * script.burst_seconds * 1_000_000 // TICK_US
         for tick in self._ticks:
@@ -274,7 +277,7 @@ class _Ticks:
                     self._create_job(script.burst, f"b{place}", tick)
 
     def _arrivals(self) -> None:
-        """Two jobs a second in the mean: none, one, one or two in a tick."""
+        """Create two jobs a second on average: none, one, one or two in a tick."""
         for tick in self._ticks:
             for place in range((0, 1, 1, 2)[_draw(self._seed, tick, "arrivals") % 4]):
                 if self._alive < self._script.max_pods:
@@ -286,25 +289,33 @@ class _Ticks:
 
     def _create(self, manifest: dict[str, Any]) -> None:
         self._alive += 1
-        self._effects.append(PodCreation(manifest))
+        self._requests.append(Create(manifest))
 
     def _delete(self, pod: PodSummary) -> None:
         if pod.uid not in self._leaving:
             self._leaving.add(pod.uid)
-            self._effects.append(PodDeletion(pod.uid, pod.namespace, pod.name))
+            self._requests.append(Delete(ObjectKey(Pod.kind, pod.namespace, pod.name), uid=pod.uid))
 
     def _of(self, service: Service) -> list[PodSummary]:
         return self._by_app.get((service.namespace, service.name), [])
 
 
+def _cordon(node_name: str) -> Patch:
+    return Patch(ObjectKey(Node.kind, "", node_name), {"spec": {"unschedulable": True}})
+
+
+def _uncordon(node_name: str) -> Patch:
+    return Patch(ObjectKey(Node.kind, "", node_name), {"spec": {"unschedulable": None}})
+
+
 def _clock(script: Script, started_at: int, tick: int) -> tuple[int, int]:
-    """Which round the tick is in, and how many seconds into it."""
+    """Return the round the tick is in, and how many seconds into it."""
     elapsed = max(0, tick - tick_of(started_at)) * TICK_US // 1_000_000
     return divmod(elapsed, script.round_seconds)
 
 
 def _drain_target(seed: int, node_names: list[str], drained_round: int) -> str:
-    """The node that is drained in that round; empty when there is none."""
+    """Return the node to drain in that round; empty without nodes."""
     return sorted(node_names)[_draw(seed, drained_round, "drain") % len(node_names)] if node_names else ""
 
 
@@ -329,7 +340,7 @@ def _job_manifest(job: Job, name: str, run_seconds: int) -> dict[str, Any]:
 
 
 def _suffix(seed: int, *key: object) -> str:
-    """Five letters as ReplicaSets use them."""
+    """Return five letters as ReplicaSets use them."""
     number = _draw(seed, 0, " ".join(map(str, key)))
     letters = ""
     for _ in range(5):

@@ -1,0 +1,19 @@
+"""Times of manifests as the core counts them: microseconds since the Unix epoch."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from scheduler_core.api.manifests import format_time
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def microseconds(time: datetime) -> int:
+    """Return the time as a number."""
+    return (time - _EPOCH) // timedelta(microseconds=1)
+
+
+def time_text(now: int) -> str:
+    """Return the time as the API server writes it: `2030-01-01T00:00:00Z`, whole seconds, rounded down."""
+    return format_time(_EPOCH + timedelta(seconds=now // 1_000_000))

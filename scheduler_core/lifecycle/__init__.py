@@ -1,1 +1,0 @@
-"""Controllers of a simulated cluster: `step(now, changes)` gives effects as data, `next_due()` when to come again."""

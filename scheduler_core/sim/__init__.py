@@ -1,0 +1,1 @@
+"""Clusters in memory with a virtual clock, and the demo that keeps one busy."""

@@ -1,0 +1,54 @@
+"""The cluster as it begins: namespaces, classes, nodes, disks, budgets, the first wave of pods; and its controller."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.sim.demo import APP_LABEL, DemoController, first_wave
+from scheduler_core.sim.otter_post.apps import BUDGETS, PRIORITY_CLASSES, SCRIPT
+from scheduler_core.sim.otter_post.nodes import csi_nodes, nodes
+from scheduler_core.sim.otter_post.storage import storage
+
+FIRST_WAVE: Final = 240  # pods
+
+
+class OtterPost(DemoController):
+    """Keeps Otter Post busy."""
+
+    def __init__(self, cluster: ClusterOptions) -> None:
+        super().__init__(cluster, SCRIPT)
+
+
+def manifests(seed: int) -> list[dict[str, Any]]:
+    """Return all objects the cluster starts with, in an order in which they can be created."""
+    pods = first_wave(SCRIPT, seed, FIRST_WAVE)
+    namespaces = sorted({pod["metadata"]["namespace"] for pod in pods} | {SCRIPT.burst.namespace})
+    return [
+        *({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in namespaces),
+        *(_priority_class(*given) for given in PRIORITY_CLASSES),
+        *nodes(seed),
+        *csi_nodes(),
+        *storage(),
+        *(_disruption_budget(*given) for given in BUDGETS),
+        *pods,
+    ]
+
+
+def _priority_class(name: str, value: int, is_default: bool) -> dict[str, Any]:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name},
+        "value": value,
+        "globalDefault": is_default,
+    }
+
+
+def _disruption_budget(namespace: str, app: str, min_available: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"namespace": namespace, "name": app},
+        "spec": {"minAvailable": min_available, "selector": {"matchLabels": {APP_LABEL: app}}},
+    }

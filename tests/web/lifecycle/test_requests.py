@@ -1,0 +1,32 @@
+"""Requests of controllers are carried out, and the scheduler hears of it."""
+
+import pytest
+from django.utils import timezone
+
+from kschedweb.cluster.services import cluster_create
+from kschedweb.lifecycle.adapters import requests_carry_out
+from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch, Request
+
+GONE = ObjectKey("Node", "", "n1")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("requests", "want"),
+    [
+        pytest.param([], [], id="nothing"),
+        pytest.param(
+            [Patch(GONE, {"spec": {"unschedulable": True}})], ["scheduling.ensure_leader"], id="a node that is gone"
+        ),
+        pytest.param(
+            [Delete(ObjectKey("Pod", "shop", "p"), uid="u")], ["scheduling.ensure_leader"], id="a pod that is gone"
+        ),
+    ],
+)
+def test_scheduler_is_woken_when_something_was_requested(
+    requests: list[Request], want: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster, sent = cluster_create(name="c"), list[str]()
+    monkeypatch.setattr("kschedweb.common.wake.send", lambda name, **_: sent.append(name))
+    requests_carry_out(cluster_id=cluster.pk, requests=requests, actor="test", now=timezone.now())
+    assert sent == want
