@@ -16,7 +16,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
 from django.conf import settings
 from django.db import close_old_connections
 
-from kschedweb.common import broker
+from kschedweb import broker
 from kschedweb.environment import broker_url
 
 SCHEDULER_QUEUE = "scheduler"

@@ -23,7 +23,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from kschedweb.environment import ROOT
-from tools import generated
+from tools import generated, structure
 from tools.node import NodeMissing, node_environment
 
 # Every folder of tests belongs to one group; tests/architecture looks that none is forgotten.
@@ -103,6 +103,7 @@ def failed_checks() -> list[str]:
         ("types", _command(python, "-m", "mypy")),
         ("contracts", _command(python, "-c", lint_imports, "--no-cache")),
         ("migrations", _command(python, "-W", "ignore", "manage.py", "makemigrations", "--check", "--dry-run")),
+        ("structure", structure.check),
         ("generated files", _generated),
     ]
     failed = []

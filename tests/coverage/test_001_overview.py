@@ -1,5 +1,7 @@
 """File 001, the overview: one test per row of its coverage that speaks of scheduling."""
 
+# Longer than 400 lines because it has a test for each row of one document.
+
 from __future__ import annotations
 
 import math

@@ -4,6 +4,8 @@ The elector runs on a lock in memory with clocks of its own; what the database a
 workers that are frozen, killed and told to end) is in tests/web/scheduling.
 """
 
+# Longer than 400 lines because it has a test for each row of one document.
+
 from __future__ import annotations
 
 import dataclasses

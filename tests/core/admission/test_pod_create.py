@@ -1,5 +1,7 @@
 """What a pod looks like once it is created: defaults, classes, limits, gates."""
 
+# Longer than 400 lines because it has a row for every rule of admission.
+
 from __future__ import annotations
 
 import copy

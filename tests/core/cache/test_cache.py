@@ -1,5 +1,7 @@
 """Assume, confirm, forget, expire; nodes that come, change and go; every text upstream says."""
 
+# Longer than 400 lines because one cache is tested by each of its changes.
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,7 @@
 """Extenders in the cycle: who is asked what, what their answers lead to, and what is kept of them."""
 
+# Longer than 400 lines because it has a test for each verb of an extender and each way it fails.
+
 from __future__ import annotations
 
 from hashlib import blake2b

@@ -3,6 +3,8 @@
 The shell steps with all changes of the log; a verdict follows the pod's own update, both from one transaction.
 """
 
+# Longer than 400 lines because all its tests tell one engine what a shell may.
+
 from __future__ import annotations
 
 from collections.abc import Sequence

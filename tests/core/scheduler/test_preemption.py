@@ -1,5 +1,7 @@
 """Preemption through the engine: who may, what is said, what is asked for, and how the evictions come about."""
 
+# Longer than 400 lines because it has a test for each step of a preemption.
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,7 @@
 """Leases on real PostgreSQL: who may lead, and that nobody who was replaced can write."""
 
+# Longer than 400 lines because it has a test for each moment at which a lease changes hands.
+
 import threading
 from datetime import UTC, datetime
 from types import SimpleNamespace

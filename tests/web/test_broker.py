@@ -7,8 +7,8 @@ import pytest
 from kombu import Connection, Consumer, Queue
 from redis.exceptions import ConnectionError as BrokerAway
 
+from kschedweb import broker
 from kschedweb.celery import app
-from kschedweb.common import broker
 from kschedweb.environment import broker_url
 
 
