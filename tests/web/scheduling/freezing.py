@@ -78,15 +78,15 @@ def _run(work: Callable[[], object], at: int, told: int) -> None:
             return execute(sql, params, many, context)
 
         commit, write_row = connection._commit, psycopg.Copy.write_row
-        copies: set[int] = set()
+        copies: list[Any] = []  # the copies themselves: the number of one that is gone may be that of the next
 
         def committing() -> Any:
             reached("COMMIT")
             return commit()
 
         def copying(copy: Any, row: Any) -> None:
-            if id(copy) not in copies:
-                copies.add(id(copy))
+            if not any(copy is known for known in copies):
+                copies.append(copy)
                 reached(copy.cursor._query.query.decode().partition("(")[0])
             write_row(copy, row)
 
