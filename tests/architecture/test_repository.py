@@ -41,7 +41,8 @@ def test_every_folder_of_tests_belongs_to_a_group() -> None:
 
 
 def test_readme_leads_to_every_page_and_none_that_is_not_there() -> None:
-    pages = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+    found = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "how-to").glob("*.md")]
+    pages = {str(path.relative_to(ROOT)) for path in found}
     linked = set(re.findall(r"\]\((docs/[\w./-]+)", (ROOT / "README.md").read_text()))
     assert pages <= linked
     assert all((ROOT / path).exists() for path in linked)

@@ -1,0 +1,100 @@
+"""The pages of docs/how-to hold: what a page says, done to a copy of the tree, passes the checks the page names.
+
+Under the heading of a file, a `diff` block changes it, any other block is its whole content. Nothing is done that the
+page does not say.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kschedweb.environment import ROOT
+
+PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+NOT_COPIED = shutil.ignore_patterns(
+    ".git", ".venv", ".ksched", "node_modules", "dist", "images", "__pycache__", ".pytest_cache", ".ruff_cache"
+)
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+CHECKS = (
+    ("-m", "ruff", "format", "--check", "."),
+    ("-m", "ruff", "check", "."),
+    ("-m", "mypy"),
+    ("-c", "from importlinter.cli import lint_imports_command as run; run()", "--no-cache"),
+)  # of `./ksched check` all but what no page here can change
+
+
+def steps(page: str) -> Iterator[tuple[str, str, str]]:
+    """(path, language, text) of the blocks under headings that name a file."""
+    for section in page.split("\n### ")[1:]:
+        heading, _, body = section.partition("\n")
+        for language, text in BLOCK.findall(body.split("\n## ")[0]):
+            yield heading.strip("`"), language, text
+
+
+def commands(page: str) -> list[list[str]]:
+    """The command lines under the heading Check."""
+    (_, text) = BLOCK.findall(page.partition("\n## Check\n")[2])[0]
+    return [line.split() for line in text.splitlines()]
+
+
+def patched(text: str, diff: str) -> str:
+    """The text after one hunk, whose lines begin with a blank, + or -."""
+    lines = [(line[:1] or " ", line[1:] + "\n") for line in diff.splitlines()]
+    before = "".join(line for sign, line in lines if sign != "+")
+    after = "".join(line for sign, line in lines if sign != "-")
+    assert text.count(before) == 1, f"found {text.count(before)} times:\n{before}"
+    return text.replace(before, after)
+
+
+def copy_of_tree(folder: Path) -> Path:
+    tree = folder / "tree"
+    shutil.copytree(ROOT, tree, ignore=NOT_COPIED, symlinks=True)
+    (tree / "frontend" / "dist").symlink_to(ROOT / "frontend" / "dist")
+    if (ROOT / "frontend" / "node_modules").is_dir():
+        (tree / "frontend" / "node_modules").symlink_to(ROOT / "frontend" / "node_modules")
+    return tree
+
+
+def run(tree: Path, *words: str) -> None:
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "kschedweb.settings_test", "PYTHONPATH": ""}
+    result = subprocess.run(words, cwd=tree, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, f"{' '.join(words)}\n{result.stdout[-6000:]}{result.stderr[-2000:]}"
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.stem) for page in PAGES])
+def test_page_is_all_it_takes(page: Path, tmp_path: Path) -> None:
+    text = page.read_text()
+    tree = copy_of_tree(tmp_path)
+    for name, language, block in steps(text):
+        path = tree / name
+        if language == "diff":
+            path.write_text(patched(path.read_text(), block))
+        else:
+            assert not path.exists(), name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block)
+    asked = commands(text)
+    assert ["./ksched", "check"] in asked
+    for words in asked:
+        if words == ["./ksched", "check"]:
+            for check in CHECKS:
+                run(tree, sys.executable, *check)
+        elif words[0] == ".venv/bin/pytest":
+            run(tree, sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words[1:])
+        else:
+            assert words[:3] == ["npm", "--prefix", "frontend"], words
+            run(tree, *words)
+
+
+def test_pages_say_where_users_read_of_it() -> None:
+    for page in PAGES:
+        linked = re.findall(r"\]\(([\w./-]+)", page.read_text())
+        assert all((page.parent / path).exists() for path in linked), page.name
