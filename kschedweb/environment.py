@@ -37,24 +37,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from psycopg import ProgrammingError, conninfo
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# What libpq takes in the query of a URL and Django hands through.
-LIBPQ_OPTIONS = frozenset(
-    {
-        "sslmode",
-        "sslrootcert",
-        "sslcert",
-        "sslkey",
-        "passfile",
-        "connect_timeout",
-        "application_name",
-        "target_session_attrs",
-    }
-)
 LEASE_JITTER = 1.2  # a pause between two tries is up to so much longer
 WEAK_SECRETS = ("changeme", "change-me", "secret", "insecure", "example")
 # What documentation and images of PostgreSQL and Valkey begin with, and people leave as it is.
@@ -193,28 +181,33 @@ def variables() -> list[str]:
 
 def database_settings(url: str) -> dict[str, Any]:
     """Django's settings of the database that a URL names; ValueError says what is wrong with it."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("postgresql", "postgres"):
-        raise ValueError("must begin with postgresql://")
-    query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    host = query.pop("host", "") or unquote(parts.hostname or "")
-    port = query.pop("port", "") or (str(parts.port) if parts.port else "")
-    user = query.pop("user", "") or unquote(parts.username or "")
-    password = query.pop("password", "") or unquote(parts.password or "")
-    name = unquote(parts.path.removeprefix("/"))
+    options = _connection_options(url)
+    name = options.pop("dbname", "")
     if not name:
         raise ValueError("names no database: postgresql://host/NAME")
-    if unknown := sorted(set(query) - LIBPQ_OPTIONS):
-        raise ValueError(f"has an option that is not known: {', '.join(unknown)}")
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": name,
-        "USER": user,
-        "PASSWORD": password,
-        "HOST": host,
-        "PORT": port,
-        "OPTIONS": dict(query),
+        "USER": options.pop("user", ""),
+        "PASSWORD": options.pop("password", ""),
+        "HOST": options.pop("host", ""),
+        "PORT": options.pop("port", ""),
+        "OPTIONS": options,
     }
+
+
+def _connection_options(url: str) -> dict[str, str]:
+    """The options of libpq that a URL sets, as libpq itself reads it."""
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise ValueError("must begin with postgresql://")
+    try:
+        return {name: str(value) for name, value in conninfo.conninfo_to_dict(url).items()}
+    except ProgrammingError as problem:
+        # libpq's other messages may quote the URL, and with it the password.
+        what, _, option = str(problem).strip().partition(": ")
+        if what == "invalid URI query parameter":
+            raise ValueError(f"has an option that is not known: {option}") from None
+        raise ValueError("cannot be read by libpq: postgresql://user:secret@host:port/name") from None
 
 
 def _password(url: str) -> str:

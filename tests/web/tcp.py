@@ -14,8 +14,9 @@ from urllib.parse import urlencode
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
+from psycopg import pq
 
-from kschedweb.environment import LIBPQ_OPTIONS, ROOT
+from kschedweb.environment import ROOT
 from kschedweb.ops import processes
 
 ANSWER_SECONDS = 90.0
@@ -122,7 +123,8 @@ def database_url() -> str:
     """The address of the database of the tests, for another process."""
     own = connection.settings_dict
     query = {name.lower(): own[name] for name in ("HOST", "PORT", "USER", "PASSWORD")}
-    query |= {name: value for name, value in own["OPTIONS"].items() if name in LIBPQ_OPTIONS}
+    of_libpq = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}
+    query |= {name: value for name, value in own["OPTIONS"].items() if name in of_libpq}
     return f"postgresql:///{own['NAME']}?{urlencode(query)}"
 
 
