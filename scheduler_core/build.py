@@ -23,11 +23,14 @@ from scheduler_core.config.types import (
     NodeResourcesFitArgs,
     PluginConfig,
 )
+from scheduler_core.cycle.fast.columns import ColumnRunner
+from scheduler_core.cycle.fast.equivalence import EquivalenceClasses
+from scheduler_core.cycle.fast.limits import LIMITS, Limits
+from scheduler_core.cycle.runner import PlainRunner, Runners
 from scheduler_core.errors import ConfigError
 from scheduler_core.framework.extenders import Connect, Extender, Extenders
 from scheduler_core.framework.hints import HintMap
 from scheduler_core.framework.interface import PluginFactory
-from scheduler_core.framework.limits import LIMITS, Limits
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.timed import timed_framework
 from scheduler_core.plugins.registry import installed, merged
@@ -60,7 +63,7 @@ def build(
 ) -> Scheduler:
     """A scheduler for the configuration, None meaning upstream's defaults.
 
-    With `use_table` False rules are asked node by node, with `reuse` False nothing is kept from pod to pod: decisions
+    With `use_table` False rules are asked node by node, with `reuse` False nothing is cached from pod to pod: decisions
     are the same, as they are with any `limits`. `registry` adds plugins to those in tree and those that installed
     packages bring; `feature_gates` changes defaults by name; `state` is a checkpoint of an engine with the same
     configuration. After `pod_max_in_unschedulable_us` without an event a pod is tried again: upstream has it as a flag,
@@ -76,7 +79,8 @@ def build(
     handles = {profile.scheduler_name: EngineHandle() for profile in config.profiles}
     offered = ((plugin.point.name, plugin) for plugin in installed())
     plugins = merged(offered, (registry or {}).items())
-    frameworks = _frameworks(config, plugins, handles, use_table=use_table, reuse=reuse, limits=limits)
+    frameworks = _frameworks(config, plugins, handles, use_table=use_table)
+    runners = {name: _runners(each, use_table, reuse, limits) for name, each in frameworks.items()}
     enabled = gates.completed(feature_gates)
     hints = enabled[gates.QUEUEING_HINTS]
     first = next(iter(frameworks.values()))
@@ -110,6 +114,7 @@ def build(
         snapshot=snapshot,
         queue=queue,
         frameworks=frameworks,
+        runners=runners,
         draws=draws,
         stopwatch=stopwatch,
         log=log,
@@ -169,8 +174,6 @@ def _frameworks(
     handles: Mapping[str, EngineHandle],
     *,
     use_table: bool,
-    reuse: bool,
-    limits: Limits,
 ) -> dict[str, Framework]:
     frameworks: dict[str, Framework] = {}
     first: Framework | None = None
@@ -182,7 +185,7 @@ def _frameworks(
         if name in frameworks:
             raise _profile_error(f'duplicate profile with scheduler name "{name}"')
         try:
-            framework = Framework(profile, registry, handles[name], use_table=use_table, reuse=reuse, limits=limits)
+            framework = Framework(profile, registry, handles[name], use_table=use_table)
         except ConfigError as error:
             raise _profile_error(f"creating profile for scheduler name {name}: {error}") from error
         sort = framework.queue_sort.name
@@ -199,6 +202,15 @@ def _frameworks(
     if not frameworks:
         raise ConfigError(["at least one profile is required"])
     return frameworks
+
+
+def _runners(profile: Framework, use_table: bool, reuse: bool, limits: Limits) -> Runners:
+    """The plain runner, decorated as far as asked for."""
+    plain = PlainRunner()
+    if not use_table:
+        return plain
+    columns = ColumnRunner(plain)
+    return EquivalenceClasses(columns, profile, limits) if reuse else columns
 
 
 def _profile_error(text: str) -> ConfigError:

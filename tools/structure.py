@@ -20,7 +20,6 @@ LONG = {
     "kschedweb/scheduling/runner/host.py",
     "kschedweb/scheduling/services.py",
     "scheduler_core/framework/interface.py",
-    "scheduler_core/framework/runtime.py",
     "scheduler_core/queue/scheduling_queue.py",
     "scheduler_core/trace/codec.py",
 }

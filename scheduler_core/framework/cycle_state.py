@@ -26,7 +26,7 @@ class CycleState:
     )
 
     def __init__(self, memo: dict[Hashable, tuple[Hashable, Any]] | None = None) -> None:
-        """`memo`: what was worked out of the pod's signature before, when pods like it were seen."""
+        """`memo`: what was worked out for equivalent pods before."""
         self._values: dict[type[Any], Any] = {}
         self.memo: dict[Hashable, tuple[Hashable, Any]] = {} if memo is None else memo
         self.skip_filter_plugins: frozenset[str] = frozenset()
@@ -51,11 +51,11 @@ class CycleState:
     def delete(self, kind: type[Any]) -> None:
         self._values.pop(kind, None)
 
-    def kept(self, key: Hashable, work_out: Callable[[], T], *, version: Hashable = None) -> T:
-        """What `work_out` gives, worked out once for all pods with one signature.
+    def cached(self, key: Hashable, work_out: Callable[[], T], *, version: Hashable = None) -> T:
+        """The result of `work_out`, computed once for all pods with one signature.
 
         `version` stands for everything else the result depends on, versions of the lister's kinds for example: with
-        another one it is worked out anew.
+        another one it is computed again.
         """
         known = self.memo.get(key)
         if known is None or known[0] != version:

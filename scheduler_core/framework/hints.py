@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.interface import (
+    CacheablePlugin,
     ClusterEventWithHint,
+    DependsOn,
     EnqueueExtensions,
     FilterPlugin,
     HintFn,
@@ -20,8 +22,6 @@ from scheduler_core.framework.interface import (
     Plugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
-    ReadingPlugin,
-    Reads,
     ReservePlugin,
 )
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
@@ -53,17 +53,17 @@ _OWN_UPDATES = ActionType.UPDATE_POD_TOLERATION | ActionType.UPDATE_POD_SCHEDULI
 class Registration:
     """One plugin's interest in one event; no hint means it always wants to try again.
 
-    `reads`: the plugin's own, where it has it; see `is_alike_for`.
+    `depends_on`: the plugin's own, where it has it; see `is_same_for_equivalent`.
     """
 
     event: ClusterEvent
     plugin: str
     hint: HintFn | None
-    reads: Callable[[Pod], Reads | None] | None = None
+    depends_on: Callable[[Pod], DependsOn | None] | None = None
 
-    def is_alike_for(self, pod: Pod) -> bool:
+    def is_same_for_equivalent(self, pod: Pod) -> bool:
         """Whether the hint says the same of all pods with this one's signature, but those the event is about."""
-        return self.hint is None or (self.reads is not None and self.reads(pod) is not None)
+        return self.hint is None or (self.depends_on is not None and self.depends_on(pod) is not None)
 
 
 class HintMap:
@@ -86,8 +86,9 @@ class HintMap:
         for plugin in plugins:
             if _can_refuse(plugin):
                 wanted = plugin.events_to_register() if isinstance(plugin, EnqueueExtensions) else DEFAULT_REGISTRATIONS
-                reads = plugin.reads if isinstance(plugin, ReadingPlugin) else None
-                registrations += _registered(plugin.name, wanted if queueing_hints else _without_hints(wanted), reads)
+                depends_on = plugin.depends_on if isinstance(plugin, CacheablePlugin) else None
+                wanted = wanted if queueing_hints else _without_hints(wanted)
+                registrations += _registered(plugin.name, wanted, depends_on)
         return HintMap(registrations)
 
     def matching(self, incoming: ClusterEvent) -> tuple[Registration, ...]:
@@ -118,9 +119,9 @@ def _can_refuse(plugin: Plugin) -> bool:
 def _registered(
     plugin: str,
     wanted: Iterable[ClusterEventWithHint],
-    reads: Callable[[Pod], Reads | None] | None = None,
+    depends_on: Callable[[Pod], DependsOn | None] | None = None,
 ) -> list[Registration]:
-    registrations = [Registration(each.event, plugin, each.hint, reads) for each in wanted]
+    registrations = [Registration(each.event, plugin, each.hint, depends_on) for each in wanted]
     actions = [each.event.action for each in registrations if each.event.resource is EventResource.NODE]
     added = any(action & ActionType.ADD for action in actions)
     if added and not any(action & ActionType.UPDATE_NODE_TAINT for action in actions):

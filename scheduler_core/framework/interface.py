@@ -3,14 +3,14 @@
 A plugin is a class with `name` and the methods of the points it takes part in; the runtime finds out
 which by these Protocols. Hot rules have a second form over all rows of the node table at once
 (`filter_nodes`, `score_nodes`, and `pre_filter_table`, `pre_score_table` where these count pods of all nodes); a plugin
-without it runs node by node, with equal results. What its answers depend on it may say with `reads`: then they are kept
-from one pod to the next pod like it.
+without it runs node by node, with equal results. What its answers depend on it may say with `depends_on`: then they are
+cached for equivalent pods.
 Source: kubernetes v1.34.1, pkg/scheduler/framework/interface.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Protocol, runtime_checkable
@@ -83,13 +83,13 @@ class NominatingInfo:
 CLEAR_NOMINATION = NominatingInfo(NominatingMode.OVERRIDE, "")
 
 
-class Reads(IntEnum):
-    """How much of the cluster the answers of a plugin depend on; each level includes those before it."""
+class DependsOn(IntEnum):
+    """What the answers of a plugin depend on beside the pod; each level includes those before it."""
 
-    POD = 0  # nothing: all rows get one answer
-    NODE = 1  # the node object of the row judged
-    ROW = 2  # everything of the row judged, its pods included
-    CLUSTER = 3  # other rows, or other objects: asked anew in every cycle
+    POD = 0  # nothing: all nodes get one answer
+    NODE_OBJECT = 1  # the node object of the node judged
+    NODE_INFO = 2  # everything of the node judged, its pods included
+    CLUSTER = 3  # other nodes, or other objects: asked in every cycle
 
 
 class RowVerdicts(msgspec.Struct, frozen=True):
@@ -396,28 +396,29 @@ class EvictionObserver(Protocol):
 
 
 @runtime_checkable
-class ReadingPlugin(Protocol):
-    """Not an extension point: a plugin that says what its answers depend on, so that they may be kept.
+class CacheablePlugin(Protocol):
+    """Not an extension point: a plugin that says what its answers depend on, so that they may be cached.
 
-    Beside what is read, PreFilter, Filter, PreScore and Score must depend on nothing but the pod's signature
-    (`api/signature.py`) and the plugin's arguments. `score_nodes` judges each row by itself unless it reads
-    other rows. Its queueing hints see no more of the waiting pod than the signature, and whether the event is about it.
+    Beside that, PreFilter, Filter, PreScore and Score must depend on nothing but the pod's signature
+    (`api/signature.py`) and the plugin's arguments. `score_nodes` judges each row by itself unless the plugin depends
+    on the cluster. Its queueing hints see no more of the waiting pod than the signature, and whether the event is about
+    it. One plugin without it ends the caching for its whole profile (`Framework.ends_reuse`).
     """
 
     name: str
 
-    def reads(self, pod: Pod) -> Reads | None:
-        """What is read for pods with this signature; None when nothing can be kept."""
+    def depends_on(self, pod: Pod) -> DependsOn | None:
+        """What the answers to pods with this signature depend on; None when they cannot be cached."""
         ...
 
 
 @runtime_checkable
-class SometimesReadingPlugin(Protocol):
-    """Not an extension point: a plugin that reads the cluster, but only while there is anything to read."""
+class SometimesOnClusterPlugin(Protocol):
+    """Not an extension point: a cacheable plugin that depends on the cluster only while something is there."""
 
     name: str
 
-    def has_to_read(self, pod: Pod, table: NodeTable) -> bool:
+    def depends_on_cluster(self, pod: Pod, table: NodeTable) -> bool:
         """False: for as long as this stays so, its answers to pods with this signature depend on nothing else."""
         ...
 
@@ -441,21 +442,28 @@ class ProfileRunner(PluginRunner, Protocol):
     """The plugins of the profile themselves, for asking "what if" about many rows at once."""
 
     @property
-    def use_table(self) -> bool: ...
-    @property
     def filter(self) -> Sequence[FilterPlugin]:
         """In running order."""
         ...
 
     @property
     def pre_filter_extensions(self) -> Sequence[PreFilterExtensions]: ...
+    @property
+    def table_filters(self) -> Mapping[str, TableFilterPlugin]:
+        """By name, as the next two; empty where rules are asked node by node."""
+        ...
+
+    @property
+    def headroom_filters(self) -> Mapping[str, HeadroomPlugin]: ...
+    @property
+    def cacheable(self) -> Mapping[str, CacheablePlugin]: ...
 
 
-class Room(msgspec.Struct, frozen=True):
+class Headroom(msgspec.Struct, frozen=True):
     """What would be left on some rows with the pod on them; it fits where nothing is below 0.
 
     `left`: (1 + len(resources), len(rows)) int64; line 0 counts pods, line 1 + i is of the resource whose index in the
-    table is `resources[i]`. Whoever got it may write into it: each pod less on a row adds 1 and its requests.
+    table is `resources[i]`. The caller may write into it: each pod less on a row adds 1 and its requests.
     """
 
     left: Int64Array
@@ -463,16 +471,16 @@ class Room(msgspec.Struct, frozen=True):
 
 
 @runtime_checkable
-class RoomPlugin(Protocol):
+class HeadroomPlugin(Protocol):
     """Not an extension point: a filter that looks at the pods of a node only to add up their number and requests."""
 
     name: str
 
-    def room(self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.intp]) -> Room | None:
+    def headroom(self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.intp]) -> Headroom | None:
         """None: only asking node by node tells."""
         ...
 
-    def room_verdicts(
+    def headroom_verdicts(
         self, state: CycleState, pod: Pod, table: NodeTable, rows: npt.NDArray[np.intp], left: Int64Array
     ) -> RowVerdicts | None:
         """What `filter` says of the rows when this is left; None when all of them pass."""

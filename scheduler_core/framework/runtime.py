@@ -1,13 +1,13 @@
 """A profile made runnable: its plugins at each extension point, and how their answers merge.
 
-Filters stop at the first refusal; PreFilter goes on after an Unschedulable, because preemption may need
-the state of the plugins behind it; Unreserve runs over all plugins in reverse, whether or not they reserved.
+Filters stop at the first refusal; Unreserve runs over all plugins in reverse, whether or not they reserved. PreFilter,
+and the ways over many nodes, are in `cycle/`.
 Source: kubernetes v1.34.1, pkg/scheduler/framework/runtime/framework.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -23,8 +23,10 @@ from scheduler_core.framework import expansion
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     BindPlugin,
+    CacheablePlugin,
     FilterPlugin,
     Handle,
+    HeadroomPlugin,
     NominatedPods,
     NominatingInfo,
     NominatingMode,
@@ -37,39 +39,25 @@ from scheduler_core.framework.interface import (
     PreEnqueuePlugin,
     PreFilterExtensions,
     PreFilterPlugin,
-    PreFilterResult,
     PreScorePlugin,
     QueueSortPlugin,
     ReservePlugin,
     ScoreExtensions,
     ScorePlugin,
+    SometimesOnClusterPlugin,
     TableFilterPlugin,
     TablePreFilterPlugin,
     TablePreScorePlugin,
     TableScorePlugin,
 )
-from scheduler_core.framework.limits import LIMITS, Limits
-from scheduler_core.framework.refusals import refusal
-from scheduler_core.framework.reuse import Pace, Reuse, SchedulingClass
-from scheduler_core.framework.room import FiltersByRoom
 from scheduler_core.framework.waiting_pods import MAX_PERMIT_TIMEOUT_US
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Code, Status
 from scheduler_core.model.types import NodeToStatus, PodInfo
-from scheduler_core.table.node_table import NodeTable
 
+# Points whose answers may be cached.
+_OVER_NODES = ("pre_filter", "filter", "pre_score", "score")
 _DEFAULT_NAMES = frozenset(entry.name for entry in DEFAULT_PLUGINS.multi_point.enabled)
-
-
-class PreFilterOutcome(msgspec.Struct, frozen=True):
-    """What PreFilter came to: the nodes worth looking at (None: all), and the plugins that narrowed them down."""
-
-    status: Status
-    node_names: frozenset[str] | None
-    plugins_with_nodes: tuple[str, ...]  # sorted
-
-
-_ALL_NODES = PreFilterOutcome(SUCCESS, None, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +81,10 @@ class ScorePlan:
 
 
 class Framework:
-    """The plugins of one profile, instantiated and in running order."""
+    """The plugins of one profile, instantiated and in running order.
+
+    `ends_reuse`: plugins that do not say what their answers depend on, so that nothing is cached between pods.
+    """
 
     def __init__(
         self,
@@ -102,14 +93,10 @@ class Framework:
         handle: Handle,
         *,
         use_table: bool = True,
-        reuse: bool = True,
-        limits: Limits = LIMITS,
     ) -> None:
-        """`use_table` False: rules are asked node by node; `reuse` False: nothing is kept between cycles; `limits`: of
-        what is kept."""
+        """`use_table` False: plugins are taken to have no table form."""
         self.name = profile.scheduler_name
         self.percentage_of_nodes_to_score = profile.percentage_of_nodes_to_score
-        self.use_table = use_table
         plugins, self.left_out = _without_missing_defaults(profile.plugins, registry)
         self.instances = _instantiate(profile, expansion.needed_plugins(plugins), registry, handle)
         self.not_deterministic = _not_deterministic(self.instances)
@@ -126,8 +113,13 @@ class Framework:
         self.bind = cast(list[BindPlugin], points["bind"])
         self.post_bind = cast(list[PostBindPlugin], points["post_bind"])
         self.pre_filter_extensions = [p for p in self.pre_filter if isinstance(p, PreFilterExtensions)]
+        over_nodes = {p.name: p for name in _OVER_NODES for p in points[name]}
+        self.ends_reuse = tuple(name for name, p in over_nodes.items() if not isinstance(p, CacheablePlugin))
+        self.cacheable = {name: p for name, p in over_nodes.items() if isinstance(p, CacheablePlugin)}
+        self.sometimes_on_cluster = [p for p in over_nodes.values() if isinstance(p, SometimesOnClusterPlugin)]
         in_table = self.instances.values() if use_table else ()
         self.table_filters = {p.name: p for p in in_table if isinstance(p, TableFilterPlugin)}
+        self.headroom_filters = {p.name: p for p in self.filter if isinstance(p, HeadroomPlugin)}
         self.table_pre_filters = {p.name: p for p in in_table if isinstance(p, TablePreFilterPlugin)}
         self.table_pre_scorers = {p.name: p for p in in_table if isinstance(p, TablePreScorePlugin)}
         self.table_scorers = {p.name: p for p in in_table if isinstance(p, TableScorePlugin)}
@@ -146,9 +138,6 @@ class Framework:
         self.weights = expansion.score_weights(plugins, self.instances, points["score"])
         self._filter_plans: dict[frozenset[str], FilterPlan] = {}
         self._score_plans: dict[frozenset[str], ScorePlan] = {}
-        self.by_room = FiltersByRoom(self)
-        self.pace = Pace()  # of walks for pods without a class
-        self.reuse = Reuse(self, limits) if reuse and use_table else None
 
     @property
     def replayable(self) -> bool:
@@ -181,76 +170,7 @@ class Framework:
             )
         return plan
 
-    # PreFilter and Filter
-
-    def run_pre_filter(
-        self,
-        state: CycleState,
-        pod: Pod,
-        node_infos: Sequence[NodeInfo],
-        table: NodeTable,
-        kept: SchedulingClass | None = None,
-    ) -> PreFilterOutcome:
-        """Ask every plugin once about the whole cluster, or its class; plugins that skip are left out of Filter too."""
-        plugins = self.pre_filter
-        skipped: list[str] = []
-        if kept is not None:
-            state.take_over(kept.pre_filter.values)
-            if kept.pre_filter.anew == ():
-                state.skip_filter_plugins = kept.pre_filter.skipped
-                return _ALL_NODES
-            if kept.pre_filter.anew is not None:
-                plugins = [self.pre_filter[index] for index in kept.pre_filter.anew]
-        merged: frozenset[str] | None = None
-        with_nodes: list[str] = []
-        refused = SUCCESS
-        try:
-            for plugin in plugins:
-                result, status = self._ask_pre_filter(plugin, state, pod, node_infos, table, kept)
-                if status.is_skip:
-                    skipped.append(plugin.name)
-                    continue
-                if not status.is_success:
-                    if status.code is Code.UnschedulableAndUnresolvable:
-                        return PreFilterOutcome(status.by(plugin.name), None, ())
-                    if status.code is Code.Unschedulable:
-                        refused = status.by(plugin.name)
-                        continue
-                    failure = Status.failed(f'running PreFilter plugin "{plugin.name}": {status.message}')
-                    return PreFilterOutcome(failure, None, ())
-                if result is None or result.node_names is None:
-                    continue
-                with_nodes.append(plugin.name)
-                merged = result.node_names if merged is None else merged & result.node_names
-                if not merged:
-                    names = tuple(sorted(with_nodes))
-                    return PreFilterOutcome(Status.unresolvable(_no_nodes_text(names)), frozenset(), names)
-        finally:
-            state.skip_filter_plugins = (
-                kept.pre_filter.skipped_with(skipped) if kept is not None else frozenset(skipped)
-            )
-        if kept is not None and kept.pre_filter.anew is None and refused is SUCCESS and not with_nodes:
-            kept.pre_filter.settle(self.pre_filter, skipped)
-        return PreFilterOutcome(refused, merged, tuple(sorted(with_nodes)))
-
-    def _ask_pre_filter(
-        self,
-        plugin: PreFilterPlugin,
-        state: CycleState,
-        pod: Pod,
-        node_infos: Sequence[NodeInfo],
-        table: NodeTable,
-        kept: SchedulingClass | None,
-    ) -> tuple[PreFilterResult | None, Status]:
-        if kept is not None and kept.keeps(plugin.name):
-            known = kept.pre_filter.answers.get(plugin.name)
-            if known is not None:
-                return known
-            return kept.pre_filter.record(plugin.name, state, lambda: plugin.pre_filter(state, pod, node_infos))
-        table_plugin = self.table_pre_filters.get(plugin.name)
-        if table_plugin is not None:
-            return table_plugin.pre_filter_table(state, pod, table)
-        return plugin.pre_filter(state, pod, node_infos)
+    # Filter, for one node
 
     def run_add_pod(self, state: CycleState, pod: Pod, pod_to_add: PodInfo, node_info: NodeInfo) -> Status:
         """Tell the PreFilter states that `pod_to_add` is on the node as well."""
@@ -383,10 +303,11 @@ def _refused_or_failed(point: str, plugin: Plugin, status: Status) -> Status:
     return Status.failed(f'running {point} plugin "{plugin.name}": {status.message}')
 
 
-def _no_nodes_text(plugins: tuple[str, ...]) -> str:
-    if len(plugins) == 1:
-        return f"node(s) didn't satisfy plugin {plugins[0]}"
-    return f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}] simultaneously"
+def refusal(plugin: str, status: Status) -> Status:
+    """A filter's non-success, blamed; anything that is no rejection is an error of the plugin."""
+    if status.is_rejected:
+        return status.by(plugin)
+    return Status.failed(f'running "{plugin}" filter plugin: {status.message}', plugin=plugin)
 
 
 def _without_missing_defaults(

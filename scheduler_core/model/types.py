@@ -23,6 +23,7 @@ from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.status import Code, Status
 
 _MAX_KNOWN_PODS: Final = 16_384
+_FIELDS: Final = {"cpu": "milli_cpu", "memory": "memory", "ephemeral-storage": "ephemeral_storage"}
 _LONGEST_KNOWN: Final = 8_192  # bytes of a signature; larger pods are worked out each time
 
 
@@ -52,6 +53,18 @@ class Resource:
             elif resources.is_scalar(name):
                 total.scalar[name] = total.scalar.get(name, 0) + quantity.value()
         return total
+
+    def items(self) -> Iterator[tuple[str, int]]:
+        """(name as in manifests, amount): cpu, memory, ephemeral storage, then the scalars named."""
+        yield "cpu", self.milli_cpu
+        yield "memory", self.memory
+        yield "ephemeral-storage", self.ephemeral_storage
+        yield from self.scalar.items()
+
+    def amount_of(self, name: str) -> int:
+        """The amount of one resource by its name in manifests; 0 when it is not named."""
+        field_name = _FIELDS.get(name)
+        return self.scalar.get(name, 0) if field_name is None else getattr(self, field_name)
 
     def add(self, other: Resource) -> None:
         self.milli_cpu += other.milli_cpu

@@ -16,7 +16,7 @@ from scheduler_core.api.derived import normalized_image_name
 from scheduler_core.api.pod import Pod
 from scheduler_core.config import names
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import MAX_NODE_SCORE, Handle, Int64Array, Reads
+from scheduler_core.framework.interface import MAX_NODE_SCORE, DependsOn, Handle, Int64Array
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.plugins.helpers import Rows
@@ -34,10 +34,10 @@ class ImageLocality:
         """It takes no arguments; the number of nodes is the snapshot's."""
         self._handle = handle
 
-    def reads(self, pod: Pod) -> Reads:
-        return Reads.CLUSTER  # the number of nodes
+    def depends_on(self, pod: Pod) -> DependsOn:
+        return DependsOn.CLUSTER  # the number of nodes
 
-    def has_to_read(self, pod: Pod, table: NodeTable) -> bool:
+    def depends_on_cluster(self, pod: Pod, table: NodeTable) -> bool:
         return table.images.any
 
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]:
@@ -54,7 +54,7 @@ class ImageLocality:
     def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array:
         total_nodes = float(self._handle.snapshot.num_nodes())
         present: Int64Array | None = None
-        for image in state.kept(_images, lambda: tuple(_images(pod))):
+        for image in state.cached(_images, lambda: tuple(_images(pod))):
             column = table.image(image)
             if column is None:
                 continue

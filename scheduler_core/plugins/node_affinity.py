@@ -36,11 +36,11 @@ from scheduler_core.config.types import NodeAffinityArgs
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     ClusterEventWithHint,
+    DependsOn,
     Handle,
     Int64Array,
     PreFilterResult,
     QueueingHint,
-    Reads,
     RowIndex,
     RowVerdicts,
 )
@@ -85,8 +85,8 @@ class NodeAffinity:
         self._added_required = parse_node_selector(required) if required is not None else None
         self._added_preferred = parse_preferred_terms(preferred) if preferred is not None else None
 
-    def reads(self, pod: Pod) -> Reads:
-        return Reads.NODE
+    def depends_on(self, pod: Pod) -> DependsOn:
+        return DependsOn.NODE_OBJECT
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]

@@ -12,7 +12,7 @@ import numpy as np
 from scheduler_core.api.pod import Pod
 from scheduler_core.config import names
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import ClusterEventWithHint, Handle, Reads, RowIndex, RowVerdicts
+from scheduler_core.framework.interface import ClusterEventWithHint, DependsOn, Handle, RowIndex, RowVerdicts
 from scheduler_core.model.events import NODE_ADD
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
@@ -30,8 +30,8 @@ class NodeName:
     def __init__(self, args: object | None, handle: Handle) -> None:
         """It takes no arguments and needs nothing of the scheduler."""
 
-    def reads(self, pod: Pod) -> Reads:
-        return Reads.NODE
+    def depends_on(self, pod: Pod) -> DependsOn:
+        return DependsOn.NODE_OBJECT
 
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
         wanted = pod.spec.node_name

@@ -16,10 +16,10 @@ from scheduler_core.config import names
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     ClusterEventWithHint,
+    DependsOn,
     Handle,
     PreFilterResult,
     QueueingHint,
-    Reads,
     RowIndex,
     RowVerdicts,
 )
@@ -46,8 +46,8 @@ class NodePorts:
     def __init__(self, args: object | None, handle: Handle) -> None:
         """It takes no arguments and needs nothing of the scheduler."""
 
-    def reads(self, pod: Pod) -> Reads:
-        return Reads.ROW
+    def depends_on(self, pod: Pod) -> DependsOn:
+        return DependsOn.NODE_INFO
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]

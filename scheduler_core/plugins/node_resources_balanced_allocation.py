@@ -21,7 +21,7 @@ from scheduler_core.api.resources import pod_requests
 from scheduler_core.config import names
 from scheduler_core.config.types import NodeResourcesBalancedAllocationArgs
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import MAX_NODE_SCORE, Handle, Int64Array, Reads
+from scheduler_core.framework.interface import MAX_NODE_SCORE, DependsOn, Handle, Int64Array
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from scheduler_core.plugins.demand import Demand, Rows
@@ -44,8 +44,8 @@ class NodeResourcesBalancedAllocation:
         check_args(args)
         self._resources = tuple((spec.name, spec.weight) for spec in args.resources)
 
-    def reads(self, pod: Pod) -> Reads:
-        return Reads.ROW
+    def depends_on(self, pod: Pod) -> DependsOn:
+        return DependsOn.NODE_INFO
 
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
         demand = self._weigh(pod)

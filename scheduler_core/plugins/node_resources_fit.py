@@ -26,11 +26,11 @@ from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     MAX_NODE_SCORE,
     ClusterEventWithHint,
+    DependsOn,
     Handle,
+    Headroom,
     Int64Array,
     PreFilterResult,
-    Reads,
-    Room,
     RowIndex,
     RowVerdicts,
 )
@@ -100,8 +100,8 @@ class NodeResourcesFit:
         self._strategy = _strategy(args.scoring_strategy)
         self._hints = FitHints()
 
-    def reads(self, pod: Pod) -> Reads:
-        return Reads.ROW
+    def depends_on(self, pod: Pod) -> DependsOn:
+        return DependsOn.NODE_INFO
 
     # Filter
 
@@ -142,8 +142,8 @@ class NodeResourcesFit:
         if kept is None:
             return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
         if not isinstance(rows, slice):
-            room = self.room(state, pod, table, rows)
-            if room is not None and (not room.left.size or room.left.item(room.left.argmin()) >= 0):
+            headroom = self.headroom(state, pod, table, rows)
+            if headroom is not None and (not headroom.left.size or headroom.left.item(headroom.left.argmin()) >= 0):
                 return None
         columns, live = table.resources, table.live[rows]
         shortages = _Shortages(live)
@@ -158,7 +158,7 @@ class NodeResourcesFit:
             shortages.add(short, insufficient_reason(resource), offered < amount)
         return shortages.verdicts()
 
-    def room(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Room | None:
+    def headroom(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Headroom | None:
         """What `filter_nodes` compares, with the pod on the rows."""
         kept = state.find(PreFilterState)
         if kept is None:
@@ -172,9 +172,9 @@ class NodeResourcesFit:
         left[0] -= 1
         np.subtract(columns.allocatable_at(lines.index, rows), columns.requested_at(lines.index, rows), out=left[1:])
         left[1:] -= lines.requests
-        return Room(left, lines.indices)
+        return Headroom(left, lines.indices)
 
-    def room_verdicts(
+    def headroom_verdicts(
         self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows, left: Int64Array
     ) -> RowVerdicts | None:
         shortages = _Shortages(table.live[rows])

@@ -12,7 +12,14 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.config import names
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import ClusterEventWithHint, Handle, QueueingHint, Reads, RowIndex, RowVerdicts
+from scheduler_core.framework.interface import (
+    ClusterEventWithHint,
+    DependsOn,
+    Handle,
+    QueueingHint,
+    RowIndex,
+    RowVerdicts,
+)
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
@@ -31,8 +38,8 @@ class NodeUnschedulable:
     def __init__(self, args: object | None, handle: Handle) -> None:
         """It takes no arguments and needs nothing of the scheduler."""
 
-    def reads(self, pod: Pod) -> Reads:
-        return Reads.NODE
+    def depends_on(self, pod: Pod) -> DependsOn:
+        return DependsOn.NODE_OBJECT
 
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
         node = node_info.node

@@ -20,10 +20,10 @@ from scheduler_core.config import names
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     ClusterEventWithHint,
+    DependsOn,
     Handle,
     Int64Array,
     QueueingHint,
-    Reads,
     RowIndex,
     RowVerdicts,
 )
@@ -66,8 +66,8 @@ class TaintToleration:
     def __init__(self, args: object | None, handle: Handle) -> None:
         """It takes no arguments and needs nothing of the scheduler."""
 
-    def reads(self, pod: Pod) -> Reads:
-        return Reads.NODE
+    def depends_on(self, pod: Pod) -> DependsOn:
+        return DependsOn.NODE_OBJECT
 
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
         taints = node_info.node.taints if node_info.node is not None else ()

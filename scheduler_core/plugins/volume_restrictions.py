@@ -22,10 +22,10 @@ from scheduler_core.config import names
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     ClusterEventWithHint,
+    DependsOn,
     Handle,
     PreFilterResult,
     QueueingHint,
-    Reads,
     RowIndex,
     RowVerdicts,
 )
@@ -71,8 +71,8 @@ class VolumeRestrictions:
         self._handle = handle
         self._storage = StorageLister(handle)
 
-    def reads(self, pod: Pod) -> Reads | None:
-        return None if pod.spec.volumes else Reads.POD
+    def depends_on(self, pod: Pod) -> DependsOn | None:
+        return None if pod.spec.volumes else DependsOn.POD
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]

@@ -24,10 +24,10 @@ from scheduler_core.config import names
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     ClusterEventWithHint,
+    DependsOn,
     Handle,
     PreFilterResult,
     QueueingHint,
-    Reads,
     RowIndex,
     RowVerdicts,
 )
@@ -65,8 +65,8 @@ class VolumeZone:
         """It takes no arguments."""
         self._storage = StorageLister(handle)
 
-    def reads(self, pod: Pod) -> Reads | None:
-        return None if pod.spec.volumes else Reads.POD
+    def depends_on(self, pod: Pod) -> DependsOn | None:
+        return None if pod.spec.volumes else DependsOn.POD
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]

@@ -1,9 +1,9 @@
 """The dry run over many nodes at once, where it is sure to say what the trial node by node says.
 
 That is where of the filters at work only one looks at pods of a node, and only to add up their number and requests
-(`RoomPlugin`); all others judge the node object. Then a row's outcome follows from sums over its pods: lower pods are
-taken off all rows, and the k-th of each row put back in the k-th round. Outcomes are kept for pods with the same
-signature until the row changes; rows that arrays cannot tell, the odd ones, are tried node by node.
+(`HeadroomPlugin`); all others judge the node object. Then a row's outcome follows from sums over its pods: lower pods
+are taken off all rows, and the k-th of each row put back in the k-th round. Outcomes are cached for equivalent pods
+until the row changes; rows that arrays cannot tell, the odd ones, are tried node by node.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.cycle.fast.headroom import FilterAtWork, filters_at_work
+from scheduler_core.cycle.fast.refusals import FirstRefusals
 from scheduler_core.framework.interface import ProfileRunner
-from scheduler_core.framework.refusals import FirstRefusals
-from scheduler_core.framework.room import Filter, FiltersByRoom
 from scheduler_core.framework.runtime import counts_against
 from scheduler_core.model.node_views import NodeCandidates, NodeNames, NodeStatuses
 from scheduler_core.model.status import Status
@@ -88,19 +88,16 @@ class RowSearches:
     def __init__(self) -> None:
         self._pods: RowPods | None = None
         self._recent: deque[Outcomes] = deque()
-        self._filters: FiltersByRoom | None = None
 
     def begin(
         self, question: Question, runner: ProfileRunner, table: NodeTable, budgets: BudgetRows, alike: bool
     ) -> RowSearch | None:
         """None when all nodes are to be tried one by one. `alike`: the cycle's pod has the signature of the one asked
         for, so that outcomes may be kept with what is kept of it."""
-        if self._filters is None or self._filters.runner is not runner:
-            self._filters = FiltersByRoom(runner)
-        filters = self._filters.at_work(question.state, question.pod)
+        filters = filters_at_work(runner, question.state, question.pod)
         if filters is None:
             return None
-        outcomes = question.state.kept(Outcomes, Outcomes) if alike else Outcomes()
+        outcomes = question.state.cached(Outcomes, Outcomes) if alike else Outcomes()
         self._keep(outcomes)
         outcomes.follow(table, budgets)
         if self._pods is None:
@@ -124,7 +121,7 @@ class RowSearch:
         question: Question,
         table: NodeTable,
         budgets: BudgetRows,
-        filters: Sequence[Filter],
+        filters: Sequence[FilterAtWork],
         pods: RowPods,
         outcomes: Outcomes,
     ) -> None:
@@ -236,29 +233,29 @@ class RowSearch:
         """Take all lower pods off; rows on which the pod does not fit even so are refused. None: nobody knows."""
         question, pods, outcomes, table = self._question, self._pods, self._outcomes, self._table
         state, pod = question.state, question.pod
-        refusals = outcomes.refusals.alike(len(rows))
+        refusals = outcomes.refusals.with_rows(len(rows))
         left: _Left | None = None
-        for index, (plugin, room_plugin) in enumerate(self._filters):
-            if room_plugin is not None:
-                room = room_plugin.room(state, pod, table, rows)
-                if room is None:
+        for index, (plugin, headroom_plugin) in enumerate(self._filters):
+            if headroom_plugin is not None:
+                headroom = headroom_plugin.headroom(state, pod, table, rows)
+                if headroom is None:
                     return None
                 numbers = np.where(lower, pods.requests[ranks[:, None], rows], 0)
-                taken = np.empty((1 + len(room.resources), *lower.shape), dtype=np.int64)
+                taken = np.empty((1 + len(headroom.resources), *lower.shape), dtype=np.int64)
                 taken[0] = lower
-                for line, resource in enumerate(room.resources, start=1):
+                for line, resource in enumerate(headroom.resources, start=1):
                     taken[line] = pods.amounts[resource][numbers]
-                free = room.left
+                free = headroom.left
                 free += taken.sum(axis=1)
                 if self._taken:
-                    lines = [0, *(1 + resource for resource in room.resources)]
+                    lines = [0, *(1 + resource for resource in headroom.resources)]
                     for place, row in enumerate(rows.tolist()):
                         if row in self._taken:
                             free[:, place] -= self._taken[row][lines]
                 left = _Left(free, taken)
                 verdicts = None
                 if (free < 0).any():
-                    verdicts = room_plugin.room_verdicts(state, pod, table, rows, free)
+                    verdicts = headroom_plugin.headroom_verdicts(state, pod, table, rows, free)
             else:
                 verdicts = plugin.filter_nodes(state, pod, table, rows)
             if verdicts is not None:

@@ -201,7 +201,7 @@ class Requeuing:
         """The same for all pods like this one."""
         if registration.hint is None:
             return True
-        if not registration.is_alike_for(pod):
+        if not registration.is_same_for_equivalent(pod):
             raise _AskEachError
         started = self._stopwatch()
         try:

@@ -15,12 +15,13 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.cache.cache import Cache, CacheError
 from scheduler_core.cache.snapshot import Snapshot
+from scheduler_core.cycle.runner import Runners
+from scheduler_core.cycle.view import SnapshotView
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.extenders import Extenders
 from scheduler_core.framework.interface import EvictionObserver
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import WaitingPod, WaitingPods
-from scheduler_core.framework.walk import SnapshotView
 from scheduler_core.model.effects import Attempt, CacheMove, Effects, EventRecord, NodeOrder
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.status import CODE_NAMES, Status
@@ -67,6 +68,7 @@ class Engine:
     snapshot: Snapshot
     queue: SchedulingQueue
     frameworks: dict[str, Framework]
+    runners: dict[str, Runners]  # by profile
     draws: Draws
     stopwatch: Stopwatch
     log: LogSink
@@ -99,7 +101,7 @@ class Engine:
             self.recorder.duration("scheduling_attempt_duration", (result, profile), self.stopwatch() - started_ns)
 
     def node_view(self) -> SnapshotView:
-        """The snapshot as the node walk sees it; built anew only when the node order changed."""
+        """The snapshot as the node walk sees it; rebuilt only when the node order changed."""
         snapshot, view = self.snapshot, self._view
         if view is None or view.snapshot_order is not snapshot.order or view.table is not snapshot.table:
             infos = snapshot.list()

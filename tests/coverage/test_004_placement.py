@@ -121,7 +121,7 @@ def test_004_node_selector_and_preferred_weights() -> None:
     assert attempt.node_name == "near"
 
 
-@pytest.mark.parametrize("use_table", [True, False], ids=["table form", "row form"])
+@pytest.mark.parametrize("use_table", [True, False], ids=["table form", "node form"])
 def test_004_added_affinity(use_table: bool) -> None:
     """addedAffinity per profile"""
     added = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
@@ -132,7 +132,7 @@ def test_004_added_affinity(use_table: bool) -> None:
         profiles=[{"schedulerName": "default-scheduler"}, {"schedulerName": "foo-scheduler", "pluginConfig": args}],
         use_table=use_table,
     )
-    # Of a single node the row form is asked whatever was said.
+    # Of a single node the node form is asked whatever was said.
     cluster.put(make_node("any").build(), make_node("other").build())
     assert node_of(cluster, make_pod("a")) in ("any", "other")
     want = "2 node(s) didn't match scheduler-enforced node affinity"

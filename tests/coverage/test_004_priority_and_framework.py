@@ -345,7 +345,7 @@ def test_004_victims_leave_gracefully() -> None:
     assert [binding.name for binding in cluster.step(after=SECOND).bindings] == ["high"]
 
 
-@pytest.mark.parametrize("use_table", [True, False], ids=["table form", "row form"])
+@pytest.mark.parametrize("use_table", [True, False], ids=["table form", "node form"])
 def test_004_victims_disruption_budget_is_best_effort(use_table: bool) -> None:
     """victims' grace, PDB best effort, affinity to lower priority, no cross-node"""
     guard = make("PodDisruptionBudget", "guard", spec={"selector": {"matchLabels": {"app": "db"}}},

@@ -14,6 +14,7 @@ from scheduler_core import config
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.policy import PodDisruptionBudget
 from scheduler_core.build import build
+from scheduler_core.cycle.filtering import ask_pre_filter
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.model.node_views import NodeNames
 from scheduler_core.model.status import Status
@@ -137,7 +138,10 @@ class World:
     def ask(self, pod: Pod, memo: dict[Hashable, tuple[Hashable, Any]]) -> Question:
         snapshot = self.engine.snapshot
         state = CycleState(memo)
-        self.framework.run_pre_filter(state, pod, snapshot.list(), snapshot.table)
+        _, skipped = ask_pre_filter(
+            self.framework.pre_filter, lambda plugin: plugin.pre_filter(state, pod, snapshot.list())
+        )
+        state.skip_filter_plugins = frozenset(skipped)
         return Question(self.framework, self.nominated, state, pod, self.budgets, NOW)
 
 
@@ -150,7 +154,7 @@ def told(tried: Tried) -> tuple[list[tuple[str, Status]], list[Any], list[list[i
 @pytest.mark.parametrize("seed", range(40))
 def test_rows_and_nodes_agree_when_pods_come_and_go(seed: int) -> None:
     world, searches = World(seed), RowSearches()
-    # Twins share a memo, as pods of one scheduling class do.
+    # Twins share a memo, as equivalent pods do.
     preemptors: list[tuple[Pod, dict[Hashable, tuple[Hashable, Any]]]] = [
         (world.pod(f"preemptor{number}").priority(world.random.choice((1, 5, 20))).build(), {}) for number in range(3)
     ]

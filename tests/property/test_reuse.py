@@ -19,7 +19,8 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.build import build
-from scheduler_core.framework.limits import LIMITS, Limits
+from scheduler_core.cycle.fast.equivalence import EquivalenceClasses
+from scheduler_core.cycle.fast.limits import LIMITS, Limits
 from scheduler_core.model.changes import BindingVerdict, Change, ObjectDeleted, ObjectPut
 from scheduler_core.model.effects import Attempt, Effects
 from scheduler_core.ports import SeededDraws
@@ -191,8 +192,8 @@ def _raw(attempt: Attempt) -> object:
 
 
 def _classes(scheduler: Scheduler) -> int:
-    reuse = scheduler.engine.frameworks["default-scheduler"].reuse
-    return 0 if reuse is None else len(reuse)
+    runners = scheduler.engine.runners["default-scheduler"]
+    return len(runners) if isinstance(runners, EquivalenceClasses) else 0
 
 
 @pytest.mark.parametrize("limits", LIMITS_TRIED)

@@ -23,11 +23,11 @@ from scheduler_core.config.types import DynamicResourcesArgs
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     ClusterEventWithHint,
+    DependsOn,
     Handle,
     NominatingInfo,
     PreFilterResult,
     QueueingHint,
-    Reads,
 )
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
@@ -60,8 +60,8 @@ class DynamicResources:
         claims = claims_of(pod, self._handle.lister)
         return Status.unresolvable(claims) if isinstance(claims, str) else SUCCESS
 
-    def reads(self, pod: Pod) -> Reads | None:
-        return None if pod.spec.resource_claims else Reads.POD
+    def depends_on(self, pod: Pod) -> DependsOn | None:
+        return None if pod.spec.resource_claims else DependsOn.POD
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]

@@ -29,11 +29,11 @@ from scheduler_core.config.types import InterPodAffinityArgs
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     ClusterEventWithHint,
+    DependsOn,
     Handle,
     Int64Array,
     PreFilterResult,
     QueueingHint,
-    Reads,
     RowIndex,
     RowVerdicts,
 )
@@ -64,10 +64,10 @@ class InterPodAffinity:
         self._lists = scoring.lists_with_a_say(args.hard_pod_affinity_weight)
         self._heard = frozenset((TermList.REQUIRED_ANTI, *self._lists))
 
-    def reads(self, pod: Pod) -> Reads:
-        return Reads.CLUSTER
+    def depends_on(self, pod: Pod) -> DependsOn:
+        return DependsOn.CLUSTER
 
-    def has_to_read(self, pod: Pod, table: NodeTable) -> bool:
+    def depends_on_cluster(self, pod: Pod, table: NodeTable) -> bool:
         return _has_terms(pod) or not self._heard.isdisjoint(table.pods.lists_in_use)
 
     # Filter
@@ -171,7 +171,7 @@ class InterPodAffinity:
 
     def _incoming(self, state: CycleState, pod: Pod) -> Incoming:
         version = self._handle.lister.version(Namespace.kind)
-        return state.kept((self.name, "incoming"), lambda: self._work_out(pod), version=version)
+        return state.cached((self.name, "incoming"), lambda: self._work_out(pod), version=version)
 
     def _work_out(self, pod: Pod) -> Incoming:
         return Incoming(pod, affinity_terms(pod).expanded(self._namespaces), self._namespace_labels(pod))

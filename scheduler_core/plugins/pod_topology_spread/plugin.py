@@ -20,11 +20,11 @@ from scheduler_core.config.types import PodTopologySpreadArgs
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     ClusterEventWithHint,
+    DependsOn,
     Handle,
     Int64Array,
     PreFilterResult,
     QueueingHint,
-    Reads,
     RowIndex,
     RowVerdicts,
 )
@@ -64,10 +64,10 @@ class PodTopologySpread:
         listed = SYSTEM_DEFAULTS if self._system_defaulted else args.default_constraints
         self._defaults = {action: parse_constraints(listed, {}, action) for action in (HARD, SOFT)}
 
-    def reads(self, pod: Pod) -> Reads:
-        return Reads.CLUSTER
+    def depends_on(self, pod: Pod) -> DependsOn:
+        return DependsOn.CLUSTER
 
-    def has_to_read(self, pod: Pod, table: NodeTable) -> bool:
+    def depends_on_cluster(self, pod: Pod, table: NodeTable) -> bool:
         """Without constraints, a controller and services to choose by, there is nothing to spread."""
         spread_by = pod.spec.topology_spread_constraints or pod.metadata.owner_references
         return bool(spread_by) or self._selectors.any_service(pod.namespace, self._handle.lister)
@@ -88,7 +88,7 @@ class PodTopologySpread:
         if self._has_none(pod, HARD):
             return _NOTHING_TO_FILTER
         try:
-            rules = state.kept((self.name, HARD), lambda: self._hard_rules(pod), version=self._version(pod))
+            rules = state.cached((self.name, HARD), lambda: self._hard_rules(pod), version=self._version(pod))
         except SelectorError as error:
             return None, Status.failed(str(error))
         if rules is None:
@@ -131,7 +131,7 @@ class PodTopologySpread:
         if num_nodes == 0 or self._has_none(pod, SOFT):
             return SKIP
         try:
-            rules = state.kept((self.name, SOFT), lambda: self._soft_rules(pod), version=self._version(pod))
+            rules = state.cached((self.name, SOFT), lambda: self._soft_rules(pod), version=self._version(pod))
         except SelectorError as error:
             text = f"calculating preScoreState: obtaining pod's soft topology spread constraints: {error}"
             return Status.failed(text)

@@ -25,11 +25,11 @@ from scheduler_core.config.types import VolumeBindingArgs
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     ClusterEventWithHint,
+    DependsOn,
     Handle,
     Int64Array,
     PreBindWork,
     PreFilterResult,
-    Reads,
     RowIndex,
     RowVerdicts,
 )
@@ -82,8 +82,8 @@ class VolumeBinding:
         self._binder = Binder(self._cache)
         self._reservations: dict[str, Reservation] = {}  # by pod uid, until its volumes are bound
 
-    def reads(self, pod: Pod) -> Reads | None:
-        return None if pod.spec.volumes else Reads.POD
+    def depends_on(self, pod: Pod) -> DependsOn | None:
+        return None if pod.spec.volumes else DependsOn.POD
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]

@@ -166,7 +166,7 @@ def _copy(index: int, app: str = "shop") -> Any:
     return make_pod(f"{app}-{index}").label(app=app).req(cpu="100m").manifest()
 
 
-@pytest.mark.parametrize("use_table", [True, False], ids=["table form", "row form"])
+@pytest.mark.parametrize("use_table", [True, False], ids=["table form", "node form"])
 def test_installed_example_spreads_over_racks_until_they_are_full(rack_profile: Any, use_table: bool) -> None:
     scheduler = build(rack_profile, draws=FirstDraws(), use_table=use_table)
     attempts = schedule(scheduler, *_racks(), *(_copy(index) for index in range(5)))

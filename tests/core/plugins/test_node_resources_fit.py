@@ -145,13 +145,13 @@ def test_filter_does_not_see_free_rows() -> None:
     assert plugin.filter_nodes(state, pod, table, ALL_ROWS) is None
 
 
-def test_room_is_that_of_the_table_asked_about() -> None:
+def test_headroom_is_that_of_the_table_asked_about() -> None:
     """Tables number resources as they meet them: the same state finds its own in either."""
     plugin, state, pod = make_plugin("NodeResourcesFit"), CycleState(), make_pod().req({GPU: "1"}).build()
     plugin.pre_filter(state, pod, [])
     for offers, want in (({GPU: "3"}, 2), ({NIC: "9", GPU: "5"}, 4)):
         table = make_table([make_info(make_node().capacity({"pods": "1", **offers}))])
-        assert plugin.room(state, pod, table, np.array([0])).left.tolist() == [[0], [want]]
+        assert plugin.headroom(state, pod, table, np.array([0])).left.tolist() == [[0], [want]]
 
 
 def test_filter_fails_when_pre_filter_did_not_run() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
-from scheduler_core.framework.interface import QueueingHint, Reads
+from scheduler_core.framework.interface import DependsOn, QueueingHint
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.queue.options import SECOND_US
 from scheduler_core.queue.scheduling_queue import SchedulingQueue
@@ -40,8 +40,8 @@ class Reading(Refuser):
 
         super().__init__(name, (NODE_ADDED, POD_DELETED, POD_UPDATED), hint)
 
-    def reads(self, pod: Pod) -> Reads | None:
-        return None if pod.labels.get("app") == "own" else Reads.ROW
+    def depends_on(self, pod: Pod) -> DependsOn | None:
+        return None if pod.labels.get("app") == "own" else DependsOn.NODE_INFO
 
 
 class Asking(Refuser):

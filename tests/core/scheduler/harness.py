@@ -161,7 +161,7 @@ class LabelTablePlugin(Told):
 
 
 class LabelRowPlugin(Told):
-    """The same in the row form only."""
+    """Answers as the plugin above, in the node form only."""
 
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
         return LabelTablePlugin.filter(self, state, pod, node_info)  # type: ignore[arg-type]

@@ -63,9 +63,9 @@ def _cycle(engine: Engine, queued: QueuedPodInfo) -> Attempt:
     """The pod's cycle up to its assumption, or to what its failure leads to."""
     attempt, cycle = open_cycle(engine, queued)
     assert cycle is not None  # the pods of a workload are new and have a profile
-    decided = decide(cycle)
+    decided = decide(engine, cycle)
     if isinstance(decided, Failure):
-        handle_scheduling_failure(engine, cycle.framework, queued, decided, attempt)
+        handle_scheduling_failure(engine, cycle.profile, queued, decided, attempt)
     else:
         attempt.result = "scheduled"
         engine.queue.done(queued.uid)

@@ -7,7 +7,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from scheduler_core.framework.walk import SnapshotView, Walk, WalkStatuses
+from scheduler_core.cycle.view import SnapshotView
+from scheduler_core.cycle.walk import Walk, WalkStatuses
 from scheduler_core.model.effects import FilterRows, NodeOrder
 from scheduler_core.model.status import Code, Status
 from scheduler_core.model.types import NodeToStatus

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.config.types import PluginSet
-from scheduler_core.framework.run_nodes import num_feasible_nodes_to_find
+from scheduler_core.cycle.walk import num_feasible_nodes_to_find
 from scheduler_core.model.status import Code, Status
 from tests.builders import NodeBuilder, make_node, make_pod
 from tests.core.scheduler.harness import (

@@ -7,7 +7,7 @@ import pytest
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import Int64Array, Reads, RowIndex, RowVerdicts
+from scheduler_core.framework.interface import DependsOn, Int64Array, RowIndex, RowVerdicts
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.table.node_table import NodeTable, Rows
@@ -17,11 +17,11 @@ from tests.core.scheduler.harness import Told, ToldPlugins, profile, start
 NODES = 30  # more than few: new rows are judged all at once
 
 
-class ReadingPlugin(Told):
-    """Refuses no node and scores all alike; `reads` is among its answers."""
+class CacheablePlugin(Told):
+    """Refuses no node and scores all alike; `depends_on` is among its answers."""
 
-    def reads(self, pod: Pod) -> Reads:
-        level: Reads = self.answers["reads"]()
+    def depends_on(self, pod: Pod) -> DependsOn:
+        level: DependsOn = self.answers["depends_on"]()
         return level
 
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
@@ -40,13 +40,13 @@ class ReadingPlugin(Told):
 @pytest.mark.parametrize(
     ("level", "want"),
     [
-        pytest.param(Reads.NODE, [], id="the node object: it is the same"),
-        pytest.param(Reads.ROW, ["filter R", "score R"], id="the row: that of the pod before changed"),
-        pytest.param(Reads.CLUSTER, ["filter_nodes R", "score_nodes R"], id="the cluster: all rows"),
+        pytest.param(DependsOn.NODE_OBJECT, [], id="the node object: it is the same"),
+        pytest.param(DependsOn.NODE_INFO, ["filter R", "score R"], id="the row: that of the pod before changed"),
+        pytest.param(DependsOn.CLUSTER, ["filter_nodes R", "score_nodes R"], id="the cluster: all rows"),
     ],
 )
-def test_third_pod_alike_makes_a_plugin_judge_what_it_reads(level: Reads, want: list[str]) -> None:
-    plugins = ToldPlugins().add("R", ReadingPlugin, reads=lambda: level)
+def test_third_pod_alike_makes_a_plugin_judge_what_it_reads(level: DependsOn, want: list[str]) -> None:
+    plugins = ToldPlugins().add("R", CacheablePlugin, depends_on=lambda: level)
     cluster = start(profile("R"), plugins=plugins)
     cluster.put(*[make_node(f"n{number:02}").build() for number in range(NODES)])
     for number in range(2):  # the second of its kind begins what is kept

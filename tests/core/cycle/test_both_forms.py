@@ -1,4 +1,4 @@
-"""The default profile over random clusters: row form and table form make the same attempts, moves and patches."""
+"""The default profile over random clusters: node form and table form make the same attempts, moves and patches."""
 
 from __future__ import annotations
 

@@ -7,22 +7,17 @@ runs earlier stands.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.api.pod import Pod
-from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.cycle.cycle import Cycle
+from scheduler_core.cycle.view import Rows
 from scheduler_core.framework.interface import RowVerdicts, UInt16Array
+from scheduler_core.framework.runtime import refusal
 from scheduler_core.model.status import SUCCESS, Code, Status
-from scheduler_core.table.node_table import NodeTable
-
-if TYPE_CHECKING:
-    from scheduler_core.framework.runtime import Framework
-
-Rows = npt.NDArray[np.intp]
 
 NOBODY: Final = np.iinfo(np.int16).max
 _NOT_ASKED = np.zeros(0, dtype=np.int16)
@@ -44,24 +39,24 @@ class FirstRefusals(msgspec.Struct):
         refused_by.fill(NOBODY)
         return FirstRefusals(np.zeros(n_rows, dtype=np.uint16), refused_by)
 
-    def alike(self, n_rows: int) -> FirstRefusals:
-        """No refusals of so many rows, numbered as here."""
+    def with_rows(self, n_rows: int) -> FirstRefusals:
+        """No refusals of so many rows, with the numbering of these."""
         fresh = FirstRefusals.none(n_rows)
         fresh.statuses, fresh._numbers, fresh._errors = self.statuses, self._numbers, self._errors
         return fresh
 
     def at(self, rows: Rows, *, codes_only: bool = False) -> FirstRefusals:
-        """A copy of those of the rows, numbered as here; `codes_only`: nobody will add to it or ask who refuses."""
+        """Copy the refusals of the rows; `codes_only` when nobody will add to them or ask who refuses."""
         refused_by = _NOT_ASKED if codes_only else self.refused_by[rows]
         return FirstRefusals(self.codes[rows], refused_by, self.statuses, self._numbers, self._errors)
 
     def put(self, rows: Rows, part: FirstRefusals) -> None:
-        """Take over what was found of the rows; `part` is numbered as here."""
+        """Replace the refusals of the rows by `part`, which has the same numbering."""
         self.codes[rows] = part.codes
         self.refused_by[rows] = part.refused_by
 
-    def take_row(self, row: int, other: FirstRefusals) -> None:
-        """Take over what `other`, numbered as here, holds of the row."""
+    def copy_row(self, row: int, other: FirstRefusals) -> None:
+        """Replace the refusal of the row by that of `other`, which has the same numbering."""
         self.codes[row] = other.codes[row]
         self.refused_by[row] = other.refused_by[row]
 
@@ -71,7 +66,7 @@ class FirstRefusals(msgspec.Struct):
         return bool(self._errors)
 
     def add(self, index: int, plugin_name: str, verdicts: RowVerdicts) -> None:
-        """What the filter with this index in running order says."""
+        """Add the verdicts of the filter with this index in running order."""
         hit = verdicts.codes != 0
         hit &= self.refused_by > index
         if not np.count_nonzero(hit):
@@ -99,7 +94,7 @@ class FirstRefusals(msgspec.Struct):
         self.refused_by[places[hit]] = index
 
     def add_one(self, row: int, index: int, plugin_name: str, status: Status) -> None:
-        """The same of a row that no filter before this one refuses."""
+        """Add a filter's refusal of a row that no filter before it refuses."""
         self.codes[row] = self.number_of(refusal(plugin_name, status))
         self.refused_by[row] = index
 
@@ -108,50 +103,29 @@ class FirstRefusals(msgspec.Struct):
         return np.array([0, *(self.number_of(refusal(plugin_name, each)) for each in verdicts.statuses)], np.uint16)
 
 
-def judge_rows(
-    framework: Framework,
-    state: CycleState,
-    pod: Pod,
-    table: NodeTable,
-    rows: Rows,
-    filters: Iterable[int],
-    refusals: FirstRefusals,
-) -> None:
-    """Ask these filters, by index, for the rows at once; all of them have a table form. `refusals` are of the rows."""
+def judge_rows(cycle: Cycle, rows: Rows, filters: Iterable[int], refusals: FirstRefusals) -> None:
+    """Ask these filters, by index, in their table form, and add what they say to the refusals of the rows."""
+    profile, state, pod, table = cycle.profile, cycle.state, cycle.pod, cycle.view.table
     for index in filters:
-        name = framework.filter[index].name
-        verdicts = framework.table_filters[name].filter_nodes(state, pod, table, rows)
+        name = profile.filter[index].name
+        verdicts = profile.table_filters[name].filter_nodes(state, pod, table, rows)
         if verdicts is not None:
             refusals.add(index, name, verdicts)
 
 
-def judge_one_by_one(
-    framework: Framework,
-    state: CycleState,
-    pod: Pod,
-    table: NodeTable,
-    rows: Iterable[int],
-    filters: Iterable[int],
-    refusals: FirstRefusals,
-) -> None:
-    """The same in the row form, which is quicker for few rows. `refusals` are of the whole table."""
+def judge_one_by_one(cycle: Cycle, rows: Iterable[int], filters: Iterable[int], refusals: FirstRefusals) -> None:
+    """Ask these filters in their node form, which is quicker for few rows. `refusals` are of the whole table."""
+    node_infos = cycle.view.table.node_infos
     for row in rows:
-        node_info = table.node_infos[row]
+        node_info = node_infos[row]
         if node_info is None:
             continue
         refused_by = refusals.refused_by[row]
         for index in filters:
             if refused_by <= index:
                 break
-            plugin = framework.filter[index]
-            status = plugin.filter(state, pod, node_info)
+            plugin = cycle.profile.filter[index]
+            status = plugin.filter(cycle.state, cycle.pod, node_info)
             if status is not SUCCESS and not status.is_success:
                 refusals.add_one(row, index, plugin.name, status)
                 break
-
-
-def refusal(plugin: str, status: Status) -> Status:
-    """A filter's non-success, blamed; anything that is no rejection is an error of the plugin."""
-    if status.is_rejected:
-        return status.by(plugin)
-    return Status.failed(f'running "{plugin}" filter plugin: {status.message}', plugin=plugin)

@@ -1,0 +1,48 @@
+"""The one argument of a scheduling cycle's functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from scheduler_core.api.pod import Pod
+from scheduler_core.api.signature import Signature
+from scheduler_core.cycle.view import EMPTY_VIEW, SnapshotView
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import NominatedPods
+from scheduler_core.framework.runtime import Framework
+from scheduler_core.model.effects import Attempt
+from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.model.types import Diagnosis
+from scheduler_core.ports import Stopwatch
+
+
+class Cycle(msgspec.Struct):
+    """The plugins that decide, the pod they decide about, the nodes as they are now, and the record of the decision.
+
+    `start`: the node at which the walk begins. `wanted`: how many feasible nodes end it. `sent_back`: the feasible
+    nodes as an extender returned them, when it did; they are scored instead of the snapshot's.
+    """
+
+    profile: Framework
+    state: CycleState
+    pod: Pod
+    signature: Signature  # of the pod
+    nominated: NominatedPods
+    attempt: Attempt
+    diagnosis: Diagnosis
+    stopwatch: Stopwatch
+    started_ns: int  # by the stopwatch
+    is_sampled: bool  # its plugins are timed one by one
+    view: SnapshotView = EMPTY_VIEW
+    start: int = 0
+    wanted: int = 0
+    sent_back: Sequence[NodeInfo] | None = None
+
+    def timed(self, phase: str, since: int) -> int:
+        """Add the time since `since` to the phase of the attempt; the time now."""
+        now = self.stopwatch()
+        durations = self.attempt.durations_ns
+        durations[phase] = durations.get(phase, 0) + now - since
+        return now

@@ -1,0 +1,229 @@
+"""Answers cached by row: which filter refuses it first, and its raw scores.
+
+A row is dirty when it changed since it was judged; dirty rows are judged again when they are wanted.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_core.cycle.cycle import Cycle
+from scheduler_core.cycle.fast.limits import Limits
+from scheduler_core.cycle.fast.refusals import FirstRefusals, judge_one_by_one, judge_rows
+from scheduler_core.cycle.view import Rows
+from scheduler_core.framework.interface import DependsOn, Int64Array
+from scheduler_core.framework.runtime import ScorePlan
+from scheduler_core.model.status import SUCCESS
+from scheduler_core.table.node_table import NodeTable
+
+BoolArray = npt.NDArray[np.bool_]
+Line = tuple[int, int]
+"""A line of the scores, and the index of the plugin it is of."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilterGroups:
+    """Filters by index: cached while the node object stays, cached while the row stays, asked in every cycle."""
+
+    by_object: tuple[int, ...]
+    by_row: tuple[int, ...]
+    every_cycle: tuple[int, ...]
+
+
+class _Dirty:
+    """Flags of the dirty rows; all rows are dirty at first."""
+
+    __slots__ = ("any", "flags")
+
+    def __init__(self, n_rows: int) -> None:
+        self.flags: BoolArray = np.ones(n_rows, dtype=np.bool_)
+        self.any = True  # False: no row is dirty; True where some may be
+
+    def add(self, rows: Rows) -> None:
+        self.flags[rows] = self.any = True
+
+    def clear(self, rows: Rows) -> None:
+        self.flags[rows] = False
+
+    def among(self, rows: Rows) -> Rows | None:
+        """The dirty ones of the rows; None where there are none."""
+        if not self.any:
+            return None
+        dirty = rows[self.flags[rows]]
+        if len(dirty):
+            return dirty
+        self.any = bool(np.count_nonzero(self.flags))
+        return None
+
+
+class _RowAnswers(ABC):
+    """Cached answers by row of the table, and which of them are out of date."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._drop()
+
+    def _drop(self) -> None:
+        self._version = self._nodes_version = -1
+        self._dirty = _Dirty(0)
+        self._dirty_objects = _Dirty(0)  # of these, rows whose node object may be another
+
+    def _follow(self, table: NodeTable) -> list[int]:
+        """Mark changed rows dirty. If only a few changed, return those that were clean for the caller to refresh."""
+        if self._version == table.version:
+            return []
+        few: list[int] = []
+        if len(self._dirty.flags) != len(table):
+            self._dirty, self._dirty_objects = _Dirty(len(table)), _Dirty(len(table))
+            self._resize(len(table))
+        else:
+            changed = table.rows_changed_since(self._version)
+            if self._nodes_version != table.nodes_version:
+                self._dirty.add(changed)
+                self._dirty_objects.add(changed)
+            elif len(changed) > self._limits.few_changed:
+                self._dirty.add(changed)
+            else:
+                rows = sorted(set(changed.tolist()))
+                few = [row for row in rows if not self._dirty.flags[row]] if self._dirty.any else rows
+        self._version, self._nodes_version = table.version, table.nodes_version
+        return few
+
+    @abstractmethod
+    def _resize(self, n_rows: int) -> None:
+        """Prepare for answers of so many rows; there are none yet."""
+
+
+class CachedRefusals(_RowAnswers):
+    """Each row's first refusal by the filters whose answers are cached."""
+
+    def __init__(self, groups_of: Callable[[Cycle], FilterGroups], limits: Limits) -> None:
+        super().__init__(limits)
+        self._groups_of = groups_of
+        self._by_object = FirstRefusals.none(0)  # by filters that depend on no more than the node object
+        self._all = FirstRefusals.none(0)
+
+    def _resize(self, n_rows: int) -> None:
+        self._by_object = FirstRefusals.none(n_rows)
+        self._all = self._by_object.with_rows(n_rows)
+
+    def at(self, cycle: Cycle, rows: Rows, *, codes_only: bool) -> FirstRefusals | None:
+        """Copy the refusals of the rows; None when a filter failed: failures are not cached."""
+        changed = self._follow(cycle.view.table)
+        if changed:
+            self._judge_few(cycle, changed)
+        wanted = self._dirty.among(rows)
+        if wanted is not None:
+            self._judge(cycle, wanted)
+        if self._all.has_errors:
+            self._drop()
+            return None
+        if len(self._all.statuses) > self._limits.many_statuses:
+            self._drop()
+        return self._all.at(rows, codes_only=codes_only)
+
+    def _judge(self, cycle: Cycle, rows: Rows) -> None:
+        groups = self._groups_of(cycle)
+        other_objects = self._dirty_objects.among(rows)
+        if other_objects is not None:
+            part = self._by_object.with_rows(len(other_objects))
+            judge_rows(cycle, other_objects, groups.by_object, part)
+            self._by_object.put(other_objects, part)
+            self._dirty_objects.clear(other_objects)
+        if len(rows) > self._limits.few_rows:
+            part = self._by_object.at(rows)
+            judge_rows(cycle, rows, groups.by_row, part)
+            self._all.put(rows, part)
+        else:
+            self._judge_few(cycle, rows.tolist())
+        self._dirty.clear(rows)
+
+    def _judge_few(self, cycle: Cycle, rows: list[int]) -> None:
+        """By the filters that depend on the row, on top of what is known of the node objects."""
+        for row in rows:
+            self._all.copy_row(row, self._by_object)
+        judge_one_by_one(cycle, rows, self._groups_of(cycle).by_row, self._all)
+
+
+class CachedScores(_RowAnswers):
+    """Raw scores, shape (n_plugins, n_rows); lines of plugins that are asked in every cycle mean nothing."""
+
+    def __init__(self, levels: dict[str, DependsOn], limits: Limits) -> None:
+        super().__init__(limits)
+        self._levels = levels
+        self._weights: tuple[tuple[str, int], ...] | None = None
+        # Who is asked when a row changed, when its node object did as well, and in every cycle.
+        self._by_row: list[Line] = []
+        self._by_object: list[Line] = []
+        self.every_cycle: list[Line] = []
+        self._raw: Int64Array = np.zeros((0, 0), dtype=np.int64)
+
+    def at(self, cycle: Cycle, rows: Rows, plan: ScorePlan) -> Int64Array | None:
+        """Copy the scores of the rows by the plan's plugins; None when a plugin could not score."""
+        if plan.weights != self._weights:  # others skip than did before
+            self._drop()
+            self._group(cycle, plan)
+        changed, answered = self._follow(cycle.view.table), True
+        if changed:
+            answered = self._score_one_by_one(cycle, changed, self._by_row)
+        wanted = self._dirty.among(rows)
+        if answered and wanted is not None:
+            answered = self._score(cycle, wanted)
+        if not answered:
+            self._drop()
+            return None
+        return self._raw.take(rows, axis=1)
+
+    def _group(self, cycle: Cycle, plan: ScorePlan) -> None:
+        self._weights = plan.weights
+        self._by_row, self._by_object, self.every_cycle = [], [], []
+        for line, index in enumerate(plan.plugins):
+            name = cycle.profile.score[index].name
+            level = self._levels[name] if name in cycle.profile.table_scorers else DependsOn.CLUSTER
+            if level is DependsOn.CLUSTER:
+                self.every_cycle.append((line, index))
+                continue
+            self._by_object.append((line, index))
+            if level is DependsOn.NODE_INFO:
+                self._by_row.append((line, index))
+
+    def _resize(self, n_rows: int) -> None:
+        self._raw = np.zeros((len(self._weights or ()), n_rows), dtype=np.int64)
+
+    def _score(self, cycle: Cycle, rows: Rows) -> bool:
+        """Score the rows; False when a plugin could not."""
+        profile, table = cycle.profile, cycle.view.table
+        other_objects = self._dirty_objects.among(rows)
+        asked = self._by_row if other_objects is None else self._by_object
+        if len(rows) <= self._limits.few_rows:
+            if not self._score_one_by_one(cycle, rows.tolist(), asked):
+                return False
+        else:
+            for line, index in asked:
+                scorer = profile.table_scorers[profile.score[index].name]
+                scores = scorer.score_nodes(cycle.state, cycle.pod, table, rows)
+                if scores is None:
+                    return False
+                self._raw[line, rows] = scores
+        self._dirty.clear(rows)
+        if other_objects is not None:
+            self._dirty_objects.clear(other_objects)
+        return True
+
+    def _score_one_by_one(self, cycle: Cycle, rows: list[int], asked: list[Line]) -> bool:
+        """Score the rows in the node form; False when a plugin could not."""
+        node_infos = cycle.view.table.node_infos
+        for line, index in asked:
+            plugin, raw = cycle.profile.score[index], self._raw[line]
+            for row in rows:
+                node_info = node_infos[row]
+                if node_info is not None:
+                    raw[row], status = plugin.score(cycle.state, cycle.pod, node_info)
+                    if status is not SUCCESS and not status.is_success:
+                        return False
+        return True
