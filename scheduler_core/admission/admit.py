@@ -82,6 +82,10 @@ def admit_update(old: Manifest, new: Manifest, kind: str, context: AdmissionCont
         # Both sides: an object taken over from a cluster may lack defaults of this version.
         default_pod(before)
         default_pod(changed)
+        default_tolerations(changed)
+        for field in ("priority", "preemptionPolicy"):  # filled in at its creation, and left out by many clients
+            if field in before["spec"]:
+                changed["spec"].setdefault(field, before["spec"][field])
     elif kind not in ("Node", "Namespace"):
         default_kind(changed, kind)
     if kind == "PriorityClass":
@@ -101,7 +105,7 @@ def _admit_pod(pod: Manifest, context: AdmissionContext) -> None:
     admit_limit_ranges(pod, context)
     status: Manifest = {"phase": "Pending", "qosClass": qos_class(convert(pod, Pod).spec)}
     if pod["spec"].get("schedulingGates"):
-        status["conditions"] = [gated_condition()]
+        status["conditions"] = [gated_condition() | {"lastTransitionTime": pod["metadata"]["creationTimestamp"]}]
     pod["status"] = status
     merge_label_keys(pod)
 

@@ -82,8 +82,21 @@ class Bind(msgspec.Struct, frozen=True, tag="bind"):
     uid: str = ""
 
 
+class ReportUnschedulable(msgspec.Struct, frozen=True, tag="report_unschedulable"):
+    """Write what the scheduler says of a pod it could not place; a pod that has a node is passed over.
+
+    `condition` is PodScheduled as (status, reason, message). None leaves a field as it is, an empty nomination clears
+    it.
+    """
+
+    key: ObjectKey
+    condition: tuple[str, str, str] | None = None
+    nominated_node_name: str | None = None
+    uid: str = ""
+
+
 class Evict(msgspec.Struct, frozen=True, tag="evict"):
-    """Delete the pod gracefully with a DisruptionTarget condition of this reason; its budgets were asked before."""
+    """Delete the pod gracefully with a DisruptionTarget condition of this reason; budgets are not asked."""
 
     key: ObjectKey
     reason: str
@@ -91,4 +104,4 @@ class Evict(msgspec.Struct, frozen=True, tag="evict"):
     uid: str = ""
 
 
-Request = Create | Update | Patch | Delete | Bind | Evict
+Request = Create | Update | Patch | Delete | Bind | Evict | ReportUnschedulable

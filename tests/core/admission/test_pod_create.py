@@ -348,6 +348,7 @@ def test_gated_pod_is_born_with_the_condition() -> None:
             "status": "False",
             "reason": "SchedulingGated",
             "message": "Scheduling is blocked due to non-empty scheduling gates",
+            "lastTransitionTime": "2030-01-01T00:00:00Z",
         }
     ]
 

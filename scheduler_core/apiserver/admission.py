@@ -1,0 +1,71 @@
+"""Admission with the classes and ranges of one cluster, which it has to know before it can default and refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from scheduler_core.admission import AdmissionContext, admit_create, admit_update
+from scheduler_core.api.manifests import decode
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.policy import LimitRange, PriorityClass, RuntimeClass
+from scheduler_core.api.storage import StorageClass
+from scheduler_core.apiserver.kinds import ADMISSION_KINDS
+from scheduler_core.apiserver.store import Store, Stored
+
+
+class Admission:
+    """What objects go through on their way in. `new_uid` names what is created."""
+
+    def __init__(self, new_uid: Callable[[], str], known: Iterable[KubeObject] = ()) -> None:
+        self.new_uid = new_uid
+        self._priority_classes: dict[str, PriorityClass] = {}
+        self._runtime_classes: dict[str, RuntimeClass] = {}
+        self._limit_ranges: dict[str, list[LimitRange]] = {}
+        self._storage_classes: dict[str, StorageClass] = {}
+        for obj in known:
+            self.remember(obj)
+
+    @staticmethod
+    def of_store(store: Store, new_uid: Callable[[], str]) -> Admission:
+        """Admission that knows what the store has."""
+        return Admission(new_uid, (decode(stored) for kind in ADMISSION_KINDS for stored in store.list(kind)))
+
+    def create(self, manifest: Mapping[str, Any], uid: str, now: int) -> Stored:
+        """The manifest as its creation stores it; raises AdmissionError or ManifestError."""
+        context = AdmissionContext(
+            new_uid=lambda: uid,
+            priority_classes=self._priority_classes,
+            runtime_classes=self._runtime_classes,
+            limit_ranges=self._limit_ranges,
+            storage_classes=self._storage_classes,
+        )
+        return admit_create(dict(manifest), manifest["kind"], context, now=now)
+
+    def update(self, stored: Stored, new: Stored) -> Stored:
+        """The manifest as its update stores it; raises AdmissionError or ManifestError."""
+        return admit_update(stored, new, new["kind"], AdmissionContext(new_uid=self.new_uid))
+
+    def remember(self, obj: KubeObject) -> None:
+        """Admit by this class or range from now on, in place of a namesake."""
+        if isinstance(obj, PriorityClass):
+            self._priority_classes[obj.name] = obj
+        elif isinstance(obj, RuntimeClass):
+            self._runtime_classes[obj.name] = obj
+        elif isinstance(obj, StorageClass):
+            self._storage_classes[obj.name] = obj
+        elif isinstance(obj, LimitRange):
+            ranges = self._limit_ranges.setdefault(obj.namespace, [])
+            ranges[:] = [*(one for one in ranges if one.name != obj.name), obj]
+
+    def forget(self, kind: str, namespace: str, name: str) -> None:
+        """The class or range is deleted."""
+        if kind == PriorityClass.kind:
+            self._priority_classes.pop(name, None)
+        elif kind == RuntimeClass.kind:
+            self._runtime_classes.pop(name, None)
+        elif kind == StorageClass.kind:
+            self._storage_classes.pop(name, None)
+        elif kind == LimitRange.kind:
+            ranges = self._limit_ranges.get(namespace, [])
+            ranges[:] = [one for one in ranges if one.name != name]

@@ -1,0 +1,92 @@
+"""The one table of kinds: what the API server knows of each beyond its fields.
+
+The typed class of a kind says its apiVersion, plural and scope. To add a kind: write its class in `scheduler_core.api`,
+list it in `api.manifests.KINDS`, and give it a row here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from scheduler_core.api.manifests import KINDS as CLASSES
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.apiserver.requests import Propagation
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind. `answers_deleted`: DELETE answers with the object instead of a Status.
+
+    `has_status`: status is a subresource, which writes of the object itself leave alone. `place`: kinds of a lower one
+    are created first, because admission of others looks them up.
+    """
+
+    cls: type[KubeObject]
+    has_status: bool = False
+    has_scale: bool = False
+    has_generation: bool = False
+    answers_deleted: bool = False
+    default_propagation: Propagation = Propagation.BACKGROUND
+    place: int = 10
+
+    @property
+    def name(self) -> str:
+        return self.cls.kind
+
+    @property
+    def namespaced(self) -> bool:
+        return self.cls.namespaced
+
+    @property
+    def group(self) -> str:
+        """The API group; empty for the core group."""
+        return self.cls.api_version.rpartition("/")[0]
+
+    @property
+    def resource(self) -> str:
+        """The plural with its group, as messages name it: `pods`, `storageclasses.storage.k8s.io`."""
+        return f"{self.cls.plural}.{self.group}" if self.group else self.cls.plural
+
+
+_ROWS: Final[dict[str, Kind]] = {
+    row.name: row
+    for row in (
+        Kind(CLASSES["Namespace"], has_status=True, answers_deleted=True, place=0),
+        Kind(CLASSES["PriorityClass"], has_generation=True, place=1),
+        Kind(CLASSES["RuntimeClass"], place=2),
+        Kind(CLASSES["LimitRange"], place=3),
+        Kind(CLASSES["StorageClass"], answers_deleted=True, place=4),
+        Kind(CLASSES["Node"], has_status=True, place=90),
+        Kind(CLASSES["Pod"], has_status=True, has_generation=True, answers_deleted=True, place=100),
+        Kind(CLASSES["PersistentVolume"], has_status=True, answers_deleted=True),
+        Kind(CLASSES["PersistentVolumeClaim"], has_status=True, answers_deleted=True),
+        Kind(CLASSES["CSINode"]),
+        Kind(CLASSES["CSIDriver"]),
+        Kind(CLASSES["CSIStorageCapacity"]),
+        Kind(CLASSES["VolumeAttachment"], has_status=True),
+        Kind(CLASSES["PodDisruptionBudget"], has_status=True, has_generation=True),
+        Kind(CLASSES["Service"], has_status=True, answers_deleted=True),
+        Kind(
+            CLASSES["ReplicationController"],
+            has_status=True,
+            has_scale=True,
+            has_generation=True,
+            default_propagation=Propagation.ORPHAN,
+        ),
+        Kind(CLASSES["ReplicaSet"], has_status=True, has_scale=True, has_generation=True),
+        Kind(CLASSES["StatefulSet"], has_status=True, has_scale=True, has_generation=True),
+        Kind(CLASSES["Deployment"], has_status=True, has_scale=True, has_generation=True),
+        Kind(CLASSES["DaemonSet"], has_status=True, has_generation=True),
+        Kind(CLASSES["Job"], has_status=True, has_generation=True, default_propagation=Propagation.ORPHAN),
+        Kind(CLASSES["ResourceClaim"], has_status=True, answers_deleted=True),
+        Kind(CLASSES["ResourceClaimTemplate"], answers_deleted=True),
+        Kind(CLASSES["ResourceSlice"], has_generation=True, answers_deleted=True),
+        Kind(CLASSES["DeviceClass"], has_generation=True, answers_deleted=True),
+    )
+}
+
+KINDS: Final = {name: _ROWS[name] for name in CLASSES}
+
+# What admission of other objects looks up, in the order in which they may refer to each other.
+ADMISSION_KINDS: Final = ("Namespace", "PriorityClass", "RuntimeClass", "LimitRange", "StorageClass")

@@ -1,0 +1,47 @@
+"""A store in memory, for simulations, benchmarks and tests; its log is what the scheduler and controllers follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from scheduler_core.api.manifests import decode
+from scheduler_core.apiserver.requests import ObjectKey
+from scheduler_core.apiserver.store import ObjectChange, Operation, Stored
+from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
+
+
+class MemoryStore:
+    """Objects in dicts by kind; `rv` is the position of the last change."""
+
+    def __init__(self) -> None:
+        self.rv = 0
+        self._objects: dict[str, dict[ObjectKey, Stored]] = {}
+        self._log: list[Change] = []  # the one at place n has position n + 1
+
+    def get(self, key: ObjectKey) -> Stored | None:
+        return self._objects.get(key.kind, {}).get(key)
+
+    def list(self, kind: str, namespace: str = "") -> Sequence[Stored]:
+        found = self._objects.get(kind, {})
+        return [found[key] for key in sorted(found) if namespace in ("", key.namespace)]
+
+    def lock(self, keys: Iterable[ObjectKey]) -> dict[ObjectKey, Stored]:
+        return {key: stored for key in keys if (stored := self.get(key)) is not None}
+
+    def commit(self, changes: Sequence[ObjectChange], now: int) -> int:
+        for change in changes:
+            self.rv += 1
+            key, metadata = change.key, change.manifest["metadata"]
+            objects = self._objects.setdefault(key.kind, {})
+            if change.operation == Operation.DELETED:
+                objects.pop(key, None)
+                self._log.append(ObjectDeleted(key.kind, key.namespace, key.name, metadata["uid"], self.rv))
+            else:
+                stored = {**change.manifest, "metadata": {**metadata, "resourceVersion": str(self.rv)}}
+                objects[key] = stored
+                self._log.append(ObjectPut(decode(stored), self.rv))
+        return self.rv
+
+    def changes_after(self, rv: int) -> Sequence[Change]:
+        """Every change after a position, in order; after 0 all there were."""
+        return self._log[rv:]

@@ -1,0 +1,103 @@
+"""What only pods can be asked: bind, evict, and what a scheduler reports.
+
+Source: kubernetes v1.34.1, pkg/registry/core/pod/storage.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from scheduler_core.api.times import time_text
+from scheduler_core.apiserver import answers
+from scheduler_core.apiserver.answers import Outcome, Refused, Status
+from scheduler_core.apiserver.requests import Bind, Delete, Evict, ReportUnschedulable
+from scheduler_core.apiserver.store import ObjectChange, Operation, Stored
+from scheduler_core.apiserver.verbs import delete
+
+POD_SCHEDULED: Final = "PodScheduled"
+DISRUPTION_TARGET: Final = "DisruptionTarget"
+CREATED: Final = Status(201)
+
+Condition = tuple[str, str, str]  # status, reason, message
+
+
+def bind(stored: Stored | None, request: Bind, now: int) -> Outcome | Refused:
+    """The pod on the node, unless it has one, is being deleted or gated. Its generation stays."""
+    key = request.key
+    if stored is None:
+        return answers.not_found(key)
+    metadata, spec = stored["metadata"], stored["spec"]
+    if request.uid and request.uid != metadata["uid"]:
+        return answers.storage_conflict(key, "UID", request.uid, metadata["uid"])
+    problem = ""
+    if "deletionTimestamp" in metadata:
+        problem = f"pod {key.name} is being deleted, cannot be assigned to a host"
+    elif spec.get("nodeName"):
+        problem = f'pod {key.name} is already assigned to node "{spec["nodeName"]}"'
+    elif spec.get("schedulingGates"):
+        problem = f"pod {key.name} has non-empty .spec.schedulingGates"
+    if problem:
+        return answers.conflict(key, problem, subresource="binding")
+    status = with_condition(stored.get("status") or {}, POD_SCHEDULED, ("True", "", ""), now)
+    bound = {**stored, "spec": {**spec, "nodeName": request.node_name}, "status": status}
+    return Outcome((ObjectChange(Operation.UPDATED, bound),), CREATED)
+
+
+def evict(stored: Stored | None, request: Evict, now: int) -> Outcome | Refused:
+    """The pod with a DisruptionTarget condition and deleted gracefully, in one change."""
+    key = request.key
+    if stored is None:
+        return answers.not_found(key)
+    if request.uid and request.uid != stored["metadata"]["uid"]:
+        return answers.storage_conflict(key, "UID", request.uid, stored["metadata"]["uid"])
+    condition = ("True", request.reason, request.message)
+    status = with_condition(stored.get("status") or {}, DISRUPTION_TARGET, condition, now)
+    target = stored if status == stored.get("status") else {**stored, "status": status}
+    outcome = delete(target, Delete(key), now)
+    if isinstance(outcome, Refused):
+        return outcome
+    changes = outcome.changes
+    if not changes and target is not stored:
+        changes = (ObjectChange(Operation.UPDATED, target),)  # under deletion already: only the condition is new
+    return Outcome(changes, CREATED)
+
+
+def report_unschedulable(stored: Stored | None, request: ReportUnschedulable, now: int) -> Outcome | Refused:
+    """The pod with its PodScheduled condition and its nomination; a pod that has a node stays as it is."""
+    key = request.key
+    if stored is None or (request.uid and request.uid != stored["metadata"]["uid"]):
+        return answers.not_found(key)
+    before = stored.get("status") or {}
+    status = before
+    if stored["spec"].get("nodeName"):
+        return Outcome((), stored)
+    if request.condition is not None:
+        status = with_condition(status, POD_SCHEDULED, request.condition, now)
+    nominated = request.nominated_node_name
+    if nominated is not None and nominated != (status.get("nominatedNodeName") or ""):
+        status = {**status, "nominatedNodeName": nominated}
+        if not nominated:
+            del status["nominatedNodeName"]
+    if status is before:
+        return Outcome((), stored)
+    reported = {**stored, "status": status}
+    return Outcome((ObjectChange(Operation.UPDATED, reported),), reported)
+
+
+def with_condition(status: dict[str, Any], name: str, condition: Condition, now: int) -> dict[str, Any]:
+    """The status with this condition; its transition time moves only when its own status does."""
+    state, reason, message = condition
+    conditions: list[dict[str, Any]] = list(status.get("conditions") or ())
+    place = next((n for n, one in enumerate(conditions) if one.get("type") == name), len(conditions))
+    before = conditions[place] if place < len(conditions) else {"type": name}
+    written = {key: value for key, value in before.items() if key not in ("reason", "message")}
+    if before.get("status") != state:
+        written |= {"status": state, "lastTransitionTime": time_text(now)}
+    if reason:
+        written["reason"] = reason
+    if message:
+        written["message"] = message
+    if written == before:
+        return status
+    conditions[place : place + 1] = [written]
+    return {**status, "conditions": conditions}

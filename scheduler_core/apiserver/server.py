@@ -1,0 +1,154 @@
+"""Requests carried out on a store: lock what they name, apply the rules one by one, commit once.
+
+A request sees what those before it changed. Until they are committed, changed objects have no resourceVersion, so that
+no other request can be based on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from scheduler_core.api.manifests import decode
+from scheduler_core.apiserver import answers, pods, verbs
+from scheduler_core.apiserver.admission import Admission
+from scheduler_core.apiserver.answers import Outcome, Refused
+from scheduler_core.apiserver.kinds import ADMISSION_KINDS, KINDS
+from scheduler_core.apiserver.requests import (
+    Bind,
+    Create,
+    Delete,
+    Evict,
+    ObjectKey,
+    Patch,
+    ReportUnschedulable,
+    Request,
+    Update,
+)
+from scheduler_core.apiserver.store import ObjectChange, Operation, Store, Stored
+from scheduler_core.errors import ManifestError
+
+Answer = Outcome | Refused
+# Of generated names: no vowels, so that no words come out.
+_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX_LENGTH = 5
+
+
+class ApiServer:
+    """One cluster's API server. `new_uid` names what is created; generated names follow from uids."""
+
+    def __init__(self, store: Store, new_uid: Callable[[], str]) -> None:
+        self.store = store
+        self._new_uid = new_uid
+
+    def carry_out(self, requests: Sequence[Request], now: int) -> list[Answer]:
+        """Decide on the requests and commit; the answers in their order, each object with its resourceVersion."""
+        decided = self.decide(requests, now)
+        changes = [change for answer in decided if isinstance(answer, Outcome) for change in answer.changes]
+        if not changes:
+            return decided
+        position = self.store.commit(changes, now) - len(changes)
+        numbered: list[Answer] = []
+        for request, answer in zip(requests, decided, strict=True):
+            if isinstance(answer, Outcome) and answer.changes:
+                position += len(answer.changes)
+                answer = _numbered(request, answer, position)
+            numbered.append(answer)
+        return numbered
+
+    def decide(self, requests: Sequence[Request], now: int) -> list[Answer]:
+        """What becomes of the requests, with everything they concern locked; the caller commits the changes."""
+        named: list[tuple[Request, str, ObjectKey] | Refused] = [self._named(request) for request in requests]
+        keys = [each[2] for each in named if not isinstance(each, Refused)]
+        objects: dict[ObjectKey, Stored | None] = dict(self.store.lock(dict.fromkeys(keys)))
+        admission = Admission(self._new_uid)
+        if any(isinstance(request, Create) for request in requests):
+            admission = Admission.of_store(self.store, self._new_uid)
+        decided: list[Answer] = []
+        for each in named:
+            if isinstance(each, Refused):
+                decided.append(each)
+                continue
+            request, uid, key = each
+            answer = _answer(objects.get(key), request, admission, uid, now)
+            if isinstance(answer, Outcome):
+                _apply(answer.changes, objects, admission)
+            decided.append(answer)
+        return decided
+
+    def _named(self, request: Request) -> tuple[Request, str, ObjectKey] | Refused:
+        """The request, a uid and the key of its object; what is created gets its name here."""
+        if not isinstance(request, Create):
+            return request, "", request.key
+        try:
+            key = verbs.key_from(request.manifest)
+        except ManifestError as error:
+            return answers.bad_request(str(error))
+        uid = self._new_uid()
+        metadata = dict(request.manifest["metadata"])
+        if not key.name and metadata.get("generateName"):
+            key = ObjectKey(key.kind, key.namespace, metadata["generateName"] + _suffix(uid))
+        metadata["name"] = key.name
+        if KINDS[key.kind].namespaced:
+            metadata["namespace"] = key.namespace
+        return Create({**request.manifest, "metadata": metadata}), uid, key
+
+
+def _answer(stored: Stored | None, request: Request, admission: Admission, uid: str, now: int) -> Answer:
+    match request:
+        case Create():
+            return verbs.create(stored, request, admission, uid, now)
+        case Update():
+            return verbs.update(stored, request, admission, now)
+        case Patch():
+            return verbs.patch(stored, request, admission, now)
+        case Delete():
+            return verbs.delete(stored, request, now)
+        case Bind():
+            return pods.bind(stored, request, now)
+        case Evict():
+            return pods.evict(stored, request, now)
+        case ReportUnschedulable():
+            return pods.report_unschedulable(stored, request, now)
+
+
+def _apply(changes: Iterable[ObjectChange], objects: dict[ObjectKey, Stored | None], admission: Admission) -> None:
+    """Let the requests that follow see the changes."""
+    for change in changes:
+        key, manifest = change.key, change.manifest
+        is_deleted = change.operation == Operation.DELETED
+        objects[key] = None if is_deleted else _with_version(manifest, None)
+        if key.kind in ADMISSION_KINDS:
+            if is_deleted:
+                admission.forget(key.kind, key.namespace, key.name)
+            else:
+                admission.remember(decode(manifest))
+
+
+def _numbered(request: Request, outcome: Outcome, position: int) -> Outcome:
+    """The outcome whose answer has the resourceVersion of its change.
+
+    An update that removes the object is answered with the one before.
+    """
+    is_removed = outcome.changes[-1].operation == Operation.DELETED
+    if not isinstance(outcome.answer, dict) or (is_removed and isinstance(request, (Update, Patch))):
+        return outcome
+    return msgspec.structs.replace(outcome, answer=_with_version(outcome.answer, str(position)))
+
+
+def _with_version(manifest: Stored, version: str | None) -> Stored:
+    metadata = {key: value for key, value in manifest["metadata"].items() if key != "resourceVersion"}
+    if version is not None:
+        metadata["resourceVersion"] = version
+    return {**manifest, "metadata": metadata}
+
+
+def _suffix(uid: str) -> str:
+    """The random end of a generated name, drawn from the uid: the one draw a creation makes."""
+    number = int(uid.replace("-", ""), 16)
+    letters = ""
+    for _ in range(_SUFFIX_LENGTH):
+        number, place = divmod(number, len(_SUFFIX_LETTERS))
+        letters += _SUFFIX_LETTERS[place]
+    return letters

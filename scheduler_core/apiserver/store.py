@@ -1,0 +1,62 @@
+"""Where objects are kept: what the rules need of a store, whatever is behind it.
+
+Manifests that a store gives carry their `resourceVersion`, the position of their last change in the log. Nobody
+changes a manifest in place: rules make new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Protocol
+
+import msgspec
+
+from scheduler_core.apiserver.requests import ObjectKey
+
+Stored = dict[str, Any]
+
+
+class Operation(StrEnum):
+    """What a change does to its object."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    DELETED = "deleted"
+
+
+class ObjectChange(msgspec.Struct, frozen=True):
+    """One object as it is after a change; of a deleted one the last state. Its resourceVersion is the one before."""
+
+    operation: Operation
+    manifest: Stored
+
+    @property
+    def key(self) -> ObjectKey:
+        return key_of(self.manifest)
+
+
+def key_of(manifest: Mapping[str, Any]) -> ObjectKey:
+    """The key of a manifest whose identity is complete."""
+    metadata = manifest["metadata"]
+    return ObjectKey(manifest["kind"], metadata.get("namespace", ""), metadata["name"])
+
+
+class Store(Protocol):
+    """Objects by key, and a log in which every change has a number; numbers are dense."""
+
+    def get(self, key: ObjectKey) -> Stored | None:
+        """The object, None when there is none."""
+        ...
+
+    def list(self, kind: str, namespace: str = "") -> Sequence[Stored]:
+        """The objects of a kind, of one namespace unless that is empty, ordered by namespace and name."""
+        ...
+
+    def lock(self, keys: Iterable[ObjectKey]) -> dict[ObjectKey, Stored]:
+        """The objects that are there; nobody else changes them before this transaction ends. Once per transaction."""
+        ...
+
+    def commit(self, changes: Sequence[ObjectChange], now: int) -> int:
+        """Write the changes of locked or new objects, numbered in their order; the position the log then ends at."""
+        ...
