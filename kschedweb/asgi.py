@@ -21,11 +21,11 @@ from kschedweb.common.bodies import Bodies, Large  # noqa: E402
 from kschedweb.common.shares import Shares  # noqa: E402
 from kschedweb.common.slow_readers import SlowReaders  # noqa: E402
 from kschedweb.live.consumers import UNKNOWN_CLUSTER  # noqa: E402
-from kschedweb.live.events import Cursor  # noqa: E402
 from kschedweb.live.feed import Feed, LogRange  # noqa: E402
 from kschedweb.live.guard import OK, Watcher  # noqa: E402
 from kschedweb.live.routing import websocket_application  # noqa: E402
 from kschedweb.traces import selectors  # noqa: E402
+from kschedweb.views import Cursor  # noqa: E402
 
 
 class Logs:

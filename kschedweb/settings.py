@@ -148,7 +148,7 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["kschedweb.accounts.permissions.Access"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["kschedweb.common.rendering.MsgspecRenderer"],
     # No forms: an empty field of a form counts as one that is not there.
     "DEFAULT_PARSER_CLASSES": ["kschedweb.common.parsing.OrjsonParser"],
     # For each user; 0 means no limit.
@@ -157,22 +157,23 @@ REST_FRAMEWORK = {
         "objects": f"{ENVIRONMENT.object_posts_per_minute}/minute",
     },
     "EXCEPTION_HANDLER": "kschedweb.common.refusals.exception_handler",
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "kschedweb.rest.openapi.Operation",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "kschedweb",
     "DESCRIPTION": "A kube-scheduler that keeps every decision.",
     "VERSION": "1",
-    "DEFAULT_GENERATOR_CLASS": "kschedweb.common.schema.Generator",
+    "OAS_VERSION": "3.1.0",
+    "DEFAULT_GENERATOR_CLASS": "kschedweb.rest.openapi.Generator",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {"RoleEnum": "kschedweb.accounts.choices.Role"},
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "kschedweb.common.schema.add_refusals",
-        "kschedweb.live.schema.add_messages",
+        "kschedweb.rest.openapi.add_refusals",
+        "kschedweb.rest.openapi.add_views",
     ],
     # Its scripts are served from here, not from somebody's network.
     "SWAGGER_UI_DIST": "SIDECAR",

@@ -1,7 +1,7 @@
 """`python -m tools.generated`: writes the files that are made from others and committed with them.
 
-events.gen.ts comes from kschedweb/live/events.py; rest.gen.ts from the OpenAPI schema of the REST views, by way of
-openapi-typescript; docs/coverage.md from the names of tests; the table of settings in docs/operations.md from
+contract/api.gen.ts comes from the OpenAPI document (kschedweb/rest/openapi.py) by way of openapi-typescript;
+docs/coverage.md from the names of tests; the table of settings in docs/operations.md from
 kschedweb/environment.py. `stale()` compares without writing.
 """
 
@@ -13,12 +13,16 @@ import tempfile
 from pathlib import Path
 
 from kschedweb.environment import ROOT
-from kschedweb.live import contract
 from tools import checklist, settings_table
 from tools.node import node_environment
 
 FRONTEND = ROOT / "frontend"
-CONTRACT = FRONTEND / "src" / "contract"
+TYPES = FRONTEND / "src" / "contract" / "api.gen.ts"
+# Export every schema by its name, make answers read-only, and leave out of inputs what has a default.
+OPTIONS = (
+    *("--root-types", "--root-types-no-schema-prefix", "--root-types-keep-casing"),
+    *("--immutable", "--default-non-nullable=false"),
+)
 
 
 class GenerationFailed(Exception):
@@ -30,8 +34,7 @@ def render() -> dict[Path, str]:
     return {
         checklist.path(): checklist.render(),
         settings_table.PAGE: settings_table.render(),
-        CONTRACT / "events.gen.ts": contract.render(),
-        CONTRACT / "rest.gen.ts": _rest_types(),
+        TYPES: _types(),
     }
 
 
@@ -42,15 +45,16 @@ def stale() -> list[str]:
     ]
 
 
-def _rest_types() -> str:
+def _types() -> str:
     with tempfile.TemporaryDirectory() as scratch:
-        schema, types = Path(scratch) / "schema.yaml", Path(scratch) / "rest.gen.ts"
+        document, types = Path(scratch) / "openapi.yaml", Path(scratch) / TYPES.name
         django = {**os.environ, "DJANGO_SETTINGS_MODULE": "kschedweb.settings_test"}
-        _call([sys.executable, "manage.py", "spectacular", "--validate", "--file", str(schema)], ROOT, django)
+        _call([sys.executable, "manage.py", "spectacular", "--validate", "--file", str(document)], ROOT, django)
         node = node_environment()
         if not (FRONTEND / "node_modules" / "openapi-typescript").is_dir():
             _call(["npm", "ci", "--loglevel=error", "--no-audit", "--no-fund"], FRONTEND, node)
-        _call(["npx", "--no-install", "openapi-typescript", str(schema), "--output", str(types)], FRONTEND, node)
+        words = ["npx", "--no-install", "openapi-typescript", str(document), "--output", str(types), *OPTIONS]
+        _call(words, FRONTEND, node)
         return types.read_text()
 
 

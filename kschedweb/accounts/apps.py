@@ -7,9 +7,6 @@ class AccountsConfig(AppConfig):
     label = "accounts"
     default = True
 
-    def ready(self) -> None:
-        from kschedweb.accounts import schema  # noqa: F401  registers itself
-
 
 class AdminConfig(admin_apps.AdminConfig):
     """Django's admin with our site; `default` is false so that the app above is found by its package."""

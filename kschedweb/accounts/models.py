@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import F, Q
+from django.utils import timezone
 
 from kschedweb.accounts.choices import AccessAction, Role
 
@@ -61,6 +62,11 @@ class Token(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it was revoked or has expired."""
+        return self.revoked_at is not None or self.expires_at <= timezone.now()
+
 
 class RoleBinding(models.Model):
     """The role of a user in a cluster; without one the cluster does not exist for them."""
@@ -79,6 +85,10 @@ class RoleBinding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.role} of {self.cluster_id}"
+
+    @property
+    def username(self) -> str:
+        return self.user.get_username()
 
 
 class FailedLogin(models.Model):

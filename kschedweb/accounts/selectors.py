@@ -4,7 +4,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
-from django.utils import timezone
 
 from kschedweb.accounts.choices import Role, lower
 from kschedweb.accounts.models import RoleBinding, Token
@@ -63,7 +62,3 @@ def cluster_of_roles(cluster_id: int) -> Any:
 
 def capped(role: Role, token: Token | None) -> Role:
     return role if token is None else lower(role, Role(token.max_role))
-
-
-def token_is_over(token: Token) -> bool:
-    return token.revoked_at is not None or token.expires_at <= timezone.now()

@@ -1,13 +1,14 @@
 """Reads of the cluster app: views for the browser, the change log as live events, and checks over the state."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
+import msgspec
 from django.db import connection
 from django.db.models import Count, Q, QuerySet
 
+from kschedweb import views
 from kschedweb.cluster import adapters
 from kschedweb.cluster.changes import unpack
 from kschedweb.cluster.choices import TERMINAL_PHASES, Operation
@@ -15,7 +16,7 @@ from kschedweb.cluster.follow import BINDING_VERDICT
 from kschedweb.cluster.models import ApiObject, Cluster, Event, Import, Node, Pod, SchedulerConfigVersion
 from kschedweb.common import bulk
 from kschedweb.common.errors import NotFoundError
-from kschedweb.live import events
+from kschedweb.views import view_of
 
 # Ended pods older than this are left out of a snapshot: a cluster that runs for days has very many.
 ENDED_PODS_KEPT = timedelta(minutes=10)
@@ -37,16 +38,6 @@ _POD_FIELDS = (
     "created_at",
     "scheduler_name",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Overcommit:
-    """A node whose pods ask for more of a resource than it has."""
-
-    node: str
-    resource: str
-    used: int
-    allocatable: int
 
 
 class ChangeRow(NamedTuple):
@@ -111,7 +102,7 @@ def node_get(*, cluster_id: int, name: str) -> Node:
     return node
 
 
-def node_pods(*, cluster_id: int, node_name: str) -> list[events.PodView]:
+def node_pods(*, cluster_id: int, node_name: str) -> list[views.PodView]:
     """The pods that count on a node, by name."""
     rows = (
         Pod.objects.filter(cluster_id=cluster_id, node_name=node_name)
@@ -121,12 +112,12 @@ def node_pods(*, cluster_id: int, node_name: str) -> list[events.PodView]:
     return [pod_view(*row) for row in rows.values_list(*_POD_FIELDS)]
 
 
-def node_views(cluster_id: int) -> list[events.NodeView]:
+def node_views(cluster_id: int) -> list[views.NodeView]:
     rows = Node.objects.filter(cluster_id=cluster_id).order_by("name").values_list(*_NODE_FIELDS)
     return [node_view(*row) for row in rows]
 
 
-def pod_views(cluster_id: int, now: datetime) -> tuple[list[events.PodView], int]:
+def pod_views(cluster_id: int, now: datetime) -> tuple[list[views.PodView], int]:
     """The pods worth showing, by namespace and name, and how many ended ones are left out."""
     ended = Q(phase__in=TERMINAL_PHASES, created_at__lt=now - ENDED_PODS_KEPT)
     pods = Pod.objects.filter(cluster_id=cluster_id)
@@ -134,11 +125,11 @@ def pod_views(cluster_id: int, now: datetime) -> tuple[list[events.PodView], int
     return [pod_view(*row) for row in shown.values_list(*_POD_FIELDS)], pods.filter(ended).count()
 
 
-def event_views(cluster_id: int, limit: int) -> list[events.EventView]:
+def event_views(cluster_id: int, limit: int) -> list[views.EventView]:
     """The newest events, oldest first."""
     rows = list(Event.objects.filter(cluster_id=cluster_id).order_by("-id")[:limit])
     return [
-        events.EventView(
+        views.EventView(
             seq=row.seq,
             type=row.type,
             reason=row.reason,
@@ -151,20 +142,15 @@ def event_views(cluster_id: int, limit: int) -> list[events.EventView]:
     ]
 
 
-def cluster_view(cluster: Cluster) -> events.ClusterView:
-    return events.ClusterView(
-        id=cluster.pk,
-        name=cluster.name,
-        lifecycle_mode=cast(events.LifecycleMode, str(cluster.lifecycle_mode)),
-        pace=cast(events.Pace, str(cluster.pace)),
-        pace_rate=cluster.pace_rate,
-        seed=cluster.seed,
-        is_sample=cluster.is_sample,
-        config_version=cluster.config_version,
-        scheduler_problem=cluster.scheduler_problem,
-        retention_hours=cluster.retention_hours,
-        retention_mb=cluster.retention_mb,
-    )
+def cluster_view(cluster: Cluster) -> views.Cluster:
+    """The cluster with its settings."""
+    return view_of(views.Cluster, cluster)
+
+
+def cluster_detail(cluster_id: int) -> views.ClusterDetail:
+    """The cluster with the number of its objects."""
+    view = cluster_view(cluster_get(cluster_id))
+    return views.ClusterDetail(**msgspec.structs.asdict(view), objects=object_counts(cluster_id))
 
 
 def node_view(
@@ -174,8 +160,8 @@ def node_view(
     ready: bool,
     allocatable: dict[str, int],
     taints: Iterable[dict[str, str]] | None,
-) -> events.NodeView:
-    return events.NodeView(
+) -> views.NodeView:
+    return views.NodeView(
         name=name,
         zone=zone,
         cpu_milli=allocatable.get("cpu", 0),
@@ -202,8 +188,8 @@ def pod_view(
     reason: str,
     created_at: datetime,
     scheduler_name: str,
-) -> events.PodView:
-    return events.PodView(
+) -> views.PodView:
+    return views.PodView(
         uid=uid,
         key=f"{namespace}/{name}",
         node=node_name,
@@ -229,7 +215,7 @@ def change_rows(cluster_id: int, after: int, up_to: int) -> list[ChangeRow]:
     return list(map(ChangeRow._make, rows))
 
 
-def change_event(change: ChangeRow) -> events.ChangeLogEvent | None:
+def change_event(change: ChangeRow) -> views.ChangeLogEvent | None:
     """What browsers are told of an entry; None for verdicts that say nothing new."""
     if change.operation == Operation.VERDICT:
         return _bound(change) if change.kind == BINDING_VERDICT else None
@@ -237,7 +223,7 @@ def change_event(change: ChangeRow) -> events.ChangeLogEvent | None:
         return _deleted(change)
     payload = unpack(change.object)
     if change.operation == Operation.SETTING:
-        return events.ClusterSetting(rv=change.rv, cluster=events.ClusterView(**payload))
+        return views.ClusterSetting(rv=change.rv, cluster=msgspec.convert(payload, views.Cluster))
     if change.kind == "Node":
         node = adapters.node_of(payload)
         columns = adapters.node_columns(node)
@@ -249,13 +235,13 @@ def change_event(change: ChangeRow) -> events.ChangeLogEvent | None:
             columns.allocatable,
             (payload.get("spec") or {}).get("taints"),
         )
-        return events.NodePut(rv=change.rv, node=view)
+        return views.NodePut(rv=change.rv, node=view)
     if change.kind == "Pod":
-        return events.PodPut(rv=change.rv, pod=_pod_view_of(change, payload))
-    return events.ObjectPut(rv=change.rv, kind=change.kind, key=_key(change))
+        return views.PodPut(rv=change.rv, pod=_pod_view_of(change, payload))
+    return views.ObjectPut(rv=change.rv, kind=change.kind, key=_key(change))
 
 
-def node_overcommit(cluster_id: int) -> list[Overcommit]:
+def node_overcommit(cluster_id: int) -> list[views.Overcommit]:
     """Every node and resource of which its pods ask for more than is allocatable; empty is as it should be.
 
     A pod counts from its assignment until it has ended; each counts once against `pods`.
@@ -276,7 +262,7 @@ def node_overcommit(cluster_id: int) -> list[Overcommit]:
             """,
             {"cluster": cluster_id, "ended": [str(phase) for phase in TERMINAL_PHASES]},
         )
-        return [Overcommit(name, key, int(used), int(has)) for name, key, used, has in cursor.fetchall()]
+        return [views.Overcommit(name, key, int(used), int(has)) for name, key, used, has in cursor.fetchall()]
 
 
 def capacity(cluster_id: int) -> tuple[dict[str, int], dict[str, int]]:
@@ -311,22 +297,22 @@ def milliseconds(moment: datetime) -> int:
     return int(moment.timestamp() * 1000)
 
 
-def _bound(change: ChangeRow) -> events.PodBound | None:
+def _bound(change: ChangeRow) -> views.PodBound | None:
     verdict = unpack(change.object)
     if not verdict["bound"] or "at_ms" not in verdict:
         return None
-    return events.PodBound(rv=change.rv, uid=change.uid, at_ms=verdict["at_ms"])
+    return views.PodBound(rv=change.rv, uid=change.uid, at_ms=verdict["at_ms"])
 
 
-def _deleted(change: ChangeRow) -> events.ChangeLogEvent:
+def _deleted(change: ChangeRow) -> views.ChangeLogEvent:
     if change.kind == "Node":
-        return events.NodeDeleted(rv=change.rv, name=change.name)
+        return views.NodeDeleted(rv=change.rv, name=change.name)
     if change.kind == "Pod":
-        return events.PodDeleted(rv=change.rv, uid=change.uid, key=_key(change))
-    return events.ObjectDeleted(rv=change.rv, kind=change.kind, key=_key(change))
+        return views.PodDeleted(rv=change.rv, uid=change.uid, key=_key(change))
+    return views.ObjectDeleted(rv=change.rv, kind=change.kind, key=_key(change))
 
 
-def _pod_view_of(change: ChangeRow, manifest: dict[str, Any]) -> events.PodView:
+def _pod_view_of(change: ChangeRow, manifest: dict[str, Any]) -> views.PodView:
     columns = adapters.stored_pod_columns(manifest)
     return pod_view(
         change.uid,

@@ -1,6 +1,7 @@
 """Pages by key: their cost does not grow with how far one has paged, and rows that come meanwhile shift nothing."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError as DjangoValidationError
 from drf_spectacular.utils import OpenApiParameter
@@ -8,9 +9,13 @@ from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
 
+from kschedweb.views import Page
+
+P = TypeVar("P", bound=Page[Any])
+
 
 class KeysetPagination(CursorPagination):
-    """Views set `ordering`, which ends in a unique key, and describe themselves with `parameters()`."""
+    """Subclasses set `ordering`, which must end in a unique key. `parameters()` describes the query parameters."""
 
     page_size = 200
     page_size_query_param = "limit"
@@ -43,6 +48,15 @@ class KeysetPagination(CursorPagination):
         first = self.ordering if isinstance(self.ordering, str) else self.ordering[0]
         self._field: Any = queryset.model._meta.get_field(first.lstrip("-"))
         return super().paginate_queryset(queryset, request, view)
+
+    def page_of(self, cls: type[P], queryset: Any, request: Request, make: Callable[[Any], Any]) -> P:
+        """The page the request asks for, of views made from rows."""
+        rows = self.paginate_queryset(queryset, request) or []
+        return self.page_with(cls, [make(row) for row in rows])
+
+    def page_with(self, cls: type[P], results: list[Any]) -> P:
+        """The page of the rows read last, of the views made from them."""
+        return cls(results=results, next=self.get_next_link(), previous=self.get_previous_link())
 
     @classmethod
     def parameters(cls) -> list[OpenApiParameter]:

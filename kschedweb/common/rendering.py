@@ -1,29 +1,29 @@
-"""JSON by orjson: dataclasses and times as they are, and a large snapshot in milliseconds."""
+"""JSON by msgspec: structs, dataclasses and times as they are, and a large snapshot in milliseconds."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import orjson
+import msgspec
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.utils.encoders import JSONEncoder
 
+_encoder = msgspec.json.Encoder(enc_hook=JSONEncoder().default)
 
-class OrjsonRenderer(JSONRenderer):
+
+class MsgspecRenderer(JSONRenderer):
     """REST framework's renderer with another encoder."""
 
     def render(
         self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
     ) -> bytes:
-        if data is None:
-            return b""
-        return orjson.dumps(data, default=JSONEncoder().default)
+        return b"" if data is None else _encoder.encode(data)
 
 
 def rendered_only(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Middleware: an answer that waits for its reader is its bytes, without the objects they were made from."""
+    """Drop the objects an answer was made from: while it waits for its reader only its bytes stay. A middleware."""
 
     def respond(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)

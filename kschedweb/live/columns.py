@@ -5,16 +5,15 @@ Column for each field; where most values repeat, each is given once and the rows
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import fields
 from typing import Any
 
 import orjson
 
-from kschedweb.live.events import Column, Columns, Snapshot, SnapshotColumns
+from kschedweb.views import Column, Columns, Snapshot, SnapshotColumns
 
 
 def snapshot_columns(snapshot: Snapshot) -> SnapshotColumns:
-    """The same snapshot with its lists as columns."""
+    """Turn the lists of a snapshot into columns."""
     return SnapshotColumns(
         cursor=snapshot.cursor,
         cluster=snapshot.cluster,
@@ -29,8 +28,8 @@ def snapshot_columns(snapshot: Snapshot) -> SnapshotColumns:
 
 
 def _columns(rows: Sequence[Any]) -> Columns:
-    """The rows, all of one dataclass, by the names of its fields; nothing at all when there are no rows."""
-    names = [field.name for field in fields(rows[0])] if rows else []
+    """Split rows, all of one struct, into a column per field; no columns when there are no rows."""
+    names = rows[0].__struct_fields__ if rows else ()
     return {name: _column([getattr(row, name) for row in rows]) for name in names}
 
 

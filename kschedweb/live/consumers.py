@@ -11,9 +11,9 @@ from urllib.parse import parse_qs
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from kschedweb.live.events import Cursor, Hello, encode
 from kschedweb.live.feed import Feed, TooSlow, UnknownCluster
 from kschedweb.live.guard import OK, Gate, Guard
+from kschedweb.views import Cursor, Hello, encode
 
 UNAUTHENTICATED = 4401
 UNKNOWN_CLUSTER = 4404

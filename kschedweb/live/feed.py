@@ -23,7 +23,7 @@ from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection, connections
 
 from kschedweb.common.wake import READERS_CHANNEL
-from kschedweb.live.events import Cursor, Frame, Heartbeat, LiveEvent, encode
+from kschedweb.views import Cursor, Frame, Heartbeat, LiveEvent, encode
 
 FRAME_SECONDS = 0.1
 LOOK_SECONDS = 1.0
@@ -233,11 +233,11 @@ class _Hub:
         head = await self._in_thread(self._source.head, self.cluster_id)
         if head is None:
             raise UnknownCluster(self.cluster_id)
-        if min(after) < 0 or not _covers(head, after) or sum(head) - sum(after) > RESUME_ENTRIES:
+        if after.rv < 0 or after.seq < 0 or not head.covers(after) or head.entries_since(after) > RESUME_ENTRIES:
             return None
         frames: list[bytes] = []
         reached = after
-        while not _covers(reached, self._cursor):
+        while not reached.covers(self._cursor):
             found = await self._in_thread(self._source.read, self.cluster_id, reached, ENTRIES_PER_FRAME)
             if found.to == reached:
                 return None  # what lies between has been cleared away
@@ -307,10 +307,6 @@ def database_parameters() -> dict[str, Any]:
 
 def _frame(after: Cursor, found: LogRange) -> bytes:
     return encode(Frame(from_=after, to=found.to, at=time.time_ns() // 1_000_000, events=found.events))
-
-
-def _covers(reached: Cursor, wanted: Cursor) -> bool:
-    return reached.rv >= wanted.rv and reached.seq >= wanted.seq
 
 
 def _backoff(failures: int) -> float:

@@ -13,10 +13,8 @@ import structlog
 from django.db.models import QuerySet
 from django.http import HttpResponse, JsonResponse
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts import selectors as accounts
@@ -112,41 +110,6 @@ class ConfigzView(MonitoringView):
         if "cluster" in request.query_params:
             text = _named(self.clusters(request), request)[0].scheduler_config
         return JsonResponse({"kubescheduler.config.k8s.io": pod_resources.internal_configuration(text)})
-
-
-class LeadershipView(APIView):
-    class OutputSerializer(serializers.Serializer[Any]):
-        worker = serializers.CharField(help_text="who holds the lease, or held it last; empty when it is free")
-        is_led = serializers.BooleanField(help_text="whether the lease is in force")
-        renewed_seconds_ago = serializers.FloatField()
-        lease_duration_seconds = serializers.FloatField()
-        transitions = serializers.IntegerField(help_text="how often the leader changed")
-        epoch = serializers.IntegerField(help_text="of the fence: raised by every takeover")
-        is_synced = serializers.BooleanField(help_text="whether the leader has built its engine")
-        lag = serializers.IntegerField(help_text="changes its engine has not seen yet")
-
-        class Meta:
-            ref_name = "Leadership"
-
-    @extend_schema(responses=OutputSerializer)
-    def get(self, request: Request, cluster_id: int) -> Response:
-        """Who schedules the cluster."""
-        found = leadership.leaderships(cluster_ids=[cluster_id])
-        if not found:
-            raise NotFoundError("the cluster does not exist", cluster=cluster_id)
-        one = found[0]
-        return Response(
-            {
-                "worker": one.worker,
-                "is_led": one.is_led,
-                "renewed_seconds_ago": round(one.age, 1),
-                "lease_duration_seconds": one.duration,
-                "transitions": one.transitions,
-                "epoch": one.epoch,
-                "is_synced": one.is_synced,
-                "lag": one.lag,
-            }
-        )
 
 
 def _named(clusters: QuerySet[Cluster], request: Request) -> list[Cluster]:

@@ -3,7 +3,8 @@
 from datetime import datetime
 
 from kschedweb.scheduling.models import Binding, Eviction
-from kschedweb.traces.selectors import HistoryEntry, pod_log
+from kschedweb.traces.selectors import pod_log
+from kschedweb.views import HistoryEntry
 
 # What an engine tells of the pod when it hears that work was done: (kind, what) of entries.
 _AFTER_BINDING = {("cache", "confirmed"), ("cache", "finished"), ("cache", "forgotten")}

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
+import msgspec
 import orjson
 import zstandard
 
-from kschedweb.traces.choices import Outcome
+from kschedweb import views
 from scheduler_core.errors import TraceError
 from scheduler_core.model.effects import ExtenderExchange, PostFilterRecord, PreemptionRecord
 from scheduler_core.trace import codec, lookup
@@ -19,6 +20,7 @@ __all__ = [
     "TraceError",
     "matrix_view",
     "node_names",
+    "preemption_search",
     "preemption_view",
     "refusal_view",
 ]
@@ -65,53 +67,68 @@ class PreemptionQuery:
     limit: int | None = None
 
 
-def matrix_view(blob: bytes, names: tuple[str, ...], query: MatrixQuery) -> dict[str, Any]:
+def matrix_view(blob: bytes, names: tuple[str, ...], query: MatrixQuery) -> views.Matrix:
     """The matrix with the nodes asked for; `found` counts all of them. TraceError when it cannot be read."""
     matrix = codec.decode(blob, names)
     scored = matrix.score_rows
     tied = frozenset(names[node] for node in matrix.tied.tolist()) if matrix.tied is not None else frozenset()
     chosen = _chosen(matrix, query, tied)
     end = None if query.limit is None else query.offset + query.limit
-    return {
-        "nodes_total": len(names),
-        "nodes_wanted": matrix.num_nodes_to_find,
-        "start_index": matrix.start_index,
-        "end_index": matrix.end_index,
-        "pre_filter": _status(matrix.pre_filter_status),
-        "pre_filter_nodes": matrix.pre_filter_node_names,
-        "skipped_filters": matrix.skip_filter_plugins,
-        "skipped_scores": scored.skipped if scored is not None else (),
-        "plugins": [{"name": name, "weight": weight} for name, weight in scored.plugins] if scored is not None else [],
-        "nominated": _nominated(matrix),
-        "nodes": [_node(verdict, verdict.node_name in tied) for verdict in chosen[query.offset : end]],
-        "found": len(chosen),
-        "post_filter": _post_filter(matrix.post_filter),
-        "extenders": [_exchange(exchange) for exchange in matrix.exchanges],
-    }
+    return views.Matrix(
+        nodes_total=len(names),
+        nodes_wanted=matrix.num_nodes_to_find,
+        start_index=matrix.start_index,
+        end_index=matrix.end_index,
+        pre_filter=_status(matrix.pre_filter_status),
+        pre_filter_nodes=matrix.pre_filter_node_names,
+        skipped_filters=matrix.skip_filter_plugins,
+        skipped_scores=scored.skipped if scored is not None else (),
+        plugins=[views.ScorePlugin(name, weight) for name, weight in scored.plugins] if scored is not None else [],
+        nominated=_nominated(matrix),
+        nodes=[_node(verdict, verdict.node_name in tied) for verdict in chosen[query.offset : end]],
+        found=len(chosen),
+        post_filter=_post_filter(matrix.post_filter),
+        extenders=[_exchange(exchange) for exchange in matrix.exchanges],
+    )
 
 
-def preemption_view(blob: bytes, names: tuple[str, ...], query: PreemptionQuery | None = None) -> dict[str, Any] | None:
-    """The search for victims of an attempt, with the nodes asked for where some are; None where there was no search."""
+def preemption_view(blob: bytes, names: tuple[str, ...]) -> views.PreemptionDetail | None:
+    """The search for victims of an attempt; None where there was none. TraceError when it cannot be read."""
+    record = _preemption_record(blob, names)
+    return None if record is None else _preemption_detail(record)
+
+
+def preemption_search(blob: bytes, names: tuple[str, ...], query: PreemptionQuery) -> views.PreemptionSearch | None:
+    """The search for victims with the nodes asked for; None where there was none. TraceError as above."""
+    record = _preemption_record(blob, names)
+    if record is None:
+        return None
+    nodes, found = _tried_nodes(record, query)
+    return views.PreemptionSearch(**msgspec.structs.asdict(_preemption_detail(record)), nodes=nodes, found=found)
+
+
+def _preemption_record(blob: bytes, names: tuple[str, ...]) -> PreemptionRecord | None:
     post_filter = codec.decode(blob, names).post_filter
     record = post_filter.preemption if post_filter is not None else None
-    if record is None or not record.dry_run:
-        return None
-    told: dict[str, Any] = {
-        "potential": len(record.potential_nodes),
-        "candidates": len(record.candidates),
-        "refused": len(record.not_candidates),
-        "tied": len(record.tied),
-        "offset": record.offset,
-        "candidates_wanted": record.num_candidates,
-        "criterion": record.decided_by,
-        "node": record.chosen,
-        "victims": record.victims,
-        "cleared": record.cleared_nominations,
-    }
-    return told if query is None else told | _tried_nodes(record, query)
+    return record if record is not None and record.dry_run else None
 
 
-def refusal_view(blob: bytes, place: int) -> dict[str, Any] | None:
+def _preemption_detail(record: PreemptionRecord) -> views.PreemptionDetail:
+    return views.PreemptionDetail(
+        potential=len(record.potential_nodes),
+        candidates=len(record.candidates),
+        refused=len(record.not_candidates),
+        tied=len(record.tied),
+        offset=record.offset,
+        candidates_wanted=record.num_candidates,
+        criterion=record.decided_by,
+        node=record.chosen,
+        victims=record.victims,
+        cleared=record.cleared_nominations,
+    )
+
+
+def refusal_view(blob: bytes, place: int) -> views.Status | None:
     """What refused the node at this place of the attempt's order; None where nothing did, or nothing can be read."""
     try:
         status = lookup.refusal(blob, place)
@@ -154,78 +171,71 @@ def _sort_value(sort: str) -> Callable[[NodeVerdict], Any]:
     return score
 
 
-def _node(verdict: NodeVerdict, tied: bool) -> dict[str, Any]:
-    return {
-        "node": verdict.node_name,
-        "feasible": verdict.feasible,
-        "status": _status(verdict.status),
-        "total": verdict.total,
-        "tied": tied,
-        "scores": {
-            score.plugin: {"raw": score.raw, "normalized": score.normalized, "weighted": score.weighted}
-            for score in verdict.scores
-        },
-    }
+def _node(verdict: NodeVerdict, tied: bool) -> views.MatrixNode:
+    scores = {score.plugin: views.Score(score.raw, score.normalized, score.weighted) for score in verdict.scores}
+    return views.MatrixNode(
+        node=verdict.node_name,
+        feasible=verdict.feasible,
+        status=_status(verdict.status),
+        total=verdict.total,
+        tied=tied,
+        scores=scores,
+    )
 
 
-def _nominated(matrix: AttemptMatrix) -> dict[str, Any] | None:
+def _nominated(matrix: AttemptMatrix) -> views.NominatedTry | None:
     tried = matrix.nominated
     if tried is None:
         return None
-    return {"node": tried.node_name, "fits": tried.fits, "status": _status(tried.status), "error": tried.error}
+    return views.NominatedTry(tried.node_name, tried.fits, _status(tried.status), tried.error)
 
 
-def _exchange(exchange: ExtenderExchange) -> dict[str, Any]:
-    """What an extender was asked and said; an answer is JSON when it is any use."""
-    return {
-        "extender": exchange.extender,
-        "point": exchange.point,
-        "request": exchange.request_digest.hex(),
-        "answer": None if exchange.answer is None else exchange.answer.decode(errors="replace"),
-        "error": exchange.error,
-    }
+def _exchange(exchange: ExtenderExchange) -> views.ExtenderExchange:
+    """What an extender was asked and answered; the answer is text even where it is no JSON."""
+    return views.ExtenderExchange(
+        extender=exchange.extender,
+        point=cast(Any, exchange.point),
+        request=exchange.request_digest.hex(),
+        answer=None if exchange.answer is None else exchange.answer.decode(errors="replace"),
+        error=exchange.error,
+    )
 
 
-def _post_filter(record: PostFilterRecord | None) -> dict[str, Any] | None:
+def _post_filter(record: PostFilterRecord | None) -> views.PostFilter | None:
     if record is None:
         return None
-    return {
-        "code": record.code,
-        "plugin": record.plugin,
-        "message": record.message,
-        "nominated_node_name": record.nominated_node_name,
-    }
+    return views.PostFilter(record.code, record.plugin, record.message, record.nominated_node_name)
 
 
-def _tried_nodes(record: PreemptionRecord, query: PreemptionQuery) -> dict[str, Any]:
+def _tried_nodes(record: PreemptionRecord, query: PreemptionQuery) -> tuple[list[views.PreemptionNode], int]:
     """One page of the nodes, and how many there are on all pages."""
     candidates = {found.node_name: found for found in record.candidates}
     statuses = dict(record.not_candidates)
     tied = frozenset(record.tied)
 
-    def outcome(name: str) -> Outcome:
-        return Outcome.CANDIDATE if name in candidates else Outcome.REFUSED if name in statuses else Outcome.UNTRIED
+    def outcome(name: str) -> views.Outcome:
+        return "candidate" if name in candidates else "refused" if name in statuses else "untried"
 
-    def node(name: str) -> dict[str, Any]:
+    def node(name: str) -> views.PreemptionNode:
         found = candidates.get(name)
-        return {
-            "node": name,
-            "outcome": outcome(name),
-            "status": _status(statuses.get(name)),
-            "victims": found.victims if found is not None else (),
-            "num_pdb_violations": found.num_pdb_violations if found is not None else 0,
-            "tied": name in tied,
-        }
+        return views.PreemptionNode(
+            node=name,
+            outcome=outcome(name),
+            status=_status(statuses.get(name)),
+            victims=found.victims if found is not None else (),
+            num_pdb_violations=found.num_pdb_violations if found is not None else 0,
+            tied=name in tied,
+        )
 
     names = [name for name in record.potential_nodes if query.node in name]
     if query.outcome:
         names = [name for name in names if outcome(name) == query.outcome]
     end = None if query.limit is None else query.offset + query.limit
-    return {"nodes": [node(name) for name in names[query.offset : end]], "found": len(names)}
+    return [node(name) for name in names[query.offset : end]], len(names)
 
 
-def _status(status: Any) -> dict[str, Any] | None:
+def _status(status: Any) -> views.Status | None:
     """None for a success: most nodes of most attempts need no words."""
     if status is None or status.is_success:
         return None
-    return {"code": status.code.name, "plugin": status.plugin, "reasons": list(status.reasons)}
+    return views.Status(status.code.name, status.plugin, list(status.reasons))

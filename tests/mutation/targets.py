@@ -14,7 +14,7 @@ TARGETS = {
 }
 FOLDERS = {
     "core": "framework plugins queue cache preemption admission trace controllers sim scheduler config table",
-    "web": "cluster scheduling traces live accounts lifecycle",
+    "web": "cluster scheduling traces live accounts lifecycle rest",
 }
 # What a file is for, by the longest path it begins with.
 PURPOSES = {
@@ -26,7 +26,7 @@ PURPOSES = {
     "kschedweb/lifecycle/": "decides",
     "kschedweb/": "stores",
     "kschedweb/accounts/": "admits",
-    "kschedweb/cluster/api/": "admits",
+    "kschedweb/rest/": "admits",
     "kschedweb/cluster/intake/": "admits",
 }
 # Declarations, pages for people, and what other checks hold: migrations are compared with the models.

@@ -1,31 +1,25 @@
 /**
- * The only place that speaks HTTP with the service. A refusal is an ApiError with the service's stable code; a service
- * that does not answer is one with the code "unreachable".
+ * The only place that speaks HTTP with the service; its types come from the OpenAPI document. A refusal is an ApiError
+ * with the service's stable code; a service that does not answer is one with the code "unreachable".
  */
-import type { SnapshotColumns, Throughput } from "../contract/events.gen";
+import createClient from "openapi-fetch";
+import type { Import, PaceChangeRequest, paths } from "../contract/api.gen";
 import { snapshotOf } from "../live/columns";
-import type {
-  Attempt,
-  AttemptDetail,
-  ClusterSummary,
-  ImportJob,
-  Leadership,
-  Me,
-  NodeDetail,
-  NodeRefusals,
-  PaceRequest,
-  Page,
-  Pending,
-  PendingPod,
-  PodDetail,
-  PodHistory,
-  PreemptionSearch,
-  SchedulerConfig,
-  SchedulerConfigVersion,
-} from "./types";
 
 const ATTEMPTS = 100;
 const CSRF_COOKIE = "ksched_csrf";
+
+/** Query parameters of an operation. */
+type QueryOf<Path extends keyof paths, Method extends "get" | "post" = "get"> = paths[Path] extends {
+  [M in Method]: { parameters: { query?: infer Query } };
+}
+  ? NonNullable<Query>
+  : never;
+
+export type MatrixQuery = QueryOf<"/api/clusters/{cluster_id}/attempts/{seq}">;
+export type PreemptionQuery = QueryOf<"/api/clusters/{cluster_id}/attempts/{seq}/preemption">;
+export type RefusalQuery = QueryOf<"/api/clusters/{cluster_id}/refusals">;
+export type ImportQuery = QueryOf<"/api/clusters/{cluster_id}/import", "post">;
 
 export class ApiError extends Error {
   constructor(
@@ -44,56 +38,108 @@ export class ApiError extends Error {
   }
 }
 
+const client = createClient<paths>({
+  baseUrl: location.origin,
+  headers: { Accept: "application/json" },
+  credentials: "same-origin",
+  querySerializer: search,
+  fetch: (request) =>
+    fetch(request).catch(() => {
+      throw unreachable();
+    }),
+});
+client.use({
+  onRequest: ({ request }) => {
+    if (request.method !== "GET") request.headers.set("X-CSRFToken", csrfToken());
+  },
+});
+
 export const api = {
-  me: () => request<Me>("GET", "/api/me"),
+  me: () => answerOf(client.GET("/api/me")),
   clusterCreate: (wanted: { readonly name: string; readonly seed?: number }) =>
-    request<ClusterSummary>("POST", "/api/clusters", wanted),
-  clusters: () => all<ClusterSummary>("/api/clusters"),
-  snapshot: (id: number) => request<SnapshotColumns>("GET", `/api/clusters/${id}/snapshot/columns`).then(snapshotOf),
-  leadership: (id: number) => request<Leadership>("GET", `/api/clusters/${id}/leadership`),
-  pace: (id: number, wanted: PaceRequest) => request<unknown>("POST", `/api/clusters/${id}/pace`, wanted),
-  pod: (id: number, key: string) => request<PodDetail>("GET", `/api/clusters/${id}/pods/${path(key)}`),
-  /** The newest page of attempts, newest first. */
-  podAttempts: (id: number, key: string) =>
-    request<Page<Attempt>>("GET", `/api/clusters/${id}/pods/${path(key)}/attempts?limit=${ATTEMPTS}`),
-  /** The page of a list that another page named as its `next`. */
-  following: <T>(next: string) => request<Page<T>>("GET", ownPath(next)),
+    answerOf(client.POST("/api/clusters", { body: wanted })),
+  clusters: () => all((page) => answerOf(client.GET("/api/clusters", { params: { query: page } }))),
+  snapshot: (id: number) =>
+    answerOf(client.GET("/api/clusters/{cluster_id}/snapshot/columns", at({ cluster_id: id }))).then(snapshotOf),
+  leadership: (id: number) => answerOf(client.GET("/api/clusters/{cluster_id}/leadership", at({ cluster_id: id }))),
+  pace: (id: number, wanted: PaceChangeRequest) =>
+    answerOf(client.POST("/api/clusters/{cluster_id}/pace", { ...at({ cluster_id: id }), body: wanted })),
+  pod: (id: number, key: string) =>
+    answerOf(client.GET("/api/clusters/{cluster_id}/pods/{namespace}/{name}", at(podAt(id, key)))),
+  /** A page of attempts, newest first: the newest ones without a cursor. */
+  podAttempts: (id: number, key: string, cursor: string | null = null) =>
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/pods/{namespace}/{name}/attempts", {
+        params: { path: podAt(id, key), query: { limit: ATTEMPTS, ...pageAt(cursor) } },
+      }),
+    ),
   /** The newest `limit` entries, oldest first. */
   podHistory: (id: number, key: string, limit: number) =>
-    request<PodHistory>("GET", `/api/clusters/${id}/pods/${path(key)}/history?limit=${limit}`),
-  /** One attempt with a page of its matrix. */
-  attempt: (id: number, seq: number, query: Query) =>
-    request<AttemptDetail>("GET", `/api/clusters/${id}/attempts/${seq}${search(query)}`),
-  /** The search for victims of an attempt with a page of its nodes. */
-  attemptPreemption: (id: number, seq: number, query: Query) =>
-    request<PreemptionSearch>("GET", `/api/clusters/${id}/attempts/${seq}/preemption${search(query)}`),
-  refusals: (id: number, query: Query) => request<NodeRefusals>("GET", `/api/clusters/${id}/refusals${search(query)}`),
-  pending: (id: number) => request<Pending>("GET", `/api/clusters/${id}/pending`),
-  pendingPods: (id: number, query: Query) =>
-    request<{ pods: readonly PendingPod[] }>("GET", `/api/clusters/${id}/pending/pods${search(query)}`).then(
-      (found) => found.pods,
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/pods/{namespace}/{name}/history", {
+        params: { path: podAt(id, key), query: { limit } },
+      }),
     ),
-  slowest: (id: number, query: Query) =>
-    request<readonly Attempt[]>("GET", `/api/clusters/${id}/slowest${search(query)}`),
-  throughput: (id: number, query: Query) =>
-    request<Throughput>("GET", `/api/clusters/${id}/throughput${search(query)}`),
+  /** One attempt with a page of its matrix. */
+  attempt: (id: number, seq: number, query: MatrixQuery) =>
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/attempts/{seq}", { params: { path: { cluster_id: id, seq }, query } }),
+    ),
+  /** The search for victims of an attempt with a page of its nodes. */
+  attemptPreemption: (id: number, seq: number, query: PreemptionQuery) =>
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/attempts/{seq}/preemption", {
+        params: { path: { cluster_id: id, seq }, query },
+      }),
+    ),
+  refusals: (id: number, query: RefusalQuery) =>
+    answerOf(client.GET("/api/clusters/{cluster_id}/refusals", { params: { path: { cluster_id: id }, query } })),
+  pending: (id: number) => answerOf(client.GET("/api/clusters/{cluster_id}/pending", at({ cluster_id: id }))),
+  pendingPods: (id: number, query: QueryOf<"/api/clusters/{cluster_id}/pending/pods">) =>
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/pending/pods", { params: { path: { cluster_id: id }, query } }),
+    ).then((found) => found.pods),
+  slowest: (id: number, query: QueryOf<"/api/clusters/{cluster_id}/slowest">) =>
+    answerOf(client.GET("/api/clusters/{cluster_id}/slowest", { params: { path: { cluster_id: id }, query } })),
+  throughput: (id: number, query: QueryOf<"/api/clusters/{cluster_id}/throughput">) =>
+    answerOf(client.GET("/api/clusters/{cluster_id}/throughput", { params: { path: { cluster_id: id }, query } })),
   exportHref: (id: number, what: "attempts" | "preemptions" | "events" | "moves", form: "jsonl" | "csv") =>
     `/api/clusters/${id}/export/${what}.${form}`,
-  node: (id: number, name: string) => request<NodeDetail>("GET", `/api/clusters/${id}/nodes/${path(name)}`),
+  node: (id: number, name: string) =>
+    answerOf(client.GET("/api/clusters/{cluster_id}/nodes/{name}", at({ cluster_id: id, name }))),
   nodeCordon: (id: number, name: string, unschedulable: boolean) =>
-    request<unknown>("PATCH", `/api/clusters/${id}/nodes/${path(name)}`, { unschedulable }),
-  schedulerConfig: (id: number) => request<SchedulerConfig>("GET", `/api/clusters/${id}/scheduler-config`),
+    answerOf(
+      client.PATCH("/api/clusters/{cluster_id}/nodes/{name}", {
+        ...at({ cluster_id: id, name }),
+        body: { unschedulable },
+      }),
+    ),
+  schedulerConfig: (id: number) =>
+    answerOf(client.GET("/api/clusters/{cluster_id}/scheduler-config", at({ cluster_id: id }))),
   schedulerConfigVersion: (id: number, version: number) =>
-    request<SchedulerConfig>("GET", `/api/clusters/${id}/scheduler-config/versions/${version}`),
-  schedulerConfigVersions: (id: number) => all<SchedulerConfigVersion>(`/api/clusters/${id}/scheduler-config/versions`),
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/scheduler-config/versions/{version}", at({ cluster_id: id, version })),
+    ),
+  schedulerConfigVersions: (id: number) =>
+    all((page) =>
+      answerOf(
+        client.GET("/api/clusters/{cluster_id}/scheduler-config/versions", {
+          params: { path: { cluster_id: id }, query: page },
+        }),
+      ),
+    ),
   /** The text as it is, YAML or JSON; an empty one means the defaults. */
   schedulerConfigSet: (id: number, text: string) =>
-    request<SchedulerConfig>(
-      "PUT",
-      `/api/clusters/${id}/scheduler-config`,
-      new Blob([text], { type: "application/yaml" }),
+    answerOf(
+      client.PUT("/api/clusters/{cluster_id}/scheduler-config", {
+        ...at({ cluster_id: id }),
+        headers: { "Content-Type": "application/yaml" },
+        body: text,
+        bodySerializer: (body) => body,
+      }),
     ),
-  importJob: (id: number, uuid: string) => request<ImportJob>("GET", `/api/clusters/${id}/imports/${uuid}`),
+  importJob: (id: number, uuid: string) =>
+    answerOf(client.GET("/api/clusters/{cluster_id}/imports/{import_id}", at({ cluster_id: id, import_id: uuid }))),
   importFiles,
   logout,
 };
@@ -102,106 +148,102 @@ export const api = {
 function importFiles(
   id: number,
   files: readonly File[],
-  options: Query,
+  options: ImportQuery,
   progress: (share: number) => void,
-): Promise<ImportJob> {
+): Promise<Import> {
+  const form = new FormData();
+  for (const file of files) form.append("file", file, file.name);
+  return answerOf(
+    client.POST("/api/clusters/{cluster_id}/import", {
+      params: { path: { cluster_id: id }, query: options },
+      body: {},
+      bodySerializer: () => form,
+      fetch: (request) => upload(request, form, progress),
+    }),
+  );
+}
+
+/** Sends a request by XMLHttpRequest: fetch tells nothing of how much of a body has been sent. */
+function upload(request: Request, form: FormData, progress: (share: number) => void): Promise<Response> {
   return new Promise((resolve, reject) => {
-    // fetch tells nothing of how much of a body has been sent.
-    const upload = new XMLHttpRequest();
-    upload.open("POST", `/api/clusters/${id}/import${search(options)}`);
-    upload.setRequestHeader("X-CSRFToken", csrfToken());
-    upload.setRequestHeader("Accept", "application/json");
-    upload.upload.addEventListener("progress", (event) => {
+    const sent = new XMLHttpRequest();
+    sent.open(request.method, request.url);
+    sent.setRequestHeader("X-CSRFToken", csrfToken());
+    sent.setRequestHeader("Accept", "application/json");
+    sent.upload.addEventListener("progress", (event) => {
       if (event.lengthComputable) progress(event.loaded / event.total);
     });
-    upload.addEventListener("load", () => {
-      const body = parse(upload.responseText);
-      if (upload.status >= 200 && upload.status < 300) resolve(body as ImportJob);
-      else reject(refusal(upload.status, body));
-    });
-    upload.addEventListener("error", () => reject(unreachable()));
-    const form = new FormData();
-    for (const file of files) form.append("file", file, file.name);
-    upload.send(form);
+    sent.addEventListener("load", () => resolve(new Response(sent.responseText, { status: sent.status })));
+    sent.addEventListener("error", () => reject(unreachable()));
+    sent.send(form);
   });
 }
 
 async function logout(): Promise<void> {
-  await send("POST", "/logout").catch(() => undefined);
+  await fetch("/logout", { method: "POST", headers: { "X-CSRFToken": csrfToken() } }).catch(() => undefined);
   location.assign("/login");
 }
 
-async function request<T>(method: string, url: string, body?: unknown): Promise<T> {
-  const response = await send(method, url, body);
-  const answer = parse(await response.text());
-  if (!response.ok) throw refusal(response.status, answer);
-  return answer as T;
+/** The answer of an operation; a refusal is thrown. */
+async function answerOf<Answer>(
+  asked: Promise<{ data?: Answer; error?: unknown; response: Response }>,
+): Promise<NonNullable<Answer>> {
+  const { data, error, response } = await asked;
+  if (data === undefined || data === null) throw refusal(response.status, error);
+  return data;
 }
 
 /** All of a list, following its pages. */
-async function all<T>(url: string): Promise<readonly T[]> {
-  const found: T[] = [];
-  let next: string | null = url;
-  while (next) {
-    const page: Page<T> = await request("GET", next);
+async function all<Row>(
+  read: (page: { cursor?: string }) => Promise<{ readonly results: readonly Row[]; readonly next: string | null }>,
+): Promise<readonly Row[]> {
+  const found: Row[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof read>> = await read(pageAt(cursor));
     found.push(...page.results);
-    next = page.next && ownPath(page.next);
-  }
+    cursor = cursorOf(page.next);
+  } while (cursor !== null);
   return found;
 }
 
-/** Of an address of the service what is not its host, which it may know by another name. */
-function ownPath(address: string): string {
-  const { pathname, search: query } = new URL(address, location.href);
-  return pathname + query;
+/** The cursor in the address of another page, whatever name the service gives its host. */
+export function cursorOf(address: string | null): string | null {
+  return address === null ? null : new URL(address, location.href).searchParams.get("cursor");
 }
 
-async function send(method: string, url: string, body?: unknown): Promise<Response> {
-  const headers: Record<string, string> = { Accept: "application/json" };
-  if (method !== "GET") headers["X-CSRFToken"] = csrfToken();
-  if (body !== undefined) headers["Content-Type"] = body instanceof Blob ? body.type : "application/json";
-  try {
-    return await fetch(url, {
-      method,
-      headers,
-      credentials: "same-origin",
-      ...(body === undefined ? {} : { body: body instanceof Blob ? body : JSON.stringify(body) }),
-    });
-  } catch {
-    throw unreachable();
-  }
+function pageAt(cursor: string | null): { cursor?: string } {
+  return cursor === null ? {} : { cursor };
+}
+
+function at<Path>(path: Path): { params: { path: Path } } {
+  return { params: { path } };
+}
+
+function podAt(id: number, key: string): { cluster_id: number; namespace: string; name: string } {
+  const slash = key.indexOf("/");
+  return { cluster_id: id, namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
 function refusal(status: number, body: unknown): ApiError {
-  const said = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
+  const said = isRecord(body) ? body : {};
   const code = typeof said.code === "string" ? said.code : `http_${status}`;
   const message = typeof said.message === "string" ? said.message : typeof said.detail === "string" ? said.detail : "";
-  const extra = typeof said.extra === "object" && said.extra !== null ? (said.extra as Record<string, unknown>) : {};
-  return new ApiError(code, message || `HTTP ${status}`, extra, status);
+  return new ApiError(code, message || `HTTP ${status}`, isRecord(said.extra) ? said.extra : {}, status);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
 }
 
 function unreachable(): ApiError {
   return new ApiError("unreachable", "The service does not answer.");
 }
 
-function parse(text: string): unknown {
-  try {
-    return text ? JSON.parse(text) : null;
-  } catch {
-    return null;
-  }
-}
-
-/** Query parameters; what is empty, null or undefined is left out. */
-type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
-
-function search(query: Query): string {
+/** Query parameters as text; what is empty, null or undefined is left out. */
+function search(query: Readonly<Record<string, unknown>>): string {
   const given = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined);
-  return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : "";
-}
-
-function path(value: string): string {
-  return value.split("/").map(encodeURIComponent).join("/");
+  return String(new URLSearchParams(given.map(([name, value]) => [name, String(value)])));
 }
 
 function csrfToken(): string {

@@ -3,16 +3,7 @@
  * Painted only when something changed; cells shrink until all of them fit the height, down to a size still hit by a mouse.
  * From there on the canvas grows, and the page with it: no row is hidden in a box that scrolls.
  */
-import { box, drawMarks } from "./node_marks";
-
-export interface Cell {
-  readonly name: string;
-  readonly share: number;
-  readonly pods: number;
-  readonly cordoned: boolean;
-  readonly tainted: boolean;
-  readonly ready: boolean;
-}
+import { box, type Cell, drawMarks } from "./node_marks";
 
 export interface Zone {
   readonly label: string;

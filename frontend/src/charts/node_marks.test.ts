@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Cell } from "./node_grid";
 import { nodeGrid } from "./node_grid";
+import type { Cell } from "./node_marks";
 
 const PLAIN: Cell = { name: "n1", share: 0.5, pods: 3, cordoned: false, tainted: false, ready: true };
 

@@ -4,10 +4,18 @@
  * cordoned: hatched; tainted: a corner is cut off; not ready: framed and crossed out; asked for more than it has: a dot
  * where the cell is too small to say so in per cent.
  */
-import type { Cell } from "./node_grid";
-
 const TEXT_FITS = 30; // cells from this size on are written on, and leave the middle free
 const OUTLINED = 14;
+
+/** What a cell of the grid shows of its node. */
+export interface Cell {
+  readonly name: string;
+  readonly share: number;
+  readonly pods: number;
+  readonly cordoned: boolean;
+  readonly tainted: boolean;
+  readonly ready: boolean;
+}
 
 export interface MarkColours {
   readonly ground: string; // what the cells lie on

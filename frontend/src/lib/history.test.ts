@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { HistoryEntry } from "../api/types";
+import type { HistoryEntry } from "../contract/api.gen";
 import { historyDetails, historyOf, historyText, historyTone } from "./history";
 
 const entry = (more: Partial<HistoryEntry>): HistoryEntry => ({

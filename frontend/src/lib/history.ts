@@ -1,5 +1,5 @@
 /** A pod's history in words, and which part of it belongs to an attempt. */
-import type { HistoryEntry } from "../api/types";
+import type { HistoryEntry } from "../contract/api.gen";
 import { i18n, t } from "../i18n/index.svelte";
 
 export type Tone = "good" | "bad" | "warn" | "cool" | "";

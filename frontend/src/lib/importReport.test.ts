@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ImportReport } from "../api/types";
+import type { ImportReport } from "../contract/api.gen";
 import {
   clusterNameOf,
   filesText,
@@ -16,8 +16,19 @@ const REPORT: ImportReport = {
   kept: 1,
   admitted: 2,
   not_understood: { Deployment: 3 },
-  refused: [{ message: "dump.json: item 2 (Pod default/p): spec.containers: Required value" }],
+  refused: [
+    {
+      message: "dump.json: item 2 (Pod default/p): spec.containers: Required value",
+      file: "dump.json",
+      item: 2,
+      object: "Pod default/p",
+      field: "spec.containers",
+      detail: "Required value",
+    },
+  ],
   refused_total: 4,
+  notes: [],
+  rv: 9,
   resources: { cpu: { demand: 5_000, capacity: 4_000 }, memory: { demand: 1, capacity: 2 } },
   seconds: 0.25,
 };

@@ -1,6 +1,6 @@
 /** What an import came to, in words: the service's report and its refusals without their keys. */
-import type { ImportProblem, ImportReport } from "../api/types";
-import { i18n, type TextKey, t } from "../i18n/index.svelte";
+import type { ImportReport } from "../contract/api.gen";
+import { i18n, t } from "../i18n/index.svelte";
 import { bytes, quantity } from "./format";
 
 /** What may become of the objects of a kind, in the order in which it is told. */
@@ -57,11 +57,11 @@ export function refusedText(report: ImportReport): { readonly shown: readonly st
 }
 
 /** Where in the upload something is wrong: [word, value], without what is not known. */
-export function problemText(problem: ImportProblem): readonly (readonly [string, string])[] {
+export function problemText(problem: Readonly<Record<string, unknown>>): readonly (readonly [string, string])[] {
   return PLACES.flatMap((place): (readonly [string, string])[] => {
     const value = problem[place];
     if (value === undefined || value === "" || value === null) return [];
-    return [[t(`import.where.${place}` as TextKey), typeof value === "number" ? i18n.number(value) : String(value)]];
+    return [[t(`import.where.${place}`), typeof value === "number" ? i18n.number(value) : String(value)]];
   });
 }
 

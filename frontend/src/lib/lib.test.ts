@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { layOut, stepOf } from "../charts/node_grid";
-import type { QueueView } from "../contract/events.gen";
+import type { QueueView } from "../contract/api.gen";
 import { fromSnapshot } from "../live/state";
 import { hrefOf, parseRoute } from "../state/route.svelte";
 import { bytes, cpu, duration, quantity, span } from "./format";

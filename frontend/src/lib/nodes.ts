@@ -1,5 +1,5 @@
 /** What is used of a node: pods added up, against what it can give. */
-import type { NodeView } from "../contract/events.gen";
+import type { NodeView } from "../contract/api.gen";
 import { EMPTY_USAGE, type State, type Usage } from "../live/state";
 
 export interface Share {

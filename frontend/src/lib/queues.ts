@@ -1,5 +1,5 @@
 /** The lanes of the dashboard: which pods wait where, in the order in which they will be taken. */
-import type { PodView, QueueView } from "../contract/events.gen";
+import type { PodView, QueueView } from "../contract/api.gen";
 import type { State } from "../live/state";
 
 export type Lane = "active" | "backoff" | "unschedulable" | "gated" | "binding";

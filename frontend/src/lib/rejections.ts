@@ -1,5 +1,5 @@
 /** Why nodes were refused, as people count it: by plugin and reason. */
-import type { Rejection } from "../api/types";
+import type { Rejection } from "../contract/api.gen";
 
 export interface Refusal {
   readonly plugin: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LifecycleMode, PodView } from "../contract/events.gen";
+import type { Cluster, PodView } from "../contract/api.gen";
 import { fromSnapshot } from "../live/state";
 import { stateText } from "./words";
 
@@ -18,7 +18,7 @@ const POD: PodView = {
   scheduler: "default-scheduler",
 };
 
-function stateOf(lifecycle_mode: LifecycleMode) {
+function stateOf(lifecycle_mode: Cluster["lifecycle_mode"]) {
   return fromSnapshot({
     cursor: [0, 0],
     cluster: {

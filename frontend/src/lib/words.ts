@@ -1,6 +1,5 @@
 /** Where a pod stands and what an attempt found, in plain words. */
-import type { Attempt } from "../api/types";
-import type { PodView, QueueView } from "../contract/events.gen";
+import type { Attempt, PodView, QueueView } from "../contract/api.gen";
 import { t } from "../i18n/index.svelte";
 import type { State } from "../live/state";
 import { span } from "./format";

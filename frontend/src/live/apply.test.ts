@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Frame, LiveEvent, PodView, QueueView, Snapshot } from "../contract/events.gen";
+import type { Frame, LiveEvent, PodView, QueueView, Snapshot } from "../contract/api.gen";
 import { applyEvent, applyFrame } from "./apply";
 import { ENDED_KEPT, fromSnapshot, KEPT, type State } from "./state";
 

@@ -13,7 +13,7 @@ import type {
   PodView,
   QueueView,
   StepDone,
-} from "../contract/events.gen";
+} from "../contract/api.gen";
 import { addRequests, ENDED_KEPT, hasEnded, isPending, KEPT, placeOf, type State, type Usage } from "./state";
 import { addCounts, type Count } from "./throughput";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SnapshotColumns } from "../contract/events.gen";
+import type { SnapshotColumns } from "../contract/api.gen";
 import { snapshotOf } from "./columns";
 
 const COLUMNS: SnapshotColumns = {

@@ -8,7 +8,7 @@ import type {
   QueueView,
   Snapshot,
   SnapshotColumns,
-} from "../contract/events.gen";
+} from "../contract/api.gen";
 
 export function snapshotOf(columns: SnapshotColumns): Snapshot {
   return {

@@ -1,6 +1,6 @@
 /** The record of a real engine (tests/web/live/test_record.py): a snapshot and the events after it are the later one. */
 import { expect, it } from "vitest";
-import type { Frame, Snapshot } from "../contract/events.gen";
+import type { Frame, Snapshot } from "../contract/api.gen";
 import contract from "./__fixtures__/contract.json";
 import { applyEvent, applyFrame } from "./apply";
 import { fromSnapshot, type State } from "./state";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { ApiError } from "../api/client";
-import type { Frame, Message, Snapshot } from "../contract/events.gen";
+import type { Frame, Message, Snapshot } from "../contract/api.gen";
 import { type Link, LiveSocket, SILENCE_MS } from "./socket";
 import type { State } from "./state";
 

@@ -4,7 +4,7 @@
  * service says something at least every five seconds: after SILENCE_MS without a word the socket counts as lost.
  */
 import { ApiError } from "../api/client";
-import type { Frame, Message, Snapshot } from "../contract/events.gen";
+import type { Frame, Message, Snapshot } from "../contract/api.gen";
 import { applyFrame } from "./apply";
 import { fromSnapshot, type State } from "./state";
 

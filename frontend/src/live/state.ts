@@ -4,7 +4,7 @@
  */
 import type {
   AttemptView,
-  ClusterView,
+  Cluster,
   Cursor,
   EventView,
   NodeView,
@@ -12,7 +12,7 @@ import type {
   QueueView,
   Snapshot,
   Throughput,
-} from "../contract/events.gen";
+} from "../contract/api.gen";
 
 export const KEPT = 200; // events and attempts, as many as a snapshot has
 export const ENDED_KEPT = 2_000; // a page may stay open for days: of ended pods only so many are remembered
@@ -25,7 +25,7 @@ export interface Usage {
 
 export interface State {
   readonly cursor: Cursor;
-  readonly cluster: ClusterView;
+  readonly cluster: Cluster;
   readonly nodes: ReadonlyMap<string, NodeView>;
   readonly pods: ReadonlyMap<string, PodView>; // by uid
   readonly uids: ReadonlyMap<string, string>; // by namespace/name

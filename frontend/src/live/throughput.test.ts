@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Throughput, ThroughputPoint } from "../contract/events.gen";
+import type { Throughput, ThroughputPoint } from "../contract/api.gen";
 import { addCounts, columnsOf, LIVE_SECONDS, ratesOf, slotsOf } from "./throughput";
 
 const waiting = (unschedulable: number) => ({ active: 0, backoff: 0, unschedulable, gated: 0 });

@@ -3,7 +3,7 @@
  * chart draws what is known. A time in which nothing was counted is a time without attempts only between two points of
  * one run of the engine; elsewhere nothing is known, and nothing is drawn.
  */
-import type { QueueSizes, Throughput, ThroughputPoint } from "../contract/events.gen";
+import type { QueueSizes, Throughput, ThroughputPoint } from "../contract/api.gen";
 
 export const LIVE_SECONDS = 300;
 const MEAN_SECONDS = 5;

@@ -1,17 +1,20 @@
 /** The attempts at one pod, newest first: the newest page is asked for again and again, older ones when wanted. */
-import { type ApiError, api } from "../api/client";
-import type { Attempt, Page } from "../api/types";
+import { type ApiError, api, cursorOf } from "../api/client";
+import type { Attempt, AttemptPage } from "../contract/api.gen";
 import { asker } from "../lib/ask";
 
 export class PodAttempts {
   /** Null until the first answer; empty when there is no such pod, or nobody tried it. */
   found = $state.raw<readonly Attempt[] | null>(null);
   problem = $state.raw<ApiError | null>(null);
-  /** The address of the page after the last, null: these are all. */
+  /** Where the page after the last begins; null: these are all. */
   private following = $state.raw<string | null>(null);
   private readonly newest: ReturnType<typeof asker>;
 
-  constructor(clusterId: number, key: string) {
+  constructor(
+    private readonly clusterId: number,
+    private readonly key: string,
+  ) {
     this.newest = asker(() =>
       api.podAttempts(clusterId, key).then(
         (page) => this.take(page),
@@ -34,9 +37,9 @@ export class PodAttempts {
   async loadOlder(): Promise<void> {
     if (this.following === null) return;
     try {
-      const page = await api.following<Attempt>(this.following);
+      const page = await api.podAttempts(this.clusterId, this.key, this.following);
       this.found = joined(this.found ?? [], page.results);
-      this.following = page.next;
+      this.following = cursorOf(page.next);
       this.problem = null;
     } catch (error) {
       this.problem = error as ApiError;
@@ -47,13 +50,13 @@ export class PodAttempts {
     this.newest.stop();
   }
 
-  private take(page: Page<Attempt>): void {
+  private take(page: AttemptPage): void {
     const last = page.results.at(-1)?.seq ?? 0;
     const older = page.next === null ? [] : (this.found ?? []).filter((attempt) => attempt.seq < last);
     // Of a pod that is tried so fast that a page is all new, what lay between is asked for again.
     const isGapless = older.length > 0 && (this.found ?? []).some((attempt) => attempt.seq >= last);
     this.found = isGapless ? joined(page.results, older) : page.results;
-    if (!isGapless) this.following = page.next;
+    if (!isGapless) this.following = cursorOf(page.next);
     this.problem = null;
   }
 }

@@ -19,7 +19,7 @@ function answer(url: string): Response {
   return new Response(JSON.stringify({ results: rows.slice(0, PAGE), next }));
 }
 
-vi.stubGlobal("fetch", (url: string) => Promise.resolve(answer(url)));
+vi.stubGlobal("fetch", ({ url }: Request) => Promise.resolve(answer(url)));
 afterEach(() => {
   refused = false;
 });

@@ -1,6 +1,6 @@
 /** The one store. Views read it; the state of the cluster in it is only ever replaced by what live/ made. */
 import { type ApiError, api } from "../api/client";
-import type { ClusterSummary, Leadership, Me } from "../api/types";
+import type { Cluster, Leadership, Me } from "../contract/api.gen";
 import { type Link, LiveSocket } from "../live/socket";
 import type { State } from "../live/state";
 
@@ -10,7 +10,7 @@ export type Role = (typeof ROLES)[number];
 
 class Store {
   me = $state.raw<Me | null>(null);
-  clusters = $state.raw<readonly ClusterSummary[] | null>(null);
+  clusters = $state.raw<readonly Cluster[] | null>(null);
   clustersError = $state.raw<ApiError | null>(null);
   clusterId = $state.raw<number | null>(null);
   state = $state.raw<State | null>(null);

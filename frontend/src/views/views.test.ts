@@ -1,7 +1,6 @@
 import { flushSync, mount, unmount } from "svelte";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Attempt } from "../api/types";
-import type { PodView, QueueView } from "../contract/events.gen";
+import type { Attempt, PodView, QueueView } from "../contract/api.gen";
 import { attemptText } from "../lib/words";
 import Lane from "./dashboard/Lane.svelte";
 import AttemptCard from "./pod/AttemptCard.svelte";

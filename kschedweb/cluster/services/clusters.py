@@ -1,8 +1,8 @@
 """Clusters themselves: making and removing them, and the settings that are recorded in their log."""
 
-from dataclasses import asdict
 from typing import Any
 
+import msgspec
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import ForeignObjectRel
@@ -173,9 +173,8 @@ def scheduler_problem_set(*, cluster_id: int, problem: str, actor: str) -> None:
 
 def record_setting(cluster: Cluster, actor: str) -> None:
     """Write into the log how the cluster goes now, as the last statement of the transaction."""
-    entry = ChangeEntry(
-        "Cluster", "", cluster.name, str(cluster.pk), Operation.SETTING, asdict(selectors.cluster_view(cluster)), actor
-    )
+    setting = msgspec.structs.asdict(selectors.cluster_view(cluster))
+    entry = ChangeEntry("Cluster", "", cluster.name, str(cluster.pk), Operation.SETTING, setting, actor)
     cluster.rv = changes_commit(cluster_id=cluster.pk, entries=[entry])
 
 

@@ -5,20 +5,22 @@ seen last. Rows are read without matrices unless one is asked for.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
+import msgspec
 import orjson
 from django.db.models import QuerySet
 
+from kschedweb import views
 from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.cluster.models import Pod
 from kschedweb.common.errors import NotFoundError
 from kschedweb.traces import adapters
 from kschedweb.traces.adapters import MatrixQuery, PreemptionQuery
 from kschedweb.traces.models import Attempt, NodeOrder
+from kschedweb.views import view_of
 
 _HEAVY = ("matrix", "digest")
 
@@ -37,15 +39,6 @@ class AttemptFilter:
     since: datetime | None = None
     until: datetime | None = None
     min_duration_us: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class FirstAttempts:
-    """A digest over the first attempt of each pod, and how many pods had one."""
-
-    digest: str
-    attempts: int
-    scheduled: int
 
 
 def attempts(cluster_id: int, wanted: AttemptFilter | None = None) -> QuerySet[Attempt]:
@@ -83,7 +76,17 @@ def attempt_get(cluster_id: int, seq: int) -> Attempt:
     return attempt
 
 
-def attempt_matrix(attempt: Attempt, query: MatrixQuery | None = None) -> dict[str, Any] | None:
+def attempt_detail(attempt: Attempt, query: MatrixQuery) -> views.AttemptDetail:
+    """The attempt with one page of its matrix."""
+    return views.AttemptDetail(
+        **msgspec.structs.asdict(view_of(views.Attempt, attempt)),
+        seed=attempt_seed(attempt),
+        digest=bytes(attempt.digest).hex(),
+        matrix=attempt_matrix(attempt, query),
+    )
+
+
+def attempt_matrix(attempt: Attempt, query: MatrixQuery | None = None) -> views.Matrix | None:
     """The attempt's matrix with one page of its nodes; None when none was kept."""
     if attempt.matrix is None:
         return None
@@ -94,13 +97,13 @@ def attempt_matrix(attempt: Attempt, query: MatrixQuery | None = None) -> dict[s
         raise NotFoundError(f"the matrix of this attempt cannot be read: {error}", seq=attempt.seq) from error
 
 
-def attempt_preemption(attempt: Attempt, query: PreemptionQuery) -> dict[str, Any]:
+def attempt_preemption(attempt: Attempt, query: PreemptionQuery) -> views.PreemptionSearch:
     """The attempt's search for victims with one page of its nodes; NotFoundError where none is kept."""
     found = None
     if attempt.matrix is not None:
         names = order_names(attempt.cluster_id, attempt.node_order)
         try:
-            found = adapters.preemption_view(bytes(attempt.matrix), names, query)
+            found = adapters.preemption_search(bytes(attempt.matrix), names, query)
         except adapters.TraceError as error:
             raise NotFoundError(f"the matrix of this attempt cannot be read: {error}", seq=attempt.seq) from error
     if found is None:
@@ -119,24 +122,40 @@ def preemptions(cluster_id: int, wanted: AttemptFilter | None = None) -> QuerySe
     return found.defer(None).defer("digest")
 
 
-def preemption_details(
-    found: Iterator[Attempt] | list[Attempt], query: PreemptionQuery | None = None
-) -> Iterator[tuple[Attempt, dict[str, Any] | None]]:
-    """Each with its search for victims, and the nodes asked for where some are.
-
-    None where the matrix was not kept or cannot be read.
-    """
+def preemption_attempts(
+    found: Iterable[Attempt], query: PreemptionQuery | None = None
+) -> Iterator[views.PreemptionAttempt]:
+    """Each with its search for victims, and with the nodes `query` asks for, if given."""
     orders: dict[str, tuple[str, ...]] = {}
     for attempt in found:
-        if attempt.matrix is None:
-            yield attempt, None
-            continue
-        if attempt.node_order not in orders:
+        if attempt.matrix is not None and attempt.node_order not in orders:
             orders[attempt.node_order] = order_names(attempt.cluster_id, attempt.node_order)
-        try:
-            yield attempt, adapters.preemption_view(bytes(attempt.matrix), orders[attempt.node_order], query)
-        except adapters.TraceError:
-            yield attempt, None
+        yield views.PreemptionAttempt(
+            seq=attempt.seq,
+            pod_uid=attempt.pod_uid,
+            namespace=attempt.namespace,
+            name=attempt.name,
+            attempt=attempt.attempt,
+            started_at=attempt.started_at,
+            nominated_node_name=attempt.nominated_node_name,
+            preemption=msgspec.convert(attempt.preemption, views.Preemption),
+            detail=_preemption_detail(attempt, orders.get(attempt.node_order, ()), query),
+        )
+
+
+def _preemption_detail(
+    attempt: Attempt, names: tuple[str, ...], query: PreemptionQuery | None
+) -> views.PreemptionDetail | None:
+    """The search for victims; None where the matrix was not kept or cannot be read."""
+    if attempt.matrix is None:
+        return None
+    try:
+        blob = bytes(attempt.matrix)
+        return (
+            adapters.preemption_view(blob, names) if query is None else adapters.preemption_search(blob, names, query)
+        )
+    except adapters.TraceError:
+        return None
 
 
 def order_names(cluster_id: int, digest: str) -> tuple[str, ...]:
@@ -145,7 +164,7 @@ def order_names(cluster_id: int, digest: str) -> tuple[str, ...]:
     return adapters.node_names(bytes(order.names)) if order is not None else ()
 
 
-def first_attempts(cluster_id: int) -> FirstAttempts:
+def first_attempts(cluster_id: int) -> views.Digest:
     """The digest over node and reasons of every pod's first attempt, by the pods' names: equal for equal decisions."""
     rows = (
         Attempt.objects.filter(cluster_id=cluster_id)
@@ -160,4 +179,4 @@ def first_attempts(cluster_id: int) -> FirstAttempts:
         summed.update(orjson.dumps([namespace, name, result, node_name, message, reasons]) + b"\n")
         count += 1
         scheduled += bool(node_name)
-    return FirstAttempts(digest=summed.hexdigest(), attempts=count, scheduled=scheduled)
+    return views.Digest(digest=summed.hexdigest(), attempts=count, scheduled=scheduled)

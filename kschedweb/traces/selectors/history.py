@@ -10,31 +10,11 @@ from django.db.models import QuerySet
 from kschedweb.cluster.models import Event, Pod
 from kschedweb.traces.choices import LogKind
 from kschedweb.traces.models import Attempt, EngineLog
+from kschedweb.views import HistoryEntry
 
 # Its note names the pod that took the place by uid, as upstream's does; people know pods by name.
 PREEMPTED = re.compile(r"^Preempted by pod (\S+) on node ")
 MOVES = (LogKind.QUEUE, LogKind.CACHE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryEntry:
-    """One thing that happened to a pod. `what`: the queue it came to ("" when it left them all), the move in the cache,
-    how an attempt, a binding or an eviction ended, the reason of an event.
-    """
-
-    kind: str  # queue, cache, attempt, event, binding, eviction
-    what: str
-    at: datetime
-    seq: int | None = None  # in the engine's log
-    rv: int | None = None
-    event: str = ""  # what moved it
-    hint: str = ""  # the plugin whose hint did
-    plugins: tuple[str, ...] = ()  # blamed, or waited for
-    attempts: int | None = None
-    until: datetime | None = None  # of backoff, or of a wait for Permit
-    node: str = ""
-    message: str = ""
-    attempt_seq: int | None = None  # of the stored attempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,35 +1,35 @@
 """What browsers follow: ranges of both logs as live events, missed frames, and the snapshot they start from."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
+import msgspec
 import orjson
 from django.utils import timezone
 
+from kschedweb import views
 from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.cluster.selectors import milliseconds
 from kschedweb.common import bulk
 from kschedweb.common.errors import GoneError, NotFoundError
 from kschedweb.common.reading import one_state
-from kschedweb.live import events
-from kschedweb.live.events import Cursor
 from kschedweb.live.feed import ENTRIES_PER_FRAME, RESUME_ENTRIES, LogRange
 from kschedweb.traces.choices import LogKind
 from kschedweb.traces.models import Attempt, QueueState, told_by
 from kschedweb.traces.selectors.history import note_with_name, preemptor_keys
 from kschedweb.traces.selectors.throughput import throughput
+from kschedweb.views import Cursor
 
 SNAPSHOT_EVENTS = 200
 SNAPSHOT_ATTEMPTS = 200
 SNAPSHOT_THROUGHPUT = timedelta(minutes=5)
 
-_ATTEMPT_FIELDS = tuple(events.AttemptView.__dataclass_fields__)
-_QUEUE_FIELDS = tuple(events.QueueView.__dataclass_fields__)
-_EVENT_FIELDS = tuple(events.EventView.__dataclass_fields__)
+_ATTEMPT_FIELDS = tuple(views.AttemptView.__struct_fields__)
+_QUEUE_FIELDS = tuple(views.QueueView.__struct_fields__)
+_EVENT_FIELDS = tuple(views.EventView.__struct_fields__)
 # What an entry that repeats an attempt leaves to that one.
 _REPEATED_FIELDS = ("seq", "node_name", "message", "evaluated", "feasible")
 
@@ -67,7 +67,7 @@ def log_range(cluster_id: int, after: Cursor, limit: int) -> LogRange:
     entries = _entries(cluster_id, after.seq, to.seq)
     if len(changes) < to.rv - after.rv or len(entries) < to.seq - after.seq:
         return LogRange(after, ())
-    found: list[events.LiveEvent] = []
+    found: list[views.LiveEvent] = []
     place = 0
     repeated = _repeated_attempts(cluster_id, entries)
     notes = (entry.payload.get("note", "") for entry in entries if entry.kind == LogKind.EVENT)
@@ -97,7 +97,7 @@ def log_event(
     entry: LogEntry,
     repeated: Mapping[int, Mapping[str, Any]] = MappingProxyType({}),
     preemptors: Mapping[str, str] = MappingProxyType({}),
-) -> events.EngineLogEvent | None:
+) -> views.EngineLogEvent | None:
     """What browsers are told of an entry of the engine log; None where the attempt it repeats was cleared away.
 
     `repeated`: what repeated attempts say, by seq. `preemptors`: their names by uid.
@@ -105,10 +105,10 @@ def log_event(
     told = told_by(entry)
     kind = entry.kind
     if kind == LogKind.QUEUE:
-        view = events.QueueView(**{key: told[key] for key in _QUEUE_FIELDS if key in told})
-        return events.QueueMove(seq=entry.seq, move=view)
+        view = views.QueueView(**{key: told[key] for key in _QUEUE_FIELDS if key in told})
+        return views.QueueMove(seq=entry.seq, move=view)
     if kind == LogKind.CACHE:
-        return events.CacheMoved(
+        return views.CacheMoved(
             seq=entry.seq,
             uid=told["uid"],
             key=told["key"],
@@ -125,23 +125,23 @@ def log_event(
                 return None
             told |= repeated[seq]
         values = {key: told[key] for key in _ATTEMPT_FIELDS if key in told}
-        return events.AttemptMade(seq=entry.seq, attempt=events.AttemptView(**values | {"seq": seq}))
+        return views.AttemptMade(seq=entry.seq, attempt=views.AttemptView(**values | {"seq": seq}))
     if kind == LogKind.EVENT:
         if "counts" in told:
-            counts = [events.EventCount(seq=seq, count=count) for seq, count in told["counts"]]
-            return events.EventsCounted(seq=entry.seq, counts=counts, at_ms=told["at_ms"])
+            counts = [views.EventCount(seq=seq, count=count) for seq, count in told["counts"]]
+            return views.EventsCounted(seq=entry.seq, counts=counts, at_ms=told["at_ms"])
         values = {key: told[key] for key in _EVENT_FIELDS if key in told}
         values |= {"seq": entry.seq, "note": note_with_name(values["note"], preemptors)}
-        return events.EventNoted(seq=entry.seq, event=events.EventView(**values))
+        return views.EventNoted(seq=entry.seq, event=views.EventView(**values))
     queued = told.get("queued")
-    return events.StepDone(
+    return views.StepDone(
         seq=entry.seq,
         step=entry.step,
         cycles=told["cycles"],
         kind=told["kind"],
         at_ms=milliseconds(entry.at),
         results=told.get("results", {}),
-        queued=None if queued is None else events.QueueSizes(**queued),
+        queued=None if queued is None else views.QueueSizes(**queued),
     )
 
 
@@ -158,30 +158,31 @@ def _is_bare_repeat(entry: LogEntry) -> bool:
     return entry.kind == LogKind.ATTEMPT and "repeats" in entry.payload and "evaluated" not in entry.payload
 
 
-def frames_after(cluster_id: int, after: Cursor) -> Iterator[events.Frame]:
+def frames_after(cluster_id: int, after: Cursor) -> Iterator[views.Frame]:
     """What a browser at `after` has missed; GoneError when that is too much to catch up with."""
     end = head(cluster_id)
     if end is None:
         raise NotFoundError("the cluster does not exist", cluster=cluster_id)
-    ahead = after.rv > end.rv or after.seq > end.seq
-    if ahead or sum(end) - sum(after) > RESUME_ENTRIES:
-        raise GoneError("the cursor is too far from the end of the logs: fetch the snapshot", cursor=list(end))
+    if not end.covers(after) or end.entries_since(after) > RESUME_ENTRIES:
+        raise GoneError("the cursor is too far from the end of the logs: fetch the snapshot", cursor=[end.rv, end.seq])
     while after.rv < end.rv or after.seq < end.seq:
         found = log_range(cluster_id, after, ENTRIES_PER_FRAME)
         if found.to == after:
-            raise GoneError("what follows the cursor has been cleared away: fetch the snapshot", cursor=list(end))
+            raise GoneError(
+                "what follows the cursor has been cleared away: fetch the snapshot", cursor=[end.rv, end.seq]
+            )
         at = milliseconds(timezone.now())
-        yield events.Frame(from_=after, to=found.to, at=at, events=found.events)
+        yield views.Frame(from_=after, to=found.to, at=at, events=found.events)
         after = found.to
 
 
-def snapshot(cluster_id: int) -> events.Snapshot:
+def snapshot(cluster_id: int) -> views.Snapshot:
     """The whole cluster as of one cursor."""
     now = timezone.now()
     with one_state():
         cluster = cluster_selectors.cluster_get(cluster_id)
         pods, left_out = cluster_selectors.pod_views(cluster_id, now)
-        return events.Snapshot(
+        return views.Snapshot(
             cursor=Cursor(cluster.rv, cluster.seq),
             cluster=cluster_selectors.cluster_view(cluster),
             nodes=cluster_selectors.node_views(cluster_id),
@@ -194,17 +195,17 @@ def snapshot(cluster_id: int) -> events.Snapshot:
         )
 
 
-def _event_views(cluster_id: int, limit: int) -> list[events.EventView]:
+def _event_views(cluster_id: int, limit: int) -> list[views.EventView]:
     views = cluster_selectors.event_views(cluster_id, limit)
     names = preemptor_keys(cluster_id, (view.note for view in views))
-    return [replace(view, note=note_with_name(view.note, names)) for view in views]
+    return [msgspec.structs.replace(view, note=note_with_name(view.note, names)) for view in views]
 
 
-def queue_view(row: QueueState) -> events.QueueView:
-    return events.QueueView(
+def queue_view(row: QueueState) -> views.QueueView:
+    return views.QueueView(
         uid=row.pod_uid,
         key=row.pod_key,
-        queue=cast(events.QueueName, str(row.queue)),
+        queue=cast(views.QueueName, str(row.queue)),
         event=row.event,
         since_ms=milliseconds(row.since),
         attempts=row.attempts,
@@ -214,17 +215,17 @@ def queue_view(row: QueueState) -> events.QueueView:
     )
 
 
-def pod_queue(cluster_id: int, pod: Pod) -> events.QueueView | None:
+def pod_queue(cluster_id: int, pod: Pod) -> views.QueueView | None:
     """Where the scheduler keeps the pod; None when it does not."""
     row = QueueState.objects.filter(cluster_id=cluster_id, pod_uid=pod.uid).first()
     return queue_view(row) if row is not None else None
 
 
-def _attempt_views(cluster_id: int, limit: int) -> list[events.AttemptView]:
+def _attempt_views(cluster_id: int, limit: int) -> list[views.AttemptView]:
     """The newest attempts, oldest first."""
     rows = Attempt.objects.defer("matrix", "digest", "rejections", "best", "durations").filter(cluster_id=cluster_id)
     return [
-        events.AttemptView(
+        views.AttemptView(
             seq=row.seq,
             uid=row.pod_uid,
             key=f"{row.namespace}/{row.name}",
@@ -241,6 +242,6 @@ def _attempt_views(cluster_id: int, limit: int) -> list[events.AttemptView]:
     ]
 
 
-def _append(found: list[events.LiveEvent], event: events.LiveEvent | None) -> None:
+def _append(found: list[views.LiveEvent], event: views.LiveEvent | None) -> None:
     if event is not None:
         found.append(event)

@@ -7,8 +7,6 @@ where to go on.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
@@ -19,72 +17,12 @@ from kschedweb.cluster.models import Pod
 from kschedweb.traces import adapters
 from kschedweb.traces.models import Attempt, QueueState
 from kschedweb.traces.selectors.attempts import AttemptFilter, attempts, order_names
+from kschedweb.views import NodeRefusal, NodeRefusals, Pending, PendingPod, PendingReason
 
 QUESTION_SECONDS = 0.7
 ROWS_AT_ONCE = 500
 EXAMPLES = 5
 _TOLD = ("namespace", "name", "seq", "attempt", "result", "last_seen_at", "repeat_count")
-
-
-@dataclass(frozen=True, slots=True)
-class NodeRefusal:
-    """A pod that was refused on the node, with the newest attempt in which it was."""
-
-    pod_uid: str
-    namespace: str
-    name: str
-    seq: int
-    attempt: int
-    result: str
-    seen_at: datetime
-    times: int  # this attempt and its repeats
-    plugin: str
-    code: str
-    reasons: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class NodeRefusals:
-    """The newest first. `before`: where an unfinished answer goes on, None: that is all. `examined`: matrices read."""
-
-    refusals: list[NodeRefusal]
-    examined: int
-    before: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class PendingReason:
-    """How many unassigned pods were last refused by this plugin for this reason, on how many nodes all in all."""
-
-    plugin: str
-    reason: str
-    pods: int
-    nodes: int
-    examples: list[str]  # keys of the pods that wait longest
-
-
-@dataclass(frozen=True, slots=True)
-class PendingSummary:
-    """The pods without a node: how many, where they stand, what refused them."""
-
-    pods: int
-    queues: dict[str, int]
-    reasons: list[PendingReason]
-
-
-@dataclass(frozen=True, slots=True)
-class PendingPod:
-    """An unassigned pod with its newest attempt that was refused for the reason asked for."""
-
-    pod_uid: str
-    namespace: str
-    name: str
-    created_at: datetime
-    seq: int
-    attempt: int
-    seen_at: datetime
-    message: str
-    nodes: int
 
 
 def node_refusals(
@@ -117,13 +55,23 @@ def node_refusals(
                 continue
             examined += 1
             refusal = adapters.refusal_view(bytes(matrix), place)
-            if refusal is None or (wanted.plugin and refusal["plugin"] != wanted.plugin):
+            if refusal is None or (wanted.plugin and refusal.plugin != wanted.plugin):
                 continue
-            if wanted.reason and wanted.reason not in refusal["reasons"]:
+            if wanted.reason and wanted.reason not in refusal.reasons:
                 continue
             namespace, name, seq, attempt, result, seen_at, repeats = told
             found[pod_uid] = NodeRefusal(
-                pod_uid, namespace, name, seq, attempt, result, seen_at, repeats + 1, **refusal
+                pod_uid=pod_uid,
+                namespace=namespace,
+                name=name,
+                seq=seq,
+                attempt=attempt,
+                result=result,
+                seen_at=seen_at,
+                times=repeats + 1,
+                plugin=refusal.plugin,
+                code=refusal.code,
+                reasons=refusal.reasons,
             )
     return NodeRefusals(list(found.values()), examined, None)
 
@@ -160,7 +108,7 @@ PENDING_REASONS = """
 """
 
 
-def pending_summary(cluster_id: int, limit: int = 50) -> PendingSummary:
+def pending_summary(cluster_id: int, limit: int = 50) -> Pending:
     """What the unassigned pods wait for, the most frequent reason first."""
     queues: dict[str, int] = {}
     for queue in QueueState.objects.filter(cluster_id=cluster_id).values_list("queue", flat=True):
@@ -168,7 +116,7 @@ def pending_summary(cluster_id: int, limit: int = 50) -> PendingSummary:
     with connection.cursor() as cursor:
         cursor.execute(PENDING_REASONS, pending_values(cluster_id, limit))
         reasons = [PendingReason(plugin, reason, n, int(nodes), keys) for plugin, reason, n, nodes, keys in cursor]
-    return PendingSummary(pods=_pending(cluster_id).count(), queues=dict(sorted(queues.items())), reasons=reasons)
+    return Pending(pods=_pending(cluster_id).count(), queues=dict(sorted(queues.items())), reasons=reasons)
 
 
 def pending_values(cluster_id: int, limit: int) -> list[Any]:

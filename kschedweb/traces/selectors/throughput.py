@@ -5,8 +5,8 @@ from typing import Any
 
 from django.db import connection
 
+from kschedweb import views
 from kschedweb.cluster.selectors import milliseconds
-from kschedweb.live import events
 from kschedweb.traces.choices import Result
 from kschedweb.traces.models import ThroughputCount
 
@@ -20,7 +20,7 @@ RESULT_COLUMNS: dict[str, str] = {
     Result.SKIPPED: "skipped",
     Result.NO_PROFILE: "no_profile",
 }
-QUEUE_COLUMNS = {name: f"queue_{name}" for name in events.QueueSizes.__dataclass_fields__}
+QUEUE_COLUMNS = {name: f"queue_{name}" for name in views.QueueSizes.__struct_fields__}
 SUMMED = (*RESULT_COLUMNS.values(), "bound")
 NEWEST = ("run", *QUEUE_COLUMNS.values())  # of several rows the newest that has a value counts
 # Columns of rows of minutes, made of rows of any length.
@@ -36,7 +36,7 @@ _SECONDS = ", ".join(("at", *SUMMED, *NEWEST))
 _TABLE = ThroughputCount._meta.db_table
 
 
-def throughput(cluster_id: int, *, since: datetime, until: datetime, seconds: int) -> events.Throughput:
+def throughput(cluster_id: int, *, since: datetime, until: datetime, seconds: int) -> views.Throughput:
     """What was counted in [since, until) by spans of 1 or 60 seconds.
 
     Begins with whole spans, and by seconds no earlier than they are kept: `since_ms` says where.
@@ -56,7 +56,7 @@ def throughput(cluster_id: int, *, since: datetime, until: datetime, seconds: in
         points = [_point(*row) for row in cursor]
         cursor.execute(carried, [cluster_id, since])
         last = cursor.fetchone()
-    return events.Throughput(
+    return views.Throughput(
         seconds=seconds,
         since_ms=milliseconds(since),
         until_ms=milliseconds(until),
@@ -70,14 +70,14 @@ def seconds_since(now: datetime) -> datetime:
     return (now - SECONDS_KEPT).replace(second=0, microsecond=0)
 
 
-def _point(at: datetime, *values: Any) -> events.ThroughputPoint:
+def _point(at: datetime, *values: Any) -> views.ThroughputPoint:
     """A row of SUMMED and NEWEST as it is told."""
     results = dict(zip(RESULT_COLUMNS, values, strict=False))
     bound, run, *sizes = values[len(results) :]
-    return events.ThroughputPoint(
+    return views.ThroughputPoint(
         at_ms=milliseconds(at),
         run=run,
         results={str(result): int(count) for result, count in results.items() if count},
         bound=int(bound),
-        queued=None if sizes[0] is None else events.QueueSizes(**dict(zip(QUEUE_COLUMNS, sizes, strict=True))),
+        queued=None if sizes[0] is None else views.QueueSizes(**dict(zip(QUEUE_COLUMNS, sizes, strict=True))),
     )

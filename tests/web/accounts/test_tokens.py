@@ -11,7 +11,6 @@ from rest_framework.test import APIClient
 
 from kschedweb.accounts import services
 from kschedweb.accounts.models import AccessRecord, RoleBinding, Token
-from kschedweb.accounts.selectors import token_is_over
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Change, Cluster
 from tests.web import rest
@@ -79,7 +78,7 @@ def test_token_is_over_from_the_moment_it_expires(session: APIClient, seconds: i
     make(session)
     token = Token.objects.get()
     with time_machine.travel(token.expires_at + timedelta(seconds=seconds), tick=False):
-        assert token_is_over(token) is want
+        assert token.is_over is want
 
 
 def test_token_ends_with_the_account(session: APIClient, user: User) -> None:

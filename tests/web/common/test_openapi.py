@@ -17,7 +17,7 @@ from rest_framework.test import APIClient
 from kschedweb.accounts import services
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster
-from kschedweb.common.schema import METHODS
+from kschedweb.rest.openapi import METHODS
 from tests.web import rest
 
 Json = dict[str, Any]
@@ -179,19 +179,9 @@ def violation(schema: Json, operation: Json, answer: Any) -> str:
         return f"{kind} is not in the schema"
     if kind != "application/json":
         return ""
-    whole = {**nullable(said["content"][kind]["schema"]), "components": nullable(schema["components"])}
+    whole = {**said["content"][kind]["schema"], "components": schema["components"]}
     errors = jsonschema.Draft202012Validator(whole).iter_errors(orjson.loads(content))
     return "; ".join(f"{list(error.path)}: {error.message[:200]}" for error in itertools.islice(errors, 3))
-
-
-def nullable(kind: Any) -> Any:
-    """OpenAPI 3.0 in the words of JSON schema."""
-    if isinstance(kind, list):
-        return [nullable(one) for one in kind]
-    if not isinstance(kind, dict):
-        return kind
-    made = {name: nullable(one) for name, one in kind.items() if name != "nullable"}
-    return {"anyOf": [made, {"type": "null"}]} if kind.get("nullable") is True else made
 
 
 def resolved(schema: Json, kind: Json) -> Json:

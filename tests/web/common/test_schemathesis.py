@@ -21,7 +21,7 @@ from kschedweb.accounts import services
 from kschedweb.accounts.models import AccessRecord
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster
-from kschedweb.common.schema import METHODS
+from kschedweb.rest.openapi import METHODS
 from tests.web import rest
 from tests.web.scheduling.conftest import lead, settle
 

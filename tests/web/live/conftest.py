@@ -18,10 +18,10 @@ from kschedweb.asgi import Gate
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.selectors import change_event, change_rows
-from kschedweb.live.events import Cursor
 from kschedweb.live.feed import Feed, LogRange
 from kschedweb.live.guard import Guard
 from kschedweb.live.routing import websocket_application
+from kschedweb.views import Cursor
 
 ORIGIN = "http://localhost"
 

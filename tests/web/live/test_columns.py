@@ -1,17 +1,16 @@
 """A snapshot as columns says what the snapshot says, in less."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
-from typing import Any
+from typing import Any, get_type_hints
 
-import orjson
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 from kschedweb.live.columns import snapshot_columns
-from kschedweb.live.events import ClusterView, Column, Cursor, NodeView, PodView, Snapshot, Throughput
+from kschedweb.views import Cluster, Column, Cursor, NodeView, PodView, Snapshot, Throughput
 
-CLUSTER = ClusterView(id=1, name="c", lifecycle_mode="frozen", pace="run", pace_rate=None, seed=0, is_sample=False)
+CLUSTER = Cluster(id=1, name="c", lifecycle_mode="frozen", pace="run", pace_rate=None, seed=0, is_sample=False)
 NOTHING = Throughput(seconds=1, since_ms=0, until_ms=0, carried=None, points=[])
 
 
@@ -23,7 +22,7 @@ def views(cls: type, *, max_size: int = 12) -> st.SearchStrategy[Any]:
         "extended": st.dictionaries(st.just("gpu"), st.integers(0, 2)),
         "taints": st.lists(st.sampled_from(["a=b:NoSchedule", "c:NoExecute"]), max_size=2),
     }
-    parts = {field.name: own[field.name] if field.name in own else known[field.type] for field in fields(cls)}
+    parts = {name: own[name] if name in own else known[kind] for name, kind in get_type_hints(cls).items()}
     return st.lists(st.builds(cls, **parts), max_size=max_size)
 
 
@@ -52,9 +51,9 @@ def snapshot(*, nodes: Sequence[NodeView] = (), pods: Sequence[PodView] = (), po
 @given(nodes=views(NodeView), pods=views(PodView))
 def test_columns_are_the_rows_again(nodes: list[NodeView], pods: list[PodView]) -> None:
     made = snapshot(nodes=nodes, pods=pods, pods_left_out=3)
-    sent = orjson.loads(orjson.dumps(snapshot_columns(made), default=list))
-    assert rows(sent["nodes"]) == [asdict(node) for node in nodes]
-    assert rows(sent["pods"]) == [asdict(pod) for pod in pods]
+    sent = to_builtins(snapshot_columns(made))
+    assert rows(sent["nodes"]) == [to_builtins(node) for node in nodes]
+    assert rows(sent["pods"]) == [to_builtins(pod) for pod in pods]
     assert (sent["queue"], sent["pods_left_out"]) == ({}, 3)
 
 

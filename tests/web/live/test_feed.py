@@ -12,8 +12,8 @@ from django.db import OperationalError
 
 from kschedweb.cluster.models import Cluster
 from kschedweb.live import consumers, feed
-from kschedweb.live.events import Cursor
 from kschedweb.live.feed import Feed, Subscription, TooSlow
+from kschedweb.views import Cursor
 from tests.web.live.conftest import Browser, ChangeLogSource
 
 Browse = Callable[..., Browser]

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import orjson
 import pytest
 from django.db import transaction
@@ -20,8 +21,8 @@ from kschedweb.asgi import Logs
 from kschedweb.cluster import services
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.environment import ROOT
-from kschedweb.live.events import Cursor, Frame, encode
 from kschedweb.traces import selectors
+from kschedweb.views import Cursor, Frame, encode
 from tests.builders import make_node, make_pod
 from tests.web.scheduling.conftest import lead, put_objects, settle  # noqa: F401
 
@@ -100,7 +101,7 @@ def frames(cluster_id: int, cursor: Cursor) -> list[Any]:
 
 
 def snapshot(cluster: Cluster) -> Any:
-    return orjson.loads(orjson.dumps(selectors.snapshot(cluster.pk), default=list))
+    return msgspec.to_builtins(selectors.snapshot(cluster.pk))
 
 
 def comparable(recorded: Any) -> Any:

@@ -6,8 +6,8 @@ import jsonschema
 import pytest
 from drf_spectacular.generators import SchemaGenerator
 
+from kschedweb import views
 from kschedweb.cluster import services
-from kschedweb.live import events
 from kschedweb.traces.models import EngineLog
 from tests.web.rest import items, logged_in, node, pod, upload
 
@@ -19,19 +19,9 @@ def document() -> dict[str, Any]:
     return dict(SchemaGenerator().get_schema(request=None, public=True))
 
 
-def as_json_schema(part: Any) -> Any:
-    """OpenAPI's `nullable` in the words of JSON Schema."""
-    if isinstance(part, list):
-        return [as_json_schema(one) for one in part]
-    if not isinstance(part, dict):
-        return part
-    plain = {key: as_json_schema(value) for key, value in part.items() if key not in ("nullable", "discriminator")}
-    return {"anyOf": [plain, {"type": "null"}]} if part.get("nullable") else plain
-
-
 def check(document: dict[str, Any], path: str, answer: Any) -> None:
     told = document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
-    schema = as_json_schema(told) | {"components": as_json_schema(document["components"])}
+    schema = told | {"components": document["components"]}
     jsonschema.validate(answer, schema)
 
 
@@ -68,5 +58,5 @@ def test_document_refuses_a_snapshot_without_its_cursor(document: dict[str, Any]
 def test_every_event_is_in_the_document(document: dict[str, Any]) -> None:
     union = document["components"]["schemas"]["Frame"]["properties"]["events"]["items"]
     assert set(union["discriminator"]["mapping"]) == {
-        member.__dataclass_fields__["type"].default for member in events.LiveEvent.__args__
+        member.__struct_config__.tag for member in views.LiveEvent.__args__
     }

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from kschedweb import views
 from kschedweb.cluster.configuration import effective
 from kschedweb.cluster.extender_http import TIMED_OUT, StepTime, connect
 from kschedweb.cluster.models import Cluster, Pod
@@ -263,7 +264,7 @@ def nodes(count: int) -> list[dict[str, Any]]:
     return [make_node(f"n{i}").capacity(cpu="4", memory="8Gi", pods="10").manifest() for i in range(count)]
 
 
-def attempt_of(cluster: Cluster) -> tuple[Attempt, dict[str, Any]]:
+def attempt_of(cluster: Cluster) -> tuple[Attempt, views.Matrix]:
     """The only attempt, and its matrix as the page shows it."""
     attempt = Attempt.objects.get(cluster=cluster)
     order = NodeOrder.objects.get(cluster=cluster, digest=attempt.node_order)
@@ -293,8 +294,8 @@ def test_extender_filters_and_scores_in_a_cluster(
     attempt, matrix = attempt_of(cluster)
     assert (attempt.result, attempt.node_name) == ("scheduled", "n2")
     assert attempt.rejections == [{"plugin": "Extender", "reason": "too hot", "code": "Unschedulable", "count": 1}]
-    assert [(told["point"], told["error"]) for told in matrix["extenders"]] == [("filter", ""), ("prioritize", "")]
-    assert json.loads(matrix["extenders"][1]["answer"]) == [{"Host": "n2", "Score": 10}]
+    assert [(told.point, told.error) for told in matrix.extenders] == [("filter", ""), ("prioritize", "")]
+    assert json.loads(matrix.extenders[1].answer) == [{"Host": "n2", "Score": 10}]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -308,8 +309,8 @@ def test_extender_that_is_down_fails_the_attempt_unless_ignorable(
     settle(cluster, lead(cluster))
     attempt, matrix = attempt_of(cluster)
     assert attempt.result == result
-    assert matrix["extenders"][0]["error"].endswith("code 503")
-    assert attempt.message == ("" if ignorable else matrix["extenders"][0]["error"])
+    assert matrix.extenders[0].error.endswith("code 503")
+    assert attempt.message == ("" if ignorable else matrix.extenders[0].error)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -15,8 +15,8 @@ from django.utils import timezone
 from rest_framework.request import Request
 
 from kschedweb.cluster.models import Cluster, Event, Pod
+from kschedweb.rest import exports
 from kschedweb.scheduling import services
-from kschedweb.traces.api import export
 from kschedweb.traces.models import Attempt
 from tests.builders import make_manifest, make_node, make_pod
 from tests.web.rest import logged_in
@@ -257,7 +257,7 @@ def test_export_has_one_line_for_each_row_in_both_forms(crowded: Cluster, what: 
 def test_export_goes_on_where_a_page_ended(
     cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kschedweb.traces.api.export.ROWS_AT_ONCE", 3)
+    monkeypatch.setattr("kschedweb.rest.exports.ROWS_AT_ONCE", 3)
     put_objects(cluster, [node("n1", cpu="64"), *(pod(f"p{number}") for number in range(8))])
     settle(cluster, lead(cluster))
     sent = list(logged_in().get(f"/api/clusters/{cluster.pk}/export/attempts.jsonl").streaming_content)  # type: ignore[attr-defined]
@@ -312,5 +312,5 @@ def test_cell_of_a_table_is_never_a_formula(cluster: Cluster, start: str) -> Non
 def test_service_is_given_an_asynchronous_answer(crowded: Cluster) -> None:
     request = Request(ASGIRequest({"type": "http", "method": "GET", "path": "/", "query_string": b""}, io.BytesIO()))
     request.user = User(pk=1)
-    answer = export.ExportView().get(request, crowded.pk, "moves", "csv")
+    answer = exports.ExportView().get(request, crowded.pk, "moves", "csv")
     assert answer.is_async

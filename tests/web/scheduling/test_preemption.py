@@ -10,13 +10,13 @@ from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.models import Change, Cluster, Event, Pod
 from kschedweb.cluster.services import pod_delete
 from kschedweb.lifecycle.runner import ControllerHost
-from kschedweb.live.events import EventNoted
 from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Eviction
 from kschedweb.scheduling.runner import bindings
 from kschedweb.scheduling.runner.host import EngineHost
 from kschedweb.traces import selectors
 from kschedweb.traces.models import Attempt, EngineLog
+from kschedweb.views import EventNoted
 from tests.builders import make_manifest, make_node, make_pod
 from tests.web.scheduling.conftest import PutObjects, lead, settle
 
@@ -94,7 +94,7 @@ def test_preemption_leaves_its_records(crowded: Cluster, put_objects: PutObjects
     assert (told["node"], sorted(told["victims"])) == ("n1", ["default/low-a", "default/low-b"])
     assert (told["num_victims"], told["candidates"], told["num_pdb_violations"]) == (2, 1, 0)
     search = selectors.attempt_preemption(first, selectors.PreemptionQuery(outcome="candidate"))
-    assert [found["node"] for found in search["nodes"]] == ["n1"]
+    assert [found.node for found in search.nodes] == ["n1"]
     assert Eviction.objects.filter(cluster=crowded, status=WorkStatus.DONE, preemptor_uid=high.uid).count() == 2
     preempted = Event.objects.filter(cluster=crowded, reason="Preempted")
     assert sorted(preempted.values_list("name", flat=True).distinct()) == sorted(event.name for event in preempted)

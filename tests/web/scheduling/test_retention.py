@@ -11,13 +11,13 @@ from kschedweb.cluster import follow
 from kschedweb.cluster.models import Change, Cluster, Event, Pod
 from kschedweb.cluster.selectors import cluster_get
 from kschedweb.common.errors import GoneError
-from kschedweb.live.events import Cursor
 from kschedweb.scheduling import checkpoints, retention
 from kschedweb.scheduling.checkpoints import CheckpointTimer
 from kschedweb.scheduling.models import Binding, EngineState
 from kschedweb.scheduling.runner.host import EngineHost
 from kschedweb.traces import selectors
 from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, QueueState
+from kschedweb.views import Cursor
 from scheduler_core import build, config
 from scheduler_core.ports import SeededDraws
 from scheduler_core.scheduler import checkpoint

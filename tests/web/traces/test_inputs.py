@@ -2,7 +2,7 @@
 
 import pytest
 
-from kschedweb.traces.api.inputs import PendingPodInput, RefusalInput
+from kschedweb.rest.inputs import PendingPodInput, RefusalInput
 
 
 @pytest.mark.parametrize("blank", [" ", "\t", "\x1c"], ids=repr)

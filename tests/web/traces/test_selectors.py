@@ -3,18 +3,19 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import numpy as np
 import orjson
 import pytest
 import zstandard
 from django.utils import timezone
 
+from kschedweb import views
 from kschedweb.cluster import services
 from kschedweb.cluster.models import Change, Cluster, Node, Pod
-from kschedweb.live import events
-from kschedweb.live.events import Cursor
 from kschedweb.traces import selectors
 from kschedweb.traces.models import Attempt, EngineLog, NodeOrder, QueueState
+from kschedweb.views import Cursor
 from scheduler_core.model import effects
 from scheduler_core.model.status import Code, Status
 from scheduler_core.trace import codec
@@ -80,15 +81,15 @@ def test_log_range_tells_of_both_logs_in_the_order_the_engine_saw_them(cluster: 
     services.node_update(cluster_id=cluster.pk, name="n1", unschedulable=True, actor="ada")
     found = selectors.log_range(cluster.pk, Cursor(0, 0), 100)
     assert found.to == Cursor(4, 6)
-    types = [event.type for event in found.events]
+    types = [event.__struct_config__.tag for event in found.events]
     assert types == [
         "cluster_setting", "node_put", "queue_move", "pod_put", "attempt", "cache_move", "event", "step", "attempt",
         "node_put",
     ]  # fmt: skip
     repeat = found.events[8]
-    assert isinstance(repeat, events.AttemptMade)
+    assert isinstance(repeat, views.AttemptMade)
     assert (repeat.seq, repeat.attempt.seq, repeat.attempt.attempt) == (6, 2, 2)
-    assert all(orjson.dumps(event) for event in found.events)
+    assert all(msgspec.json.encode(event) for event in found.events)
 
 
 def test_log_range_ends_where_it_began_when_nothing_is_new_or_entries_are_cleared_away(cluster: Cluster) -> None:
@@ -118,7 +119,7 @@ def test_a_pod_looks_alike_in_snapshot_and_log(cluster: Cluster) -> None:
     from kschedweb.cluster import selectors as cluster_selectors
 
     pods, _ = cluster_selectors.pod_views(cluster.pk, timezone.now())
-    assert isinstance(told[-1], events.PodPut) and isinstance(told[0], events.NodePut)
+    assert isinstance(told[-1], views.PodPut) and isinstance(told[0], views.NodePut)
     assert told[-1].pod == pods[0]
     assert told[0].node == cluster_selectors.node_views(cluster.pk)[0]
 
@@ -127,7 +128,7 @@ def test_deletions_are_told_by_their_names(cluster: Cluster) -> None:
     uid = Pod.objects.get().uid
     services.pod_delete(cluster_id=cluster.pk, namespace="default", name="p1", actor="ada")
     told = selectors.log_range(cluster.pk, Cursor(3, 0), 100).events
-    assert told == [events.PodDeleted(rv=4, uid=uid, key="default/p1")]
+    assert told == [views.PodDeleted(rv=4, uid=uid, key="default/p1")]
 
 
 @pytest.mark.django_db(transaction=True)

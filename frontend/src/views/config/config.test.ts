@@ -1,10 +1,9 @@
 import { flushSync, mount, tick, unmount } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { SchedulerConfig } from "../../api/types";
-import type { ClusterView } from "../../contract/events.gen";
+import type { Cluster, SchedulerConfig } from "../../contract/api.gen";
 import ConfigDialog from "./ConfigDialog.svelte";
 
-const CLUSTER: ClusterView = {
+const CLUSTER: Cluster = {
   id: 7,
   name: "lab",
   lifecycle_mode: "frozen",
@@ -60,12 +59,13 @@ beforeEach(() => {
   HTMLDialogElement.prototype.showModal = function () {
     this.open = true;
   };
-  vi.stubGlobal("fetch", async (url: string, options: { method: string; body?: Blob }) => {
-    sent.push({ method: options.method, url, body: options.body ? await options.body.text() : "" });
-    if (options.method === "PUT" && refusal) return new Response(JSON.stringify(refusal), { status: 422 });
+  vi.stubGlobal("fetch", async (request: Request) => {
+    const { pathname: url } = new URL(request.url);
+    sent.push({ method: request.method, url, body: await request.text() });
+    if (request.method === "PUT" && refusal) return new Response(JSON.stringify(refusal), { status: 422 });
     if (url.endsWith("/versions")) return new Response(JSON.stringify({ results: VERSIONS, next: null }));
     if (url.endsWith("/versions/1")) return new Response(JSON.stringify({ ...CONFIG, version: 1, text: "" }));
-    return new Response(JSON.stringify(options.method === "PUT" ? { ...CONFIG, version: 3 } : CONFIG));
+    return new Response(JSON.stringify(request.method === "PUT" ? { ...CONFIG, version: 3 } : CONFIG));
   });
 });
 

@@ -1,0 +1,36 @@
+"""Who is logged in, and what they may do."""
+
+from typing import Any, cast
+
+from django.contrib.auth.models import User
+from django.middleware.csrf import get_token
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+
+from kschedweb import views
+from kschedweb.accounts import selectors
+from kschedweb.accounts.permissions import token_of
+from kschedweb.rest.answers import RestView
+
+
+class MeView(RestView):
+    def get(self, request: Request) -> views.Me:
+        """Read who you are and what you may do."""
+        user, token = cast(User, request.user), token_of(request)
+        roles = {str(cluster_id): role.value for cluster_id, role in selectors.roles_of(user, token).items()}
+        return views.Me(
+            username=user.get_username(),
+            is_superuser=user.is_superuser,
+            may_create_clusters=selectors.may_create_clusters(user, token),
+            token=None if token is None else token.name,
+            roles=cast(dict[str, views.Role], roles),
+        )
+
+
+class CsrfView(RestView):
+    authentication_classes: list[Any] = []
+    permission_classes = [AllowAny]
+
+    def get(self, request: Request) -> views.Csrf:
+        """Get the token for the header `X-CSRFToken`; the answer sets its cookie too."""
+        return views.Csrf(get_token(request._request))

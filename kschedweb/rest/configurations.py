@@ -1,0 +1,89 @@
+"""Scheduler configurations of a cluster: the one in force, and all there were."""
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from kschedweb import views
+from kschedweb.accounts.permissions import actor
+from kschedweb.cluster import configuration, selectors, services, uploading
+from kschedweb.cluster.models import SchedulerConfigVersion
+from kschedweb.common.errors import InvalidError
+from kschedweb.common.pagination import KeysetPagination
+from kschedweb.common.throttling import UploadThrottle
+from kschedweb.rest.answers import RestView
+from kschedweb.views import view_of
+
+BODIES = {"application/yaml": OpenApiTypes.STR, "application/json": OpenApiTypes.OBJECT}
+
+
+class SchedulerConfigView(RestView):
+    """The configuration the cluster is scheduled by: a KubeSchedulerConfiguration as YAML or JSON."""
+
+    throttle_classes = [UploadThrottle]
+    throttle_scope = "imports"  # each is built and checked, which costs about as much
+    parser_classes = [uploading.RawParser]
+    holds_secrets = True  # keys of extenders: never compressed
+
+    def get(self, request: Request, cluster_id: int) -> views.SchedulerConfig:
+        """Read the configuration in force."""
+        return _config(selectors.scheduler_config_version(cluster_id))
+
+    @extend_schema(request=BODIES)
+    def put(self, request: Request, cluster_id: int) -> views.SchedulerConfig:
+        """Replace the configuration from the next step on.
+
+        An empty body means the defaults. A refusal lists every problem.
+        """
+        content = uploading.content_of(request, configuration.MAX_TEXT_BYTES)
+        with uploading.PUTTING.one():
+            services.scheduler_config_set(cluster_id=cluster_id, content=content, actor=actor(request))
+        return _config(selectors.scheduler_config_version(cluster_id))
+
+    @extend_schema(request=BODIES)
+    def post(self, request: Request, cluster_id: int) -> views.SchedulerConfig:
+        """Replace the configuration, like PUT."""
+        return self.put(request, cluster_id)
+
+
+class ConfigVersionPagination(KeysetPagination):
+    ordering = "-version"
+
+
+class SchedulerConfigVersionListView(RestView):
+    @extend_schema(parameters=ConfigVersionPagination.parameters())
+    def get(self, request: Request, cluster_id: int) -> views.SchedulerConfigVersionPage:
+        """List the configurations the cluster has had, newest first."""
+        versions = selectors.scheduler_config_versions(cluster_id)
+        return ConfigVersionPagination().page_of(
+            views.SchedulerConfigVersionPage,
+            versions,
+            request,
+            lambda version: view_of(views.SchedulerConfigVersion, version),
+        )
+
+
+class SchedulerConfigVersionView(RestView):
+    holds_secrets = True
+
+    def get(self, request: Request, cluster_id: int, version: int) -> views.SchedulerConfig:
+        """Read one configuration the cluster has had."""
+        return _config(selectors.scheduler_config_version(cluster_id, version))
+
+
+def _config(found: SchedulerConfigVersion) -> views.SchedulerConfig:
+    effective: views.EffectiveConfig | None = None
+    problems: list[str] = []
+    try:
+        effective = configuration.effective(found.text)
+    except InvalidError as error:
+        problems = error.extra["problems"]
+    return views.SchedulerConfig(
+        version=found.version,
+        replayable=found.replayable,
+        actor=found.actor,
+        at=found.at,
+        text=found.text,
+        effective=effective,
+        problems=problems,
+    )

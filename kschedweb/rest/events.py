@@ -1,0 +1,27 @@
+"""Events of a cluster."""
+
+from functools import partial
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from kschedweb import views
+from kschedweb.cluster import selectors as cluster_selectors
+from kschedweb.common.pagination import KeysetPagination
+from kschedweb.rest import inputs
+from kschedweb.rest.answers import RestView
+from kschedweb.traces import selectors
+from kschedweb.views import view_of
+
+
+class EventPagination(KeysetPagination):
+    ordering = "-id"
+
+
+class EventListView(RestView):
+    @extend_schema(parameters=[inputs.EventInput, *EventPagination.parameters()])
+    def get(self, request: Request, cluster_id: int) -> views.EventPage:
+        """List the cluster's events, newest first."""
+        cluster_selectors.cluster_get(cluster_id)
+        found = selectors.events(cluster_id, inputs.event_filter(request))
+        return EventPagination().page_of(views.EventPage, found, request, partial(view_of, views.Event))

@@ -1,0 +1,157 @@
+"""Downloads as JSON lines or CSV, sent while they are read: memory does not grow with their length.
+
+Rows are read in pages by key, the newest first. In CSV what is no plain value stands as JSON in its cell, and text that
+a spreadsheet would take for a formula has a quote before it.
+"""
+
+import csv
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+import orjson
+from django.db.models import Model, QuerySet
+from django.http import StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+
+from kschedweb import views
+from kschedweb.cluster import selectors as cluster_selectors
+from kschedweb.common.errors import NotFoundError
+from kschedweb.common.streaming import stream
+from kschedweb.rest import inputs
+from kschedweb.rest.answers import RestView
+from kschedweb.traces import selectors
+
+ROWS_AT_ONCE = 500
+builtins_of = partial(msgspec.to_builtins, builtin_types=(datetime,))
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+Row = dict[str, Any]
+M = TypeVar("M", bound=Model)
+
+
+class ExportInput(inputs.AttemptInput):
+    """Attempts and preemptions take all of it; moves and events only the span of time."""
+
+
+class _Lines:
+    """A file for csv.writer that gives back what was written."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> int:
+        self.text += text
+        return len(text)
+
+    def take(self) -> bytes:
+        taken, self.text = self.text, ""
+        return taken.encode()
+
+
+class ExportView(RestView):
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("what", str, OpenApiParameter.PATH, enum=["attempts", "preemptions", "events", "moves"]),
+            OpenApiParameter("form", str, OpenApiParameter.PATH, enum=["jsonl", "csv"]),
+            ExportInput,
+        ],
+        responses={(200, "application/x-ndjson"): OpenApiTypes.STR, (200, "text/csv"): OpenApiTypes.STR},
+    )
+    def get(self, request: Request, cluster_id: int, what: str, form: str) -> StreamingHttpResponse:
+        """Download all attempts, searches for victims, events, or moves between queues, as JSON lines or CSV."""
+        cluster = cluster_selectors.cluster_get(cluster_id)
+        if what not in SOURCES or form not in ("jsonl", "csv"):
+            raise NotFoundError("there is no such export", what=what, form=form)
+        rows = SOURCES[what](cluster_id, inputs.query(ExportInput, request))
+        chunks = json_lines(rows) if form == "jsonl" else csv_lines(rows)
+        kind = "application/x-ndjson" if form == "jsonl" else "text/csv"
+        name = f'attachment; filename="{cluster.name}-{what}.{form}"'
+        return stream(
+            request._request,
+            chunks,
+            user=request.user.pk,
+            content_type=f"{kind}; charset=utf-8",
+            headers={"Content-Disposition": name},
+        )
+
+
+def json_lines(pages: Iterator[list[Row]]) -> Iterator[bytes]:
+    """A line for each row."""
+    for page in pages:
+        yield b"".join(orjson.dumps(row) + b"\n" for row in page)
+
+
+def csv_lines(pages: Iterator[list[Row]]) -> Iterator[bytes]:
+    """A head line with the names of the columns, then a line for each row."""
+    lines = _Lines()
+    writer = csv.writer(lines)
+    head = False
+    for page in pages:
+        for row in page:
+            if not head:
+                head = bool(writer.writerow(row))
+            writer.writerow(_cell(value) for value in row.values())
+        yield lines.take()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, dict | list | tuple):
+        return orjson.dumps(value).decode()
+    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
+        return f"'{value}"
+    return "" if value is None else value
+
+
+def _pages(found: QuerySet[M], key: str) -> Iterator[list[M]]:
+    """The rows by pages, those with the highest key first."""
+    ordered = found.order_by(f"-{key}")
+    page = list(ordered[:ROWS_AT_ONCE])
+    while page:
+        yield page
+        page = list(ordered.filter(**{f"{key}__lt": getattr(page[-1], key)})[:ROWS_AT_ONCE])
+
+
+def _attempts(cluster_id: int, values: Row) -> Iterator[list[Row]]:
+    found = selectors.attempts(cluster_id, inputs.attempt_filter(values)).defer(None).defer("matrix")
+    fields = views.Attempt.__struct_fields__
+    for page in _pages(found, "seq"):
+        yield [{name: getattr(one, name) for name in fields} | {"digest": bytes(one.digest).hex()} for one in page]
+
+
+def _preemptions(cluster_id: int, values: Row) -> Iterator[list[Row]]:
+    found = selectors.preemptions(cluster_id, inputs.attempt_filter(values))
+    for page in _pages(found, "seq"):
+        yield list(map(builtins_of, selectors.preemption_attempts(page, selectors.PreemptionQuery())))
+
+
+def _events(cluster_id: int, values: Row) -> Iterator[list[Row]]:
+    fields = views.Event.__struct_fields__
+    for page in _pages(selectors.events(cluster_id, selectors.EventFilter(**_span(values))), "id"):
+        yield [{name: getattr(one, name) for name in fields} for one in page]
+
+
+def _moves(cluster_id: int, values: Row) -> Iterator[list[Row]]:
+    for page in _pages(selectors.moves(cluster_id, **_span(values)), "seq"):
+        entries = selectors.history_entries(page)
+        yield [
+            {"pod": row.pod_key, "pod_uid": row.pod_uid, **builtins_of(entry)}
+            for row, entry in zip(page, entries, strict=True)
+        ]
+
+
+def _span(values: Row) -> Row:
+    return {name: values[name] for name in ("since", "until") if name in values}
+
+
+SOURCES: dict[str, Callable[[int, Row], Iterator[list[Row]]]] = {
+    "attempts": _attempts,
+    "preemptions": _preemptions,
+    "events": _events,
+    "moves": _moves,
+}

@@ -1,0 +1,241 @@
+"""Attempts to schedule a pod: in a list, in full with the matrix, and their searches for victims."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from kschedweb.views.base import Moment, Page, View, doc
+
+CODES = "Unschedulable, UnschedulableAndUnresolvable, Pending or Error"
+Result = Literal["scheduled", "unschedulable", "error", "skipped", "noProfile"]
+Outcome = Literal["candidate", "refused", "untried"]
+
+
+class AttemptView(View):
+    """An attempt as the dashboard follows it."""
+
+    seq: int
+    uid: str
+    key: str
+    attempt: int
+    result: str
+    node: str
+    message: str
+    evaluated: int
+    feasible: int
+    duration_us: int
+    at_ms: int
+
+
+class Rejection(View):
+    """How many nodes a plugin rejected for one reason."""
+
+    plugin: str
+    reason: str
+    code: Annotated[str, doc(CODES)]
+    count: Annotated[int, doc("nodes rejected for it")]
+
+
+class BestNode(View):
+    """One of the nodes with the highest totals."""
+
+    node: str
+    total: int | None
+    scores: Annotated[Mapping[str, int], doc("weighted, by plugin")]
+
+
+class Preemption(View):
+    """Summary of the search for victims; an empty node means that none was found."""
+
+    tried: int
+    candidates: int
+    tied: int
+    node: str
+    victims: Annotated[Sequence[str], doc("the first of them")]
+    num_victims: int
+    num_pdb_violations: int
+    cleared: Annotated[Sequence[str], doc("pods that lost their nomination")]
+    decided_by: Annotated[str, doc("the criterion that left one of several; empty in old attempts")] = ""
+
+
+class Attempt(View):
+    """One attempt to schedule a pod."""
+
+    seq: Annotated[int, doc("position in the engine log")]
+    rv: Annotated[int, doc("position in the change log the engine had seen")]
+    run: int
+    step: int
+    place: Annotated[int, doc("in its step")]
+    config_version: int
+    pod_uid: str
+    namespace: str
+    name: str
+    attempt: int
+    profile: str
+    result: Result
+    node_name: str
+    nominated_node_name: str | None
+    message: str
+    started_at: Moment
+    duration_us: int
+    durations: Annotated[Mapping[str, int], doc("microseconds by phase")]
+    evaluated: int
+    feasible: int
+    unschedulable_plugins: Sequence[str]
+    rejections: Sequence[Rejection]
+    best: Sequence[BestNode]
+    preemption: Preemption | None
+    tied: Annotated[
+        int | None,
+        doc(
+            "nodes with the highest total: one of them is drawn with the cluster's seed, the pod's key and the"
+            " attempt's number; null where no totals were compared"
+        ),
+    ]
+    repeat_count: int
+    last_seen_at: Moment
+
+
+class AttemptPage(Page[Attempt]):
+    """A page of attempts."""
+
+
+class Status(View):
+    """Why a plugin rejected a node."""
+
+    code: Annotated[str, doc(CODES)]
+    plugin: str
+    reasons: Sequence[str]
+
+
+class Score(View):
+    """A plugin's score of a node."""
+
+    raw: Annotated[int, doc("before NormalizeScore")]
+    normalized: Annotated[int, doc("0 to 100")]
+    weighted: Annotated[int, doc("normalized times the plugin's weight")]
+
+
+class MatrixNode(View):
+    """What the plugins said of one node."""
+
+    node: str
+    feasible: bool
+    status: Annotated[Status | None, doc("null: no filter rejected it")]
+    total: int | None
+    tied: Annotated[bool, doc("for the highest total")]
+    scores: Annotated[Mapping[str, Score], doc("by plugin")]
+
+
+class PostFilter(View):
+    """What PostFilter answered."""
+
+    code: str
+    plugin: str
+    message: str
+    nominated_node_name: str | None
+
+
+class NominatedTry(View):
+    """The nominated node, which is tried before all others."""
+
+    node: str
+    fits: bool
+    status: Status | None
+    error: str
+
+
+class ExtenderExchange(View):
+    """A request to an extender and its answer."""
+
+    extender: str
+    point: Literal["filter", "prioritize", "bind", "preempt"]
+    request: Annotated[str, doc("digest of what was sent")]
+    answer: str | None
+    error: str
+
+
+class ScorePlugin(View):
+    """A plugin that scored, with its weight."""
+
+    name: str
+    weight: int
+
+
+class Matrix(View):
+    """What every node of an attempt was told, a page of them."""
+
+    nodes_total: Annotated[int, doc("nodes of the cluster then")]
+    nodes_wanted: Annotated[int | None, doc("feasible nodes that end the search")]
+    start_index: Annotated[int, doc("where the walk over the nodes began: the rotation state")]
+    end_index: Annotated[int, doc("where the next walk begins")]
+    pre_filter: Status | None
+    pre_filter_nodes: Sequence[str] | None
+    skipped_filters: Sequence[str]
+    skipped_scores: Sequence[str]
+    plugins: Sequence[ScorePlugin]
+    nominated: NominatedTry | None
+    nodes: Annotated[Sequence[MatrixNode], doc("one page of them")]
+    found: Annotated[int, doc("nodes on all pages")]
+    post_filter: PostFilter | None
+    extenders: Sequence[ExtenderExchange]
+
+
+class AttemptDetail(Attempt):
+    """An attempt with a page of its matrix."""
+
+    seed: Annotated[int, doc("of every draw in it")]
+    digest: Annotated[str, doc("over what was found and decided; equal decisions have equal digests")]
+    matrix: Matrix | None
+
+
+class PreemptionDetail(View):
+    """A search for victims."""
+
+    potential: Annotated[int, doc("nodes whose rejection evicting pods could lift")]
+    candidates: Annotated[int, doc("nodes on which the pod would fit without their victims")]
+    refused: Annotated[int, doc("nodes tried in vain")]
+    tied: Annotated[int, doc("candidates left by all criteria; the first tried is taken")]
+    offset: Annotated[int, doc("of the first node tried")]
+    candidates_wanted: Annotated[int, doc("candidates that end the search")]
+    criterion: Annotated[str, doc("what decided among the candidates; empty: unknown")]
+    node: str
+    victims: Annotated[Sequence[str], doc("in the order of their eviction")]
+    cleared: Annotated[Sequence[str], doc("pods that lost their nomination")]
+
+
+class PreemptionNode(View):
+    """A node of a search for victims."""
+
+    node: str
+    outcome: Annotated[
+        Outcome, doc("candidate: the pod fits without its victims; untried: enough candidates had been found")
+    ]
+    status: Annotated[Status | None, doc("of a node tried in vain")]
+    victims: Annotated[Sequence[str], doc("the most important first")]
+    num_pdb_violations: int
+    tied: bool
+
+
+class PreemptionSearch(PreemptionDetail):
+    """A search for victims with a page of its nodes."""
+
+    nodes: Annotated[Sequence[PreemptionNode], doc("one page of them, in the order tried")]
+    found: Annotated[int, doc("nodes on all pages")]
+
+
+class PreemptionAttempt(View):
+    """An attempt that searched for victims."""
+
+    seq: int
+    pod_uid: str
+    namespace: str
+    name: str
+    attempt: int
+    started_at: Moment
+    nominated_node_name: str | None
+    preemption: Preemption
+    detail: Annotated[PreemptionDetail | None, doc("null where the matrix was not kept")]
+
+
+class PreemptionAttemptPage(Page[PreemptionAttempt]):
+    """A page of attempts that searched for victims."""

@@ -1,0 +1,107 @@
+"""Clusters, who schedules them, and how much of their past is stored."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from kschedweb.views.base import Moment, Page, View, doc
+from kschedweb.views.pending import Pending
+
+Pace = Literal["run", "slow", "pause"]
+LifecycleMode = Literal["frozen", "simulate"]
+
+
+class Cluster(View):
+    """A cluster with its settings."""
+
+    id: int
+    name: str
+    lifecycle_mode: LifecycleMode
+    pace: Pace
+    pace_rate: Annotated[float | None, doc("cycles per second while the pace is slow")]
+    seed: int
+    is_sample: bool
+    config_version: Annotated[int, doc("of the scheduler's configuration")] = 1
+    leader: str | None = None
+    scheduler_problem: Annotated[
+        str, doc("why the configuration in force cannot be used; empty when it is what the scheduler runs under")
+    ] = ""
+    retention_hours: Annotated[int, doc("how long logs, attempts and events are kept")] = 168
+    retention_mb: Annotated[int, doc("how much disk space they may take")] = 4096
+
+
+class ClusterDetail(Cluster, kw_only=True):
+    """A cluster with the number of its objects."""
+
+    objects: Annotated[Mapping[str, int], doc("by kind")]
+
+
+class ClusterPage(Page[Cluster]):
+    """A page of clusters."""
+
+
+class Leadership(View):
+    """Who schedules a cluster."""
+
+    worker: Annotated[str, doc("who holds the lease, or held it last; empty when it is free")]
+    is_led: Annotated[bool, doc("whether the lease is in force")]
+    renewed_seconds_ago: float
+    lease_duration_seconds: float
+    transitions: Annotated[int, doc("how often the leader changed")]
+    epoch: Annotated[int, doc("of the fence: raised by every takeover")]
+    is_synced: Annotated[bool, doc("whether the leader has built its engine")]
+    lag: Annotated[int, doc("changes its engine has not seen yet")]
+
+
+class StorageTable(View):
+    """Size of one table, as far as it holds the cluster's past."""
+
+    table: str
+    rows: int
+    bytes: Annotated[int, doc("estimated from a sample")]
+
+
+class Storage(View):
+    """How much space the past of a cluster takes, and since when it is kept."""
+
+    tables: Sequence[StorageTable]
+    bytes: int
+    retention_hours: int
+    retention_mb: int
+    oldest_at: Moment | None
+    checkpoints: int
+
+
+class Pruned(View):
+    """What was deleted of a cluster's past."""
+
+    cut_at: Annotated[Moment | None, doc("of the checkpoint up to which everything was deleted")]
+    rows: Annotated[Mapping[str, int], doc("by table")]
+    more: Annotated[bool, doc("the time limit was reached: ask again")]
+    waits_for_checkpoint: Annotated[
+        bool, doc("there is something to delete, but no checkpoint from then to continue from")
+    ]
+
+
+class Overcommit(View):
+    """A node whose pods request more of a resource than it has."""
+
+    node: str
+    resource: str
+    used: int
+    allocatable: int
+
+
+class Summary(View):
+    """How far scheduling has come."""
+
+    objects: Annotated[Mapping[str, int], doc("by kind")]
+    pending: Pending
+    overcommitted: Annotated[Sequence[Overcommit], doc("empty unless the scheduler has a bug")]
+
+
+class Digest(View):
+    """A digest over the first attempt of each pod, and how many pods had one."""
+
+    digest: str
+    attempts: int
+    scheduled: int

@@ -1,0 +1,39 @@
+"""Events, as users are told them."""
+
+from typing import Annotated
+
+from kschedweb.views.base import Moment, Page, View, doc
+
+
+class EventView(View):
+    """An event as the dashboard shows it."""
+
+    seq: Annotated[int, doc("position in the engine log, whose events are about pods; 0 when it is not from there")]
+    type: Annotated[str, doc("Normal or Warning")]
+    reason: str
+    note: Annotated[str, doc("names a preemptor by namespace/name, where upstream's note has its uid")]
+    key: Annotated[str, doc("namespace/name of the object it is about")]
+    at_ms: Annotated[int, doc("when it was last seen")]
+    count: Annotated[int, doc("how often it was seen")] = 1
+
+
+class Event(View):
+    """An event in full."""
+
+    seq: Annotated[int, doc("position in the engine log, 0 when it is not from the engine")]
+    type: str
+    reason: str
+    action: str
+    note: str
+    regarding_kind: str
+    regarding_namespace: str
+    regarding_name: str
+    regarding_uid: str
+    reporter: str
+    count: int
+    first_at: Moment
+    last_at: Moment
+
+
+class EventPage(Page[Event]):
+    """A page of events."""

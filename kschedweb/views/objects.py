@@ -1,0 +1,83 @@
+"""Imports and other uploads of objects: what became of them, or what is wrong with them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from msgspec import UNSET, UnsetType
+
+from kschedweb.views.base import Moment, View, doc
+
+
+class Refusal(View):
+    """Why a request was refused. `code` is stable, `message` is for people."""
+
+    code: str
+    message: str
+    extra: Mapping[str, Any]
+
+
+class ObjectsCreated(View):
+    """What became of uploaded objects."""
+
+    kinds: Annotated[Mapping[str, Mapping[str, int]], doc("counts by kind and by what became of the objects")]
+    not_understood: Annotated[Mapping[str, int], doc("objects left out, by kind")]
+    rv: int
+
+
+class RefusedObject(View, kw_only=True):
+    """An object that was not taken. Counts start at 1; what does not apply is absent."""
+
+    message: str
+    file: str
+    document: int | UnsetType = UNSET
+    item: int | UnsetType = UNSET
+    line: int | UnsetType = UNSET
+    object: str
+    field: str
+    detail: str
+
+
+class ImportedFile(View):
+    """What a file of an import was taken for."""
+
+    name: str
+    format: str
+    bytes: int
+    documents: int
+    objects: int
+
+
+class Demand(View):
+    """What the pods request of a resource, and what the nodes have."""
+
+    demand: int
+    capacity: int
+
+
+class ImportReport(View):
+    """What became of the files of an import."""
+
+    files: Sequence[ImportedFile]
+    kinds: Annotated[Mapping[str, Mapping[str, int]], doc("counts by kind and by what became of the objects")]
+    kept: Annotated[int, doc("objects stored as they were given")]
+    admitted: Annotated[int, doc("objects that went through admission")]
+    not_understood: Annotated[Mapping[str, int], doc("objects left out, by kind")]
+    refused: Sequence[RefusedObject]
+    refused_total: int
+    resources: Mapping[str, Demand]
+    notes: Annotated[Sequence[str], doc("what the numbers mean, in sentences")]
+    rv: int
+    seconds: float
+
+
+class Import(View):
+    """An import and how far it is."""
+
+    id: UUID
+    status: Literal["queued", "running", "done", "failed"]
+    filename: str
+    report: ImportReport | None
+    error: Refusal | None
+    created_at: Moment
+    finished_at: Moment | None

@@ -1,0 +1,44 @@
+"""Pods without a node, and why they have none."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from kschedweb.views.base import Moment, View, doc
+
+
+class PendingReason(View):
+    """A reason for which a plugin rejected pods in their last attempt."""
+
+    plugin: str
+    reason: str
+    pods: int
+    nodes: Annotated[int, doc("rejected for it, summed over these pods")]
+    examples: Annotated[Sequence[str], doc("keys of the pods that have been pending longest")]
+
+
+class Pending(View):
+    """The pods without a node: how many, where the scheduler keeps them, what rejected them."""
+
+    pods: Annotated[int, doc("without a node")]
+    queues: Annotated[Mapping[str, int], doc("pods by where the scheduler keeps them")]
+    reasons: Annotated[Sequence[PendingReason], doc("the most frequent first")]
+
+
+class PendingPod(View):
+    """A pod without a node, and its newest attempt that was rejected for the reason asked for."""
+
+    pod_uid: str
+    namespace: str
+    name: str
+    created_at: Moment
+    seq: Annotated[int, doc("of its last attempt")]
+    attempt: int
+    seen_at: Moment
+    message: str
+    nodes: Annotated[int, doc("rejected for the reason asked for")]
+
+
+class PendingPods(View):
+    """Pods without a node, longest pending first."""
+
+    pods: Sequence[PendingPod]

@@ -1,0 +1,91 @@
+"""Pods, where the scheduler keeps them, and what happened to them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from kschedweb.views.base import Moment, View, doc
+
+QueueName = Literal["", "active", "backoff", "errorBackoff", "unschedulable", "gated", "waiting", "assumed"]
+
+
+class PodView(View):
+    """A pod as the dashboard shows it."""
+
+    uid: str
+    key: Annotated[str, doc("namespace/name")]
+    node: Annotated[str, doc("empty while it is not assigned")]
+    phase: str
+    priority: int
+    requests: Annotated[Mapping[str, int], doc("cpu in millicores, memory in bytes, others in units")]
+    deleting: bool
+    gated: bool
+    nominated: str
+    reason: str
+    created_ms: int
+    scheduler: str
+
+
+class QueueView(View):
+    """Where the scheduler keeps a pod; an empty queue says that it has left."""
+
+    uid: str
+    key: str
+    queue: QueueName
+    event: str
+    since_ms: int
+    attempts: int
+    backoff_until_ms: int | None
+    plugins: Sequence[str]
+    node: Annotated[str, doc("where it is assumed, or waits to be")] = ""
+    hint: Annotated[str, doc("the plugin whose hint moved it here")] = ""
+
+
+class Pod(View):
+    """A pod with its manifest."""
+
+    rv: int
+    manifest: Any
+    requests: Mapping[str, int]
+
+
+class PodDetail(Pod):
+    """A pod with where the scheduler keeps it."""
+
+    queue: Annotated[QueueView | None, doc("null when the scheduler does not keep it")]
+
+
+class PodDeletion(View):
+    """What a deletion came to."""
+
+    gone: Annotated[bool, doc("whether the pod was removed at once")]
+
+
+class HistoryEntry(View):
+    """One thing that happened to a pod."""
+
+    kind: Literal["queue", "cache", "attempt", "event", "binding", "eviction"]
+    what: Annotated[
+        str,
+        doc(
+            "queue: the queue it entered, empty when it left; cache: assumed, waiting, confirmed, forgotten, finished;"
+            " attempt: its result; event: its reason; binding and eviction: pending, done, refused, superseded"
+        ),
+    ]
+    at: Moment
+    seq: Annotated[int | None, doc("position in the engine log")] = None
+    rv: int | None = None
+    event: Annotated[str, doc("what moved it")] = ""
+    hint: Annotated[str, doc("the plugin whose hint moved it")] = ""
+    plugins: Annotated[Sequence[str], doc("that rejected it, or that it waits for")] = ()
+    attempts: int | None = None
+    until: Annotated[Moment | None, doc("end of backoff, or of a wait for Permit")] = None
+    node: str = ""
+    message: Annotated[str, doc("why it failed")] = ""
+    attempt_seq: Annotated[int | None, doc("the stored attempt")] = None
+
+
+class PodHistory(View):
+    """What happened to a pod."""
+
+    pod_uid: str
+    entries: Annotated[Sequence[HistoryEntry], doc("oldest first")]

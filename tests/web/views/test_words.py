@@ -1,0 +1,28 @@
+"""Closed sets of words are the same in the views and in the tables."""
+
+from typing import Any, get_args
+
+import pytest
+
+from kschedweb import views
+from kschedweb.accounts.choices import Role
+from kschedweb.cluster.choices import LifecycleMode, Pace
+from kschedweb.traces.choices import Outcome, Queue, Result
+
+
+@pytest.mark.parametrize(
+    ("words", "choices"),
+    [
+        pytest.param(views.Role, Role, id="roles"),
+        pytest.param(views.LifecycleMode, LifecycleMode, id="life-cycle modes"),
+        pytest.param(views.Pace, Pace, id="paces"),
+        pytest.param(views.Outcome, Outcome, id="outcomes of a node in a search for victims"),
+        pytest.param(views.Result, Result, id="results of attempts"),
+    ],
+)
+def test_view_and_table_have_the_same_words(words: Any, choices: Any) -> None:
+    assert set(get_args(words)) == set(choices.values)
+
+
+def test_queue_of_a_view_may_also_be_none() -> None:
+    assert set(get_args(views.QueueName)) == {"", *Queue.values}
