@@ -16,7 +16,8 @@ class MemoryStore:
     def __init__(self) -> None:
         self.rv = 0
         self._objects: dict[str, dict[ObjectKey, Stored]] = {}
-        self._log: list[Change] = []  # the one at place n has position n + 1
+        self._log: list[Change] = []
+        self._cleared = 0  # position of the last change that is no longer in the log
 
     def get(self, key: ObjectKey) -> Stored | None:
         return self._objects.get(key.kind, {}).get(key)
@@ -43,5 +44,10 @@ class MemoryStore:
         return self.rv
 
     def changes_after(self, rv: int) -> Sequence[Change]:
-        """Every change after a position, in order; after 0 all there were."""
-        return self._log[rv:]
+        """Every change after a position, in order; none before it may have been cleared."""
+        return self._log[rv - self._cleared :]
+
+    def clear_log(self, rv: int) -> None:
+        """Drop the changes up to a position, which nobody asks for again."""
+        del self._log[: rv - self._cleared]
+        self._cleared = rv

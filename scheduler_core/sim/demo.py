@@ -1,8 +1,8 @@
 """The demo controller: follows a script of services, arriving jobs, rollouts, drains and bursts.
 
-What it does is a function of seed, tick number and state. A tick is half a second since the Unix epoch; a random draw
-is a hash of seed, tick and purpose. What was done before shows in the state (revisions, cordons, names). Names of new
-pods are made from the tick, so a tick that runs twice creates nothing twice. The times of a round are counted from the
+What it does is a function of seed, tick number and state. Ticks are counted from the Unix epoch; a random draw is a
+hash of seed, tick and purpose. What was done before shows in the state (revisions, cordons, names). Names of new pods
+are made from the tick, so a tick that runs twice creates nothing twice. The times of a round are counted from the
 cluster's start: each round has one rollout, one drain, one burst.
 """
 
@@ -22,9 +22,8 @@ from scheduler_core.controllers.annotations import RUN_SECONDS
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
-TICK_US: Final = 500_000
 ROUNDS_REMEMBERED: Final = 5  # a new controller uncordons the drain targets of so many rounds
-MAX_CATCH_UP_TICKS: Final = 6  # three seconds; after a longer pause the script goes on from now
+MAX_CATCH_UP_TICKS: Final = 6  # after a longer pause the script goes on from now
 
 APP_LABEL: Final = "app"
 REVISION_LABEL: Final = "revision"
@@ -57,7 +56,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What happens in a cluster. Times are seconds into a round."""
+    """What happens in a cluster. Times are seconds into a round. One job arrives with each tick on average."""
 
     services: tuple[Service, ...]
     jobs: tuple[Job, ...]
@@ -70,6 +69,11 @@ class Script:
     burst_at: int = 180
     burst_seconds: int = 5
     burst_per_tick: int = 3
+    tick_us: int = 500_000
+
+    def tick_of(self, now: int) -> int:
+        """Return the number of the tick in which `now` (microseconds) lies."""
+        return now // self.tick_us
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +100,12 @@ class NodeSummary:
 
 @dataclass(frozen=True, slots=True)
 class StateSummary:
-    """The cluster as the script sees it. `started_at` in microseconds; `last_tick` as `tick_of` gave it, if known."""
+    """The cluster as the script sees it. `started_at` in microseconds; `last_tick` as `Script.tick_of` gave it."""
 
     pods: Sequence[PodSummary]
     nodes: Sequence[NodeSummary]
     started_at: int
     last_tick: int | None = None
-
-
-def tick_of(now: int) -> int:
-    """Return the number of the tick in which `now` (microseconds) lies."""
-    return now // TICK_US
 
 
 class DemoController:
@@ -133,11 +132,11 @@ class DemoController:
                 self._put(change.obj)
         if self._last_tick is None:
             self._closed = self._closed_before(now)
-        elif tick_of(now) <= self._last_tick:
+        elif self._script.tick_of(now) <= self._last_tick:
             return []
         nodes = [replace(node, cordoned_by_script=node.name in self._closed) for node in self._nodes.values()]
         state = StateSummary(list(self._pods.values()), nodes, self._started_at, self._last_tick)
-        self._last_tick = tick_of(now)
+        self._last_tick = self._script.tick_of(now)
         requests = script_tick(self._script, self._seed, state, now)
         for request in requests:
             if isinstance(request, Patch):
@@ -146,7 +145,7 @@ class DemoController:
 
     def next_due(self) -> int | None:
         """Return when the next tick begins; the first one is due at once."""
-        return 0 if self._last_tick is None else (self._last_tick + 1) * TICK_US
+        return 0 if self._last_tick is None else (self._last_tick + 1) * self._script.tick_us
 
     def _put(self, obj: KubeObject) -> None:
         if isinstance(obj, Pod):
@@ -162,7 +161,7 @@ class DemoController:
 
     def _closed_before(self, now: int) -> set[str]:
         """Return the nodes that a controller before this one most likely left closed: targets of the last drains."""
-        this_round = _clock(self._script, self._started_at, tick_of(now))[0]
+        this_round = _clock(self._script, self._started_at, self._script.tick_of(now))[0]
         rounds = range(max(0, this_round - ROUNDS_REMEMBERED), this_round + 1)
         targets = {_drain_target(self._seed, list(self._nodes), drain) for drain in rounds}
         return {node.name for node in self._nodes.values() if node.unschedulable and node.name in targets}
@@ -170,7 +169,7 @@ class DemoController:
 
 def script_tick(script: Script, seed: int, state: StateSummary, now: int) -> list[Request]:
     """Return what the ticks after the last one bring, up to that of `now`."""
-    tick = tick_of(now)
+    tick = script.tick_of(now)
     first = tick if state.last_tick is None else max(state.last_tick + 1, tick - MAX_CATCH_UP_TICKS + 1)
     return _Ticks(script, seed, state, range(first, tick + 1)).requests() if first <= tick else []
 
@@ -269,7 +268,7 @@ class _Ticks:
     def _burst(self) -> None:
         """Create high-priority pods all at once, even when the cluster has no room for jobs."""
         script = self._script
-        most = script.max_pods + script.burst_per_tick * script.burst_seconds * 1_000_000 // TICK_US
+        most = script.max_pods + script.burst_per_tick * script.burst_seconds * 1_000_000 // script.tick_us
         for tick in self._ticks:
             _, second = _clock(script, self._state.started_at, tick)
             if script.burst_at <= second < script.burst_at + script.burst_seconds:
@@ -277,7 +276,7 @@ class _Ticks:
                     self._create_job(script.burst, f"b{place}", tick)
 
     def _arrivals(self) -> None:
-        """Create two jobs a second on average: none, one, one or two in a tick."""
+        """Create a job per tick on average: none, one, one or two."""
         for tick in self._ticks:
             for place in range((0, 1, 1, 2)[_draw(self._seed, tick, "arrivals") % 4]):
                 if self._alive < self._script.max_pods:
@@ -310,7 +309,7 @@ def _uncordon(node_name: str) -> Patch:
 
 def _clock(script: Script, started_at: int, tick: int) -> tuple[int, int]:
     """Return the round the tick is in, and how many seconds into it."""
-    elapsed = max(0, tick - tick_of(started_at)) * TICK_US // 1_000_000
+    elapsed = max(0, tick - script.tick_of(started_at)) * script.tick_us // 1_000_000
     return divmod(elapsed, script.round_seconds)
 
 

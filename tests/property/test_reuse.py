@@ -12,23 +12,24 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from scheduler_core.api.meta import KubeObject
-from scheduler_core.api.node import Node
-from scheduler_core.api.pod import Pod
+from scheduler_core.apiserver.requests import Delete, ObjectKey
+from scheduler_core.apiserver.store import key_of
 from scheduler_core.build import build
 from scheduler_core.cycle.fast.equivalence import EquivalenceClasses
 from scheduler_core.cycle.fast.limits import LIMITS, Limits
-from scheduler_core.model.changes import BindingVerdict, Change, ObjectDeleted, ObjectPut
 from scheduler_core.model.effects import Attempt, Effects
 from scheduler_core.ports import SeededDraws
 from scheduler_core.scheduler.scheduler import Budget, Scheduler
+from scheduler_core.sim.world import World
 from scheduler_core.trace.diff import first_divergence
 from scheduler_core.trace.digest import attempt_digest
-from tests.builders import NodeBuilder, PodBuilder, make, make_node, make_pod
-from tools.bench.engine.cluster import InMemoryCluster
+from tests.builders import NodeBuilder, PodBuilder, make_manifest, make_node, make_pod
+
+Manifest = dict[str, Any]
 
 START_US = 1_900_000_000_000_000
 ZONES = ("z1", "z2", "z3")
@@ -72,25 +73,24 @@ TEMPLATES: tuple[Callable[[PodBuilder], PodBuilder], ...] = (
 )
 
 
-class World:
-    """What both schedulers are told, and what each answered."""
+class Pair:
+    """One world whose changes are told to two schedulers; it carries out what the first asks for."""
 
     def __init__(self, seed: int, limits: Limits = LIMITS, num_nodes: int | None = None) -> None:
         self.random = random.Random(seed)
-        self.now = START_US
         self.made = 0
         self.templates = self.random.sample(TEMPLATES, self.random.choice((3, 6, len(TEMPLATES))))
         self.with_images = self.random.choice((0.02, 0.3))  # share of the nodes
-        self.nodes: dict[str, Node] = {}
+        self.nodes: set[str] = set()
         self.kept = build(draws=SeededDraws(seed), limits=limits)
         self.fresh = build(draws=SeededDraws(seed), reuse=False)
-        self.cluster = InMemoryCluster()
-        self.answers: list[Change] = []
-        initial: list[Change] = [ObjectPut(make("Namespace", name, namespace="")) for name in ("default", "other")]
-        initial += [self.put_node(f"n{number}") for number in range(num_nodes or self.random.randint(3, 12))]
-        self.tell(initial)
+        self.world = World(self.kept, now=START_US, evict_gracefully=False)
+        self.world.load([make_manifest("Namespace", name) for name in ("default", "other")])
+        for number in range(num_nodes or self.random.randint(3, 12)):
+            self.put_node(f"n{number}")
+        self.tell()
 
-    def put_node(self, name: str) -> ObjectPut:
+    def put_node(self, name: str) -> None:
         pick = self.random.choice
         builder: NodeBuilder = make_node(name).capacity(
             cpu=pick("248"), memory=pick(("4Gi", "8Gi")), pods=pick(["5", "9", "20"])
@@ -107,53 +107,53 @@ class World:
             builder.images({"big:latest": 900_000_000})
         if self.random.random() < 0.3:
             builder.capacity({"example.com/gpu": "2"})
-        self.nodes[name] = builder.build()
-        return ObjectPut(self.nodes[name])
+        self.nodes.add(name)
+        self.world.load([builder.manifest()])
 
-    def change(self) -> list[Change]:
+    def change(self) -> None:
         """One thing that happens, or several pods that come."""
         dice = self.random.random()
+        pods = self.world.store.list("Pod")
         if dice < 0.62:
-            return self.arrivals()
-        if dice < 0.80 and self.cluster.pods:
-            return [self.delete(self.random.choice([*self.cluster.pods.values()]))]
-        if dice < 0.88:
-            return [self.put_node(self.random.choice([*self.nodes] or ["n0"]))]
-        if dice < 0.92:
+            self.arrivals()
+        elif dice < 0.80 and pods:
+            self.delete(self.random.choice(pods))
+        elif dice < 0.88:
+            self.put_node(self.random.choice(sorted(self.nodes) or ["n0"]))
+        elif dice < 0.92:
             self.made += 1
-            return [self.put_node(f"m{self.made}")]
-        if dice < 0.95 and len(self.nodes) > 2:
-            name = self.random.choice([*self.nodes])
-            del self.nodes[name]
-            return [ObjectDeleted("Node", "", name)]
-        other = self.other_object()
-        if self.random.random() < 0.3:
-            return [ObjectDeleted(other.kind, other.namespace, other.name)] if other.kind == "Service" else []
-        return [ObjectPut(other)]
+            self.put_node(f"m{self.made}")
+        elif dice < 0.95 and len(self.nodes) > 2:
+            name = self.random.choice(sorted(self.nodes))
+            self.nodes.remove(name)
+            self.world.request(Delete(ObjectKey("Node", "", name)))
+        else:
+            other = self.other_object()
+            if self.random.random() >= 0.3:
+                self.world.load([other])
+            elif other["kind"] == "Service":
+                self.delete(other)
 
-    def arrivals(self) -> list[Change]:
+    def arrivals(self) -> None:
         template = self.random.choice(self.templates)
         namespace = "other" if self.random.random() < 0.15 else "default"
-        pods = []
         for _ in range(self.random.choice((1, 1, 2, 5))):
             self.made += 1
-            pods.append(template(make_pod(f"p{self.made}", namespace=namespace)).build())
-        return self.cluster.create(pods)
+            self.world.load([template(make_pod(f"p{self.made}", namespace=namespace)).manifest()])
 
-    def delete(self, pod: Pod) -> Change:
-        del self.cluster.pods[pod.uid]
-        return ObjectDeleted(Pod.kind, pod.namespace, pod.name, pod.uid)
+    def delete(self, manifest: Manifest) -> None:
+        self.world.request(Delete(key_of(manifest), 0))
 
-    def other_object(self) -> KubeObject:
+    def other_object(self) -> Manifest:
         app = self.random.choice(("web", "db", "plain", "soft"))
-        found: KubeObject
+        found: Manifest
         dice = self.random.random()
         if dice < 0.5:
-            found = make("Service", f"svc-{app}", spec={"selector": {"app": app}})
+            found = make_manifest("Service", f"svc-{app}", spec={"selector": {"app": app}})
         elif dice < 0.75:
-            found = make("Namespace", "other", namespace="", metadata={"labels": {"team": app}})
+            found = make_manifest("Namespace", "other", metadata={"labels": {"team": app}})
         else:
-            found = make(
+            found = make_manifest(
                 "PodDisruptionBudget",
                 f"pdb-{app}",
                 spec={"selector": {"matchLabels": {"app": app}}},
@@ -161,17 +161,14 @@ class World:
             )
         return found
 
-    def tell(self, changes: list[Change]) -> None:
-        """Both take a step, with what came of the one before."""
-        self.now += self.random.choice((1_000, 700_000, 20_000_000))
-        kept = self.kept.step(self.now, [*self.answers, *changes], Budget(max_cycles=4))
-        fresh = self.fresh.step(self.now, [*self.answers, *changes], Budget(max_cycles=4))
+    def tell(self) -> None:
+        """Both take a step, with what happened since the one before."""
+        self.world.now += self.random.choice((1_000, 700_000, 20_000_000))
+        changes = self.world.take_changes()
+        kept = self.kept.step(self.world.now, changes, Budget(max_cycles=4))
+        fresh = self.fresh.step(self.world.now, changes, Budget(max_cycles=4))
         self.compare(kept, fresh)
-        leaving = {each.pod_uid for each in kept.evictions}
-        refused = [each for each in kept.bindings if each.pod_uid in leaving]
-        kept.bindings = [each for each in kept.bindings if each.pod_uid not in leaving]
-        self.answers = self.cluster.carry_out(kept)
-        self.answers += [BindingVerdict(each.pod_uid, each.node_name, bound=False) for each in refused]
+        self.world.carry_out(kept)
 
     def compare(self, kept: Effects, fresh: Effects) -> None:
         assert len(kept.attempts) == len(fresh.attempts)
@@ -199,24 +196,26 @@ def _classes(scheduler: Scheduler) -> int:
 @pytest.mark.parametrize("limits", LIMITS_TRIED)
 @pytest.mark.parametrize("seed", range(RUNS // len(LIMITS_TRIED)))
 def test_reuse_changes_no_decision(seed: int, limits: str) -> None:
-    world = World(seed + 100 * [*LIMITS_TRIED].index(limits), LIMITS_TRIED[limits])
-    _run(world, CHANGES_PER_RUN)
+    pair = Pair(seed + 100 * [*LIMITS_TRIED].index(limits), LIMITS_TRIED[limits])
+    _run(pair, CHANGES_PER_RUN)
     most = LIMITS_TRIED[limits].max_classes
-    assert min(most - 1, len(world.templates) // 2) <= _classes(world.kept) <= most, "the comparison says nothing"
+    assert min(most - 1, len(pair.templates) // 2) <= _classes(pair.kept) <= most, "the comparison says nothing"
 
 
 @pytest.mark.parametrize("limits", ["as they are", "arrays always", "one status"])
 @pytest.mark.parametrize("seed", range(2))
 def test_reuse_changes_no_decision_among_many_nodes(seed: int, limits: str) -> None:
-    world = World(seed, LIMITS_TRIED[limits], MANY_NODES)
-    _run(world, CHANGES_AMONG_MANY)
-    assert _classes(world.kept) >= len(world.templates) // 2, "nothing was kept: the comparison says nothing"
+    pair = Pair(seed, LIMITS_TRIED[limits], MANY_NODES)
+    _run(pair, CHANGES_AMONG_MANY)
+    assert _classes(pair.kept) >= len(pair.templates) // 2, "nothing was kept: the comparison says nothing"
 
 
-def _run(world: World, changes: int) -> None:
+def _run(pair: Pair, changes: int) -> None:
     left = changes
     while left > 0:
-        at_once = world.random.choice((1, 2, 5))
-        world.tell([change for _ in range(at_once) for change in world.change()])
+        at_once = pair.random.choice((1, 2, 5))
+        for _ in range(at_once):
+            pair.change()
+        pair.tell()
         left -= at_once
-    assert _classes(world.fresh) == 0
+    assert _classes(pair.fresh) == 0

@@ -21,8 +21,6 @@ from typing import Any
 import msgspec
 import psycopg
 
-from scheduler_core.api import manifests
-from scheduler_core.api.meta import KubeObject
 from tools.bench.engine.calibration import calibrate
 from tools.bench.engine.result import Run
 from tools.bench.running import RunningService, ServiceProblem
@@ -237,9 +235,8 @@ def _cluster(service: RunningService, name: str) -> int:
     return int(service.client.post("/api/clusters", {"name": name, "lifecycle_mode": "simulate"})["id"])
 
 
-def _written(obj: KubeObject) -> dict[str, Any]:
-    """As a user would upload it: without the uid of the workload."""
-    manifest = manifests.encode(obj)
-    manifest["metadata"].pop("uid", None)
-    manifest.pop("status", None) if obj.kind != "Node" else None
-    return manifest
+def _written(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return the object as a user would upload it: without the uid of the workload."""
+    metadata = {name: value for name, value in manifest["metadata"].items() if name != "uid"}
+    written = {name: value for name, value in manifest.items() if name != "status" or manifest["kind"] == "Node"}
+    return {**written, "metadata": metadata}

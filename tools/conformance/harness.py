@@ -10,24 +10,23 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
-from msgspec.structs import replace
-
 from scheduler_core import config
 from scheduler_core.api import manifests
-from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
+from scheduler_core.api.times import microseconds, time_text
+from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch
 from scheduler_core.build import build
-from scheduler_core.model.changes import BindingVerdict, Change, EvictionVerdict, ObjectDeleted, ObjectPut
-from scheduler_core.model.effects import Attempt, Effects
+from scheduler_core.model.effects import Attempt, BindingRequest, Effects
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.ports import FirstDraws
 from scheduler_core.scheduler.scheduler import Budget, Scheduler
+from scheduler_core.sim.world import World
 from tools.conformance import volumes
 from tools.conformance.render import Json, cycle_of, not_run, profile_of, status_of
 
 FIRST_START = datetime(2030, 1, 1, tzinfo=UTC)  # start of the first pod bound; one minute more for each further one
-NOW_US = int((FIRST_START + timedelta(days=30)).timestamp()) * 1_000_000
+NOW_US = microseconds(FIRST_START + timedelta(days=30))
 _SECOND_US = 1_000_000
 _NO_CYCLES = Budget(max_cycles=0)
 
@@ -35,8 +34,7 @@ _NO_CYCLES = Budget(max_cycles=0)
 def run_scenario(scenario: Mapping[str, Any], *, use_table: bool) -> Json:
     """What our engine makes of the scenario, in the shape of a recorded result."""
     scheduler = build(config.load(scenario["config"]), draws=FirstDraws(), use_table=use_table)
-    run = _Run(scheduler, [_pod(manifest) for manifest in scenario["pending"]])
-    run.load([manifests.decode(manifest) for manifest in scenario["objects"]])
+    run = _Run(scheduler, scenario["objects"], scenario["pending"])
     cycles = run.cycles()
     result: Json = {
         "name": scenario["name"],
@@ -51,26 +49,20 @@ def run_scenario(scenario: Mapping[str, Any], *, use_table: bool) -> Json:
 
 
 class _Run:
-    """A scheduler with the objects the harness keeps for it."""
+    """A world with the objects of a scenario, in which pods are scheduled when the recording did it."""
 
-    def __init__(self, scheduler: Scheduler, pending: list[Pod]) -> None:
+    def __init__(self, scheduler: Scheduler, objects: Sequence[Json], pending: Sequence[Json]) -> None:
         self.scheduler = scheduler
-        self._pending = {pod.key: pod for pod in pending}
-        self._pods: dict[str, Pod] = {}  # by uid, as last written
+        self._world = World(scheduler, now=NOW_US, evict_gracefully=False)
+        self._pending = {pod.key: pod for pod in map(_pod, pending)}
         self._bound = 0
-        self._version = 0
-
-    def load(self, objects: list[KubeObject]) -> None:
-        """Everything that is there before the first cycle: nodes, bound pods, then those that wait."""
-        nodes = [obj for obj in objects if obj.kind == "Node"]
-        pods = [obj for obj in objects if isinstance(obj, Pod)]
-        others = [obj for obj in objects if obj.kind not in ("Node", "Pod")]
-        bound = [pod for pod in pods if pod.is_assigned]
-        waiting = [pod for pod in pods if not pod.is_assigned]
         # A pod that names its node would be taken for bound: it waits without the name and has it in its cycle only.
-        pending = [pod.on_node("") for pod in self._pending.values()]
-        everything = [*others, *nodes, *bound, *waiting, *pending]
-        self._apply([self._put(obj) for obj in everything])
+        waiting = [
+            {"apiVersion": "v1", "kind": "Pod", **pod, "spec": {**pod["spec"], "nodeName": ""}} for pod in pending
+        ]
+        self._world.load(sorted(objects, key=_place))
+        self._world.load(waiting)
+        self._carry_out(Effects())
 
     def cycles(self) -> list[Json]:
         """A cycle for each pending pod in order, and a second one for a pod that preempted."""
@@ -102,7 +94,11 @@ class _Run:
         if not effects.attempts:
             return None, self._kept_out(key)
         (attempt,) = effects.attempts
-        decided = self._complete_volumes(effects)
+        decided = volumes.decided(effects.writes)
+        self._carry_out(effects)
+        if effects.writes:
+            volumes.complete(effects.writes, self._world)
+            self._carry_out(Effects())
         self._remove_victims(attempt)
         return attempt, cycle_of(attempt) | ({"volumes": decided} if decided else {})
 
@@ -123,64 +119,50 @@ class _Run:
                 return cycle | {"preEnqueue": status_of(status.by(plugin.name))}
         return cycle
 
-    def _complete_volumes(self, effects: Effects) -> Json:
-        """The volumes the cycle decided on are bound, then all the rest is carried out; what was decided."""
-        objects, told = volumes.complete(effects.writes, self.scheduler.engine.store)
-        self._carry_out(effects)
-        if objects:
-            self._carry_out(self._apply([self._put(obj) for obj in objects]))
-        return told
-
     def _carry_out(self, effects: Effects) -> None:
-        """What the cycle asked for, and what that leads to, until nothing more is asked for."""
+        """Do what the scheduler asks for, and what that leads to, until nothing more is asked for; without a cycle."""
         while True:
-            changes: list[Change] = []
-            for patch in effects.status_patches:
-                if patch.nominated_node_name is not None:
-                    changes += self._nominate(patch.pod_uid, patch.nominated_node_name)
-            for eviction in effects.evictions:
-                self._pods.pop(eviction.pod_uid, None)
-                changes.append(ObjectDeleted("Pod", eviction.namespace, eviction.name, eviction.pod_uid))
-            for preemptor_uid in dict.fromkeys(eviction.preemptor_uid for eviction in effects.evictions):
-                changes.append(EvictionVerdict(preemptor_uid, done=True))
             for binding in effects.bindings:
-                changes += [BindingVerdict(binding.pod_uid, binding.node_name, bound=True)]
-                changes += self._confirm(binding.pod_uid, binding.node_name)
+                self._lift_gates(binding)  # the recording's API server bound gated pods too
+            self._world.carry_out(effects)
+            for binding in effects.bindings:
+                self._run(binding)
+            changes = self._world.take_changes()
             if not changes:
                 return
-            effects = self._apply(changes)
+            effects = self.scheduler.step(NOW_US, changes, _NO_CYCLES)
+
+    def _lift_gates(self, binding: BindingRequest) -> None:
+        pod = self._world.store.get(_key(binding.namespace, binding.name))
+        if pod is not None and "schedulingGates" in pod["spec"]:
+            spec = {name: value for name, value in pod["spec"].items() if name != "schedulingGates"}
+            self._world.load([{**pod, "spec": spec}])
+
+    def _run(self, binding: BindingRequest) -> None:
+        """Let the bound pod run, started a minute after the one before."""
+        started = microseconds(FIRST_START + timedelta(minutes=self._bound))
+        self._bound += 1
+        status = {"phase": "Running", "startTime": time_text(started), "nominatedNodeName": None}
+        self._world.request(Patch(_key(binding.namespace, binding.name), {"status": status}, subresource="status"))
 
     def _remove_victims(self, attempt: Attempt) -> None:
         """Victims that were being deleted already are not asked to leave, but leave with the others."""
         record = attempt.post_filter.preemption if attempt.post_filter is not None else None
-        victims = set(record.victims) if record is not None else set()
-        left = [pod for pod in self._pods.values() if pod.key in victims]
-        for pod in left:
-            del self._pods[pod.uid]
-        self._apply([ObjectDeleted(Pod.kind, pod.namespace, pod.name, pod.uid) for pod in left])
+        for victim in record.victims if record is not None else ():
+            namespace, _, name = victim.partition("/")
+            self._world.request(Delete(_key(namespace, name), 0))
+        self._carry_out(Effects())
 
-    def _nominate(self, uid: str, node_name: str) -> list[Change]:
-        pod = self._pods.get(uid)
-        if pod is None:
-            return []
-        return [self._put(replace(pod, status=replace(pod.status, nominated_node_name=node_name)))]
 
-    def _confirm(self, uid: str, node_name: str) -> list[Change]:
-        started = FIRST_START + timedelta(minutes=self._bound)
-        self._bound += 1
-        pod = self._pods[uid].on_node(node_name)
-        status = replace(pod.status, phase="Running", start_time=started, nominated_node_name="")
-        return [self._put(replace(pod, status=status))]
+def _key(namespace: str, name: str) -> ObjectKey:
+    return ObjectKey(Pod.kind, namespace, name)
 
-    def _put(self, obj: KubeObject) -> ObjectPut:
-        self._version += 1
-        obj = replace(obj, metadata=replace(obj.metadata, resource_version=str(self._version)))
-        if isinstance(obj, Pod):
-            self._pods[obj.uid] = obj
-        return ObjectPut(obj)
 
-    def _apply(self, changes: Sequence[Change]) -> Effects:
-        return self.scheduler.step(NOW_US, changes, _NO_CYCLES)
+def _place(manifest: Mapping[str, Any]) -> int:
+    """Nodes come before pods, bound ones first; all else before them."""
+    if manifest["kind"] != "Pod":
+        return 1 if manifest["kind"] == "Node" else 0
+    return 2 if manifest["spec"].get("nodeName") else 3
 
 
 def _pod(manifest: Mapping[str, Any]) -> Pod:

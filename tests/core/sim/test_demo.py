@@ -16,7 +16,6 @@ from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 from scheduler_core.sim.demo import (
     MAX_CATCH_UP_TICKS,
-    TICK_US,
     DemoController,
     Job,
     NodeSummary,
@@ -26,7 +25,6 @@ from scheduler_core.sim.demo import (
     StateSummary,
     first_wave,
     script_tick,
-    tick_of,
 )
 
 SECOND = 1_000_000
@@ -226,19 +224,19 @@ def test_workload_is_due_at_the_next_tick() -> None:
 
 
 def test_ticks_missed_in_a_short_pause_are_made_up_for() -> None:
-    last = tick_of(at(10))
+    last = SCRIPT.tick_of(at(10))
     together = jobs_of(tick(12, last_tick=last))
     assert together == [app for half in range(1, 5) for app in jobs_of(tick(10 + half / 2))]
 
 
 def test_long_pause_is_not_made_up_for() -> None:
-    late = jobs_of(tick(500, last_tick=tick_of(at(10))))
+    late = jobs_of(tick(500, last_tick=SCRIPT.tick_of(at(10))))
     assert late == [app for half in range(MAX_CATCH_UP_TICKS - 1, -1, -1) for app in jobs_of(tick(500 - half / 2))]
 
 
 def test_tick_that_was_done_brings_nothing() -> None:
-    assert tick(10, [], last_tick=tick_of(at(10))) == []
-    assert tick(9, [], last_tick=tick_of(at(10))) == []
+    assert tick(10, [], last_tick=SCRIPT.tick_of(at(10))) == []
+    assert tick(9, [], last_tick=SCRIPT.tick_of(at(10))) == []
 
 
 def test_first_wave_has_every_service_at_its_size_and_jobs() -> None:
@@ -247,4 +245,3 @@ def test_first_wave_has_every_service_at_its_size_and_jobs() -> None:
     assert apps["fixed"] == 1
     assert apps.total() == 20
     assert first_wave(SCRIPT, 5, 20) == first_wave(SCRIPT, 5, 20)
-    assert TICK_US * 2 == SECOND

@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
 from functools import cache
-from typing import Any, cast
 
 import pytest
 
-from scheduler_core.apiserver.requests import Create, Delete, Patch, Request
-from scheduler_core.controllers.controller import ClusterOptions
-from scheduler_core.sim.otter_post import OtterPost, manifests
+from scheduler_core.apiserver.requests import Delete
 from scheduler_core.sim.otter_post.apps import BUDGETS, MAX_PODS, SCRIPT
 from scheduler_core.sim.otter_post.storage import DEN_NODE
-from tests.core.controllers.little_cluster import SECOND, LittleCluster, Manifest
+from tests.core.sim.story import SECOND, START, Manifest, Story, app_of, patched
 
-START = int(datetime(2030, 1, 1, tzinfo=UTC).timestamp()) * SECOND
 MINUTES = 8
 
 
 @cache
-def story() -> LittleCluster:
-    """One run, looked at by all tests."""
-    options = ClusterOptions(seed=20, started_at=START)
-    cluster = LittleCluster(manifests(20), OtterPost(options), start=START)
-    cluster.run(MINUTES * 60)
-    return cluster
-
-
-def app_of(request: Request) -> str:
-    """The app whose pod is created; empty for other requests."""
-    if not isinstance(request, Create) or request.manifest["kind"] != "Pod":
-        return ""
-    return str(request.manifest["metadata"]["labels"]["app"])
-
-
-def patched(request: Request, kind: str) -> dict[str, Any]:
-    """The body of a patch of such an object; empty for other requests."""
-    is_such = isinstance(request, Patch) and request.key.kind == kind
-    return cast(dict[str, Any], request.body) if is_such else {}
+def story() -> Story:
+    """One run, looked at by many tests."""
+    found = Story()
+    found.world.run_until(START + MINUTES * 60 * SECOND)
+    return found
 
 
 def placed(app: str) -> list[Manifest]:
@@ -137,7 +118,7 @@ def test_rollouts_of_the_sample_reach_every_replica() -> None:
 
 
 def test_no_node_of_the_sample_is_left_closed() -> None:
-    assert not [m for (kind, _), m in story().objects.items() if kind == "Node" and m["spec"].get("unschedulable")]
+    assert not [node for node in story().world.store.list("Node") if node["spec"].get("unschedulable")]
 
 
 def test_bursts_of_the_sample_take_the_places_of_renderers() -> None:
@@ -147,11 +128,11 @@ def test_bursts_of_the_sample_take_the_places_of_renderers() -> None:
         evicted = [key for key, at in cluster.evicted.items() if begin <= at < begin + 30 * SECOND]
         assert 5 <= len(evicted) <= 40
         assert {key.split("/")[0] for key in evicted} == {"studio"}
-    for _, attempt in cluster.preemptions:
+    for attempt in cluster.preemptions:
         assert attempt.post_filter is not None and attempt.post_filter.preemption is not None
         assert attempt.post_filter.preemption.victims
     # All of them found their place, and the renderers came back.
-    launched = {attempt.pod_key for _, attempt in cluster.preemptions}
+    launched = {attempt.pod_key for attempt in cluster.preemptions}
     assert not launched & set(cluster.messages)
     assert len(placed("whisker-renderer")) >= 40
 
@@ -190,8 +171,7 @@ def test_caches_of_the_sample_are_placed_beside_a_storefront_each_on_its_own_nod
 
 def test_disks_of_the_sample_are_bound_where_their_pods_are() -> None:
     cluster = story()
-    claims = {key: each for (kind, key), each in cluster.objects.items() if kind == "PersistentVolumeClaim"}
-    volumes = {key: each for (kind, key), each in cluster.objects.items() if kind == "PersistentVolume"}
+    claims, volumes = cluster.of_kind("PersistentVolumeClaim"), cluster.of_kind("PersistentVolume")
     (vault,) = placed("shell-vault")
     assert node_of(vault) == DEN_NODE
     indexes = placed("parcel-index")
@@ -209,6 +189,6 @@ def test_disks_of_the_sample_are_bound_where_their_pods_are() -> None:
 
 def test_budgets_of_the_sample_know_their_pods() -> None:
     for namespace, app, least in BUDGETS:
-        status = story().objects["PodDisruptionBudget", f"{namespace}/{app}"]["status"]
+        status = story().of_kind("PodDisruptionBudget")[f"{namespace}/{app}"]["status"]
         assert status["desiredHealthy"] == least
         assert 0 < status["disruptionsAllowed"] == status["currentHealthy"] - least

@@ -114,9 +114,9 @@ def test_repeated_attempt_is_stored_once(failing: Workload) -> None:
 def test_l1_leaves_pods_assumed_and_l2_binds_them(level: str, plain: Workload) -> None:
     ready = prepare(plain)
     list(LEVELS[level](ready, idle_meter(), Keeper(Trace.ON)))
-    assigned = [pod for pod in ready.cluster.pods.values() if pod.is_assigned]
+    assigned = [pod for pod in ready.world.store.list("Pod") if pod["spec"].get("nodeName")]
     assert len(assigned) == (0 if level == "L1" else 6)
-    assert ready.scheduler.engine.cache.pod_count() == 6
+    assert ready.world.scheduler.engine.cache.pod_count() == 6
 
 
 @pytest.mark.parametrize("level", BOTH)

@@ -4,23 +4,28 @@ from pathlib import Path
 
 import pytest
 
+from scheduler_core.api.manifests import convert, decode
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.errors import WorkloadError
 from tests.tools.bench.workloads import file_of, written
-from tools.bench.engine.workload import find_workload, read_workload
+from tools.bench.engine.workload import Workload, find_workload, read_workload
+
+
+def pods_of(workload: Workload) -> list[Pod]:
+    return [convert(manifest, Pod) for manifest in workload.pods()]
 
 
 def test_objects_are_named_and_placed_by_their_index(tmp_path: Path) -> None:
     workload = read_workload(written(tmp_path, "w.json.gz", file_of(existing=[(0, 2)])))
-    *_, last_node, existing = workload.objects()
+    *_, last_node, existing = map(decode, workload.objects())
     assert isinstance(last_node, Node)
     assert (last_node.name, last_node.uid) == ("node-00003", "uid-node-00003")
     assert last_node.labels == {"zone": "b", "kubernetes.io/hostname": "node-00003"}
     assert isinstance(existing, Pod)
     assert (existing.key, existing.spec.node_name) == ("default/existing-000000", "node-00002")
-    assert [pod.name for pod in workload.pods()] == [f"pod-{index:06d}" for index in range(6)]
-    assert [_cpu(pod) for pod in workload.pods()] == ["500m", "1", "1", "500m", "500m", "1"]
+    assert [pod.name for pod in pods_of(workload)] == [f"pod-{index:06d}" for index in range(6)]
+    assert [_cpu(pod) for pod in pods_of(workload)] == ["500m", "1", "1", "500m", "500m", "1"]
 
 
 def test_templates_are_left_as_they_were_when_objects_are_made(tmp_path: Path) -> None:
@@ -50,12 +55,12 @@ def test_resized_workload_keeps_only_what_fits_when_it_is_smaller(tmp_path: Path
 def test_workload_takes_another_number_of_pods(num_pods: int, want: list[int], tmp_path: Path) -> None:
     workload = read_workload(written(tmp_path, "w.json", file_of())).with_pods(num_pods)
     assert workload.pod_template_of == want
-    assert len({pod.uid for pod in workload.pods()}) == num_pods
+    assert len({pod.uid for pod in pods_of(workload)}) == num_pods
 
 
 def test_w8_gives_every_pod_a_label_a_request_and_a_toleration_of_its_own(tmp_path: Path) -> None:
     plain = read_workload(written(tmp_path, "w.json", file_of()))
-    pods = plain.with_own_signatures("W8").pods()
+    pods = pods_of(plain.with_own_signatures("W8"))
     assert [pod.labels for pod in pods] == [{"app": "x", "bench/own": pod.name} for pod in pods]
     bytes_asked = [_requests(pod)["memory"].value() for pod in pods]
     assert bytes_asked == [100 * 2**20 + place for place in range(1, 7)]
@@ -63,7 +68,7 @@ def test_w8_gives_every_pod_a_label_a_request_and_a_toleration_of_its_own(tmp_pa
         (toleration,) = pod.spec.tolerations or ()
         assert (toleration.key, toleration.operator, toleration.value) == ("bench/own", "Equal", pod.name)
         assert toleration.effect == "NoSchedule"
-    assert [_cpu(pod) for pod in pods] == [_cpu(pod) for pod in plain.pods()]
+    assert [_cpu(pod) for pod in pods] == [_cpu(pod) for pod in pods_of(plain)]
 
 
 @pytest.mark.parametrize(

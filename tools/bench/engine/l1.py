@@ -13,18 +13,18 @@ from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.scheduler.engine import Engine
 from scheduler_core.scheduler.failure import Failure, handle_scheduling_failure
 from scheduler_core.scheduler.schedule_one import decide, open_cycle
-from scheduler_core.scheduler.scheduler import Scheduler
-from tools.bench.engine.cluster import InMemoryCluster
+from scheduler_core.sim.world import World
 from tools.bench.engine.keeping import STEP_CYCLES, Keeper, Trace
 from tools.bench.engine.meter import Meter
-from tools.bench.engine.prepare import NOW_US, Prepared, apply
+from tools.bench.engine.prepare import NO_CYCLES, NOW_US, Prepared
 
 
 def run(ready: Prepared, meter: Meter, keeper: Keeper) -> Iterator[Attempt]:
     """Every pod in its turn; yields each attempt as it is made."""
-    scheduler, cluster = ready.scheduler, ready.cluster
-    apply(scheduler, cluster.create(ready.pods))
-    engine, clock, laps_ns = scheduler.engine, meter.clock, meter.laps_ns
+    world = ready.world
+    world.load(ready.pods)
+    world.step(NO_CYCLES)
+    engine, clock, laps_ns = world.scheduler.engine, meter.clock, meter.laps_ns
     drops_at_once = keeper.trace is Trace.OFF
     cycles = 0
     engine.now, engine.effects = NOW_US, Effects()
@@ -39,7 +39,7 @@ def run(ready: Prepared, meter: Meter, keeper: Keeper) -> Iterator[Attempt]:
         cycles += 1
         if engine.effects.evictions:
             meter.stop()
-            _make_room(scheduler, cluster, queued)
+            _make_room(world, queued)
             meter.start()
             started = clock()
             again = engine.queue.pop_pod(queued.key, NOW_US)
@@ -72,13 +72,13 @@ def _cycle(engine: Engine, queued: QueuedPodInfo) -> Attempt:
     return attempt
 
 
-def _make_room(scheduler: Scheduler, cluster: InMemoryCluster, preemptor: QueuedPodInfo) -> None:
+def _make_room(world: World, preemptor: QueuedPodInfo) -> None:
     """Evict the victims, write the nomination, and bring the preemptor back; the step's effects stay as they were."""
-    engine = scheduler.engine
+    engine = world.scheduler.engine
     kept = engine.effects
-    asked = Effects(status_patches=kept.status_patches, evictions=kept.evictions)
-    while changes := cluster.carry_out(asked):
-        asked = apply(scheduler, changes)
+    world.carry_out(Effects(status_patches=kept.status_patches, evictions=kept.evictions))
+    while world.has_changes:
+        world.step(NO_CYCLES)
     engine.activate([preemptor.key])
     kept.status_patches, kept.evictions = [], []
     engine.effects = kept

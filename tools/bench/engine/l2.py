@@ -1,14 +1,13 @@
-"""Level 2: the whole scheduler against an API in memory: arrivals, queue, cycles, events, bindings and their verdicts.
+"""Level 2: the whole scheduler against an API in memory: events, queue, cycles, bindings and their verdicts.
 
-Pods arrive in lots as large as a step; each step hears of what the one before asked for. The clock runs all the time,
-the API's work included. A pod's time is its cycles plus its share of what its steps spent on changes.
+Pods arrive in lots as large as a step; each step hears of what the one before asked for. The clock stands
+still while the API server works. A pod's time is its cycles plus its share of what its steps spent on changes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from scheduler_core.model.changes import Change
 from scheduler_core.model.effects import Attempt
 from scheduler_core.ports import Stopwatch
 from scheduler_core.scheduler.scheduler import Budget
@@ -21,30 +20,30 @@ STEP_US = 100_000  # engine time between two steps while there is work: the long
 
 def run(ready: Prepared, meter: Meter, keeper: Keeper) -> Iterator[Attempt]:
     """Steps until each pod is bound or was refused without room being made for it; yields the attempts of each step."""
-    scheduler, cluster, arriving = ready.scheduler, ready.cluster, ready.pods
+    world, scheduler, arriving = ready.world, ready.world.scheduler, ready.pods
     laps = _Laps(meter.clock)
-    open_uids = {pod.uid for pod in arriving}
-    changes: list[Change] = []
+    open_uids = {pod["metadata"]["uid"] for pod in arriving}
     now, arrived = NOW_US, 0
-    meter.start()
     while open_uids:
         if arrived < len(arriving):
-            changes += cluster.create(arriving[arrived : arrived + STEP_CYCLES])
+            world.load(arriving[arrived : arrived + STEP_CYCLES])
             arrived += STEP_CYCLES
+        changes = world.take_changes()
+        meter.start()
         laps.begin_step()
         effects = scheduler.step(now, changes, Budget(STEP_CYCLES, laps.next_cycle))
         laps.end_step(effects.attempts)
         open_uids.difference_update(each.pod_uid for each in effects.attempts if not each.nominated_node_name)
         keeper.end_step(effects.attempts)
         yield from effects.attempts
-        changes = cluster.carry_out(effects)
+        meter.stop()
+        world.carry_out(effects)
         now += STEP_US
-        if not changes and not effects.more and arrived >= len(arriving):
+        if not world.has_changes and not effects.more and arrived >= len(arriving):
             due = scheduler.next_due(now)
             if due is None:
                 break  # nothing will ever try the rest again
             now = max(now, due)
-    meter.stop()
     meter.laps_ns.extend(laps.by_pod_ns.values())
 
 

@@ -1,34 +1,31 @@
-"""From a workload to a scheduler that holds it: objects read, scheduler built, first snapshot taken.
+"""From a workload to a world that holds it: objects read, scheduler built, first snapshot taken.
 
 None of this belongs to a run; how long each part took is kept. Ties are drawn by seed, as in the service.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from scheduler_core.api.pod import Pod
 from scheduler_core.build import build
-from scheduler_core.model.changes import Change, ObjectPut
-from scheduler_core.model.effects import Effects
 from scheduler_core.ports import SeededDraws, Stopwatch, stopped_watch
-from scheduler_core.scheduler.scheduler import Budget, Scheduler
-from tools.bench.engine.cluster import InMemoryCluster
+from scheduler_core.scheduler.scheduler import Budget
+from scheduler_core.sim.world import World
 from tools.bench.engine.workload import Workload
 
 NOW_US = 1_767_312_000_000_000  # 2026-01-02, after the start of all pods in the files
 SEED = 1
-_NO_CYCLES = Budget(max_cycles=0)
+NO_CYCLES = Budget(max_cycles=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A scheduler with all that is there before the first pod comes, and the pods; times in nanoseconds."""
+    """A world with all that is there before the first pod comes, and the pods; times in nanoseconds."""
 
-    scheduler: Scheduler
-    cluster: InMemoryCluster
-    pods: list[Pod]
+    world: World
+    pods: list[dict[str, Any]]
     parse_ns: int
     build_ns: int
     snapshot_ns: int
@@ -48,7 +45,9 @@ def prepare(
     objects, pods = workload.objects(), workload.pods()
     parsed = clock()
     scheduler = build(draws=SeededDraws(SEED), stopwatch=stopwatch, reuse=reuse, use_table=use_table)
-    apply(scheduler, [ObjectPut(obj) for obj in objects])
+    world = World(scheduler, now=NOW_US, evict_gracefully=False)
+    world.load(objects)
+    world.step(NO_CYCLES)
     built = clock()
     engine = scheduler.engine
     engine.snapshot.update_snapshot(engine.cache)
@@ -56,9 +55,4 @@ def prepare(
     seen = clock()
     settle()
     build_ns = built - parsed + clock() - seen
-    return Prepared(scheduler, InMemoryCluster(), pods, parsed - started, build_ns, seen - built)
-
-
-def apply(scheduler: Scheduler, changes: Sequence[Change]) -> Effects:
-    """Tell the scheduler, without a cycle."""
-    return scheduler.step(NOW_US, changes, _NO_CYCLES)
+    return Prepared(world, pods, parsed - started, build_ns, seen - built)

@@ -1,4 +1,4 @@
-"""A workload file as objects: nodes, pods that run already, pods to schedule in order.
+"""A workload file as manifests: nodes, pods that run already, pods to schedule in order.
 
 Files (`schedbench/1`, JSON, gzipped or not) hold templates and index arrays; names, uids and the hostname label follow
 from the index. `resized` repeats the nodes of a file up to another number, each round with its existing pods;
@@ -16,10 +16,7 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.api import manifests, quantity
-from scheduler_core.api.meta import KubeObject
-from scheduler_core.api.node import Node
-from scheduler_core.api.pod import Pod
+from scheduler_core.api import quantity
 from scheduler_core.errors import WorkloadError
 
 FORMAT = "schedbench/1"
@@ -49,7 +46,7 @@ class _File(msgspec.Struct, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What is to be scheduled onto what, still as templates: `objects` and `pods` make the typed objects anew."""
+    """What is to be scheduled onto what, as templates; `objects` and `pods` make the manifests from them."""
 
     name: str
     namespaces: list[Manifest]
@@ -73,14 +70,15 @@ class Workload:
     def num_pods(self) -> int:
         return len(self.pod_template_of)
 
-    def objects(self) -> list[KubeObject]:
-        """All that is there before the first pod comes: namespaces, nodes, pods on them."""
-        return [*map(manifests.decode, self.namespaces), *self._nodes(), *self._existing_pods()]
+    def objects(self) -> list[Manifest]:
+        """Return all that is there before the first pod comes: namespaces, nodes, pods on them."""
+        namespaces = [_named(template, template["metadata"]["name"]) for template in self.namespaces]
+        return [*namespaces, *self._nodes(), *self._existing_pods()]
 
-    def pods(self) -> list[Pod]:
-        """The pods to schedule, in order."""
+    def pods(self) -> list[Manifest]:
+        """Return the pods to schedule, in order."""
         return [
-            manifests.convert(self._own(manifest, index) if self.own_signatures else manifest, Pod)
+            self._own(manifest, index) if self.own_signatures else manifest
             for index, manifest in enumerate(
                 _named(self.pod_templates[template], f"pod-{index:06d}")
                 for index, template in enumerate(self.pod_template_of)
@@ -111,18 +109,18 @@ class Workload:
         """
         return replace(self, name=name, own_signatures=True)
 
-    def _nodes(self) -> Iterator[Node]:
+    def _nodes(self) -> Iterator[Manifest]:
         for index, template in enumerate(self.node_template_of):
             name = f"node-{index:05d}"
             manifest = _named(self.node_templates[template], name)
             manifest["metadata"]["labels"] = {**manifest["metadata"].get("labels", {}), HOSTNAME: name}
-            yield manifests.convert(manifest, Node)
+            yield manifest
 
-    def _existing_pods(self) -> Iterator[Pod]:
+    def _existing_pods(self) -> Iterator[Manifest]:
         for index, (template, node) in enumerate(self.existing):
             manifest = _named(self.existing_templates[template], f"existing-{index:06d}")
             manifest["spec"] = {**manifest["spec"], "nodeName": f"node-{node:05d}"}
-            yield manifests.convert(manifest, Pod)
+            yield manifest
 
     @staticmethod
     def _own(manifest: Manifest, index: int) -> Manifest:
