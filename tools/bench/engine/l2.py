@@ -1,7 +1,8 @@
 """Level 2: the whole scheduler against an API in memory: events, queue, cycles, bindings and their verdicts.
 
-Pods arrive in lots as large as a step; each step hears of what the one before asked for. The clock stands
-still while the API server works. A pod's time is its cycles plus its share of what its steps spent on changes.
+Pods arrive in lots as large as a step; each step hears of what the one before asked for. The clock stands still while
+pods arrive, and runs while the API server carries out what a step asks for. A pod's time is its cycles plus its share
+of what its steps spent on changes.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ def run(ready: Prepared, meter: Meter, keeper: Keeper) -> Iterator[Attempt]:
         if arrived < len(arriving):
             world.load(arriving[arrived : arrived + STEP_CYCLES])
             arrived += STEP_CYCLES
-        changes = world.take_changes()
         meter.start()
         laps.begin_step()
+        changes = world.take_changes()
         effects = scheduler.step(now, changes, Budget(STEP_CYCLES, laps.next_cycle))
         laps.end_step(effects.attempts)
         open_uids.difference_update(each.pod_uid for each in effects.attempts if not each.nominated_node_name)
         keeper.end_step(effects.attempts)
         yield from effects.attempts
-        meter.stop()
         world.carry_out(effects)
+        meter.stop()
         now += STEP_US
         if not world.has_changes and not effects.more and arrived >= len(arriving):
             due = scheduler.next_due(now)
