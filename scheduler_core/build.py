@@ -144,7 +144,7 @@ def _extenders(configs: Sequence[ExtenderConfig], connect: Connect | None, log: 
 
 
 def _with_ignored_resources(config: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
-    """Resources that extenders look after take the place of what NodeResourcesFit was told to ignore."""
+    """Resources that extenders look after replace what NodeResourcesFit is configured to ignore."""
     ignored = tuple(
         resource.name
         for extender in config.extenders

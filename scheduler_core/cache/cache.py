@@ -241,7 +241,7 @@ class Cache:
         return copy
 
     def copy_into(self, entry: NodeInfo, item: CacheItem) -> None:
-        """The same into a copy made before."""
+        """Like `copy_of`, into a copy made before."""
         entry.assign(item.info)
         entry.image_states = self._summary_of(item)
 
@@ -275,7 +275,7 @@ class Cache:
     def _replace_pod(self, old: Pod, new: Pod) -> None:
         name, key = old.spec.node_name, old.uid
         item = self.items.get(name)
-        # A ghost may go with its last pod, and come anew.
+        # A ghost may go with its last pod, and come back.
         if item is None or item.info.node is None or new.spec.node_name != name or new.uid != key:
             self._remove_pod(old)
             self._add_pod(new, assumed=False)

@@ -21,6 +21,7 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.errors import ExtenderError, ManifestError, extender_text
+from scheduler_core.lru import LruDict
 from scheduler_core.model.node_info import NodeInfo
 
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
@@ -28,6 +29,7 @@ T = TypeVar("T")
 
 # Whether an answer can be read must not depend on how deep the stack is at that moment.
 MAX_DEPTH = 64
+_SPARE_TEXTS = 1000  # nodes written down beyond twice those asked about
 MAX_VALUES = 4_000_000  # 5,000 whole nodes have some 2,000,000
 
 _encoder = msgspec.json.Encoder(order="sorted")
@@ -90,7 +92,7 @@ class NodeTexts:
     """Nodes as JSON, each written once for as long as the node stays what it is."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, tuple[Node, msgspec.Raw]] = {}
+        self._texts: LruDict[str, tuple[Node, msgspec.Raw]] = LruDict(_SPARE_TEXTS)
 
     def of(self, node: Node) -> msgspec.Raw:
         known = self._texts.get(node.name)
@@ -98,10 +100,10 @@ class NodeTexts:
             known = self._texts[node.name] = node, msgspec.Raw(_encoder.encode(_plain(node)))
         return known[1]
 
-    def forget_others(self, nodes: Sequence[NodeInfo]) -> None:
-        """Drop nodes that have left, once they are the greater part."""
-        if len(self._texts) > 2 * len(nodes) + 1000:
-            self._texts.clear()
+    def list(self, nodes: Sequence[NodeInfo]) -> list[msgspec.Raw]:
+        """The nodes; those that have left go once they are the greater part."""
+        self._texts.limit = 2 * len(nodes) + _SPARE_TEXTS
+        return [self.of(info.node) for info in nodes if info.node is not None]
 
 
 def extender_args(pod: Pod, nodes: Sequence[NodeInfo], texts: NodeTexts | None) -> bytes:
@@ -110,8 +112,7 @@ def extender_args(pod: Pod, nodes: Sequence[NodeInfo], texts: NodeTexts | None) 
     if texts is None:
         names = [info.name for info in nodes]
     else:
-        node_list = {"metadata": {}, "items": [texts.of(info.node) for info in nodes if info.node is not None]}
-        texts.forget_others(nodes)
+        node_list = {"metadata": {}, "items": texts.list(nodes)}
     return _encoder.encode({"Pod": _plain(pod), "Nodes": node_list, "NodeNames": names})
 
 

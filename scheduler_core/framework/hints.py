@@ -125,7 +125,7 @@ def _registered(
     actions = [each.event.action for each in registrations if each.event.resource is EventResource.NODE]
     added = any(action & ActionType.ADD for action in actions)
     if added and not any(action & ActionType.UPDATE_NODE_TAINT for action in actions):
-        # Upstream's mitigation for Node/Add events its preCheck hid, kept although hints are on.
+        # Upstream's mitigation for Node/Add events its preCheck hid; it holds although hints are on.
         registrations.append(Registration(_NODE_TAINT_UPDATED, plugin, None))
     return registrations
 

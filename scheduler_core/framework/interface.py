@@ -103,7 +103,7 @@ class RowVerdicts(msgspec.Struct, frozen=True):
     statuses: Sequence[Status]
 
     def at(self, rows: RowIndex) -> RowVerdicts:
-        """Those of the rows, where these verdicts are of all rows."""
+        """Pick the verdicts of the rows, where these are of all rows."""
         return self if isinstance(rows, slice) else RowVerdicts(self.codes[rows], self.statuses)
 
 

@@ -293,7 +293,7 @@ class Framework:
 
 
 def counts_against(nominated: Pod, pod: Pod) -> bool:
-    """Whether a nominated pod's room is out of reach for `pod`: it is at least as important, and another pod."""
+    """Whether `pod` must leave the resources of a nominated pod alone: that is another, and at least as important."""
     return nominated.priority >= pod.priority and nominated.uid != pod.uid
 
 

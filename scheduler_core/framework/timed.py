@@ -74,7 +74,7 @@ class TimedPlugin:
 
 
 def timed_framework(framework: Framework, recorder: Recorder, stopwatch: Stopwatch) -> Framework:
-    """The same profile with its plugins timed."""
+    """Copy the profile, with its plugins timed."""
     timed = copy.copy(framework)
     for name in _LISTS:
         plugins = getattr(framework, name)

@@ -1,6 +1,6 @@
 """A node with its pods added up.
 
-Totals are kept by addition and subtraction of each pod's cached numbers, never recounted.
+Totals are updated by addition and subtraction of each pod's cached numbers, never recounted.
 `generation` is drawn from the cache's counter at every change and only grows.
 Source: kubernetes v1.34.1, pkg/scheduler/framework/types.go (NodeInfo).
 """

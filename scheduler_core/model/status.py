@@ -82,7 +82,7 @@ class Status(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
         return ", ".join(self.reasons)
 
     def by(self, plugin: str) -> Status:
-        """The same status, blamed on `plugin`."""
+        """Copy the status, blamed on `plugin`."""
         return self if self.plugin == plugin else Status(self.code, self.reasons_given, self.error, plugin)
 
 

@@ -19,6 +19,7 @@ from scheduler_core.api.meta import ResourceList
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.pod_affinity import NO_TERMS, AffinityTerms, affinity_terms
 from scheduler_core.api.signature import Signature, signature
+from scheduler_core.lru import LruDict
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.status import Code, Status
 
@@ -55,11 +56,11 @@ class Resource:
         return total
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """(name as in manifests, amount): cpu, memory, ephemeral storage, then the scalars named."""
+        """(name as in manifests, amount): cpu, memory, ephemeral storage, then the scalars by name."""
         yield "cpu", self.milli_cpu
         yield "memory", self.memory
         yield "ephemeral-storage", self.ephemeral_storage
-        yield from self.scalar.items()
+        yield from sorted(self.scalar.items())
 
     def amount_of(self, name: str) -> int:
         """The amount of one resource by its name in manifests; 0 when it is not named."""
@@ -149,8 +150,6 @@ class PodInfo(msgspec.Struct, frozen=True, gc=False):
             )
         info = PodInfo._worked_out(pod)
         if len(key) <= _LONGEST_KNOWN:
-            if len(_known_pods) >= _MAX_KNOWN_PODS:
-                _known_pods.clear()
             _known_pods[key] = info
         return info
 
@@ -178,7 +177,7 @@ class PodInfo(msgspec.Struct, frozen=True, gc=False):
         )
 
 
-_known_pods: dict[Signature, PodInfo] = {}  # one pod of each signature seen lately
+_known_pods: LruDict[Signature, PodInfo] = LruDict(_MAX_KNOWN_PODS)  # one pod of each signature seen lately
 
 
 @dataclass(slots=True)

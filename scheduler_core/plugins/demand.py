@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.api.meta import ResourceList
-from scheduler_core.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, amount, is_scalar
+from scheduler_core.api.resources import CPU, MEMORY, amount, is_scalar
 from scheduler_core.framework.interface import Int64Array
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.table.node_table import NodeTable
@@ -66,16 +66,11 @@ class Demand:
     def on_node(self, node_info: NodeInfo, *, non_zero: bool) -> list[tuple[int, int, int]]:
         """(a, q, weight) of what the node offers. `non_zero` counts defaults for containers without a value."""
         offered, used = node_info.allocatable, node_info.requested
+        defaulted = {CPU: node_info.non_zero_milli_cpu, MEMORY: node_info.non_zero_memory} if non_zero else {}
         found = []
         for name, weight, request in self.resources:
-            if name == CPU:
-                a, q = offered.milli_cpu, node_info.non_zero_milli_cpu if non_zero else used.milli_cpu
-            elif name == MEMORY:
-                a, q = offered.memory, node_info.non_zero_memory if non_zero else used.memory
-            elif name == EPHEMERAL_STORAGE:
-                a, q = offered.ephemeral_storage, used.ephemeral_storage
-            else:
-                a, q = offered.scalar.get(name, 0), used.scalar.get(name, 0)
+            a = offered.amount_of(name)
+            q = defaulted[name] if name in defaulted else used.amount_of(name)
             if a:
                 found.append((a, q + request, weight))
         return found

@@ -1,4 +1,4 @@
-"""When room for a pod may have come free: the hints of NodeResourcesFit.
+"""When resources for a pod may have come free: the hints of NodeResourcesFit.
 
 One event asks every waiting pod, so what pods request and nodes offer is worked out once per object.
 Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/noderesources/fit.go (isSchedulableAfterPodEvent,
@@ -23,17 +23,6 @@ def pod_request(pod: Pod) -> Resource:
     return Resource.of(pod_requests(pod, use_status=False, use_pod_level=True))
 
 
-def amount_of(resources: Resource, name: str) -> int:
-    """The integer of one resource by its name in manifests."""
-    if name == "cpu":
-        return resources.milli_cpu
-    if name == "memory":
-        return resources.memory
-    if name == "ephemeral-storage":
-        return resources.ephemeral_storage
-    return resources.scalar.get(name, 0)
-
-
 class FitHints:
     """Both hints, with what they know of pods and nodes seen before."""
 
@@ -52,7 +41,7 @@ class FitHints:
         if not after.is_assigned or before is None:
             return QueueingHint.SKIP
         had, has = self._held(before), self._held(after)
-        return queue_if(any(amount_of(had, name) > amount_of(has, name) for name in _asked_names(self._request(pod))))
+        return queue_if(any(had.amount_of(name) > has.amount_of(name) for name in _asked_names(self._request(pod))))
 
     def after_node_change(self, pod: Pod, old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
         """The node could take the pod when empty, and offers more than before of something the pod asks for."""
@@ -67,7 +56,7 @@ class FitHints:
         offered = self._offered(before)
         if offers.allowed_pod_number > offered.allowed_pod_number:
             return QueueingHint.QUEUE
-        return queue_if(any(amount_of(offers, name) > amount_of(offered, name) for name in _asked_names(request)))
+        return queue_if(any(offers.amount_of(name) > offered.amount_of(name) for name in _asked_names(request)))
 
 
 def _held(pod: Pod) -> Resource:
@@ -83,12 +72,8 @@ def _fits_when_empty(request: Resource, offered: Resource) -> bool:
     """Whether a node offering this would take the pod if it had no other."""
     if offered.allowed_pod_number < 1:
         return False
-    if request.milli_cpu > max(offered.milli_cpu, 0) or request.memory > max(offered.memory, 0):
-        return False
-    if request.ephemeral_storage > max(offered.ephemeral_storage, 0):
-        return False
-    return all(amount <= offered.scalar.get(name, 0) for name, amount in request.scalar.items() if amount != 0)
+    return all(amount <= max(offered.amount_of(name), 0) for name, amount in request.items())
 
 
 def _asked_names(request: Resource) -> Iterator[str]:
-    return (name for name in ("cpu", "memory", "ephemeral-storage", *request.scalar) if amount_of(request, name) != 0)
+    return (name for name, amount in request.items() if amount)

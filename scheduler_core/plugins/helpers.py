@@ -20,6 +20,7 @@ from scheduler_core.config.args_validation import validate_args
 from scheduler_core.config.types import ConfigValue
 from scheduler_core.errors import ConfigError
 from scheduler_core.framework.interface import MAX_NODE_SCORE, Int64Array, QueueingHint, RowIndex, RowVerdicts
+from scheduler_core.lru import LruDict
 from scheduler_core.model.status import Status
 from scheduler_core.table.node_table import NodeTable
 
@@ -124,7 +125,7 @@ def first_untolerated(taints: Iterable[Taint], tolerations: Sequence[Toleration]
 
 
 class IdentityMemo(Generic[K, V]):
-    """What was worked out of an immutable argument, by its identity; arguments are kept alive until it is full.
+    """What was worked out of an immutable argument, by its identity; arguments it holds are kept alive.
 
     One event is a question to each of thousands of waiting pods, and the next event asks them all again.
     """
@@ -133,13 +134,11 @@ class IdentityMemo(Generic[K, V]):
 
     def __init__(self, work_out: Callable[[K], V]) -> None:
         self._work_out = work_out
-        self._known: dict[int, tuple[K, V]] = {}
+        self._known: LruDict[int, tuple[K, V]] = LruDict(self._LIMIT)
 
     def __call__(self, argument: K) -> V:
         known = self._known.get(id(argument))
         if known is None:
-            if len(self._known) >= self._LIMIT:
-                self._known.clear()
             known = self._known[id(argument)] = (argument, self._work_out(argument))
         return known[1]
 

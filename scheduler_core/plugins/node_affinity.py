@@ -160,8 +160,8 @@ class NodeAffinity:
 
     def _terms_to_score(self, state: CycleState, pod: Pod) -> tuple[PreferredTermMatcher, ...]:
         """Added and own preferred terms; the own ones parsed here where PreScore is switched off (SelectorError)."""
-        kept = state.find(PreScoreState)
-        own = kept.preferred if kept is not None else _preferred(pod)
+        found = state.find(PreScoreState)
+        own = found.preferred if found is not None else _preferred(pod)
         return (*(self._added_preferred or ()), *own)
 
     def _after_node_change(self, pod: Pod, old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
@@ -192,8 +192,8 @@ def _rules(pod: Pod) -> NodeAffinityRules | None:
 
 def _required(state: CycleState, pod: Pod) -> RequiredNodeAffinity:
     """Parsed in PreFilter; here where that is switched off."""
-    kept = state.find(PreFilterState)
-    return kept.required if kept is not None else required_node_affinity(pod)
+    found = state.find(PreFilterState)
+    return found.required if found is not None else required_node_affinity(pod)
 
 
 def _preferred(pod: Pod) -> tuple[PreferredTermMatcher, ...]:

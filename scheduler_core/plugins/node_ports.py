@@ -59,16 +59,16 @@ class NodePorts:
         return None, SUCCESS
 
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
-        kept = state.find(PreFilterState)
-        if kept is None:
+        found = state.find(PreFilterState)
+        if found is None:
             return Status.failed(NO_PRE_FILTER)
-        return _TAKEN if node_info.conflicts_with_ports(kept.wanted) else SUCCESS
+        return _TAKEN if node_info.conflicts_with_ports(found.wanted) else SUCCESS
 
     def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
-        kept = state.find(PreFilterState)
-        if kept is None:
+        found = state.find(PreFilterState)
+        if found is None:
             return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
-        conflicting = table.ports.conflicting(kept.wanted)
+        conflicting = table.ports.conflicting(found.wanted)
         return None if conflicting is None else refuse(conflicting[rows], _TAKEN)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:

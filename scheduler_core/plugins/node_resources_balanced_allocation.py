@@ -92,8 +92,8 @@ class NodeResourcesBalancedAllocation:
 
     def _demand(self, state: CycleState, pod: Pod) -> Demand:
         """Worked out in PreScore; here where that is switched off."""
-        kept = state.find(PreScoreState)
-        return kept.demand if kept is not None else self._weigh(pod)
+        found = state.find(PreScoreState)
+        return found.demand if found is not None else self._weigh(pod)
 
 
 def _deviation(fractions: Sequence[float]) -> float:

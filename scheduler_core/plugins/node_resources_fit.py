@@ -39,7 +39,7 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.model.types import Resource
 from scheduler_core.plugins.demand import Demand, Lines
-from scheduler_core.plugins.fit_hints import FitHints, amount_of, pod_request
+from scheduler_core.plugins.fit_hints import FitHints, pod_request
 from scheduler_core.plugins.helpers import BoolArray, Rows, broken_linear, check_args, refuse_all
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.resources import MAX_AMOUNT, ResourceColumns
@@ -114,13 +114,13 @@ class NodeResourcesFit:
         return None, SUCCESS
 
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
-        kept = state.find(PreFilterState)
-        if kept is None:
+        found = state.find(PreFilterState)
+        if found is None:
             return Status.failed(NO_PRE_FILTER)
-        wanted, allocatable, requested = kept.request, node_info.allocatable, node_info.requested
+        wanted, allocatable, requested = found.request, node_info.allocatable, node_info.requested
         has_place = len(node_info.pods) < allocatable.allowed_pod_number
         if (
-            kept.is_plain
+            found.is_plain
             and has_place
             and wanted.milli_cpu <= allocatable.milli_cpu - requested.milli_cpu
             and wanted.memory <= allocatable.memory - requested.memory
@@ -128,9 +128,9 @@ class NodeResourcesFit:
             return SUCCESS  # what most nodes come to
         reasons = [] if has_place else [TOO_MANY_PODS]
         never = False
-        for resource, amount in kept.amounts:
-            offered = amount_of(allocatable, resource)
-            if amount > offered - amount_of(requested, resource):
+        for resource, amount in found.amounts:
+            offered = allocatable.amount_of(resource)
+            if amount > offered - requested.amount_of(resource):
                 reasons.append(insufficient_reason(resource))
                 never = never or amount > offered
         if not reasons:
@@ -138,8 +138,8 @@ class NodeResourcesFit:
         return Status.unresolvable(*reasons) if never else Status.unschedulable(*reasons)
 
     def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
-        kept = state.find(PreFilterState)
-        if kept is None:
+        found = state.find(PreFilterState)
+        if found is None:
             return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
         if not isinstance(rows, slice):
             headroom = self.headroom(state, pod, table, rows)
@@ -148,7 +148,7 @@ class NodeResourcesFit:
         columns, live = table.resources, table.live[rows]
         shortages = _Shortages(live)
         shortages.add(columns.pod_count[rows] >= columns.allowed_pods[rows], TOO_MANY_PODS)
-        for resource, amount in kept.amounts:
+        for resource, amount in found.amounts:
             index = columns.index_of.get(resource)
             if index is None:  # no node has ever named it
                 shortages.add(np.ones(len(live), dtype=np.bool_), insufficient_reason(resource), amount > 0)
@@ -160,11 +160,11 @@ class NodeResourcesFit:
 
     def headroom(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Headroom | None:
         """What `filter_nodes` compares, with the pod on the rows."""
-        kept = state.find(PreFilterState)
-        if kept is None:
+        found = state.find(PreFilterState)
+        if found is None:
             return None
         columns = table.resources
-        lines = kept.lines(columns)
+        lines = found.lines(columns)
         if lines is None:
             return None
         left = np.empty((1 + len(lines.indices), len(rows)), dtype=np.int64)
@@ -185,16 +185,8 @@ class NodeResourcesFit:
         return shortages.verdicts()
 
     def _amounts_to_check(self, request: Resource) -> Iterator[tuple[str, int]]:
-        """(resource, amount) in the order of the reasons; scalars by name, as upstream's order is random."""
-        if request.milli_cpu > 0:
-            yield "cpu", request.milli_cpu
-        if request.memory > 0:
-            yield "memory", request.memory
-        if request.ephemeral_storage > 0:
-            yield "ephemeral-storage", request.ephemeral_storage
-        for resource, amount in sorted(request.scalar.items()):
-            if amount != 0 and not self._is_ignored(resource):
-                yield resource, amount
+        """(resource, amount) in the order of the reasons: scalars last, by name, as upstream's order is random."""
+        return ((name, amount) for name, amount in request.items() if amount and not self._is_ignored(name))
 
     def _is_ignored(self, resource: str) -> bool:
         if not (self._ignored or self._ignored_groups) or not is_extended(resource):
@@ -260,8 +252,8 @@ class NodeResourcesFit:
 
     def _demand(self, state: CycleState, pod: Pod) -> Demand:
         """Worked out in PreScore; here where that is switched off."""
-        kept = state.find(PreScoreState)
-        return kept.demand if kept is not None else self._weigh(pod)
+        found = state.find(PreScoreState)
+        return found.demand if found is not None else self._weigh(pod)
 
     # Events
 
@@ -313,14 +305,14 @@ class _Shortages:
         return RowVerdicts(self._codes.astype(np.uint16), statuses)
 
     def _compact(self) -> list[int]:
-        """Drop combinations no row has, the empty one excepted; the old numbers of those kept."""
-        present = np.flatnonzero(np.bincount(self._codes, minlength=1))
-        kept = [code for code in present.tolist() if code]
+        """Drop combinations no row has, the empty one excepted; the old numbers of those that stay."""
+        used = np.flatnonzero(np.bincount(self._codes, minlength=1))
+        present = [code for code in used.tolist() if code]
         renumber = np.zeros(len(self._combinations), dtype=np.int64)
-        renumber[kept] = np.arange(1, len(kept) + 1)
+        renumber[present] = np.arange(1, len(present) + 1)
         self._codes = renumber[self._codes]
-        self._combinations = [(), *(self._combinations[code] for code in kept)]
-        return kept
+        self._combinations = [(), *(self._combinations[code] for code in present)]
+        return present
 
 
 # Strategies

@@ -121,8 +121,8 @@ class _Rows:
         for csi_node in storage.csi_nodes():
             row = table.row_of.get(csi_node.name)
             if row is not None:
-                alike = (_migrated(csi_node), tuple(sorted(_limits(csi_node).items())))
-                groups.setdefault(alike, (csi_node, []))[1].append(row)
+                key = (_migrated(csi_node), tuple(sorted(_limits(csi_node).items())))
+                groups.setdefault(key, (csi_node, []))[1].append(row)
         self.by_csi_node = [(csi_node, np.array(rows, dtype=np.int32)) for csi_node, rows in groups.values()]
 
 
@@ -167,10 +167,10 @@ class NodeVolumeLimits:
         self._rows.keep_up(table, self._storage)
         attached = [row for row in map(table.row_of.get, known.attached) if row is not None]
         has_volumes = self._rows.have_volumes(attached)
-        for csi_node, alike in self._rows.by_csi_node:
-            codes[alike] = code_of(self._judge(known, pod, _NO_PODS, csi_node))
+        for csi_node, group in self._rows.by_csi_node:
+            codes[group] = code_of(self._judge(known, pod, _NO_PODS, csi_node))
             if isinstance(known.new[_migrated(csi_node)], dict):
-                for row in alike[has_volumes[alike]].tolist():
+                for row in group[has_volumes[group]].tolist():
                     node_info = table.node_infos[row]
                     codes[row] = code_of(self._judge(known, pod, node_info, csi_node))
         return RowVerdicts(codes, tuple(statuses)).at(rows) if codes.any() else None

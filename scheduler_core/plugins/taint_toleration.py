@@ -93,16 +93,16 @@ class TaintToleration:
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]:
-        kept = state.find(PreScoreState)
-        if kept is None:
+        found = state.find(PreScoreState)
+        if found is None:
             return 0, Status.failed(NO_PRE_SCORE)
-        return kept.count_untolerated(node_info.node.taints if node_info.node is not None else ()), SUCCESS
+        return found.count_untolerated(node_info.node.taints if node_info.node is not None else ()), SUCCESS
 
     def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array | None:
-        kept = state.find(PreScoreState)
-        if kept is None:
+        found = state.find(PreScoreState)
+        if found is None:
             return None
-        count_by_set = [kept.count_untolerated(taints) for taints in table.taints.sets]
+        count_by_set = [found.count_untolerated(taints) for taints in table.taints.sets]
         if not any(count_by_set):
             return np.zeros(len(rows), dtype=np.int64)
         counts: Int64Array = np.array(count_by_set, dtype=np.int64)[table.taints.set_ids[rows]]

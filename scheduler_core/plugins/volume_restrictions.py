@@ -99,16 +99,16 @@ class VolumeRestrictions:
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
         if _disk_in_use(_disks(pod), node_info):
             return _DISK_IN_USE
-        kept = state.find(PreFilterState)
-        if kept is None:
+        found = state.find(PreFilterState)
+        if found is None:
             return Status.failed(NO_PRE_FILTER)
-        return _CLAIM_IN_USE if kept.conflicts > 0 else SUCCESS
+        return _CLAIM_IN_USE if found.conflicts > 0 else SUCCESS
 
     def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
-        kept = state.find(PreFilterState)
-        statuses = _STATUSES if kept is not None else (_DISK_IN_USE, Status.failed(NO_PRE_FILTER))
+        found = state.find(PreFilterState)
+        statuses = _STATUSES if found is not None else (_DISK_IN_USE, Status.failed(NO_PRE_FILTER))
         codes = np.zeros(table.n_rows, dtype=np.uint16)
-        if kept is None or kept.conflicts > 0:
+        if found is None or found.conflicts > 0:
             codes[:] = 2
         disks = _disks(pod)
         if disks:
@@ -133,10 +133,10 @@ class VolumeRestrictions:
 
 
 def _count(state: CycleState, pod: Pod, times: int) -> Status:
-    kept = state.find(PreFilterState)
-    if kept is None:
+    found = state.find(PreFilterState)
+    if found is None:
         return Status.failed(NO_PRE_FILTER)
-    kept.count(pod, times)
+    found.count(pod, times)
     return SUCCESS
 
 

@@ -131,9 +131,9 @@ class VolumeZone:
 
     def _wanted(self, state: CycleState, pod: Pod) -> Topologies | Status:
         """What PreFilter found; looked up again when it did not run."""
-        kept = state.find(PreFilterState)
-        if kept is not None:
-            return kept.topologies
+        found = state.find(PreFilterState)
+        if found is not None:
+            return found.topologies
         try:
             return self._topologies(pod)
         except (_CannotRunError, ObjectMissingError) as error:

@@ -72,7 +72,7 @@ def split_by_budget(infos: Sequence[PodInfo], budgets: Sequence[Budget]) -> tupl
 
 
 class BudgetRows:
-    """`split_by_budget` for many rows at once; pods are told by number of their namespace and labels."""
+    """`split_by_budget` for many rows at once; pods are given by the number of their namespace and labels."""
 
     def __init__(self, budgets: Sequence[Budget]) -> None:
         self._budgets = [budget for budget in budgets if budget.matcher is not None]

@@ -76,7 +76,7 @@ def values_of(candidates: Sequence[Candidate], now: int) -> Int64Array:
 def values_of_rows(
     victims: BoolArray, violating: BoolArray | None, priorities: Int64Array, starts: Int64Array
 ) -> Int64Array:
-    """The same from arrays (rank, row) of pods by importance; who has not started counts with NOT_STARTED."""
+    """Like `values_of`, from arrays (rank, row) of pods by importance; who has not started counts with NOT_STARTED."""
     values = np.empty((len(CRITERIA), victims.shape[1]), dtype=np.int64)
     values[0] = 0 if violating is None else (victims & violating).sum(axis=0)
     values[1] = np.where(victims, priorities, -NOBODY).max(axis=0)

@@ -122,8 +122,8 @@ class Evaluator:
             budgets=self._budgets,
             now=handle.now,
         )
-        alike = stored is pod or signature(stored) == signature(pod)
-        search = self._searches.begin(question, handle.runner, snapshot.table, self._budget_rows, alike)
+        equivalent = stored is pod or signature(stored) == signature(pod)
+        search = self._searches.begin(question, handle.runner, snapshot.table, self._budget_rows, equivalent)
         if search is not None:
             return search.run(potential, snapshot.order[potential.nodes].astype(np.intp), want)
         node_infos = snapshot.list()

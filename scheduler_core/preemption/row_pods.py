@@ -24,7 +24,7 @@ NOT_STARTED = 2**62  # the start of pods that have not started
 MAX_PODS = 128
 MAX_AMOUNT = 2**53  # of one request: sums over a row stay exact
 
-_SPARE_NUMBERS = 4096  # numbers given out beside four for every pod there is, before all are given out anew
+_SPARE_NUMBERS = 4096  # numbers given out beside four for every pod there is, before numbering starts again
 
 _Column = tuple[int, int, int, int, int]  # minus priority, start, place on the node, request, labels
 PodLabels = tuple[str, Mapping[str, str]]
@@ -36,7 +36,7 @@ class RowPods:
     `has_unstarted` bool, `latest_start` int64 (of the pods that started; 0 where none did).
 
     `requests` and `labels` number distinct values, 0 for nobody: `amounts[:, number]` is a request by resource index of
-    the table, `labels_of[number]` namespace and labels. `epoch` grows when all numbers are given out anew.
+    the table, `labels_of[number]` namespace and labels. `epoch` grows when the numbering starts again.
     """
 
     priorities: Int64Array
@@ -132,8 +132,7 @@ class RowPods:
     def _add_up(self, request: Resource) -> Int64Array | None:
         index_of = self._table.resources.index_of
         amounts = np.zeros(len(self.amounts), dtype=np.int64)
-        named = {"cpu": request.milli_cpu, "memory": request.memory, "ephemeral-storage": request.ephemeral_storage}
-        for name, amount in (*named.items(), *request.scalar.items()):
+        for name, amount in request.items():
             if not 0 <= amount <= MAX_AMOUNT:
                 return None
             if amount:
@@ -143,11 +142,11 @@ class RowPods:
         return amounts
 
     def _number_request(self, request: Resource) -> int:
-        """Its number, -1 where arrays cannot tell. Pods alike mostly share the object, which is never changed."""
+        """Its number, -1 where arrays cannot tell. Equivalent pods mostly share the object, which is never changed."""
         known = self._by_identity.get(id(request))
         if known is not None:
             return known[1]
-        key = (request.milli_cpu, request.memory, request.ephemeral_storage, *sorted(request.scalar.items()))
+        key = tuple(request.items())
         number = self._requests.get(key)
         if number is None:
             amounts = self._add_up(request)
@@ -157,9 +156,9 @@ class RowPods:
 
     def _add_request(self, amounts: Int64Array) -> int:
         number, self._n_requests = self._n_requests, self._n_requests + 1
-        n_resources, room = self.amounts.shape
-        if number >= room:
-            self.amounts = _enlarged(self.amounts, (n_resources, 2 * room))
+        n_resources, capacity = self.amounts.shape
+        if number >= capacity:
+            self.amounts = _enlarged(self.amounts, (n_resources, 2 * capacity))
         self.amounts[:, number] = amounts
         return number
 
@@ -206,7 +205,7 @@ class RowPods:
 
 
 def _enlarged(array: npt.NDArray[Any], shape: tuple[int, ...], fill: int | None = 0) -> npt.NDArray[Any]:
-    """The same values in the corner of a larger array, `fill` elsewhere."""
+    """Copy the values into the corner of a larger array, `fill` elsewhere."""
     larger = np.full(shape, fill, dtype=array.dtype)
     larger[tuple(slice(length) for length in array.shape)] = array
     return larger

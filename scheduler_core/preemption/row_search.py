@@ -8,7 +8,6 @@ until the row changes; rows that arrays cannot tell, the odd ones, are tried nod
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from scheduler_core.cycle.fast.headroom import FilterAtWork, filters_at_work
 from scheduler_core.cycle.fast.refusals import FirstRefusals
 from scheduler_core.framework.interface import ProfileRunner
 from scheduler_core.framework.runtime import counts_against
+from scheduler_core.lru import LruDict
 from scheduler_core.model.node_views import NodeCandidates, NodeNames, NodeStatuses
 from scheduler_core.model.status import Status
 from scheduler_core.preemption.budgets import BudgetRows
@@ -33,7 +33,7 @@ from scheduler_core.table.node_table import NodeTable
 UNKNOWN, CLEAN, VIOLATING, REFUSED, ODD = range(5)  # outcomes of rows: the second and third are candidates
 
 _MOST_STATUSES = 1024
-_KEPT_SEARCHES = 16
+_MAX_OUTCOMES = 16
 
 Places = npt.NDArray[np.intp]
 
@@ -87,30 +87,24 @@ class RowSearches:
 
     def __init__(self) -> None:
         self._pods: RowPods | None = None
-        self._recent: deque[Outcomes] = deque()
+        self._recent: LruDict[int, Outcomes] = LruDict(_MAX_OUTCOMES, dropped=Outcomes.forget)  # by id
 
     def begin(
-        self, question: Question, runner: ProfileRunner, table: NodeTable, budgets: BudgetRows, alike: bool
+        self, question: Question, runner: ProfileRunner, table: NodeTable, budgets: BudgetRows, equivalent: bool
     ) -> RowSearch | None:
-        """None when all nodes are to be tried one by one. `alike`: the cycle's pod has the signature of the one asked
-        for, so that outcomes may be kept with what is kept of it."""
+        """None when all nodes are to be tried one by one. `equivalent`: the cycle's pod has the signature of the one
+        asked for, so that outcomes may be cached with what is cached for it."""
         filters = filters_at_work(runner, question.state, question.pod)
         if filters is None:
             return None
-        outcomes = question.state.cached(Outcomes, Outcomes) if alike else Outcomes()
-        self._keep(outcomes)
+        outcomes = question.state.cached(Outcomes, Outcomes) if equivalent else Outcomes()
+        if self._recent.use(id(outcomes)) is None:
+            self._recent[id(outcomes)] = outcomes
         outcomes.follow(table, budgets)
         if self._pods is None:
             self._pods = RowPods(table)
         self._pods.follow(table, with_labels=bool(question.budgets))
         return RowSearch(question, table, budgets, filters, self._pods, outcomes)
-
-    def _keep(self, outcomes: Outcomes) -> None:
-        if outcomes in self._recent:
-            self._recent.remove(outcomes)
-        self._recent.append(outcomes)
-        if len(self._recent) > _KEPT_SEARCHES:
-            self._recent.popleft().forget()
 
 
 class RowSearch:
@@ -267,7 +261,7 @@ class RowSearch:
         return left
 
     def _choose_victims(self, rows: Places, ranks: Places, lower: BoolArray, left: _Left) -> None:
-        """Put pods back while there is room, those that would violate a budget first; who finds none is a victim."""
+        """Put pods back while they fit, those that would violate a budget first; the others are the victims."""
         pods, outcomes = self._pods, self._outcomes
         at = (ranks[:, None], rows)
         labels = np.where(lower, pods.labels[at], 0)
@@ -282,7 +276,7 @@ class RowSearch:
                 np.copyto(left.free, free, where=stays)
                 victims[rank] |= group[rank] & ~stays
         someone = victims.any(axis=0)
-        if not someone.all():  # the pod fits though nobody goes: an error of the node, told by the trial
+        if not someone.all():  # the pod fits though nobody goes: an error of the node, which the trial words
             outcomes.kinds[rows[~someone]] = ODD
             rows, victims, lower = rows[someone], victims[:, someone], lower[:, someone]
             violating = None if violating is None else violating[:, someone]

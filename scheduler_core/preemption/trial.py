@@ -1,7 +1,7 @@
 """On which nodes a pod would fit if pods of lower priority went, and who would have to go, tried node by node.
 
 Every node is tried on a copy of its state and of the cycle's. Victims are found by taking all lower pods off and
-putting back, most important first, whoever leaves enough room; the result is small, not always the smallest.
+putting back, most important first, whoever leaves enough resources; the result is small, not always the smallest.
 Source: kubernetes v1.34.1, pkg/scheduler/framework/preemption/preemption.go,
 pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go (SelectVictimsOnNode).
 """

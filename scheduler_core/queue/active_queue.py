@@ -18,7 +18,7 @@ import msgspec
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.model.events import ClusterEvent
-from scheduler_core.queue.heap import KeyedHeap, OrderFn
+from scheduler_core.queue.pod_heap import OrderFn, pod_heap
 
 
 class PodMarker(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ InFlightEntry = PodMarker | InFlightEvent
 
 
 class InFlight:
-    """The shared list, kept as two: markers and events, each with its place in the order of arrival."""
+    """The shared list, as two: markers and events, each with its place in the order of arrival."""
 
     __slots__ = ("_event_places", "_events", "_marker_places", "_markers", "_next_place")
 
@@ -109,7 +109,7 @@ class ActiveQueue:
     __slots__ = ("heap", "in_flight", "scheduling_cycle")
 
     def __init__(self, sort_key: OrderFn) -> None:
-        self.heap = KeyedHeap(sort_key)
+        self.heap = pod_heap(sort_key)
         self.in_flight = InFlight()
         self.scheduling_cycle = 0
 

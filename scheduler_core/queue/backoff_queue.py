@@ -12,8 +12,8 @@ from typing import Any
 
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.ports import LogSink
-from scheduler_core.queue.heap import KeyedHeap, OrderFn
 from scheduler_core.queue.options import SECOND_US, QueueCounters, QueueOptions
+from scheduler_core.queue.pod_heap import OrderFn, pod_heap
 
 NO_BACKOFF: int | None = None
 
@@ -27,8 +27,8 @@ class BackoffQueue:
         self._sort_key = sort_key
         self._counters = counters
         self._log = log
-        self.ordinary = KeyedHeap(self._order_in_windows if self._windows else self._order)
-        self.errors = KeyedHeap(self._order)
+        self.ordinary = pod_heap(self._order_in_windows if self._windows else self._order)
+        self.errors = pod_heap(self._order)
 
     def __len__(self) -> int:
         return len(self.ordinary) + len(self.errors)
@@ -40,7 +40,7 @@ class BackoffQueue:
         return self.ordinary.get(key) or self.errors.get(key)
 
     def backoff_time(self, info: QueuedPodInfo) -> int | None:
-        """When the backoff ends; None when there is none. Computed once per failure and kept in the entry."""
+        """When the backoff ends; None when there is none. Computed once per failure and stored in the entry."""
         options = self._options
         count = info.consecutive_errors_count or info.unschedulable_count
         if options.max_backoff_us == 0 or count == 0:
@@ -72,7 +72,7 @@ class BackoffQueue:
         return "backoff" if blamed else "errorBackoff"
 
     def update(self, info: QueuedPodInfo) -> None:
-        """Sort an entry anew whose pod was replaced."""
+        """Put an entry whose pod was replaced in its new place."""
         (self.ordinary if info.key in self.ordinary else self.errors).put(info)
 
     def delete(self, key: str) -> QueuedPodInfo | None:

@@ -187,7 +187,7 @@ class SchedulingQueue:
         self._move_neighbours(ASSIGNED_POD_ADD, None, pod, now)
 
     def assigned_pod_updated(self, old: Pod, new: Pod, event: ClusterEvent, now: int) -> None:
-        """Older form (hints off); a pod that became smaller may make room for anybody."""
+        """Older form (hints off); a pod that became smaller may help any other."""
         if not event.action & ActionType.UPDATE_POD_SCALE_DOWN:
             self._move_neighbours(event, old, new, now)
         elif is_of_interest(self.requeuing.hint_maps, event):
@@ -223,10 +223,10 @@ class SchedulingQueue:
             due = max(due, (self._last_backoff_tick + 1) * SECOND_US)
         # A gated pod stays; its flush leaves a trace only for pods in flight (hints off: in the move cycle).
         if self.options.queueing_hints:
-            gated_count = len(self.active.in_flight) > 0
+            counts_gated = len(self.active.in_flight) > 0
         else:
-            gated_count = self.move_request_cycle != self.active.scheduling_cycle
-        earliest = self.unschedulable.earliest(gated=gated_count)
+            counts_gated = self.move_request_cycle != self.active.scheduling_cycle
+        earliest = self.unschedulable.earliest(gated=counts_gated)
         if earliest is not None:
             first = earliest + self.options.max_in_unschedulable_us + 1
             tick = max(-(-first // LEFTOVER_FLUSH_INTERVAL_US), self._last_leftover_tick + 1)
@@ -298,7 +298,7 @@ class SchedulingQueue:
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
     def dump(self, encode: Encode = manifests.encode) -> dict[str, Any]:
-        """All state as plain values; a queue with the same parts that loads it goes on alike."""
+        """All state as plain values; a queue with the same parts that loads it goes on in the same way."""
         return {
             **dump_sub_queues(self._queues, encode),
             "move_request_cycle": self.move_request_cycle,

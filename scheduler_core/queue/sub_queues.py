@@ -30,9 +30,9 @@ from scheduler_core.queue.active_queue import ActiveQueue
 from scheduler_core.queue.backoff_queue import BackoffQueue
 from scheduler_core.queue.cross_topology import NamespaceLabels
 from scheduler_core.queue.gates import Gates
-from scheduler_core.queue.heap import OrderFn
 from scheduler_core.queue.nominator import Nominator, PodLister
 from scheduler_core.queue.options import QueueCounters, QueueOptions
+from scheduler_core.queue.pod_heap import OrderFn
 from scheduler_core.queue.unschedulable_pods import UnschedulablePods
 from scheduler_core.queue.worth import Strategy, Verdict
 
@@ -140,7 +140,7 @@ class SubQueues:
         return ACTIVE if self.to_active(info, event, now, verdict.plugin) else UNSCHEDULABLE
 
     def swap_pod(self, info: QueuedPodInfo, pod: Pod) -> None:
-        """A newer version of the pod takes the place of the one held; heaps sort anew."""
+        """A newer version of the pod replaces the one held; heaps put it in its new place."""
         key = info.key
         info.pod = pod
         if self.active.heap.get(key) is info:

@@ -1,7 +1,7 @@
 """Pods that wait for an event: refused ones, and those a PreEnqueue plugin keeps out (gated).
 
 Visited in order of `namespace/name`, which decides what moves first when one event moves several. Beside that they are
-kept by what they have in common, and by their time stamps: an event, or a look at the clock, need not visit them all.
+grouped by what they have in common, and by their time stamps: an event, or the clock, need not visit them all.
 Whoever changes the pod, the blame or the gate of an entry that waits here says so with `note_change`.
 """
 
@@ -52,7 +52,7 @@ class UnschedulablePods:
         """How many of the entries are gated."""
         return sum(self._gated_stamps.values())
 
-    def alike(self) -> Iterable[Mapping[str, QueuedPodInfo]]:
+    def equivalent(self) -> Iterable[Mapping[str, QueuedPodInfo]]:
         """All entries, by key, those together that no rule can tell apart but by their names."""
         return self._alike.values()
 

@@ -1,6 +1,6 @@
 """Is the pod worth another try now that this happened? Asks the hints of the plugins blamed for it.
 
-Pods alike in signature and blame may be asked about once; those an event is about are asked about by themselves.
+Equivalent pods (same signature, same blame) are asked about once; those an event is about, one by one.
 
 Queue from a plugin the pod is pending on means at once; from any other, after its backoff. A pod nobody is blamed for
 and a wildcard event always mean after backoff. A hint that raises counts as Queue.
@@ -83,17 +83,17 @@ class Requeuing:
     ) -> list[Asked]:
         """The waiting pods that pass the check but those known to be skipped, in key order.
 
-        Pods that are alike are asked about once.
+        Equivalent pods are asked about once.
         """
         if not len(pods):
             return []
         about = {obj.key: obj.uid for obj in (old, new) if isinstance(obj, Pod)}
         found: list[Asked] = []
-        for members in pods.alike():
+        for members in pods.equivalent():
             first = next(iter(members.values()))
             if first.gated and not opens_gate(first, event):
                 continue
-            verdict = self._worth_of_alike(first, event, old, new)
+            verdict = self._worth_of_equivalent(first, event, old, new)
             if verdict is None or verdict.strategy is not Strategy.SKIP:
                 found += [(info, None if about.get(key) == info.uid else verdict) for key, info in members.items()]
             else:
@@ -104,7 +104,7 @@ class Requeuing:
         found.sort(key=lambda each: each[0].key)
         return found
 
-    def _worth_of_alike(
+    def _worth_of_equivalent(
         self, info: QueuedPodInfo, event: ClusterEvent, old: KubeObject | None, new: KubeObject | None
     ) -> Verdict | None:
         """The verdict on all pods like this one that the event is not about; None when each has to be asked."""
@@ -151,7 +151,7 @@ class Requeuing:
         return verdict
 
     def worth_after_flight(self, info: QueuedPodInfo, in_flight: InFlight) -> Verdict:
-        """The same question over all events that arrived while the pod was tried."""
+        """Whether any of the events that arrived while the pod was tried is worth another try."""
         if not info.unschedulable_plugins and not info.pending_plugins:
             return AFTER_BACKOFF
         events = in_flight.events_since(info.uid)
@@ -198,7 +198,7 @@ class Requeuing:
     def _all_say_queue(
         self, registration: Registration, pod: Pod, event: ClusterEvent, old: KubeObject | None, new: KubeObject | None
     ) -> bool:
-        """The same for all pods like this one."""
+        """The verdict for all pods equivalent to this one."""
         if registration.hint is None:
             return True
         if not registration.is_same_for_equivalent(pod):

@@ -1,7 +1,7 @@
 """From a chosen node to a binding: wait for Permit, PreBind, ask for the binding, hear the verdict.
 
 A cycle advances as far as it can and then rests in `engine.bindings` until a change or a deadline moves it.
-Undoing it runs Unreserve, forgets the assumed pod and tells the queue that room came free.
+Undoing it runs Unreserve, forgets the assumed pod and tells the queue that resources came free.
 Source: kubernetes v1.34.1, pkg/scheduler/schedule_one.go (bindingCycle, handleBindingCycleError).
 """
 
@@ -21,7 +21,7 @@ from scheduler_core.scheduler.engine import BindingCycle, BindingStage, Engine
 from scheduler_core.scheduler.failure import Failure, handle_scheduling_failure, refused_on_node
 
 NANOSECONDS = 1000  # of a microsecond
-MOST_ATTEMPTS = 15  # told apart by a metric
+MOST_ATTEMPTS = 15  # that a metric distinguishes
 
 
 def advance(engine: Engine, cycle: BindingCycle) -> None:
@@ -33,7 +33,7 @@ def advance(engine: Engine, cycle: BindingCycle) -> None:
         if not verdict.is_success:
             _fail(engine, cycle, refused_on_node(cycle.node_name, verdict))
             return
-        # From here on events are not kept for the pod: whatever fails now is no plugin's refusal.
+        # From here on no events are collected for the pod: whatever fails now is no plugin's refusal.
         engine.queue.done(cycle.pod.uid)
         cycle.stage = BindingStage.PRE_BIND
     if cycle.stage is BindingStage.PRE_BIND and not _pre_bind(engine, cycle):
@@ -217,7 +217,7 @@ def on_binding_verdict(engine: Engine, verdict: BindingVerdict) -> None:
     engine.restored_bindings.pop(verdict.pod_uid, None)  # settled before its pod was seen
     cycle = engine.bindings.get(verdict.pod_uid)
     if cycle is None or cycle.stage is not BindingStage.BIND or cycle.node_name != verdict.node_name:
-        return  # told before, or an answer to a cycle that has ended
+        return  # heard before, or an answer to a cycle that has ended
     _finish_binding(engine, cycle)
     if not verdict.bound:
         if verdict.rejected:
@@ -233,7 +233,7 @@ def _bound(engine: Engine, cycle: BindingCycle) -> None:
     """The pod is on its node for good."""
     del engine.bindings[cycle.pod.uid]
     if engine.store.pod_by_uid(cycle.pod.uid) is None and engine.is_assumed(cycle.pod):
-        _forget(engine, cycle)  # bound and gone before this was told: nobody else will take it off the node
+        _forget(engine, cycle)  # bound and gone before this was heard: nobody else will take it off the node
         engine.move_all(ASSIGNED_POD_DELETE, cycle.pod, None)
     framework = engine.framework_of(cycle)
     _measure_bound(engine, cycle)
@@ -279,7 +279,7 @@ def _fail(engine: Engine, cycle: BindingCycle, failure: Failure) -> None:
 
 
 def _forget(engine: Engine, cycle: BindingCycle, message: str = "") -> bool:
-    """Take the assumed pod off its node; False when it was confirmed or removed meanwhile: no room came free then."""
+    """Take the assumed pod off its node; False when it was confirmed or removed meanwhile: nothing came free then."""
     try:
         engine.cache.forget_pod(cycle.pod)
     except CacheError:

@@ -1,7 +1,7 @@
-"""An engine's whole state as bytes, and back into a fresh engine of the same configuration: it goes on alike.
+"""An engine's whole state as bytes, and back into a fresh engine of the same configuration: both go on in the same way.
 
 MessagePack of plain values; every object is written once, as its manifest, and referred to by its place. What
-plugins left in the cycle state of a pod being bound is not kept: nothing that runs after Permit may need it.
+plugins left in the cycle state of a pod being bound is left out: nothing that runs after Permit may need it.
 Raises CheckpointError for bytes of another version or shape.
 """
 

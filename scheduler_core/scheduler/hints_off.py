@@ -75,13 +75,6 @@ def admits(info: NodeInfo, pod: Pod) -> bool:
 
 def _fits(request: Resource, allocatable: Resource, requested: Resource) -> bool:
     """A request of zero fits however full the node is."""
-    wanted = [
-        (request.milli_cpu, allocatable.milli_cpu - requested.milli_cpu),
-        (request.memory, allocatable.memory - requested.memory),
-        (request.ephemeral_storage, allocatable.ephemeral_storage - requested.ephemeral_storage),
-        *(
-            (amount, allocatable.scalar.get(name, 0) - requested.scalar.get(name, 0))
-            for name, amount in request.scalar.items()
-        ),
-    ]
-    return all(amount <= max(left, 0) for amount, left in wanted)
+    return all(
+        amount <= max(allocatable.amount_of(name) - requested.amount_of(name), 0) for name, amount in request.items()
+    )

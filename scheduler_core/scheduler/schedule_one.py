@@ -228,7 +228,7 @@ def _take_note_of(engine: Engine, cycle: Cycle, walk: Walk) -> None:
 
 
 def _ask_extenders(engine: Engine, cycle: Cycle, feasible: Int32Array) -> PickedNodes | Status:
-    """Those of the feasible nodes that the extenders leave; the attempt says of the others who refused them."""
+    """The feasible nodes that the extenders leave; the attempt says of the others who refused them."""
     diagnosis, attempt, names = cycle.diagnosis, cycle.attempt, cycle.view.order.names
     started = engine.stopwatch()
     left = _left_by_extenders(engine, cycle, feasible)

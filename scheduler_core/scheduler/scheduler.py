@@ -70,7 +70,7 @@ class Scheduler:
         return now if self.engine.queue.has_next else self.next_timer(now)
 
     def next_timer(self, now: int) -> int | None:
-        """The same for what the clock alone brings about: ends of backoff, time-outs of waits, pods left over."""
+        """When the clock alone brings something about: ends of backoff, time-outs of waits, pods left over."""
         engine = self.engine
         times = (
             engine.queue.next_due(),
@@ -82,7 +82,7 @@ class Scheduler:
     def restore_bindings(self, bindings: Iterable[tuple[str, str]]) -> None:
         """Bindings (pod uid, node name) an engine before this one asked for, whose verdicts are still to come.
 
-        Told before the first step: the pods are assumed on their nodes when they arrive unassigned.
+        Call it before the first step: the pods are assumed on their nodes when they arrive unassigned.
         """
         self.engine.restored_bindings.update(bindings)
 
@@ -97,7 +97,7 @@ class Scheduler:
             engine.recorder.duration("event_handling_duration", (label,), engine.stopwatch() - started)
 
     def restore_attempts(self, attempts: Mapping[str, int]) -> None:
-        """How often pods, by uid, were tried under engines before this one; told before the first step.
+        """How often pods, by uid, were tried under engines before this one. Call it before the first step.
 
         They are tried at once, as after any start; numbers of attempts and backoff go on from there.
         """

@@ -1,6 +1,6 @@
 """The objects of the cluster as the engine last saw them, by kind and key.
 
-Succeeded and Failed pods are not kept: to the scheduler they are gone.
+Succeeded and Failed pods are not stored: to the scheduler they are gone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Amounts per topology domain: a domain is one value of a node label, a node without the label is in none.
 
 Two forms with the same meaning: by value, as a walk over nodes collects them, and the sums of tallies, which are shared
-by all who ask and kept up from cycle to cycle. Amounts are pods, or weights of pods, and may be negative.
+by all who ask and updated from cycle to cycle. Amounts are pods, or weights of pods, and may be negative.
 """
 
 from __future__ import annotations

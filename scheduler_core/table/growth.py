@@ -13,7 +13,7 @@ Int64Array = npt.NDArray[np.int64]
 
 
 def grown(array: npt.NDArray[Any], capacity: int, fill: int = 0) -> npt.NDArray[Any]:
-    """The same values, with room for `capacity` rows; new ones hold `fill`."""
+    """Copy the values into an array of `capacity` rows; new ones hold `fill`."""
     longer = np.full((*array.shape[:-1], capacity), fill, dtype=array.dtype)
     longer[..., : array.shape[-1]] = array
     return longer

@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from scheduler_core.lru import LruDict
 from scheduler_core.model.node_info import ImageStateSummary
 from scheduler_core.table.growth import Int64Array, grown
 
@@ -57,7 +58,7 @@ class ImageColumns:
         self._capacity = capacity
         self._n_rows = 0
         self._of_row: dict[int, Mapping[str, ImageStateSummary]] = {}
-        self._columns: dict[str, ImageColumn] = {}
+        self._columns: LruDict[str, ImageColumn] = LruDict(MAX_COLUMNS)
 
     @property
     def any(self) -> bool:
@@ -68,7 +69,7 @@ class ImageColumns:
         """The column of the image (normalised name); None when no node has it."""
         if not self.any:
             return None
-        column = self._columns.pop(name, None)
+        column = self._columns.use(name)
         if column is None:
             column = ImageColumn(self._capacity)
             for row, states in self._of_row.items():
@@ -76,9 +77,7 @@ class ImageColumns:
                 if state is not None:
                     column.put(row, state)
             column.show(self._n_rows)
-            if len(self._columns) >= MAX_COLUMNS:
-                del self._columns[next(iter(self._columns))]
-        self._columns[name] = column
+            self._columns[name] = column
         return column if column.holders else None
 
     def write(self, row: int, states: Mapping[str, ImageStateSummary]) -> None:

@@ -1,6 +1,6 @@
 """Labels of all nodes, one column per key that a rule has asked for.
 
-A column is made the first time a rule asks for its key, from all nodes, and kept up from then on; the columns least
+A column is made the first time a rule asks for its key, from all nodes, and updated from then on; the columns least
 recently asked for are given up beyond a limit, and made again when needed.
 `ids`: (n_rows,) int32, the number of the node's value, −1 where the node lacks the key. A rule judges each distinct
 value once and gathers: `verdict_by_value[column.ids]` with one more entry at the end, which −1 picks.
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.api.node import Node
+from scheduler_core.lru import LruDict
 from scheduler_core.table.growth import BoolArray, Int32Array, grown
 from scheduler_core.table.interning import Interner
 
@@ -92,18 +93,16 @@ class LabelColumns:
         self._capacity = capacity
         self._n_rows = 0
         self._nodes = nodes
-        self._columns: dict[str, LabelColumn] = {}
+        self._columns: LruDict[str, LabelColumn] = LruDict(MAX_COLUMNS)
 
     def column(self, key: str) -> LabelColumn:
         """The column of the key, made when it is not there yet."""
-        column = self._columns.pop(key, None)
+        column = self._columns.use(key)
         if column is None:
             column = LabelColumn(key, self._capacity)
             column.fill(self._nodes)
             column.show(self._n_rows)
-            if len(self._columns) >= MAX_COLUMNS:
-                del self._columns[next(iter(self._columns))]
-        self._columns[key] = column
+            self._columns[key] = column
         return column
 
     def write(self, row: int, labels: Mapping[str, str]) -> None:

@@ -3,7 +3,7 @@
 A node keeps its row until it is removed; the row is then given to the next new node. Arrays end at `n_rows`, the most
 rows ever in use; rows that are not `live` hold zeros, and what a rule says about them means nothing. Rows are in no
 particular order: the snapshot holds the node order. `version` counts the changes; the journal says which rows changed
-since any of them, so that results may be kept and only changed rows judged anew. `nodes_version` is the version at
+since any of them, so that results may be cached and only changed rows recomputed. `nodes_version` is the version at
 which a node object last changed or a node came or went.
 """
 
@@ -124,10 +124,10 @@ class NodeTable:
         """One more change, of this row."""
         self.version += 1
         if self._journal_end == len(self._journal):
-            kept = self._journal[-(_JOURNAL_FACTOR - 1) * self._capacity :]
+            recent = self._journal[-(_JOURNAL_FACTOR - 1) * self._capacity :]
             self._journal = np.zeros(_JOURNAL_FACTOR * self._capacity, dtype=np.intp)
-            self._journal[: len(kept)] = kept
-            self._journal_end = len(kept)
+            self._journal[: len(recent)] = recent
+            self._journal_end = len(recent)
         self._journal[self._journal_end] = row
         self._journal_end += 1
 

@@ -1,7 +1,7 @@
-"""Pods of all nodes as columns: what rules count of them, kept up as they come and go.
+"""Pods of all nodes as columns: what rules count of them, updated as they come and go.
 
-A pod has a slot for as long as it is on its node. Pods alike in namespace, labels and being deleted share a kind; pods
-alike in their affinity terms share those. Kind 0 is that of free slots, terms 0 those of pods without any. A rule says
+A pod has a slot for as long as it is on its node. Pods with equal namespace, labels and deletion share a kind; pods
+with equal affinity terms share those. Kind 0 is that of free slots, terms 0 those of pods without any. A rule says
 what it counts by a key that judges kinds, or terms: the first time all slots are counted, and from then on only tallies
 that count a pod hear of it. The tallies least recently asked for are given up beyond a limit.
 """
@@ -17,6 +17,7 @@ import numpy as np
 
 from scheduler_core.api.pod_affinity import NO_TERMS, AffinityTerm, AffinityTerms, TermList
 from scheduler_core.api.selectors import Operator
+from scheduler_core.lru import LruDict
 from scheduler_core.model.types import PodInfo, PodKind
 from scheduler_core.table.growth import Int32Array, Int64Array, grown
 from scheduler_core.table.interning import Interner
@@ -65,7 +66,7 @@ class PodColumns:
         self._kinds: _Sorts[PodKind] = _Sorts(_NOBODY)
         self._terms: _Sorts[AffinityTerms] = _Sorts(NO_TERMS)
         # By identity, as pods made from one template share their terms: the number, while it stands for these.
-        self._known_terms: dict[int, tuple[int, AffinityTerms, AffinityTerms]] = {}
+        self._known_terms: LruDict[int, tuple[int, AffinityTerms, AffinityTerms]] = LruDict(_MAX_KNOWN)
         self._term_counts: dict[TermList, dict[AffinityTerm, tuple[TermCount, int]]] = {each: {} for each in TermList}
         # Those of them a pod may satisfy, by a label it needs for that; None: it need not have any.
         self._by_pair: dict[TermList, dict[Pair | None, dict[TermCount, None]]] = {each: {} for each in TermList}
@@ -152,8 +153,6 @@ class PodColumns:
         number, is_new = self._terms.acquire(terms)
         if is_new:
             self._note_terms(terms, 1)
-        if len(self._known_terms) >= _MAX_KNOWN:
-            self._known_terms.clear()
         self._known_terms[id(terms)] = (number, self._terms.value(number), terms)
         return number
 
@@ -201,7 +200,7 @@ class _Sorts(Generic[V]):
         self._interner: Interner[V] = Interner()
         self._interner.acquire(nothing)
         self._of_slot: Int32Array = np.zeros(_FIRST_CAPACITY, dtype=np.int32)
-        self._tallies: dict[Counted[V], RowTally] = {}  # least recently asked for first
+        self._tallies: LruDict[Counted[V], RowTally] = LruDict(MAX_TALLIES, dropped=self._drop)
         self._counting: list[list[tuple[RowTally, int]]] = [[]]  # by number: tally, times
 
     def value(self, number: int) -> V:
@@ -248,15 +247,10 @@ class _Sorts(Generic[V]):
         return value if self._interner.values[number] is None else None
 
     def tally(self, key: Counted[V]) -> RowTally | None:
-        tally = self._tallies.pop(key, None)
-        if tally is not None:
-            self._tallies[key] = tally
-        return tally
+        return self._tallies.use(key)
 
     def add(self, key: Counted[V], rows: Int32Array, capacity: int) -> RowTally:
         """A tally made from what all slots hold; `rows`: (n_slots,)."""
-        if len(self._tallies) >= MAX_TALLIES:
-            self._drop(next(iter(self._tallies)))
         values = self._interner.values
         times: Int64Array = np.array([key.times(value) if value is not None else 0 for value in values], dtype=np.int64)
         times[0] = 0
@@ -273,7 +267,6 @@ class _Sorts(Generic[V]):
         for tally in self._tallies.values():
             tally.resize(capacity)
 
-    def _drop(self, key: Counted[V]) -> None:
-        gone = self._tallies.pop(key)
+    def _drop(self, gone: RowTally) -> None:
         for counting in self._counting:
             counting[:] = [each for each in counting if each[0] is not gone]

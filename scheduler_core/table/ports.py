@@ -18,7 +18,7 @@ _NO_PORTS: frozenset[HostPort] = frozenset()
 
 
 class PortIndex:
-    """Only ports some node uses are kept; ports by (protocol, port), then by ip."""
+    """Only ports some node uses are indexed; ports by (protocol, port), then by ip."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.lru import LruDict
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.types import Resource
 from scheduler_core.table.growth import Int64Array, grown
@@ -19,7 +20,7 @@ Rows = npt.NDArray[np.intp]
 Index = slice | npt.NDArray[np.intp]
 
 CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
-# Sums of absurd requests stop here: more than any node offers, and with room for one more pod in 64 bits.
+# Sums of absurd requests stop here: more than any node offers, and one more pod still fits 64 bits.
 MAX_AMOUNT = 2**62
 STANDARD_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 _MAX_LINES = 4_096  # sets of resources that pods ask for together
@@ -36,7 +37,7 @@ class ResourceColumns:
 
     def __init__(self, capacity: int) -> None:
         self.index_of: dict[str, int] = {name: index for index, name in enumerate(STANDARD_RESOURCES)}
-        self._lines: dict[tuple[str, ...], tuple[tuple[int, ...], Index]] = {}
+        self._lines: LruDict[tuple[str, ...], tuple[tuple[int, ...], Index]] = LruDict(_MAX_LINES)
         self._n_rows = 0
         self._allocatable: Int64Array = np.zeros((4, capacity), dtype=np.int64)
         self._requested: Int64Array = np.zeros((4, capacity), dtype=np.int64)
@@ -70,8 +71,6 @@ class ResourceColumns:
             first = indices[0] if indices else 0
             if indices == tuple(range(first, first + len(indices))):
                 index = slice(first, first + len(indices))
-            if len(self._lines) >= _MAX_LINES:
-                self._lines.clear()
             known = self._lines[resources] = (indices, index)
         return known
 
@@ -82,11 +81,11 @@ class ResourceColumns:
         return _gathered(self._allocatable, index, rows)
 
     def requested_at(self, index: Index, rows: Rows) -> Int64Array:
-        """The same of `requested`."""
+        """Like `allocatable_at`, of `requested`."""
         return _gathered(self._requested, index, rows)
 
     def non_zero_requested_at(self, index: Index, rows: Rows) -> Int64Array:
-        """The same of `non_zero_requested`, for lines of cpu and memory only."""
+        """Like `allocatable_at`, of `non_zero_requested`, for lines of cpu and memory only."""
         return _gathered(self._others, index, rows)
 
     def write_allocatable(self, row: int, allocatable: Resource) -> None:

@@ -1,9 +1,9 @@
 """Tallies: how many pods of some sort each row holds, and what that comes to per domain of a label.
 
-A tally is made by counting all pods once; from then on a pod that comes or goes is told to the tallies that count it.
-What follows a tally per domain is told in the same way. Who reads them writes nothing: a what-if is written on top
+A tally is made by counting all pods once; from then on a pod that comes or goes changes the tallies that count it, and
+the sums per domain that follow these. Readers write nothing: a what-if is written on top
 (`domains.TalliedDomains`). Domains and the rows that count are those of a version of the nodes: when a node object
-changes, the sums are made anew before they are read.
+changes, the sums are recomputed before they are read.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from scheduler_core.lru import LruDict
 from scheduler_core.table.growth import BoolArray, Int32Array, Int64Array, grown
 from scheduler_core.table.labels import NO_VALUE, LabelColumn
 
@@ -30,7 +31,7 @@ class RowTally:
 
     def __init__(self, counts: Int64Array) -> None:
         self.counts = counts
-        self._followers: dict[Hashable, DomainSums] = {}  # least recently asked for first
+        self._followers: LruDict[Hashable, DomainSums] = LruDict(MAX_FOLLOWERS)
 
     def change(self, row: int, amount: int) -> None:
         """The row holds so many more pods that count."""
@@ -43,18 +44,11 @@ class RowTally:
 
     def follower(self, key: Hashable) -> DomainSums | None:
         """The sums that follow under the key."""
-        sums = self._followers.get(key)
-        if sums is not None and len(self._followers) > 1:
-            del self._followers[key]
-            self._followers[key] = sums
-        return sums
+        return self._followers.use(key)
 
     def follow(self, key: Hashable, column: LabelColumn, numbers: Int32Array, nodes_version: int) -> DomainSums:
-        """Sums from now on told of every change, in place of those that follow under the key."""
+        """Sums that follow every change from now on, in place of those under the key."""
         sums = DomainSums(column, numbers, self.counts[: len(numbers)], nodes_version)
-        self._followers.pop(key, None)
-        if len(self._followers) >= MAX_FOLLOWERS:
-            del self._followers[next(iter(self._followers))]
         self._followers[key] = sums
         return sums
 

@@ -22,7 +22,7 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from scheduler_core.model.types import PodInfo, QueuedPodInfo
 from scheduler_core.ports import SeededDraws
-from scheduler_core.queue.heap import KeyedHeap
+from scheduler_core.queue.pod_heap import pod_heap
 from scheduler_core.scheduler import checkpoint
 from scheduler_core.scheduler.scheduler import Budget
 from tests.builders import PodBuilder, make, make_node, make_pod
@@ -599,7 +599,7 @@ def test_001_capacity_notes(monkeypatch: pytest.MonkeyPatch) -> None:
             compared += 1
             return self.number < other.number
 
-    heap, count = KeyedHeap(lambda info: (Key(-info.pod.priority),)), 2000
+    heap, count = pod_heap(lambda info: (Key(-info.pod.priority),)), 2000
     for number in range(count):
         heap.put(QueuedPodInfo(make_pod(f"p{number}").priority(number * 37 % count).build(), T0))
     assert compared <= 2 * count * math.log2(count)

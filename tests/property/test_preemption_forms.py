@@ -166,7 +166,7 @@ def test_rows_and_nodes_agree_when_pods_come_and_go(seed: int) -> None:
         potential = NodeNames(np.array(around, dtype=np.int32), names)
         want = world.random.randint(1, len(names))
         question = world.ask(pod, memo)
-        search = searches.begin(question, world.framework, snapshot.table, world.budget_rows, alike=True)
+        search = searches.begin(question, world.framework, snapshot.table, world.budget_rows, equivalent=True)
         assert search is not None
         by_rows = search.run(potential, snapshot.order[potential.nodes].astype(np.intp), want)
         run = dry_run(question, [snapshot.list()[node] for node in around], want)
@@ -179,7 +179,7 @@ def test_rows_and_nodes_agree_when_pods_come_and_go(seed: int) -> None:
         pytest.param(row_pods, "MAX_PODS", 3, id="rows hold more pods than arrays do"),
         pytest.param(row_pods, "_SPARE_NUMBERS", -1_000_000, id="all numbers are given out anew each time"),
         pytest.param(row_search, "_MOST_STATUSES", 1, id="two statuses are too many to keep"),
-        pytest.param(row_search, "_KEPT_SEARCHES", 1, id="only the last search is kept"),
+        pytest.param(row_search, "_MAX_OUTCOMES", 1, id="only the last search is cached"),
         pytest.param(resources, "_MAX_LINES", 1, id="only the last set of resources is kept"),
     ],
 )
@@ -206,7 +206,7 @@ def test_nodes_are_tried_one_by_one_when(pod: PodBuilder) -> None:
     world = World(1)
     question = world.ask(pod.priority(20).build(), {})
     table = world.engine.snapshot.table
-    assert RowSearches().begin(question, world.framework, table, world.budget_rows, alike=True) is None
+    assert RowSearches().begin(question, world.framework, table, world.budget_rows, equivalent=True) is None
 
 
 def test_nodes_are_tried_one_by_one_when_a_pod_on_them_keeps_away_from_the_pod() -> None:
@@ -216,4 +216,4 @@ def test_nodes_are_tried_one_by_one_when_a_pod_on_them_keeps_away_from_the_pod()
     world.engine.snapshot.update_snapshot(world.engine.cache)
     question = world.ask(make_pod().label(app="x").priority(20).build(), {})
     table = world.engine.snapshot.table
-    assert RowSearches().begin(question, world.framework, table, world.budget_rows, alike=True) is None
+    assert RowSearches().begin(question, world.framework, table, world.budget_rows, equivalent=True) is None

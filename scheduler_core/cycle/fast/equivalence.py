@@ -39,6 +39,7 @@ from scheduler_core.cycle.walk import Walk
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import DependsOn, Plugin, PreFilterPlugin, PreScorePlugin
 from scheduler_core.framework.runtime import Framework
+from scheduler_core.lru import LruDict
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.table.node_table import NodeTable
@@ -211,8 +212,8 @@ class EquivalenceClasses:
         self._limits = limits
         self._by_node_only = {plugin.name for plugin in profile.filter} - profile.table_filters.keys()
         self._by_node_only |= {plugin.name for plugin in profile.score} - profile.table_scorers.keys()
-        self._classes: dict[Signature, EquivalenceClass | None] = {}
-        self._seen: dict[Signature, None] = {}
+        self._classes: LruDict[Signature, EquivalenceClass | None] = LruDict(limits.max_classes)
+        self._seen: LruDict[Signature, None] = LruDict(limits.max_seen)
 
     def __len__(self) -> int:
         """How many classes there are at the moment."""
@@ -229,22 +230,18 @@ class EquivalenceClasses:
         """None for the first pod with its signature, and where nothing can be cached."""
         key = cycle.signature
         if key in self._classes:
-            known = self._classes.pop(key)
+            known = self._classes.use(key)
             if known is not None and known.on_cluster != self._on_cluster(cycle):
-                known = self._new_class(cycle)
-            self._classes[key] = known
+                known = self._classes[key] = self._new_class(cycle)
             return known
         limits = self._limits
         if len(key) > limits.longest_signature:
             return None
         if key not in self._seen:
-            if len(self._seen) >= limits.max_seen:
-                del self._seen[next(iter(self._seen))]
             self._seen[key] = None
             return None
-        limit = min(max(limits.max_rows // max(len(cycle.view.table), 1), limits.min_classes), limits.max_classes)
-        while len(self._classes) >= limit:
-            del self._classes[next(iter(self._classes))]
+        by_rows = limits.max_rows // max(len(cycle.view.table), 1)
+        self._classes.limit = min(max(by_rows, limits.min_classes), limits.max_classes)
         found = self._classes[key] = self._new_class(cycle)
         del self._seen[key]
         return found

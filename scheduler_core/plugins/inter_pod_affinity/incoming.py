@@ -1,4 +1,4 @@
-"""The incoming pod as the rules see it: its terms, and the keys of what they count. The same for all pods like it.
+"""The incoming pod as the rules see it: its terms, and the keys of what they count. Equivalent pods share it.
 
 Terms of the incoming pod have the names of the namespaces they select; terms of existing pods ask the labels of its
 namespace.

@@ -130,7 +130,7 @@ class MatchingPods(msgspec.Struct, frozen=True, cache_hash=True):
 def parse_constraints(
     listed: Iterable[TopologySpreadConstraint], labels: Mapping[str, str], action: str
 ) -> tuple[Constraint, ...]:
-    """Those of the action, in their order, for a pod with these labels. Raises SelectorError."""
+    """Parse the constraints with this action, in their order, for a pod with these labels. Raises SelectorError."""
     return tuple(_parsed(constraint, labels) for constraint in listed if constraint.when_unsatisfiable == action)
 
 

@@ -59,13 +59,13 @@ class NodeVolumes:
 
 def status_of(node_conflict: bool, bind_conflict: bool, not_enough_space: bool, volume_missing: bool) -> Status:
     """All that stands against a node, in upstream's order."""
-    told = (
+    checks = (
         (node_conflict, NODE_CONFLICT),
         (bind_conflict, BIND_CONFLICT),
         (not_enough_space, NOT_ENOUGH_SPACE),
         (volume_missing, VOLUME_MISSING),
     )
-    reasons = [reason for holds, reason in told if holds]
+    reasons = [reason for holds, reason in checks if holds]
     return Status.unresolvable(*reasons) if reasons else SUCCESS
 
 
@@ -182,7 +182,7 @@ def can_provision(storage_class: StorageClass) -> bool:
 def candidates_of(
     claim: PersistentVolumeClaim, claims: PodClaims
 ) -> tuple[list[PersistentVolume], list[PersistentVolume]]:
-    """Those of a delayed claim of the pod, worked out once per cycle. Raises BindingError."""
+    """The topology terms of a delayed claim of the pod, computed once per cycle. Raises BindingError."""
     known = claims.candidates.get(claim.key)
     if known is None:
         known = claims.candidates[claim.key] = candidates(claim, claims.volumes[claim_class_name(claim)])

@@ -107,20 +107,20 @@ class VolumeBinding:
         return None, SUCCESS
 
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
-        kept = state.find(PreFilterState)
-        if kept is None:
+        found = state.find(PreFilterState)
+        if found is None:
             return Status.failed(NO_PRE_FILTER)
         assert node_info.node is not None
         try:
-            return self._binder.find(kept.claims or PodClaims(), node_info.node).status()
+            return self._binder.find(found.claims or PodClaims(), node_info.node).status()
         except BindingError as error:
             return Status.failed(str(error))
 
     def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
-        kept = state.find(PreFilterState)
-        if kept is None:
+        found = state.find(PreFilterState)
+        if found is None:
             return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
-        verdicts = judge_rows(self._binder, kept.claims or PodClaims(), table)
+        verdicts = judge_rows(self._binder, found.claims or PodClaims(), table)
         return verdicts.at(rows) if verdicts is not None else None
 
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
@@ -135,16 +135,16 @@ class VolumeBinding:
         return np.zeros(len(rows), dtype=np.int64)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        kept = state.find(PreFilterState)
-        if kept is None:
+        found = state.find(PreFilterState)
+        if found is None:
             return Status.failed(NO_PRE_FILTER)
-        if kept.claims is None or all_bound(pod, self._cache):
+        if found.claims is None or all_bound(pod, self._cache):
             return SUCCESS
         node_info = self._handle.snapshot.get(node_name)
         assert node_info is not None and node_info.node is not None
         try:
-            found = self._binder.find(kept.claims, node_info.node)
-            reservation = Reservation.of(pod.namespace, node_name, found)
+            volumes = self._binder.find(found.claims, node_info.node)
+            reservation = Reservation.of(pod.namespace, node_name, volumes)
             self._reservations[pod.uid] = reservation
             reservation.assume(self._cache)
         except (BindingError, ObjectMissingError) as error:

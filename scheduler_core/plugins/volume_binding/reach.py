@@ -1,6 +1,6 @@
 """From which nodes a volume can be reached, parsed once per volume and asked of one node or of all rows.
 
-In-tree volumes are told in their driver's words on nodes where the driver has taken over.
+In-tree volumes are read in their driver's terms on nodes where the driver has taken over.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from scheduler_core.api.selectors import NodeSelectorMatcher
 from scheduler_core.api.storage import PersistentVolume, VolumeNodeAffinity
 from scheduler_core.api.volumes import is_reached_from, migrated_plugins, required_reach
 from scheduler_core.framework.storage_lister import StorageLister
+from scheduler_core.lru import LruDict
 from scheduler_core.plugins.helpers import BoolArray, Rows
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.selection import rows_accepted
@@ -29,16 +30,17 @@ class Reach:
     def __init__(self, storage: StorageLister) -> None:
         self._storage = storage
         self._rows: dict[str, tuple[VolumeNodeAffinity, Rows]] = {}  # by volume
-        self._num_places = 0  # kept in `_rows` together
+        self._num_places = 0  # cached in `_rows` together
         self._rows_of: tuple[NodeTable | None, int] = (None, 0)  # table, and its version of nodes
-        self._parsed: dict[str, tuple[VolumeNodeAffinity, NodeSelectorMatcher | None]] = {}  # by volume
+        # By volume; volumes come and go by name.
+        self._parsed: LruDict[str, tuple[VolumeNodeAffinity, NodeSelectorMatcher | None]] = LruDict(_MAX_PARSED)
 
     def reaches(self, volume: PersistentVolume, node: Node) -> bool:
         """Whether a pod on the node can use a volume that is not bound yet: as it is written."""
         return is_reached_from(self._selector(volume), node.labels)
 
     def reaches_bound(self, volume: PersistentVolume, node: Node) -> bool:
-        """The same of a bound volume, as the node's drivers see it."""
+        """Like `reaches`, of a bound volume, as the node's drivers see it."""
         source = in_tree_source(volume.spec)
         if source is not None and source.plugin in migrated_plugins(self._storage.csi_node(node.name)):
             return is_reached_from(required_reach(with_csi_topology(volume, source.plugin)), node.labels)
@@ -50,7 +52,7 @@ class Reach:
         return None if selector is None else _rows_reached(table, selector)
 
     def places(self, volume: PersistentVolume, table: NodeTable) -> Rows | None:
-        """The same as row numbers, kept: a volume may be looked at for every claim of its class."""
+        """Like `rows`, as row numbers, and cached: a volume may be looked at for every claim of its class."""
         affinity = volume.spec.node_affinity
         if affinity is None:
             return None
@@ -58,9 +60,9 @@ class Reach:
             self._rows.clear()
             self._num_places = 0
             self._rows_of = (table, table.nodes_version)
-        kept = self._rows.get(volume.name)
-        if kept is not None and kept[0] is affinity:
-            return kept[1]
+        cached = self._rows.get(volume.name)
+        if cached is not None and cached[0] is affinity:
+            return cached[1]
         reached = self.rows(volume, table)
         if reached is None:
             return None
@@ -91,12 +93,10 @@ class Reach:
         affinity = volume.spec.node_affinity
         if affinity is None:
             return None
-        kept = self._parsed.get(volume.name)
-        if kept is not None and kept[0] is affinity:
-            return kept[1]
+        cached = self._parsed.get(volume.name)
+        if cached is not None and cached[0] is affinity:
+            return cached[1]
         selector = required_reach(volume)
-        if len(self._parsed) >= _MAX_PARSED:
-            self._parsed.clear()  # volumes come and go by name
         self._parsed[volume.name] = affinity, selector
         return selector
 

@@ -1,4 +1,4 @@
-"""What was decided about a pod's volumes, from Reserve until they are bound: names only, so that it can be kept.
+"""What was decided about a pod's volumes, from Reserve until they are bound: names only, so that it can be stored.
 
 Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/volumebinding (AssumePodVolumes, BindPodVolumes).
 """

@@ -9,6 +9,7 @@ import pytest
 
 from scheduler_core.api.pod import ContainerStatus, ContainerStatusResources, Pod
 from scheduler_core.api.quantity import parse
+from scheduler_core.lru import LruDict
 from scheduler_core.model import types
 from scheduler_core.model.types import PodInfo
 from tests.builders import make_pod
@@ -60,7 +61,7 @@ def test_another_signature_is_worked_out_anew(change: Callable[[Pod], Pod], fiel
 
 
 def test_what_is_known_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(types, "_MAX_KNOWN_PODS", 4)
+    monkeypatch.setattr(types, "_known_pods", LruDict(4))
     infos = [PodInfo.of(make_pod("p").req(cpu=f"{number + 1}m").build()) for number in range(11)]
     assert [info.request.milli_cpu for info in infos] == list(range(1, 12))
     assert len(types._known_pods) <= 4

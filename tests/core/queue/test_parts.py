@@ -16,9 +16,9 @@ from scheduler_core.queue.active_queue import InFlight
 from scheduler_core.queue.backoff_queue import BackoffQueue
 from scheduler_core.queue.checkpoint import dump_entry, load_entry
 from scheduler_core.queue.cross_topology import may_be_helped
-from scheduler_core.queue.heap import KeyedHeap
 from scheduler_core.queue.nominator import Nominator
 from scheduler_core.queue.options import SECOND_US, QueueCounters, QueueOptions
+from scheduler_core.queue.pod_heap import pod_heap
 from scheduler_core.queue.worth import Strategy
 from tests.builders import make_pod
 from tests.core.queue.rig import NODE_ADDED, POD_DELETED, T0, Refuser, Rig
@@ -32,7 +32,7 @@ def entry(name: str = "a", *, sequence: int = 0, **fields: Any) -> QueuedPodInfo
 
 class TestKeyedHeap:
     def test_ties_go_by_sequence(self) -> None:
-        heap = KeyedHeap(lambda info: (0,))
+        heap = pod_heap(lambda info: (0,))
         for name, sequence in (("c", 3), ("a", 1), ("b", 2)):
             heap.put(entry(name, sequence=sequence))
         assert [info.pod.name for info in heap] == ["a", "b", "c"]
@@ -40,7 +40,7 @@ class TestKeyedHeap:
         assert heap.pop() is None and heap.peek() is None
 
     def test_putting_a_key_again_replaces_and_sorts_anew(self) -> None:
-        heap = KeyedHeap(lambda info: (info.attempts,))
+        heap = pod_heap(lambda info: (info.attempts,))
         first = entry("a", attempts=5)
         heap.put(first)
         heap.put(entry("b", attempts=3))
@@ -53,7 +53,7 @@ class TestKeyedHeap:
         assert [info.pod.name for info in heap] == ["b"]
 
     def test_replaced_records_do_not_pile_up(self) -> None:
-        heap = KeyedHeap(lambda info: (info.attempts,))
+        heap = pod_heap(lambda info: (info.attempts,))
         info = entry()
         for attempts in range(10_000):
             info.attempts = attempts

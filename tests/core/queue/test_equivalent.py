@@ -1,4 +1,4 @@
-"""Asking once for all pods that are alike moves the same pods in the same order as asking each, with the same logs."""
+"""Asking once for all equivalent pods moves the same pods in the same order as asking each, with the same logs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def plain(queue: SchedulingQueue) -> Any:
 def check_files(queue: SchedulingQueue) -> None:
     """Every waiting pod is filed once, under what it is now."""
     pods = queue.unschedulable
-    filed = [key for members in pods.alike() for key in members]
+    filed = [key for members in pods.equivalent() for key in members]
     assert sorted(filed) == [info.key for info in pods]
     for filed_under, members in pods._alike.items():
         assert {
