@@ -16,12 +16,18 @@ from typing import Any
 
 import pytest
 
+from scheduler_core import config
+from scheduler_core.api.pod import Pod
 from scheduler_core.apiserver.requests import Delete, ObjectKey
 from scheduler_core.apiserver.store import key_of
 from scheduler_core.build import build
 from scheduler_core.cycle.fast.equivalence import EquivalenceClasses
 from scheduler_core.cycle.fast.limits import LIMITS, Limits
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.interface import DependsOn, Handle
 from scheduler_core.model.effects import Attempt, Effects
+from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.ports import SeededDraws
 from scheduler_core.scheduler.scheduler import Budget, Scheduler
 from scheduler_core.sim.world import World
@@ -73,6 +79,50 @@ TEMPLATES: tuple[Callable[[PodBuilder], PodBuilder], ...] = (
 )
 
 
+WITH_NODE_FORMS = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+  - schedulerName: default-scheduler
+    plugins: {multiPoint: {enabled: [{name: FewPods}, {name: Ssd}]}}
+"""
+
+
+class FewPods:
+    """Refuses nodes with many pods and prefers empty ones; it has only the node form."""
+
+    name = "FewPods"
+
+    def __init__(self, args: object, handle: Handle) -> None:
+        pass
+
+    def depends_on(self, pod: Pod) -> DependsOn:
+        return DependsOn.NODE_INFO
+
+    def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
+        return Status.unschedulable("node(s) had many pods") if len(node_info.pods) >= 7 else SUCCESS
+
+    def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]:
+        return 100 - min(100, 10 * len(node_info.pods)), SUCCESS
+
+
+class Ssd:
+    """Keeps some pods off nodes with fast disks; it has only the node form."""
+
+    name = "Ssd"
+
+    def __init__(self, args: object, handle: Handle) -> None:
+        pass
+
+    def depends_on(self, pod: Pod) -> DependsOn:
+        return DependsOn.NODE_OBJECT
+
+    def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
+        node = node_info.node
+        is_fast = node is not None and node.labels.get("disk") == "ssd"
+        return Status.unresolvable("node(s) had a fast disk") if is_fast and pod.labels.get("app") == "web" else SUCCESS
+
+
 class Pair:
     """One world whose changes are told to two schedulers; it carries out what the first asks for."""
 
@@ -82,8 +132,10 @@ class Pair:
         self.templates = self.random.sample(TEMPLATES, self.random.choice((3, 6, len(TEMPLATES))))
         self.with_images = self.random.choice((0.02, 0.3))  # share of the nodes
         self.nodes: set[str] = set()
-        self.kept = build(draws=SeededDraws(seed), limits=limits)
-        self.fresh = build(draws=SeededDraws(seed), reuse=False)
+        loaded = config.load(WITH_NODE_FORMS if self.random.random() < 0.5 else None)
+        registry = {plugin.name: plugin for plugin in (FewPods, Ssd)}
+        self.kept = build(loaded, draws=SeededDraws(seed), limits=limits, registry=registry)
+        self.fresh = build(loaded, draws=SeededDraws(seed), reuse=False, registry=registry)
         self.world = World(self.kept, now=START_US, evict_gracefully=False)
         self.world.load([make_manifest("Namespace", name) for name in ("default", "other")])
         for number in range(num_nodes or self.random.randint(3, 12)):

@@ -94,6 +94,7 @@ def _jobs(options: argparse.Namespace) -> list[Job]:
             pods=options.pods,
             trace=trace,
             reuse=not options.no_reuse,
+            config=None if options.config is None else str(options.config.resolve()),
         )
         for word in options.workloads
         for nodes in options.nodes
@@ -121,7 +122,7 @@ def _verify(jobs: Sequence[Job]) -> bool:
     all_agree = True
     for job in jobs:
         workload = job.workload()
-        verdict = verify(job.level, workload, reuse=job.reuse)
+        verdict = verify(job.level, workload, reuse=job.reuse, config=job.configuration())
         line = f"{workload.name} {job.level}, {workload.num_nodes} nodes: {verdict.agreed} attempts agree"
         found = verdict.divergence
         if found is not None:

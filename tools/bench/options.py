@@ -22,7 +22,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trace", type=_traces, default=["on"], metavar="LIST", help="of off, on, stored (default: on)"
     )
-    parser.add_argument("--no-reuse", action="store_true", help="keep nothing between the cycles of like pods")
+    parser.add_argument("--no-reuse", action="store_true", help="cache nothing between the cycles of equivalent pods")
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="the scheduler's configuration, with plugins that are installed"
+    )
     parser.add_argument("--nodes", type=_sizes, default=[None], metavar="N,N,…", help="other numbers of nodes")
     parser.add_argument("--pods", type=_positive, metavar="N", help="only the first N pods")
     parser.add_argument("--verify", action="store_true", help="first check each decision; --runs 0 for that alone")

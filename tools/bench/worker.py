@@ -11,15 +11,19 @@ import pstats
 import resource
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from kschedweb.common.collector import ease
+from scheduler_core import config
+from scheduler_core.config.types import KubeSchedulerConfiguration
 from tools.bench.engine.calibration import calibrate
 from tools.bench.engine.keeping import Trace
 from tools.bench.engine.levels import run_level
 from tools.bench.engine.meter import Meter
+from tools.bench.engine.prepare import prepare
 from tools.bench.engine.result import Run
 from tools.bench.engine.workload import Workload, find_workload
 
@@ -27,7 +31,7 @@ PROFILE_LINES = 40
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """`nodes` and `pods`: another size than the file's."""
+    """`nodes` and `pods`: another size than the file's; `config`: the file of the scheduler's configuration."""
 
     word: str
     folder: str
@@ -36,6 +40,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     pods: int | None = None
     trace: str = Trace.ON
     reuse: bool = True
+    config: str | None = None
 
     def workload(self) -> Workload:
         """As asked for."""
@@ -46,12 +51,17 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
             workload = workload.with_pods(self.pods)
         return workload
 
+    def configuration(self) -> KubeSchedulerConfiguration | None:
+        """The scheduler's; None for the default one."""
+        return None if self.config is None else config.load(Path(self.config).read_text())
+
 
 def run_here(job: Job, meter: Meter) -> Run:
     """The run, in this process."""
     workload = job.workload()
     calibration_ns = calibrate(time.perf_counter_ns)
-    figures = run_level(job.level, workload, meter, trace=Trace(job.trace), reuse=job.reuse, settle=ease)
+    ready = partial(prepare, workload, reuse=job.reuse, config=job.configuration(), settle=ease)
+    figures = run_level(job.level, ready, meter, Trace(job.trace))
     return Run(
         workload=workload.name,
         nodes=workload.num_nodes,

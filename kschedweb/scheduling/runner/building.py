@@ -83,6 +83,14 @@ def problem_tell(*, cluster_id: int, epoch: int, stored: Stored) -> None:
         services.scheduler_problem_set(cluster_id=cluster_id, problem=stored.problem, actor=SCHEDULER_ACTOR)
 
 
+def reuse_tell(*, cluster_id: int, engine: Scheduler) -> None:
+    """Log the plugins because of which nothing is cached from pod to pod, once for each profile."""
+    for profile, framework in engine.engine.frameworks.items():
+        if framework.ends_reuse:
+            plugins = ", ".join(framework.ends_reuse)
+            log.warning("plugins without depends_on end reuse", cluster=cluster_id, profile=profile, plugins=plugins)
+
+
 def _usable(cluster: Cluster, good: int, build: Build) -> tuple[Scheduler | None, int, str]:
     """An engine of the configuration in force, or of version `good`; its version, and what is wrong."""
     wanted = cluster.config_version

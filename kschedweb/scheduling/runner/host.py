@@ -208,6 +208,7 @@ class EngineHost:
         self._stands_still = engine is None and not keeps
         if engine is None:
             return
+        building.reuse_tell(cluster_id=self.cluster_id, engine=engine)
         settle()
         now = self._now()
         self._run = stored.run + 1

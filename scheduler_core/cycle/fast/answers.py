@@ -28,11 +28,13 @@ Line = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class FilterGroups:
-    """Filters by index: cached while the node object stays, cached while the row stays, asked in every cycle."""
+    """Filters by index: cached while the node object stays, cached while the row stays, asked in every cycle for all
+    rows, and asked in every cycle node by node."""
 
     by_object: tuple[int, ...]
     by_row: tuple[int, ...]
     every_cycle: tuple[int, ...]
+    by_node: tuple[int, ...]
 
 
 class _Dirty:
@@ -184,7 +186,7 @@ class CachedScores(_RowAnswers):
         self._by_row, self._by_object, self.every_cycle = [], [], []
         for line, index in enumerate(plan.plugins):
             name = cycle.profile.score[index].name
-            level = self._levels[name] if name in cycle.profile.table_scorers else DependsOn.CLUSTER
+            level = self._levels[name]
             if level is DependsOn.CLUSTER:
                 self.every_cycle.append((line, index))
                 continue
@@ -205,7 +207,11 @@ class CachedScores(_RowAnswers):
                 return False
         else:
             for line, index in asked:
-                scorer = profile.table_scorers[profile.score[index].name]
+                scorer = profile.table_scorers.get(profile.score[index].name)
+                if scorer is None:
+                    if not self._score_one_by_one(cycle, rows.tolist(), [(line, index)]):
+                        return False
+                    continue
                 scores = scorer.score_nodes(cycle.state, cycle.pod, table, rows)
                 if scores is None:
                     return False

@@ -42,9 +42,13 @@ class Pace:
 
 
 class Judge(Protocol):
-    """Says which filter with a table form refuses each row first."""
+    """Says which filter refuses each row first, but for those it leaves to be asked node by node."""
 
     pace: Pace
+
+    def left_by_node(self, cycle: Cycle) -> tuple[int, ...]:
+        """Filters, by index, that `judge` leaves out."""
+        ...
 
     def judge(
         self, cycle: Cycle, rows: Rows, numbering: FirstRefusals | None = None, *, codes_only: bool = False
@@ -74,6 +78,9 @@ class ColumnRunner:
         walk = walk_by_columns(cycle, candidates, self)
         assert walk is not None  # this judge can always tell
         return walk
+
+    def left_by_node(self, cycle: Cycle) -> tuple[int, ...]:
+        return cycle.profile.filter_plan(cycle.state.skip_filter_plugins).by_node
 
     def judge(
         self, cycle: Cycle, rows: Rows, numbering: FirstRefusals | None = None, *, codes_only: bool = False
@@ -133,15 +140,15 @@ def score_table(cycle: Cycle, plugin: ScorePlugin, nodes: PickedNodes) -> Int64A
 def walk_by_columns(cycle: Cycle, candidates: Int32Array | None, judge: Judge) -> Walk | None:
     """The walk over the candidates; None when the judge cannot tell."""
     nodes, rows = cycle.view.walk_from(cycle.start, candidates)
-    plan = cycle.profile.filter_plan(cycle.state.skip_filter_plugins)
+    by_node = judge.left_by_node(cycle)
     nominated = nominated_that_count(cycle)
-    headroom = NominatedHeadroom.of(cycle, nominated) if nominated and not plan.by_node else None
-    if not plan.by_node and (headroom is not None or not nominated):
+    headroom = NominatedHeadroom.of(cycle, nominated) if nominated and not by_node else None
+    if not by_node and (headroom is not None or not nominated):
         return _walk_in_stretches(cycle, nodes, rows, judge, headroom)
     refusals = judge.judge(cycle, rows)
     if refusals is None:
         return None
-    codes, statuses = _ask_by_node(cycle, nodes, refusals, nominated)
+    codes, statuses = _ask_by_node(cycle, nodes, refusals, by_node, nominated)
     return cut_walk(nodes, rows, codes, statuses, cycle.wanted)
 
 
@@ -172,11 +179,14 @@ def _walk_in_stretches(
 
 
 def _ask_by_node(
-    cycle: Cycle, nodes: Int32Array, refusals: FirstRefusals, nominated: Mapping[int, Sequence[PodInfo]]
+    cycle: Cycle,
+    nodes: Int32Array,
+    refusals: FirstRefusals,
+    by_node: Sequence[int],
+    nominated: Mapping[int, Sequence[PodInfo]],
 ) -> tuple[Codes, list[Status]]:
-    """Ask node by node what the table cannot tell: in walk order, and no further than the walk itself would go."""
+    """Ask the filters `by_node`, and all where nominated pods count, in walk order and no further than it would go."""
     profile, infos = cycle.profile, cycle.view.infos
-    by_node = profile.filter_plan(cycle.state.skip_filter_plugins).by_node
     statuses = list(refusals.statuses)
     codes: Codes = refusals.codes.astype(np.int32)
     refused_by = refusals.refused_by

@@ -139,6 +139,9 @@ class EquivalenceClass:
             self._last_walk = key, walk
         return self._last_walk[1]
 
+    def left_by_node(self, cycle: Cycle) -> tuple[int, ...]:
+        return self._groups_of(cycle).by_node
+
     def judge(
         self, cycle: Cycle, rows: Rows, numbering: FirstRefusals | None = None, *, codes_only: bool = False
     ) -> FirstRefusals | None:
@@ -183,8 +186,8 @@ class EquivalenceClass:
 
     def _asks_every_cycle(self, cycle: Cycle) -> bool:
         """Whether any filter at work has to be asked in every cycle."""
-        by_node = cycle.profile.filter_plan(cycle.state.skip_filter_plugins).by_node
-        return bool(by_node or self._groups_of(cycle).every_cycle)
+        groups = self._groups_of(cycle)
+        return bool(groups.every_cycle or groups.by_node)
 
     def _groups_of(self, cycle: Cycle) -> FilterGroups:
         """How the filters at work are cached; few sets of skipped ones ever occur."""
@@ -192,13 +195,15 @@ class EquivalenceClass:
         groups = self._groups.get(skipped)
         if groups is None:
             profile = cycle.profile
-            by_level = [
-                (index, self._levels[profile.filter[index].name]) for index in profile.filter_plan(skipped).in_table
-            ]
+            plan = profile.filter_plan(skipped)
+            levels = {
+                index: self._levels[profile.filter[index].name] for index in sorted((*plan.in_table, *plan.by_node))
+            }
             groups = self._groups[skipped] = FilterGroups(
-                by_object=tuple(index for index, level in by_level if level <= DependsOn.NODE_OBJECT),
-                by_row=tuple(index for index, level in by_level if level is DependsOn.NODE_INFO),
-                every_cycle=tuple(index for index, level in by_level if level is DependsOn.CLUSTER),
+                by_object=tuple(index for index, level in levels.items() if level <= DependsOn.NODE_OBJECT),
+                by_row=tuple(index for index, level in levels.items() if level is DependsOn.NODE_INFO),
+                every_cycle=tuple(index for index in plan.in_table if levels[index] is DependsOn.CLUSTER),
+                by_node=tuple(index for index in plan.by_node if levels[index] is DependsOn.CLUSTER),
             )
         return groups
 
@@ -210,8 +215,6 @@ class EquivalenceClasses:
         self._decorated = decorated
         self._profile = profile
         self._limits = limits
-        self._by_node_only = {plugin.name for plugin in profile.filter} - profile.table_filters.keys()
-        self._by_node_only |= {plugin.name for plugin in profile.score} - profile.table_scorers.keys()
         self._classes: LruDict[Signature, EquivalenceClass | None] = LruDict(limits.max_classes)
         self._seen: LruDict[Signature, None] = LruDict(limits.max_seen)
 
@@ -258,8 +261,7 @@ class EquivalenceClasses:
             level = plugin.depends_on(cycle.pod)
             if level is None:
                 return None
-            # Without a table form rows cannot be cached: the plugin is asked in every cycle, node by node.
-            levels[name] = DependsOn.CLUSTER if name in self._by_node_only and level is not DependsOn.POD else level
+            levels[name] = level
         for sometimes, has_to in zip(self._profile.sometimes_on_cluster, on_cluster, strict=True):
             if not has_to:
                 levels[sometimes.name] = DependsOn.POD

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from scheduler_core.cycle.cycle import Cycle
 from scheduler_core.cycle.view import Rows
-from scheduler_core.framework.interface import RowVerdicts, UInt16Array
+from scheduler_core.framework.interface import FilterPlugin, RowVerdicts, UInt16Array
 from scheduler_core.framework.runtime import refusal
 from scheduler_core.model.status import SUCCESS, Code, Status
 
@@ -104,13 +104,30 @@ class FirstRefusals(msgspec.Struct):
 
 
 def judge_rows(cycle: Cycle, rows: Rows, filters: Iterable[int], refusals: FirstRefusals) -> None:
-    """Ask these filters, by index, in their table form, and add what they say to the refusals of the rows."""
+    """Ask these filters, by index, about the rows, and add what they say to the refusals of these."""
     profile, state, pod, table = cycle.profile, cycle.state, cycle.pod, cycle.view.table
     for index in filters:
-        name = profile.filter[index].name
-        verdicts = profile.table_filters[name].filter_nodes(state, pod, table, rows)
+        plugin = profile.filter[index]
+        in_table = profile.table_filters.get(plugin.name)
+        if in_table is None:
+            verdicts = _verdicts_by_node(cycle, plugin, rows)
+        else:
+            verdicts = in_table.filter_nodes(state, pod, table, rows)
         if verdicts is not None:
-            refusals.add(index, name, verdicts)
+            refusals.add(index, plugin.name, verdicts)
+
+
+def _verdicts_by_node(cycle: Cycle, plugin: FilterPlugin, rows: Rows) -> RowVerdicts | None:
+    """What a filter without a table form says of the rows; None when all of them pass."""
+    numbers: dict[Status, int] = {}
+    codes = np.zeros(len(rows), dtype=np.uint16)
+    for place, row in enumerate(rows.tolist()):
+        node_info = cycle.view.table.node_infos[row]
+        if node_info is not None:
+            status = plugin.filter(cycle.state, cycle.pod, node_info)
+            if not status.is_success:
+                codes[place] = numbers.setdefault(status, len(numbers) + 1)
+    return RowVerdicts(codes, tuple(numbers)) if numbers else None
 
 
 def judge_one_by_one(cycle: Cycle, rows: Iterable[int], filters: Iterable[int], refusals: FirstRefusals) -> None:

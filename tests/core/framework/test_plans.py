@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.core.scheduler.harness import start
+from tests.core.scheduler.harness import FilteringPlugin, ToldPlugins, profile, start
 
 FRAMEWORK = start().scheduler.engine.frameworks["default-scheduler"]
 
@@ -22,3 +22,10 @@ def test_score_plan_names_the_skipped_in_order_and_leaves_them_out() -> None:
     assert plan.plugins == (0,)
     assert plan.weights == ((first, FRAMEWORK.weights[first]),)
     assert plan.factors.tolist() == [FRAMEWORK.weights[first]]
+
+
+def test_plugins_that_do_not_say_what_they_depend_on_are_named() -> None:
+    plugins = ToldPlugins().add("F", FilteringPlugin)
+    framework = start(profile("F", "NodeName"), plugins=plugins).scheduler.engine.frameworks["default-scheduler"]
+    assert framework.ends_reuse == ("F",)
+    assert FRAMEWORK.ends_reuse == ()

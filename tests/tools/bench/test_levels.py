@@ -1,5 +1,6 @@
 """Runs of small workloads: what they count, what the clock covers, what is kept."""
 
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def test_pods_are_tried_in_their_order(level: str, plain: Workload) -> None:
 def test_each_pod_has_one_lap_and_the_clock_covers_them_all(level: str, plain: Workload) -> None:
     ticks = count()
     meter = Meter(lambda: next(ticks), lambda: 0)
-    figures = run_level(level, plain, meter, trace=Trace.ON, reuse=True)
+    figures = run_level(level, partial(prepare, plain), meter, Trace.ON)
     assert (figures.attempted, figures.scheduled, len(figures.laps_ns)) == (6, 6, 6)
     assert 0 < sum(figures.laps_ns) < figures.wall_ns
     assert figures.parse_ns > 0 and figures.build_ns > 0 and figures.snapshot_ns > 0
@@ -70,16 +71,15 @@ def test_pod_that_preempts_has_a_second_cycle_on_the_freed_node(level: str, pree
 
 def test_clock_stands_still_while_victims_leave(preempting: Workload) -> None:
     heard: list[bool] = []
-    figures = run_level(
-        "L1", preempting, Meter(lambda: 0, lambda: 0, on_running=heard.append), trace=Trace.ON, reuse=True
-    )
+    meter = Meter(lambda: 0, lambda: 0, on_running=heard.append)
+    figures = run_level("L1", partial(prepare, preempting), meter, Trace.ON)
     assert heard == [True, False, True, False, True, False]
     assert (figures.attempted, figures.scheduled, len(figures.laps_ns)) == (4, 2, 2)
 
 
 @pytest.mark.parametrize("level", BOTH)
 def test_pods_that_fit_nowhere_are_tried_once(level: str, failing: Workload) -> None:
-    figures = run_level(level, failing, idle_meter(), trace=Trace.ON, reuse=True)
+    figures = run_level(level, partial(prepare, failing), idle_meter(), Trace.ON)
     assert (figures.attempted, figures.scheduled, len(figures.laps_ns)) == (3, 0, 3)
 
 
@@ -95,7 +95,7 @@ def test_trace_says_what_is_timed_and_made_into_bytes(
     trace: Trace, timed: bool, bytes_made: bool, plain: Workload
 ) -> None:
     ticks = count()
-    figures = run_level("L1", plain, Meter(lambda: next(ticks), lambda: 0), trace=trace, reuse=True)
+    figures = run_level("L1", partial(prepare, plain), Meter(lambda: next(ticks), lambda: 0), trace)
     # Two ticks for each pod's lap, two for all; further ones are of the engine's phases.
     assert (figures.wall_ns > 2 * plain.num_pods + 1) is timed
     assert (figures.bytes_stored > 0) is bytes_made

@@ -9,27 +9,18 @@ from scheduler_core.ports import stopped_watch
 from tools.bench.engine import l1, l2
 from tools.bench.engine.keeping import Keeper, Trace
 from tools.bench.engine.meter import Meter
-from tools.bench.engine.prepare import Prepared, prepare
+from tools.bench.engine.prepare import Prepared
 from tools.bench.engine.result import Figures
-from tools.bench.engine.workload import Workload
 
 Run = Callable[[Prepared, Meter, Keeper], Iterator[Attempt]]
 
 LEVELS: dict[str, Run] = {"L1": l1.run, "L2": l2.run}
 
 
-def run_level(
-    level: str,
-    workload: Workload,
-    meter: Meter,
-    *,
-    trace: Trace,
-    reuse: bool,
-    settle: Callable[[], None] = lambda: None,
-) -> Figures:
-    """One run on a scheduler of its own; `settle` is called when that is built."""
+def run_level(level: str, prepare: Callable[..., Prepared], meter: Meter, trace: Trace) -> Figures:
+    """One run on a scheduler of its own; `prepare` makes it from a clock and the scheduler's stopwatch."""
     stopwatch = stopped_watch if trace is Trace.OFF else meter.clock
-    ready = prepare(workload, clock=meter.clock, stopwatch=stopwatch, reuse=reuse, settle=settle)
+    ready = prepare(clock=meter.clock, stopwatch=stopwatch)
     keeper = Keeper(trace)
     durations: list[dict[str, int]] = []
     scheduled = 0

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scheduler_core.build import build
+from scheduler_core.config.types import KubeSchedulerConfiguration
 from scheduler_core.ports import SeededDraws, Stopwatch, stopped_watch
 from scheduler_core.scheduler.scheduler import Budget
 from scheduler_core.sim.world import World
@@ -38,13 +39,14 @@ def prepare(
     stopwatch: Stopwatch = stopped_watch,
     reuse: bool = True,
     use_table: bool = True,
+    config: KubeSchedulerConfiguration | None = None,
     settle: Callable[[], None] = lambda: None,
 ) -> Prepared:
     """`stopwatch` is the scheduler's own, for the phases of its attempts; `settle` is called when all is there."""
     started = clock()
     objects, pods = workload.objects(), workload.pods()
     parsed = clock()
-    scheduler = build(draws=SeededDraws(SEED), stopwatch=stopwatch, reuse=reuse, use_table=use_table)
+    scheduler = build(config, draws=SeededDraws(SEED), stopwatch=stopwatch, reuse=reuse, use_table=use_table)
     world = World(scheduler, now=NOW_US, evict_gracefully=False)
     world.load(objects)
     world.step(NO_CYCLES)

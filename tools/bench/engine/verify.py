@@ -11,6 +11,7 @@ from itertools import zip_longest
 
 import numpy as np
 
+from scheduler_core.config.types import KubeSchedulerConfiguration
 from scheduler_core.model.effects import Attempt
 from scheduler_core.trace.diff import Divergence, first_divergence
 from scheduler_core.trace.digest import attempt_digest
@@ -30,11 +31,11 @@ class Verdict:
     divergence: Divergence | None = None
 
 
-def verify(level: str, workload: Workload, *, reuse: bool) -> Verdict:
+def verify(level: str, workload: Workload, *, reuse: bool, config: KubeSchedulerConfiguration | None = None) -> Verdict:
     """Run the workload on both engines; `reuse` is of the measured one."""
     run = LEVELS[level]
-    measured = run(prepare(workload, reuse=reuse), idle_meter(), Keeper(Trace.ON))
-    by_row = run(prepare(workload, reuse=False, use_table=False), idle_meter(), Keeper(Trace.ON))
+    measured = run(prepare(workload, reuse=reuse, config=config), idle_meter(), Keeper(Trace.ON))
+    by_row = run(prepare(workload, reuse=False, use_table=False, config=config), idle_meter(), Keeper(Trace.ON))
     agreed = 0
     for ours, theirs in zip_longest(measured, by_row):
         if ours is None or theirs is None:

@@ -17,6 +17,7 @@ from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     MAX_NODE_SCORE,
     ClusterEventWithHint,
+    DependsOn,
     Handle,
     Int64Array,
     PreFilterResult,
@@ -26,6 +27,7 @@ from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from scheduler_core.model.types import PodInfo
+from scheduler_core.table.node_table import NodeTable
 
 NO_RACK = "node(s) were in no rack"
 RACK_FULL = "node(s) were in a rack with enough copies of the app"
@@ -58,6 +60,12 @@ class RackAware:
             problems.append("maxPerRack: expected a whole number of at least 1")
         if problems:
             raise ConfigError(problems)
+
+    def depends_on(self, pod: Pod) -> DependsOn:
+        return DependsOn.CLUSTER  # the pods of all nodes in a rack
+
+    def depends_on_cluster(self, pod: Pod, table: NodeTable) -> bool:
+        return bool(pod.labels.get("app"))  # without it the plugin skips Filter and Score
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]

@@ -1,4 +1,4 @@
-"""What is kept for pods alike is not asked again: only of rows that changed, and of plugins that read the cluster."""
+"""What is cached for equivalent pods is not asked again: only rows that changed, and plugins that look further."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.core.scheduler.harness import Told, ToldPlugins, profile, start
 NODES = 30  # more than few: new rows are judged all at once
 
 
-class CacheablePlugin(Told):
-    """Refuses no node and scores all alike; `depends_on` is among its answers."""
+class NodeFormPlugin(Told):
+    """Refuses no node and gives all the same score; `depends_on` is among its answers."""
 
     def depends_on(self, pod: Pod) -> DependsOn:
         level: DependsOn = self.answers["depends_on"]()
@@ -27,14 +27,29 @@ class CacheablePlugin(Told):
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
         return self.ask("filter", SUCCESS)  # type: ignore[no-any-return]
 
-    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
-        return self.ask("filter_nodes", None)  # type: ignore[no-any-return]
-
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]:
         return self.ask("score", (0, SUCCESS))  # type: ignore[no-any-return]
 
+
+class BothFormsPlugin(NodeFormPlugin):
+    """The plugin above with table forms."""
+
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
+        return self.ask("filter_nodes", None)  # type: ignore[no-any-return]
+
     def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array:
         return self.ask("score_nodes", np.zeros(len(rows), dtype=np.int64))  # type: ignore[no-any-return]
+
+
+def asked_for_the_third_pod(plugin: type[Told], level: DependsOn) -> list[str]:
+    plugins = ToldPlugins().add("R", plugin, depends_on=lambda: level)
+    cluster = start(profile("R"), plugins=plugins)
+    cluster.put(*[make_node(f"n{number:02}").build() for number in range(NODES)])
+    for number in range(2):  # the second of its kind begins what is cached
+        cluster.attempt(make_pod(f"p{number}").build())
+    plugins.log.clear()
+    assert cluster.attempt(make_pod("p2").build()).result == "scheduled"
+    return plugins.log
 
 
 @pytest.mark.parametrize(
@@ -45,13 +60,17 @@ class CacheablePlugin(Told):
         pytest.param(DependsOn.CLUSTER, ["filter_nodes R", "score_nodes R"], id="the cluster: all rows"),
     ],
 )
-def test_third_pod_alike_makes_a_plugin_judge_what_it_reads(level: DependsOn, want: list[str]) -> None:
-    plugins = ToldPlugins().add("R", CacheablePlugin, depends_on=lambda: level)
-    cluster = start(profile("R"), plugins=plugins)
-    cluster.put(*[make_node(f"n{number:02}").build() for number in range(NODES)])
-    for number in range(2):  # the second of its kind begins what is kept
-        cluster.attempt(make_pod(f"p{number}").build())
-    plugins.log.clear()
-    attempt = cluster.attempt(make_pod("p2").build())
-    assert attempt.result == "scheduled"
-    assert plugins.log == want
+def test_third_equivalent_pod_makes_a_plugin_judge_what_it_depends_on(level: DependsOn, want: list[str]) -> None:
+    assert asked_for_the_third_pod(BothFormsPlugin, level) == want
+
+
+@pytest.mark.parametrize(
+    ("level", "want"),
+    [
+        pytest.param(DependsOn.NODE_OBJECT, [], id="the node object: it is the same"),
+        pytest.param(DependsOn.NODE_INFO, ["filter R", "score R"], id="the node: that of the pod before changed"),
+        pytest.param(DependsOn.CLUSTER, ["filter R"] * NODES + ["score R"] * NODES, id="the cluster: all nodes"),
+    ],
+)
+def test_plugin_without_a_table_form_is_cached_as_well(level: DependsOn, want: list[str]) -> None:
+    assert asked_for_the_third_pod(NodeFormPlugin, level) == want
