@@ -89,6 +89,8 @@ def test_page_is_all_it_takes(page: Path, tmp_path: Path) -> None:
                 run(tree, sys.executable, *check)
         elif words[0] == ".venv/bin/pytest":
             run(tree, sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words[1:])
+        elif words[0] == ".venv/bin/python":
+            run(tree, sys.executable, *words[1:])
         else:
             assert words[:3] == ["npm", "--prefix", "frontend"], words
             run(tree, *words)
