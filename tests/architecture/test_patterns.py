@@ -87,7 +87,6 @@ class Ours:
 DNS = Worst(begins, ("a", "a-", "!"))
 WORST: dict[str | bytes, Worst | Ours] = {
     r"^Preempted by pod (\S+) on node ": Worst(whole, ("Preempted by pod ", "a", "")),
-    r"^\d{1,15}$": Worst(whole, ("", "1", "a")),
     r"vol-[^/]*": Worst(whole, ("vol-", "vol-", "/")),
     r"Object missing required field `(?P<field>[^`]*)`": Worst(whole, ("Object missing required field `", "a", "")),
     r"[A-Za-z0-9_-]+": Worst(whole, ("", "a-", ".")),
@@ -154,8 +153,6 @@ WORST: dict[str | bytes, Worst | Ours] = {
         Worst(anywhere, ("1", "1:", "!"), re.IGNORECASE)
     ),
     r"^\n": Worst(everywhere, ("", "\n", "")),
-    r"^#\/?": Worst(everywhere, ("", "#/", "")),
-    r"^\d+$": Worst(anywhere, ("", "1", "x")),
     r"^http": Worst(everywhere, ("", "http", "")),
     r"([a-z])([A-Z])": Worst(everywhere, ("", "aA", "")),
 }  # fmt: skip

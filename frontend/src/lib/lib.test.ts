@@ -2,9 +2,13 @@ import { describe, expect, it } from "vitest";
 import { layOut, stepOf } from "../charts/node_grid";
 import type { QueueView } from "../contract/api.gen";
 import { fromSnapshot } from "../live/state";
-import { hrefOf, parseRoute } from "../state/route.svelte";
+import { clusterIdOf } from "../state/route.svelte";
+import { VIEWS } from "../views";
+import { nodeView } from "../views/node/view";
+import { podView } from "../views/pod/view";
 import { bytes, cpu, duration, quantity, span } from "./format";
 import { lanesOf } from "./queues";
+import { openedBy } from "./view";
 import { toYaml } from "./yaml";
 
 describe("format", () => {
@@ -31,23 +35,36 @@ describe("format", () => {
   ])("writes %s", (got, want) => expect(got).toBe(want));
 });
 
-describe("route", () => {
-  it.each([
-    ["", {}],
-    ["#/clusters/7", { clusterId: 7 }],
-    ["#/clusters/7/pods/shop/web-1", { clusterId: 7, pod: "shop/web-1" }],
-    ["#/clusters/7/pods/shop/web-1/attempts/812", { clusterId: 7, pod: "shop/web-1", attempt: 812 }],
-    ["#/clusters/7/pods/shop/web-1/attempts/x", { clusterId: 7, pod: "shop/web-1" }],
-    ["#/clusters/7/nodes/node%2F1", { clusterId: 7, node: "node/1" }],
-    ["#/clusters/x/pods/a/b", {}],
-    ["#/clusters/7/pods/%E0%A4%A/b", { clusterId: 7, pod: "%E0%A4%A/b" }],
-  ])("reads %s", (hash, want) =>
-    expect(parseRoute(hash)).toEqual({ clusterId: null, pod: null, attempt: null, node: null, ...want }),
-  );
+describe("view", () => {
+  const read = (hash: string) => ({ cluster: clusterIdOf(hash), ...podView.match(hash), ...nodeView.match(hash) });
 
-  it("reads back what it writes", () => {
-    const address = { clusterId: 3, pod: "a b/c%d", attempt: 5, node: null };
-    expect(parseRoute(hrefOf(3, { pod: "a b/c%d", attempt: 5 }))).toEqual(address);
+  it.each([
+    ["", { cluster: null }],
+    ["#/clusters/7", { cluster: 7 }],
+    ["#/clusters/7/pods/shop/web-1", { cluster: 7, clusterId: 7, key: "shop/web-1", attempt: null }],
+    ["#/clusters/7/pods/shop/web-1/attempts/812", { cluster: 7, clusterId: 7, key: "shop/web-1", attempt: 812 }],
+    ["#/clusters/7/pods/shop/web-1/attempts/x", { cluster: 7, clusterId: 7, key: "shop/web-1", attempt: null }],
+    ["#/clusters/7/pods/shop", { cluster: 7 }],
+    ["#/clusters/7/nodes/node%2F1", { cluster: 7, clusterId: 7, name: "node/1" }],
+    ["#/clusters/x/pods/a/b", { cluster: null }],
+    ["#/clusters/7/pods/%E0%A4%A/b", { cluster: 7, clusterId: 7, key: "%E0%A4%A/b", attempt: null }],
+  ])("reads %s", (hash, want) => expect(read(hash)).toEqual(want));
+
+  it.each([null, 5])("reads back what it writes, with the attempt %s", (attempt) => {
+    const values = { clusterId: 3, key: "a b/c%d", attempt };
+    expect(podView.match(podView.href(values))).toEqual(values);
+  });
+
+  it("stays the same view while only what may be left out changes", () => {
+    const opened = ["#/clusters/7/pods/a/b", "#/clusters/7/pods/a/b/attempts/8", "#/clusters/7/pods/a/c"].map((hash) =>
+      openedBy(VIEWS, hash),
+    );
+    expect(opened.map((one) => one?.identity)).toEqual([
+      "#/clusters/7/pods/a/b",
+      "#/clusters/7/pods/a/b",
+      "#/clusters/7/pods/a/c",
+    ]);
+    expect(openedBy(VIEWS, "#/clusters/7")).toBeNull();
   });
 });
 
