@@ -39,29 +39,14 @@ def cluster_create(
     return cluster
 
 
-def cluster_change(
-    *,
-    cluster_id: int,
-    name: str | None = None,
-    lifecycle_mode: str | None = None,
-    retention_hours: int | None = None,
-    retention_mb: int | None = None,
-    actor: str,
-) -> Cluster:
-    """Another name, whether controllers act on it, how much of its past is kept; what is None stays."""
-    values: dict[str, Any] = {}
-    if name is not None:
-        _check_name(name)
-        values["name"] = name
-    if lifecycle_mode is not None:
-        values["lifecycle_mode"] = lifecycle_mode
-    if retention_hours is not None:
-        values["retention_hours"] = retention_hours
-    if retention_mb is not None:
-        values["retention_mb"] = retention_mb
+def cluster_change(*, cluster_id: int, actor: str, **changes: Any) -> Cluster:
+    """Change settings of a cluster, by the names of their columns; ConflictError when the new name is taken."""
+    if "name" in changes:
+        _check_name(changes["name"])
     try:
-        cluster = _set(cluster_id, actor, **values)
+        cluster = _set(cluster_id, actor, **changes)
     except IntegrityError as error:
+        name = changes.get("name")
         raise ConflictError(f"there is a cluster named {name!r} already", name=name) from error
     wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
     return cluster
