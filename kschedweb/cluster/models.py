@@ -25,6 +25,7 @@ class Cluster(models.Model):
     """A cluster with the counters of its two logs and how its scheduler goes."""
 
     name = models.CharField(max_length=63, validators=[DNS_LABEL])
+    description = models.CharField(max_length=500, blank=True, default="")
     rv = models.BigIntegerField(default=0)
     seq = models.BigIntegerField(default=0)
     seed = models.BigIntegerField(default=0)

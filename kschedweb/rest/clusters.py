@@ -61,6 +61,7 @@ class ClusterListView(RestView):
 class ClusterDetailView(RestView):
     class Input(serializers.Serializer[Any]):
         name = serializers.CharField(max_length=63, required=False)
+        description = serializers.CharField(max_length=500, required=False, allow_blank=True)
         lifecycle_mode = serializers.ChoiceField(LifecycleMode.choices, required=False)
         retention_hours = serializers.IntegerField(
             required=False,

@@ -20,6 +20,7 @@ class Cluster(View):
     pace_rate: Annotated[float | None, doc("cycles per second while the pace is slow")]
     seed: int
     is_sample: bool
+    description: Annotated[str, doc("what the cluster is for, in the words of its admins")] = ""
     config_version: Annotated[int, doc("of the scheduler's configuration")] = 1
     leader: str | None = None
     scheduler_problem: Annotated[

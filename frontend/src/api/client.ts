@@ -3,7 +3,7 @@
  * with the service's stable code; a service that does not answer is one with the code "unreachable".
  */
 import createClient from "openapi-fetch";
-import type { Import, PaceChangeRequest, paths } from "../contract/api.gen";
+import type { Import, PaceChangeRequest, PatchedClusterChangeRequest, paths } from "../contract/api.gen";
 import { snapshotOf } from "../live/columns";
 
 const ATTEMPTS = 100;
@@ -58,6 +58,8 @@ export const api = {
   me: () => answerOf(client.GET("/api/me")),
   clusterCreate: (wanted: { readonly name: string; readonly seed?: number }) =>
     answerOf(client.POST("/api/clusters", { body: wanted })),
+  clusterChange: (id: number, changes: PatchedClusterChangeRequest) =>
+    answerOf(client.PATCH("/api/clusters/{cluster_id}", { ...at({ cluster_id: id }), body: changes })),
   clusters: () => all((page) => answerOf(client.GET("/api/clusters", { params: { query: page } }))),
   snapshot: (id: number) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/snapshot/columns", at({ cluster_id: id }))).then(snapshotOf),

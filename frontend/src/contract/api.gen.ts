@@ -744,6 +744,7 @@ export interface components {
         readonly PaceEnum: "run" | "slow" | "pause";
         readonly PatchedClusterChangeRequest: {
             readonly name?: string;
+            readonly description?: string;
             readonly lifecycle_mode?: components["schemas"]["LifecycleModeEnum"];
             /** @description how long logs, attempts and events are kept */
             readonly retention_hours?: number;
@@ -1167,6 +1168,8 @@ export interface components {
             readonly pace_rate: number | null;
             readonly seed: number;
             readonly is_sample: boolean;
+            /** @description what the cluster is for, in the words of its admins */
+            readonly description: string;
             /** @description of the scheduler's configuration */
             readonly config_version: number;
             readonly leader: string | null;
@@ -1189,6 +1192,8 @@ export interface components {
             readonly pace_rate: number | null;
             readonly seed: number;
             readonly is_sample: boolean;
+            /** @description what the cluster is for, in the words of its admins */
+            readonly description: string;
             /** @description of the scheduler's configuration */
             readonly config_version: number;
             readonly leader: string | null;

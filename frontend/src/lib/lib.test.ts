@@ -108,6 +108,7 @@ describe("queues", () => {
         seed: 0,
         is_sample: false,
         config_version: 1,
+        description: "",
         scheduler_problem: "",
         retention_hours: 168,
         retention_mb: 4096,

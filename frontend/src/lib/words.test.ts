@@ -30,6 +30,7 @@ function stateOf(lifecycle_mode: Cluster["lifecycle_mode"]) {
       seed: 0,
       is_sample: false,
       config_version: 1,
+      description: "",
       scheduler_problem: "",
       retention_hours: 168,
       retention_mb: 4096,

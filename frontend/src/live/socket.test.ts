@@ -32,6 +32,7 @@ const snapshot = (rv: number, seq: number): Snapshot => ({
     seed: 0,
     is_sample: false,
     config_version: 1,
+    description: "",
     scheduler_problem: "",
     retention_hours: 168,
     retention_mb: 4096,

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from kschedweb import views
 from kschedweb.cluster import selectors, services
 from kschedweb.cluster.intake.objects import Item
 from kschedweb.cluster.intake.problems import Place
@@ -40,6 +41,19 @@ def test_clusters_are_made_listed_changed_and_deleted(client: APIClient) -> None
     assert client.delete(url).status_code == 204
     assert client.get(url).status_code == 404
     assert Change.objects.count() == 0
+
+
+def test_description_is_changed_and_told_in_the_log(client: APIClient, cluster: Cluster) -> None:
+    url = f"/api/clusters/{cluster.pk}"
+    assert client.patch(url, {"description": "capacity plan for spring"}).json()["description"] == (
+        "capacity plan for spring"
+    )
+    change = Change.objects.filter(cluster=cluster).latest("rv")
+    event = selectors.change_event(selectors.change_rows(cluster.pk, change.rv - 1, change.rv)[0])
+    assert isinstance(event, views.ClusterSetting)
+    assert event.cluster.description == "capacity plan for spring"
+    assert client.patch(url, {"description": ""}).json()["description"] == ""
+    assert client.patch(url, {"description": "x" * 501}).status_code == 400
 
 
 @pytest.mark.parametrize(

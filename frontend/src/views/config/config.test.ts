@@ -12,6 +12,7 @@ const CLUSTER: Cluster = {
   seed: 0,
   is_sample: false,
   config_version: 2,
+  description: "",
   scheduler_problem: "",
   retention_hours: 168,
   retention_mb: 4096,
