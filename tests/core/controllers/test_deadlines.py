@@ -11,9 +11,9 @@ def test_key_has_the_deadline_set_last() -> None:
     deadlines.set("a", 9)
     assert (deadlines.first(), list(deadlines.pop_due(8))) == (9, [])
     deadlines.set("a", 2)
-    assert (deadlines.first(), len(deadlines), "a" in deadlines) == (2, 1, True)
+    assert (deadlines.first(), "a" in deadlines) == (2, True)
     assert list(deadlines.pop_due(100)) == ["a"]
-    assert (deadlines.first(), len(deadlines), "a" in deadlines) == (None, 0, False)
+    assert (deadlines.first(), "a" in deadlines) == (None, False)
 
 
 def test_dropped_deadline_never_comes() -> None:
