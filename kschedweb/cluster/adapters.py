@@ -13,13 +13,13 @@ import orjson
 
 from kschedweb.cluster.choices import PodPhase
 from kschedweb.common.packing import kept_json
-from scheduler_core.admission import AdmissionContext, accept_existing, admit_create, admit_update
+from scheduler_core.admission import accept_existing
 from scheduler_core.api import manifests, resources
 from scheduler_core.api.meta import KubeObject, ResourceList
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
-from scheduler_core.api.policy import LimitRange, PriorityClass, RuntimeClass
-from scheduler_core.api.storage import StorageClass
+from scheduler_core.apiserver import admission as apiserver
+from scheduler_core.apiserver.kinds import ADMISSION_KINDS, KINDS
 from scheduler_core.errors import AdmissionError, ManifestError
 
 __all__ = [
@@ -38,9 +38,6 @@ ZONE_LABELS = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io
 REGION_LABELS = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
 POD_SCHEDULED = "PodScheduled"
 
-# What admission looks up, in the order in which they may refer to each other.
-ADMISSION_KINDS = ("Namespace", "PriorityClass", "RuntimeClass", "LimitRange", "StorageClass")
-_PUT_ORDER = {kind: place for place, kind in enumerate(ADMISSION_KINDS)} | {"Node": 90, "Pod": 100}
 # An escaped character 0, not the text of such an escape.
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*+\\u0000")
 
@@ -100,32 +97,14 @@ class AlikePods:
         self._kept[self._template] = text, columns
 
 
-class Admission:
-    """What the API server does to objects on their way in; it knows the cluster's classes and ranges."""
+class Admission(apiserver.Admission):
+    """Admission of many objects at once, most of which are alike."""
 
     def __init__(self, existing: Iterable[Manifest]) -> None:
-        self._uid = ""
-        self._priority_classes: dict[str, PriorityClass] = {}
-        self._runtime_classes: dict[str, RuntimeClass] = {}
-        self._limit_ranges: dict[str, list[LimitRange]] = {}
-        self._storage_classes: dict[str, StorageClass] = {}
         self._alike: dict[bytes, tuple[bytes, Mapping[str, Any]]] = {}
-        self._context = AdmissionContext(
-            new_uid=lambda: self._uid,
-            priority_classes=self._priority_classes,
-            runtime_classes=self._runtime_classes,
-            limit_ranges=self._limit_ranges,
-            storage_classes=self._storage_classes,
-        )
-        for manifest in existing:
-            self.remember(decode(manifest))
+        super().__init__(lambda: "", map(decode, existing))
 
-    def admit(self, manifest: Manifest, *, uid: str, created_at: datetime) -> Manifest:
-        """The manifest as a creation is stored; raises one of REFUSALS."""
-        self._uid = uid
-        return admit_create(manifest, manifest["kind"], self._context, now=int(created_at.timestamp()) * 1_000_000)
-
-    def alike(self, manifest: Manifest, *, created_at: datetime) -> "AlikePods | None":
+    def alike(self, manifest: Manifest, now: int) -> "AlikePods | None":
         """Pods that differ from this one by name and uid only; None where a name may matter.
 
         A controller makes its pods from one template, and what becomes of one is what becomes of all.
@@ -134,7 +113,7 @@ class Admission:
         if not _PLAIN_NAME.fullmatch(metadata["name"]):
             return None
         rest = {key: value for key, value in metadata.items() if key not in ("name", "uid")}
-        return AlikePods(self._alike, kept_json(({**manifest, "metadata": rest}, created_at)))
+        return AlikePods(self._alike, kept_json(({**manifest, "metadata": rest}, now)))
 
     def check(self, manifest: Manifest) -> Manifest:
         """The manifest of an object that a cluster has admitted before; raises one of REFUSALS."""
@@ -144,36 +123,26 @@ class Admission:
         """Let what follows be admitted by this class or range, in place of a namesake."""
         if obj.kind in ADMISSION_KINDS:
             self._alike.clear()
-        if isinstance(obj, PriorityClass):
-            self._priority_classes[obj.name] = obj
-        elif isinstance(obj, RuntimeClass):
-            self._runtime_classes[obj.name] = obj
-        elif isinstance(obj, StorageClass):
-            self._storage_classes[obj.name] = obj
-        elif isinstance(obj, LimitRange):
-            ranges = self._limit_ranges.setdefault(obj.namespace, [])
-            ranges[:] = [*(one for one in ranges if one.name != obj.name), obj]
+        super().remember(obj)
 
 
 def is_understood(api_version: str, kind: str) -> bool:
     """Whether the scheduler reads objects of this kind and version."""
-    cls = manifests.KINDS.get(kind)
-    return cls is not None and cls.api_version == api_version
+    return kind in KINDS and KINDS[kind].cls.api_version == api_version
 
 
 def version_of(kind: str) -> str:
     """The apiVersion of a kind; empty when the scheduler knows no such kind."""
-    cls = manifests.KINDS.get(kind)
-    return cls.api_version if cls is not None else ""
+    return KINDS[kind].cls.api_version if kind in KINDS else ""
 
 
 def is_namespaced(kind: str) -> bool:
-    return manifests.KINDS[kind].namespaced
+    return KINDS[kind].namespaced
 
 
 def put_order(kind: str) -> int:
     """Objects are put in this order: what admission looks up first, nodes before pods."""
-    return _PUT_ORDER.get(kind, len(ADMISSION_KINDS))
+    return KINDS[kind].place
 
 
 def storage_problem(manifest: Mapping[str, Any]) -> str:
@@ -198,12 +167,6 @@ def pod_of(manifest: Mapping[str, Any]) -> Pod:
 def node_of(manifest: Mapping[str, Any]) -> Node:
     """The node of a stored manifest."""
     return manifests.convert(manifest, Node)
-
-
-def check_update(old: Manifest, new: Manifest) -> Node:
-    """The changed node, checked as the API server checks a change; raises one of REFUSALS."""
-    context = AdmissionContext(new_uid=lambda: "")
-    return node_of(admit_update(old, new, "Node", context))
 
 
 def node_columns(node: Node) -> NodeColumns:
@@ -241,23 +204,31 @@ def pod_columns(pod: Pod) -> PodColumns:
 
 def stored_pod_columns(manifest: Manifest) -> PodColumns:
     """What `pod_columns` says of a stored pod, without making the typed pod: frames are full of such."""
+    spec = manifest["spec"]
+    return PodColumns(
+        priority=spec.get("priority") or 0,
+        scheduler_name=spec.get("schedulerName") or "default-scheduler",
+        requests=_stored_requests(manifest, spec, manifest.get("status") or {}),
+        **changing_pod_columns(manifest),
+    )
+
+
+def changing_pod_columns(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a stored pod that change after its creation."""
     spec, status = manifest["spec"], manifest.get("status") or {}
     scheduled: Manifest = next(
         (item for item in status.get("conditions") or () if item.get("type") == POD_SCHEDULED), {}
     )
-    return PodColumns(
-        node_name=spec.get("nodeName") or "",
-        phase=status.get("phase") or PodPhase.PENDING,
-        priority=spec.get("priority") or 0,
-        scheduler_name=spec.get("schedulerName") or "default-scheduler",
-        nominated_node_name=status.get("nominatedNodeName") or "",
-        gated=bool(spec.get("schedulingGates")),
-        deletion_timestamp=moment_of(manifest["metadata"].get("deletionTimestamp")),
-        requests=_stored_requests(manifest, spec, status),
-        start_time=moment_of(status.get("startTime")),
-        condition_reason=scheduled.get("reason") or "",
-        condition_message=scheduled.get("message") or "",
-    )
+    return {
+        "node_name": spec.get("nodeName") or "",
+        "phase": status.get("phase") or PodPhase.PENDING.value,
+        "nominated_node_name": status.get("nominatedNodeName") or "",
+        "gated": bool(spec.get("schedulingGates")),
+        "deletion_timestamp": moment_of(manifest["metadata"].get("deletionTimestamp")),
+        "start_time": moment_of(status.get("startTime")),
+        "condition_reason": scheduled.get("reason") or "",
+        "condition_message": scheduled.get("message") or "",
+    }
 
 
 def moment_of(text: str | None) -> datetime | None:
@@ -300,11 +271,6 @@ def taint_text(taint: Mapping[str, Any]) -> str:
     """A taint as kubectl prints it: `key=value:Effect`, without `=` when there is no value."""
     value = taint.get("value")
     return f"{taint.get('key', '')}{f'={value}' if value else ''}:{taint.get('effect', '')}"
-
-
-def format_time(moment: datetime) -> str:
-    """A time as manifests carry it: whole seconds in UTC."""
-    return manifests.format_time(moment.replace(microsecond=0))
 
 
 def _first(labels: Mapping[str, str], names: tuple[str, ...]) -> str:

@@ -13,14 +13,12 @@ from typing import Any, Protocol, Self
 
 import orjson
 from django.db import connection, transaction
-from django.utils import timezone
 
-from kschedweb.cluster.choices import Operation
 from kschedweb.common import bulk, packing, wake
 from kschedweb.common.errors import NotFoundError
+from scheduler_core.api.times import moment_of
 
 _COLUMNS = ("cluster_id", "rv", "kind", "namespace", "name", "uid", "operation", "object", "actor", "at")
-_OF_OBJECTS = (Operation.CREATED, Operation.UPDATED)
 
 
 class StateRow(Protocol):
@@ -37,7 +35,7 @@ class ChangeEntry:
     """One entry to be: `payload` is the object's manifest (a deleted one's last), the verdict, or the setting; bytes
     are its JSON already.
 
-    A `row` is written with it; where the caller has written the object itself it only gets the number.
+    A `row` is written with it.
     """
 
     kind: str
@@ -50,16 +48,16 @@ class ChangeEntry:
     row: StateRow | None = None
 
 
-def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry]) -> int:
+def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry], now: int) -> int:
     """Append the entries to the cluster's log, as the last statement of the transaction; the log's new end.
 
-    NotFoundError when the cluster is gone.
+    `now` is the cluster's time. NotFoundError when the cluster is gone.
     """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("changes_commit ends a transaction, and there is none")
     texts = [each.payload if isinstance(each.payload, bytes) else orjson.dumps(each.payload) for each in entries]
     contents = [packing.compressed(text) for text in texts]
-    at = timezone.now()
+    at = moment_of(now)
     with connection.cursor() as cursor:
         cursor.execute("UPDATE cluster_cluster SET rv = rv + %s WHERE id = %s RETURNING rv", [len(entries), cluster_id])
         row = cursor.fetchone()
@@ -77,7 +75,6 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry]) -> int:
                 ),
             )
             _write_state(cluster_id, entries, texts, first)
-            _stamp_state(cursor, cluster_id, entries, first)
         cursor.execute("SELECT pg_notify(%s, %s)", [wake.READERS_CHANNEL, str(cluster_id)])
     return last
 
@@ -96,40 +93,3 @@ def _write_state(cluster_id: int, entries: Sequence[ChangeEntry], texts: Sequenc
             found.setdefault(type(row), {})[id(row)] = (row, rv, text)
     for kind, rows in found.items():
         kind.write(cluster_id, list(rows.values()))
-
-
-def _stamp_state(cursor: Any, cluster_id: int, entries: Sequence[ChangeEntry], first: int) -> None:
-    """Set `rv` in rows that were written already; of several entries for one object the last counts."""
-    nodes: dict[str, int] = {}
-    pods: dict[str, int] = {}
-    others: dict[tuple[str, str, str], int] = {}
-    for rv, entry in enumerate(entries, first):
-        if entry.operation not in _OF_OBJECTS or entry.row is not None:
-            continue
-        if entry.kind == "Pod":
-            pods[entry.uid] = rv
-        elif entry.kind == "Node":
-            nodes[entry.name] = rv
-        else:
-            others[entry.kind, entry.namespace, entry.name] = rv
-    if nodes:
-        cursor.execute(
-            "UPDATE cluster_node AS row SET rv = given.rv FROM unnest(%s::text[], %s::bigint[]) AS given (name, rv)"
-            " WHERE row.cluster_id = %s AND row.name = given.name",
-            [list(nodes), list(nodes.values()), cluster_id],
-        )
-    if pods:
-        cursor.execute(
-            "UPDATE cluster_pod AS row SET rv = given.rv FROM unnest(%s::text[], %s::bigint[]) AS given (uid, rv)"
-            " WHERE row.cluster_id = %s AND row.uid = given.uid",
-            [list(pods), list(pods.values()), cluster_id],
-        )
-    if others:
-        kinds, namespaces, names = (list(column) for column in zip(*others, strict=True))
-        cursor.execute(
-            "UPDATE cluster_apiobject AS row SET rv = given.rv"
-            " FROM unnest(%s::text[], %s::text[], %s::text[], %s::bigint[]) AS given (kind, namespace, name, rv)"
-            " WHERE row.cluster_id = %s AND row.kind = given.kind AND row.namespace = given.namespace"
-            " AND row.name = given.name",
-            [kinds, namespaces, names, list(others.values()), cluster_id],
-        )

@@ -6,7 +6,6 @@ Engines and controllers begin with `stored_changes()` in one REPEATABLE READ tra
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db import connection
@@ -22,17 +21,6 @@ EVICTION_VERDICT = "Eviction"
 PERMIT_VERDICT = "Permit"
 
 MICROSECOND = 1_000_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def microseconds(moment: datetime) -> int:
-    """The core's time of a row's time."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def moment_of(now: int) -> datetime:
-    """A row's time of the core's time."""
-    return _EPOCH + timedelta(microseconds=now)
 
 
 def read_only_moment() -> None:

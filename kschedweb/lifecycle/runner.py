@@ -15,11 +15,12 @@ from dataclasses import dataclass
 import structlog
 from django.db import connection, transaction
 
-from kschedweb.cluster import follow
+from kschedweb.cluster import clock, follow
 from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.models import Cluster
+from kschedweb.cluster.services import requests_carry_out
 from kschedweb.common import wake
-from kschedweb.lifecycle.adapters import requests_carry_out
+from scheduler_core.api.times import microseconds
 from scheduler_core.controllers.controller import ClusterOptions, Controller, next_due
 from scheduler_core.controllers.registry import CONTROLLERS
 from scheduler_core.model.changes import Change
@@ -55,7 +56,7 @@ class ControllerHost:
         options = ClusterOptions(
             start_delay_us=cluster.start_delay_ms * 1000,
             seed=cluster.seed,
-            started_at=follow.microseconds(cluster.created_at),
+            started_at=microseconds(cluster.created_at),
         )
         makers = (*CONTROLLERS, OtterPost) if cluster.is_sample else CONTROLLERS
         return ControllerHost(cluster_id, [make(options) for make in makers], cluster.rv, changes)
@@ -65,11 +66,10 @@ class ControllerHost:
         changes, self.rv = follow.changes_after(cluster_id=self.cluster_id, rv=self.rv)
         changes = self.unread + changes
         self.unread = []
-        moment = follow.moment_of(now)
         for controller in self.controllers:
             requests = controller.step(now, changes)
             if requests:
-                requests_carry_out(cluster_id=self.cluster_id, requests=requests, actor=controller.actor, now=moment)
+                requests_carry_out(cluster_id=self.cluster_id, requests=requests, actor=controller.actor, now=now)
         due = next_due(self.controllers)
         return None if due is None else max(0.0, (due - now) / follow.MICROSECOND)
 
@@ -103,7 +103,7 @@ def _act(cluster_id: int) -> float | None:
         if host is None:
             host = _hosts[cluster_id] = ControllerHost.build(cluster_id)
         try:
-            return host.step(time.time_ns() // 1000)
+            return host.step(clock.now_of(cluster_id))
         except follow.LogClearedError:
             _hosts.pop(cluster_id, None)
             return 0.0  # begin again with what is stored

@@ -13,15 +13,18 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from kschedweb.cluster.follow import moment_of
-from kschedweb.cluster.services import ObjectPatch
 from kschedweb.scheduling.remembered import LastAttempt, Remembered
 from kschedweb.traces.choices import StepKind
 from kschedweb.traces.models import BestNodesField
-from scheduler_core.api import manifests
-from scheduler_core.api.meta import KubeObject
-from scheduler_core.api.storage import PersistentVolume, PersistentVolumeClaim
-from scheduler_core.model.effects import Attempt, CacheMove, Effects, EventRecord, ExtenderExchange, QueueMove
+from scheduler_core.api.times import moment_of
+from scheduler_core.model.effects import (
+    Attempt,
+    CacheMove,
+    Effects,
+    EventRecord,
+    ExtenderExchange,
+    QueueMove,
+)
 from scheduler_core.trace import codec, digest, summary
 
 
@@ -180,29 +183,6 @@ class _LogWriter:
         self.rows.events.append(_event_row(record, position))
         if warns:
             self.remembered.event_stored(key, position, record.at)
-
-
-# What VolumeBinding writes of its kinds; of others, written by custom plugins, everything but their identity.
-_WRITTEN = {
-    PersistentVolume.kind: (("metadata", "annotations"), ("spec", "claimRef")),
-    PersistentVolumeClaim.kind: (("metadata", "annotations"),),
-}
-_LABELS_AND_ANNOTATIONS = ("labels", "annotations")
-
-
-def object_patch(obj: KubeObject) -> ObjectPatch:
-    """An object to be written, as a patch on the version it was made from: what the core does not know stays."""
-    manifest = manifests.encode(obj)
-    written = _WRITTEN.get(obj.kind)
-    if written is None:
-        patch = {key: value for key, value in manifest.items() if key not in ("apiVersion", "kind", "metadata")}
-        written = tuple(("metadata", name) for name in _LABELS_AND_ANNOTATIONS)
-    else:
-        patch = {}
-    for section, field_name in written:
-        if field_name in manifest.get(section, {}):
-            patch.setdefault(section, {})[field_name] = manifest[section][field_name]
-    return ObjectPatch(obj.kind, obj.namespace, obj.name, obj.uid, patch, obj.metadata.resource_version)
 
 
 def attempt_payload(attempt: Attempt) -> dict[str, Any]:

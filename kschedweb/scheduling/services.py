@@ -1,6 +1,6 @@
 """Writes of the scheduler: a step's transaction, batches of bindings and evictions.
 
-Each transaction holds the fence first and takes the cluster's counter last (`changes_commit`); right before that
+Each transaction holds the fence first and takes the cluster's counter last (the store's `commit`); right before that
 it counts what it did (`throughput_add`).
 """
 
@@ -17,12 +17,12 @@ import zstandard
 from django.db import connection, models, transaction
 from django.utils import timezone
 
+from kschedweb.cluster import clock
 from kschedweb.cluster import services as cluster_services
-from kschedweb.cluster.changes import ChangeEntry, changes_commit
+from kschedweb.cluster.changes import ChangeEntry
 from kschedweb.cluster.choices import Operation
-from kschedweb.cluster.follow import BINDING_VERDICT, EVICTION_VERDICT, microseconds, moment_of
+from kschedweb.cluster.follow import BINDING_VERDICT, EVICTION_VERDICT
 from kschedweb.cluster.models import Event
-from kschedweb.cluster.services import ObjectPatch
 from kschedweb.common import bulk, wake
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.adapters import QueueRow, StepRows
@@ -33,6 +33,12 @@ from kschedweb.scheduling.remembered import SERIES_WITHIN_US, LastAttempt, Remem
 from kschedweb.traces import services as trace_services
 from kschedweb.traces.choices import Result
 from kschedweb.traces.models import Attempt, EngineLog, NodeOrder, QueueState
+from scheduler_core.api.times import microseconds, moment_of
+from scheduler_core.apiserver.answers import Refused
+from scheduler_core.apiserver.effects import PREEMPTION_BY_SCHEDULER, status_request, write_request
+from scheduler_core.apiserver.requests import Bind, Evict, ObjectKey, Request
+from scheduler_core.apiserver.server import changes_of
+from scheduler_core.model.effects import BindingRequest, Effects, EvictionRequest
 
 Work = TypeVar("Work", Binding, Eviction)
 
@@ -102,41 +108,7 @@ ON CONFLICT (cluster_id) DO UPDATE SET epoch = EXCLUDED.epoch, run = EXCLUDED.ru
 """
 
 
-@dataclass(frozen=True, slots=True)
-class StatusPatch:
-    """The PodScheduled condition of a pod unless its status is empty, and its nomination when not None."""
-
-    pod_uid: str
-    status: str
-    reason: str
-    message: str
-    nominated_node_name: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class WorkRequest:
-    """A pod to bind to a node, or a victim to delete from it."""
-
-    pod_uid: str
-    namespace: str
-    name: str
-    node_name: str
-    attempt: int = 1
-    preemptor_uid: str = ""
-    message: str = ""  # of a victim: why it has to go
-
-
-@dataclass(frozen=True, slots=True)
-class StepOrders:
-    """What others are to carry out for this step."""
-
-    bindings: Sequence[WorkRequest] = ()
-    evictions: Sequence[WorkRequest] = ()
-    patches: Sequence[StatusPatch] = ()
-    writes: Sequence[ObjectPatch] = ()
-
-
-def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, rebuilt: bool) -> None:
+def step_commit(*, position: StepPosition, rows: StepRows, effects: Effects, rebuilt: bool) -> None:
     """Make a step's decisions visible with all their records, or raise: FencedOutError when the epoch is over.
 
     A `rebuilt` engine tells anew where every pod stands; what the one before said is dropped.
@@ -152,12 +124,12 @@ def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, r
         _repeats_count(cluster_id, rows.repeats)
         _copy(Event, EVENT_COLUMNS, cluster_id, rows.events)
         _events_count(cluster_id, rows.counted, position.now)
-        _work_insert(Binding, position, orders.bindings)
-        _work_insert(Eviction, position, orders.evictions)
-        entries = cluster_services.pods_status_patch(
-            cluster_id=cluster_id, patches=orders.patches, actor=SCHEDULER_ACTOR, now=position.now
-        )
-        entries += cluster_services.objects_patch(cluster_id=cluster_id, patches=orders.writes, actor=SCHEDULER_ACTOR)
+        _work_insert(Binding, position, effects.bindings)
+        _work_insert(Eviction, position, effects.evictions)
+        server = cluster_services.server_of(cluster_id, SCHEDULER_ACTOR)
+        requests: list[Request] = [status_request(patch) for patch in effects.status_patches]
+        requests += map(write_request, effects.writes)
+        decided = server.decide(requests, position.now_us)
         if rebuilt:
             QueueState.objects.filter(cluster_id=cluster_id).delete()
         _queue_states_put(cluster_id, rows.queue.values())
@@ -166,13 +138,13 @@ def step_commit(*, position: StepPosition, rows: StepRows, orders: StepOrders, r
                 cluster_id=cluster_id, at=position.now, run=position.run, results=rows.results, queued=rows.queued
             )
         _step_insert(position, rows)
-        changes_commit(cluster_id=cluster_id, entries=entries)
-        if orders.writes:
+        server.store.commit(changes_of(decided), position.now_us)
+        if effects.writes:
             wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
             wake.after_commit("lifecycle.tick", cluster_id=cluster_id)
-        if orders.bindings:
+        if effects.bindings:
             wake.after_commit("scheduling.bindings_run", cluster_id=cluster_id)
-        if orders.evictions:
+        if effects.evictions:
             wake.after_commit("scheduling.bindings_evict", cluster_id=cluster_id)
 
 
@@ -183,26 +155,23 @@ def bindings_carry_out(*, cluster_id: int) -> int:
         rows = _claim(Binding, cluster_id)
         if not rows:
             return 0
-        outcomes = cluster_services.pods_bind(
-            cluster_id=cluster_id,
-            targets=[(row.pod_uid, row.node_name) for row in rows],
-            actor=SCHEDULER_ACTOR,
-        )
-        entries = list(outcomes.entries)
-        now = timezone.now()
-        for row in rows:
-            refusal = outcomes.refusals.get(row.pod_uid)
-            row.status = WorkStatus.DONE if refusal is None else WorkStatus.REFUSED
-            row.message = refusal or ""
+        now_us = clock.now_of(cluster_id)
+        now = moment_of(now_us)
+        server = cluster_services.server_of(cluster_id, SCHEDULER_ACTOR)
+        answers = server.decide([Bind(_key(row), row.node_name, row.pod_uid) for row in rows], now_us)
+        verdicts = []
+        for row, answer in zip(rows, answers, strict=True):
+            row.message = answer.status.message if isinstance(answer, Refused) else ""
+            row.status = WorkStatus.REFUSED if isinstance(answer, Refused) else WorkStatus.DONE
             row.finished_at = now
-            entries.append(
+            verdicts.append(
                 _verdict(
                     BINDING_VERDICT,
                     row,
                     {
                         "pod_uid": row.pod_uid,
                         "node_name": row.node_name,
-                        "bound": refusal is None,
+                        "bound": row.status == WorkStatus.DONE,
                         "message": row.message,
                         "at_ms": microseconds(now) // 1000,
                     },
@@ -216,9 +185,8 @@ def bindings_carry_out(*, cluster_id: int) -> int:
         _work_finish(Binding, rows)
         if bound:
             trace_services.throughput_add(cluster_id=cluster_id, at=now, bound=len(bound))
-        changes_commit(cluster_id=cluster_id, entries=entries)
-    refused = len(outcomes.refusals)
-    results = {"success": len(rows) - refused, "error": refused}
+        server.store.commit(changes_of(answers), now_us, verdicts)
+    results = {"success": len(bound), "error": len(rows) - len(bound)}
     api_calls_measure("pod_binding", results, time.monotonic() - started, cluster_id=cluster_id)
     return len(rows)
 
@@ -229,15 +197,13 @@ def evictions_carry_out(*, cluster_id: int) -> int:
         rows = _claim(Eviction, cluster_id)
         if not rows:
             return 0
-        now = timezone.now()
-        reason = cluster_services.PREEMPTION_BY_SCHEDULER
-        evicted = cluster_services.pods_evict(
-            cluster_id=cluster_id,
-            victims=[(row.pod_uid, reason, row.message) for row in rows],
-            now=now,
-            actor=SCHEDULER_ACTOR,
-        )
-        entries = list(evicted.values())
+        now_us = clock.now_of(cluster_id)
+        now = moment_of(now_us)
+        server = cluster_services.server_of(cluster_id, SCHEDULER_ACTOR)
+        requests = [Evict(_key(row), PREEMPTION_BY_SCHEDULER, row.message, row.pod_uid) for row in rows]
+        answers = server.decide(requests, now_us)
+        gone = {row.pod_uid for row, answer in zip(rows, answers, strict=True) if isinstance(answer, Refused)}
+        verdicts = []
         for row in rows:
             row.status = WorkStatus.DONE
             row.finished_at = now
@@ -249,11 +215,11 @@ def evictions_carry_out(*, cluster_id: int) -> int:
                 "done": True,
                 "message": "",
                 "pod_uids": uids,
-                "gone_uids": [uid for uid in uids if uid not in evicted],
+                "gone_uids": [uid for uid in uids if uid in gone],
             }
-            entries.append(_verdict(EVICTION_VERDICT, of_preemptor[-1], payload))
+            verdicts.append(_verdict(EVICTION_VERDICT, of_preemptor[-1], payload))
         _work_finish(Eviction, rows)
-        changes_commit(cluster_id=cluster_id, entries=entries)
+        server.store.commit(changes_of(answers), now_us, verdicts)
         return len(rows)
 
 
@@ -296,6 +262,10 @@ def _claim(model: type[Work], cluster_id: int) -> list[Work]:
     )
 
 
+def _key(row: Binding | Eviction) -> ObjectKey:
+    return ObjectKey("Pod", row.namespace, row.name)
+
+
 def _work_finish(model: type[Binding] | type[Eviction], rows: Sequence[Binding | Eviction]) -> None:
     """Write what became of claimed rows."""
     bulk.execute(
@@ -324,7 +294,7 @@ def _verdict(kind: str, row: Binding | Eviction, payload: dict[str, Any]) -> Cha
 
 
 def _work_insert(
-    model: type[Binding] | type[Eviction], position: StepPosition, requests: Sequence[WorkRequest]
+    model: type[Binding] | type[Eviction], position: StepPosition, requests: Sequence[BindingRequest | EvictionRequest]
 ) -> None:
     own = "attempt" if model is Binding else "preemptor_uid"
     columns = ["epoch", "pod_uid", "namespace", "name", "node_name", "status", "message", "created_at", own]
@@ -336,7 +306,7 @@ def _work_insert(
             request.name,
             request.node_name,
             WorkStatus.PENDING.value,
-            request.message,
+            getattr(request, "message", ""),
             position.now,
             getattr(request, own),
         )

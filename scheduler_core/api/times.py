@@ -14,6 +14,11 @@ def microseconds(time: datetime) -> int:
     return (time - _EPOCH) // timedelta(microseconds=1)
 
 
+def moment_of(now: int) -> datetime:
+    """Return the number as a time."""
+    return _EPOCH + timedelta(microseconds=now)
+
+
 def time_text(now: int) -> str:
     """Return the time as the API server writes it: `2030-01-01T00:00:00Z`, whole seconds, rounded down."""
     return format_time(_EPOCH + timedelta(seconds=now // 1_000_000))

@@ -10,7 +10,7 @@ from scheduler_core.api.manifests import decode
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.policy import LimitRange, PriorityClass, RuntimeClass
 from scheduler_core.api.storage import StorageClass
-from scheduler_core.apiserver.kinds import ADMISSION_KINDS
+from scheduler_core.apiserver.kinds import ADMISSION_KINDS, KINDS
 from scheduler_core.apiserver.store import Store, Stored
 
 
@@ -29,7 +29,7 @@ class Admission:
     @staticmethod
     def of_store(store: Store, new_uid: Callable[[], str]) -> Admission:
         """Admission that knows what the store has."""
-        return Admission(new_uid, (decode(stored) for kind in ADMISSION_KINDS for stored in store.list(kind)))
+        return Admission(new_uid, map(decode, store.list(*ADMISSION_KINDS)))
 
     def create(self, manifest: Mapping[str, Any], uid: str, now: int) -> Stored:
         """The manifest as its creation stores it; raises AdmissionError or ManifestError."""
@@ -40,7 +40,10 @@ class Admission:
             limit_ranges=self._limit_ranges,
             storage_classes=self._storage_classes,
         )
-        return admit_create(dict(manifest), manifest["kind"], context, now=now)
+        created = admit_create(dict(manifest), manifest["kind"], context, now=now)
+        if not KINDS[created["kind"]].has_generation:
+            created["metadata"].pop("generation", None)
+        return created
 
     def update(self, stored: Stored, new: Stored) -> Stored:
         """The manifest as its update stores it; raises AdmissionError or ManifestError."""

@@ -22,9 +22,13 @@ class MemoryStore:
     def get(self, key: ObjectKey) -> Stored | None:
         return self._objects.get(key.kind, {}).get(key)
 
-    def list(self, kind: str, namespace: str = "") -> Sequence[Stored]:
-        found = self._objects.get(kind, {})
-        return [found[key] for key in sorted(found) if namespace in ("", key.namespace)]
+    def list(self, *kinds: str, namespace: str = "") -> Sequence[Stored]:
+        return [
+            self._objects[kind][key]
+            for kind in sorted(kinds)
+            for key in sorted(self._objects.get(kind, ()))
+            if namespace in ("", key.namespace)
+        ]
 
     def lock(self, keys: Iterable[ObjectKey]) -> dict[ObjectKey, Stored]:
         return {key: stored for key in keys if (stored := self.get(key)) is not None}

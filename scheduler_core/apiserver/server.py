@@ -7,6 +7,7 @@ no other request can be based on them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -30,22 +31,23 @@ from scheduler_core.apiserver.store import ObjectChange, Operation, Store, Store
 from scheduler_core.errors import ManifestError
 
 Answer = Outcome | Refused
+AnyStore = TypeVar("AnyStore", bound=Store)
 # Of generated names: no vowels, so that no words come out.
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
 
 
-class ApiServer:
+class ApiServer(Generic[AnyStore]):
     """One cluster's API server. `new_uid` names what is created; generated names follow from uids."""
 
-    def __init__(self, store: Store, new_uid: Callable[[], str]) -> None:
+    def __init__(self, store: AnyStore, new_uid: Callable[[], str]) -> None:
         self.store = store
         self._new_uid = new_uid
 
     def carry_out(self, requests: Sequence[Request], now: int) -> list[Answer]:
         """Decide on the requests and commit; the answers in their order, each object with its resourceVersion."""
         decided = self.decide(requests, now)
-        changes = [change for answer in decided if isinstance(answer, Outcome) for change in answer.changes]
+        changes = changes_of(decided)
         if not changes:
             return decided
         position = self.store.commit(changes, now) - len(changes)
@@ -93,6 +95,11 @@ class ApiServer:
         if KINDS[key.kind].namespaced:
             metadata["namespace"] = key.namespace
         return Create({**request.manifest, "metadata": metadata}), uid, key
+
+
+def changes_of(answers: Iterable[Answer]) -> list[ObjectChange]:
+    """What the answers change, in their order."""
+    return [change for answer in answers if isinstance(answer, Outcome) for change in answer.changes]
 
 
 def _answer(stored: Stored | None, request: Request, admission: Admission, uid: str, now: int) -> Answer:

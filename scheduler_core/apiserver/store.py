@@ -49,8 +49,8 @@ class Store(Protocol):
         """The object, None when there is none."""
         ...
 
-    def list(self, kind: str, namespace: str = "") -> Sequence[Stored]:
-        """The objects of a kind, of one namespace unless that is empty, ordered by namespace and name."""
+    def list(self, *kinds: str, namespace: str = "") -> Sequence[Stored]:
+        """The objects of these kinds, of one namespace unless that is empty, ordered by kind, namespace and name."""
         ...
 
     def lock(self, keys: Iterable[ObjectKey]) -> dict[ObjectKey, Stored]:

@@ -45,8 +45,6 @@ def create(stored: Stored | None, request: Create, admission: Admission, uid: st
         created = admission.create(manifest, uid, now)
     except (AdmissionError, ManifestError) as error:
         return answers.invalid(key, error)
-    if not KINDS[key.kind].has_generation:
-        created["metadata"].pop("generation", None)
     return Outcome((ObjectChange(Operation.CREATED, created),), created)
 
 

@@ -11,47 +11,35 @@ from kschedweb.cluster.services.clusters import (
 )
 from kschedweb.cluster.services.configurations import scheduler_config_set
 from kschedweb.cluster.services.imports import ImportOptions, import_apply, import_take
-from kschedweb.cluster.services.nodes import node_update
-from kschedweb.cluster.services.objects import PutOptions, object_delete, objects_put
-from kschedweb.cluster.services.patches import ObjectPatch, objects_patch
-from kschedweb.cluster.services.pods import (
-    PREEMPTION_BY_SCHEDULER,
-    BindOutcomes,
-    StatusUpdate,
+from kschedweb.cluster.services.objects import PutOptions, objects_put
+from kschedweb.cluster.services.requests import (
+    error_of,
+    node_update,
+    object_delete,
     pod_delete,
-    pods_bind,
-    pods_evict,
-    pods_remove,
-    pods_status_patch,
-    pods_status_update,
+    requests_carry_out,
+    server_of,
 )
 
 __all__ = [
-    "PREEMPTION_BY_SCHEDULER",
-    "BindOutcomes",
     "ChangeEntry",
     "ImportOptions",
-    "ObjectPatch",
     "PutOptions",
-    "StatusUpdate",
     "changes_commit",
     "cluster_change",
     "cluster_create",
     "cluster_delete",
+    "error_of",
     "import_apply",
     "import_take",
     "lifecycle_mode_set",
     "node_update",
     "object_delete",
-    "objects_patch",
     "objects_put",
     "pace_set",
     "pod_delete",
-    "pods_bind",
-    "pods_evict",
-    "pods_remove",
-    "pods_status_patch",
-    "pods_status_update",
     "scheduler_config_set",
+    "requests_carry_out",
     "scheduler_problem_set",
+    "server_of",
 ]

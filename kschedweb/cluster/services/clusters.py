@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import ForeignObjectRel
 
-from kschedweb.cluster import selectors
+from kschedweb.cluster import clock, selectors
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.choices import LifecycleMode, Operation, Pace
 from kschedweb.cluster.models import DNS_LABEL, Cluster, SchedulerConfigVersion
@@ -160,7 +160,7 @@ def record_setting(cluster: Cluster, actor: str) -> None:
     """Write into the log how the cluster goes now, as the last statement of the transaction."""
     setting = msgspec.structs.asdict(selectors.cluster_view(cluster))
     entry = ChangeEntry("Cluster", "", cluster.name, str(cluster.pk), Operation.SETTING, setting, actor)
-    cluster.rv = changes_commit(cluster_id=cluster.pk, entries=[entry])
+    cluster.rv = changes_commit(cluster_id=cluster.pk, entries=[entry], now=clock.now_of(cluster.pk))
 
 
 def _check_name(name: str) -> None:

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from kschedweb.cluster import selectors
+from kschedweb.cluster import clock, selectors
 from kschedweb.cluster.choices import ImportStatus
 from kschedweb.cluster.intake import files, limits, objects
 from kschedweb.cluster.intake.files import Received, Upload
@@ -123,7 +123,7 @@ def import_apply(
                 refusals_listed=bounds.refusals_listed,
             ),
             actor=actor,
-            now=timezone.now(),
+            now=clock.now_of(cluster_id),
         )
         # After the objects: it locks the cluster's own row.
         if options.lifecycle_mode and options.lifecycle_mode != selectors.cluster_get(cluster_id).lifecycle_mode:

@@ -22,18 +22,17 @@ from typing import Any
 
 import orjson
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
-from kschedweb.cluster import adapters
+from kschedweb.cluster import adapters, clock, state
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.choices import Operation
 from kschedweb.cluster.intake.objects import Item
 from kschedweb.cluster.intake.problems import Place, UploadInvalidError
-from kschedweb.cluster.services import state
-from kschedweb.cluster.services.state import Draft, Key, Rewrite, Stored
+from kschedweb.cluster.state import Draft, Key, Rewrite, Stored
 from kschedweb.common import wake
-from kschedweb.common.errors import ConflictError, NotFoundError
+from kschedweb.common.errors import ConflictError
 from kschedweb.common.packing import kept_json
+from scheduler_core.api.times import microseconds, time_text
 
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 DEFAULT_NAMESPACE = "default"
@@ -86,16 +85,18 @@ def objects_put(*, cluster_id: int, items: Sequence[Item], options: PutOptions, 
     """Put the objects in one transaction and wake the scheduler; all or nothing unless `partial`."""
     with transaction.atomic():
         report = objects_put_in_transaction(
-            cluster_id=cluster_id, items=items, options=options, actor=actor, now=timezone.now()
+            cluster_id=cluster_id, items=items, options=options, actor=actor, now=clock.now_of(cluster_id)
         )
         wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
     return report
 
 
 def objects_put_in_transaction(
-    *, cluster_id: int, items: Sequence[Item], options: PutOptions, actor: str, now: datetime
+    *, cluster_id: int, items: Sequence[Item], options: PutOptions, actor: str, now: int
 ) -> PutReport:
-    """The same within the caller's transaction, which this ends but for the caller's own rows. Empties the items."""
+    """Like `objects_put`, inside the caller's transaction. Must be its last statement except for writes to the
+    caller's own tables. Empties the items.
+    """
     report = PutReport()
     understood = _understood(items, report)
     prepared = _prepared(understood, options, report)
@@ -116,22 +117,10 @@ def objects_put_in_transaction(
         _delete_rest(there, report, plan, actor)
     state.delete(plan.deletes)
     try:
-        report.rv = changes_commit(cluster_id=cluster_id, entries=plan.entries)
+        report.rv = changes_commit(cluster_id=cluster_id, entries=plan.entries, now=now)
     except IntegrityError as error:
         raise ConflictError("another request made one of these objects at the same moment") from error
     return report
-
-
-def object_delete(*, cluster_id: int, kind: str, namespace: str, name: str, actor: str, uid: str = "") -> None:
-    """Remove an object of any kind but Pod, whose deletion has a grace (`pod_delete`); with a uid, only that one."""
-    with transaction.atomic():
-        rows = [row for row in state.stored(cluster_id, names=[name]) if row.key == (kind, namespace, name)]
-        rows = [row for row in rows if uid in ("", row.uid)]
-        if not rows:
-            raise NotFoundError(f'{kind} "{name}" not found', kind=kind, namespace=namespace, name=name)
-        state.delete(rows)
-        changes_commit(cluster_id=cluster_id, entries=[_entry(rows[0], Operation.DELETED, actor)])
-        wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
 
 
 def _understood(items: Sequence[Item], report: PutReport) -> list[Item]:
@@ -261,7 +250,7 @@ def _place_one(
     report: PutReport,
     plan: _Plan,
     actor: str,
-    now: datetime,
+    now: int,
 ) -> None:
     metadata = item.manifest["metadata"]
     from_cluster = bool(metadata.get("uid")) and bool(metadata.get("creationTimestamp"))
@@ -280,10 +269,10 @@ def _place_one(
         new = _new_pod(item, admission, now)
     else:
         if admit:
-            created_at = datetime.fromisoformat(old["creationTimestamp"]) if old else now
-            manifest = admission.admit(item.manifest, uid=metadata["uid"], created_at=created_at)
+            created_at = microseconds(datetime.fromisoformat(old["creationTimestamp"])) if old else now
+            manifest = admission.create(item.manifest, metadata["uid"], created_at)
         else:
-            metadata.setdefault("creationTimestamp", adapters.format_time(now))
+            metadata.setdefault("creationTimestamp", time_text(now))
             manifest = admission.check(item.manifest)
         if namesake is not None and not has_own_uid:
             manifest = _inherit(manifest, namesake, now)
@@ -297,15 +286,15 @@ def _place_one(
         report.kept += 1
 
 
-def _new_pod(item: Item, admission: adapters.Admission, now: datetime) -> Draft:
+def _new_pod(item: Item, admission: adapters.Admission, now: int) -> Draft:
     """An admitted pod; of many that are alike only the first takes the whole way."""
     metadata = item.manifest["metadata"]
-    alike = admission.alike(item.manifest, created_at=now)
+    alike = admission.alike(item.manifest, now)
     made = alike.made(name=metadata["name"], uid=metadata["uid"]) if alike is not None else None
     if made is not None:
         text, columns = made
         return Draft("Pod", metadata["namespace"], metadata["name"], metadata["uid"], text, columns)
-    manifest = admission.admit(item.manifest, uid=metadata["uid"], created_at=now)
+    manifest = admission.create(item.manifest, metadata["uid"], now)
     new = state.draft("Pod", manifest, adapters.decode(manifest))
     if alike is not None:
         alike.keep(new.text, new.columns)
@@ -324,7 +313,7 @@ def _settle(new: Draft, namesake: Stored | None, twin: Stored | None, there: _Ex
     if namesake.manifest == orjson.loads(new.text):
         return "unchanged"
     if namesake.uid == new.uid and namesake.node_name in ("", new.columns.get("node_name", "")):
-        plan.entries.append(_entry(new, Operation.UPDATED, actor, Rewrite(namesake, new)))
+        plan.entries.append(_entry(new, Operation.UPDATED, actor, Rewrite(namesake.pk, new.kind, new.columns)))
         return "updated"
     there.drop(namesake)
     plan.deletes.append(namesake)
@@ -332,7 +321,7 @@ def _settle(new: Draft, namesake: Stored | None, twin: Stored | None, there: _Ex
     return "updated"
 
 
-def _inherit(manifest: dict[str, Any], old: Stored, now: datetime) -> dict[str, Any]:
+def _inherit(manifest: dict[str, Any], old: Stored, now: int) -> dict[str, Any]:
     """A manifest written by hand, laid over what the cluster already has under this name."""
     if old.kind != "Pod":
         status = manifest.get("status") or old.manifest.get("status")
@@ -343,7 +332,7 @@ def _inherit(manifest: dict[str, Any], old: Stored, now: datetime) -> dict[str, 
         spec.setdefault("nodeName", old.node_name)
         if spec != old_spec:
             # A pod that has a node cannot become another: it is replaced and scheduled anew.
-            metadata |= {"uid": str(uuid.uuid4()), "creationTimestamp": adapters.format_time(now)}
+            metadata |= {"uid": str(uuid.uuid4()), "creationTimestamp": time_text(now)}
             return {**manifest, "metadata": metadata}
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
         if name in old_metadata:

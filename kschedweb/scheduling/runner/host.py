@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import structlog
 from django.db import connection
 
-from kschedweb.cluster import extender_http, follow
+from kschedweb.cluster import clock, extender_http, follow
 from kschedweb.cluster.extender_http import StepTime
 from kschedweb.cluster.models import Cluster
 from kschedweb.common import logs
@@ -32,9 +32,10 @@ from kschedweb.scheduling.remembered import Remembered
 from kschedweb.scheduling.runner import building, slow_cycles
 from kschedweb.scheduling.runner.meter import Meter
 from kschedweb.scheduling.runner.pace import Allowance, PaceSetting
-from kschedweb.scheduling.services import StatusPatch, StepOrders, StepPosition, WorkRequest
+from kschedweb.scheduling.services import StepPosition
 from kschedweb.traces.choices import StepKind
 from scheduler_core import build, config
+from scheduler_core.api.times import moment_of
 from scheduler_core.model.changes import Change
 from scheduler_core.model.effects import Attempt, Effects, QueueMove
 from scheduler_core.ports import SeededDraws
@@ -91,7 +92,7 @@ class EngineHost:
 
     cluster_id: int
     epoch: int
-    clock_us: Callable[[], int] = lambda: time.time_ns() // 1000
+    clock_us: Callable[[], int] | None = None  # None: the cluster's clock
     monotonic: Callable[[], float] = time.monotonic
     stopwatch: Callable[[], int] = time.perf_counter_ns
     be_patient: Callable[[float], None] = lambda _: None
@@ -170,7 +171,8 @@ class EngineHost:
 
     def _now(self) -> int:
         """Engine time never runs backwards, whatever the machine's clock does."""
-        self._last_now = max(self._last_now + 1, self.clock_us())
+        now = clock.now_of(self.cluster_id) if self.clock_us is None else self.clock_us()
+        self._last_now = max(self._last_now + 1, now)
         return self._last_now
 
     def _due_in(self, engine: Scheduler, now: int, pace: PaceSetting) -> float | None:
@@ -286,7 +288,7 @@ class EngineHost:
                 seq=self._seq,
                 rv=self._rv_seen,
                 config_version=self._config_version,
-                at=follow.moment_of(self._last_now),
+                at=moment_of(self._last_now),
             ),
             engine=dumped,
         )
@@ -324,14 +326,14 @@ class EngineHost:
             log_to=log_to,
             seq_from=self._seq,
             now_us=now,
-            now=follow.moment_of(now),
+            now=moment_of(now),
             cycles=cycles,
             config_version=self._config_version,
-            next_due_at=None if due is None else follow.moment_of(due),
+            next_due_at=None if due is None else moment_of(due),
             pace_steps_done=stepped,
         )
         started = self.monotonic()
-        services.step_commit(position=position, rows=rows, orders=_orders(effects), rebuilt=kind != StepKind.APPLY)
+        services.step_commit(position=position, rows=rows, effects=effects, rebuilt=kind != StepKind.APPLY)
         self._commit_seconds = self.monotonic() - started
         self._step += 1
         self._seq = rows.seq_to
@@ -392,40 +394,3 @@ def _engine_log(message: str, fields: dict[str, object]) -> None:
         log.error(message, **fields)
     elif logs.is_shown(5):
         log.info(message, v=5, **fields)
-
-
-def _orders(effects: Effects) -> StepOrders:
-    return StepOrders(
-        bindings=[
-            WorkRequest(
-                pod_uid=request.pod_uid,
-                namespace=request.namespace,
-                name=request.name,
-                node_name=request.node_name,
-                attempt=request.attempt,
-            )
-            for request in effects.bindings
-        ],
-        evictions=[
-            WorkRequest(
-                pod_uid=request.pod_uid,
-                namespace=request.namespace,
-                name=request.name,
-                node_name=request.node_name,
-                preemptor_uid=request.preemptor_uid,
-                message=request.message,
-            )
-            for request in effects.evictions
-        ],
-        patches=[
-            StatusPatch(
-                pod_uid=patch.pod_uid,
-                status=patch.condition_status,
-                reason=patch.reason,
-                message=patch.message,
-                nominated_node_name=patch.nominated_node_name,
-            )
-            for patch in effects.status_patches
-        ],
-        writes=[adapters.object_patch(obj) for obj in effects.writes],
-    )

@@ -39,5 +39,5 @@ def test_objects_are_listed_by_namespace_and_name(server: ApiServer) -> None:
         server.carry_out([pod(name, metadata={"namespace": namespace})], NOW)
     names = [(one["metadata"]["namespace"], one["metadata"]["name"]) for one in server.store.list("Pod")]
     assert names == [("a", "y"), ("a", "z"), ("b", "x")]
-    assert [one["metadata"]["name"] for one in server.store.list("Pod", "b")] == ["x"]
+    assert [one["metadata"]["name"] for one in server.store.list("Pod", namespace="b")] == ["x"]
     assert server.store.get(ObjectKey("Pod", "c", "x")) is None

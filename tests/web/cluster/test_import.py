@@ -9,9 +9,10 @@ import pytest
 import yaml
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from kschedweb.cluster import selectors, services
+from kschedweb.cluster import clock, selectors, services
 from kschedweb.cluster.models import ApiObject, Change, Cluster, Import, Node, Pod
 from kschedweb.environment import ROOT
+from scheduler_core.apiserver.requests import Bind, ObjectKey
 from tests.web.rest import items, log, logged_in, node, pod, upload
 
 OPENB = ROOT.parent / "shared" / "data" / "openb"
@@ -207,8 +208,8 @@ def test_import_leaves_node_and_status_when_a_bound_pod_is_named_again(cluster: 
     client = logged_in()
     upload(client, cluster, items(node(), pod()))
     bound = Pod.objects.get()
-    outcomes = services.pods_bind(cluster_id=cluster.pk, targets=[(bound.uid, "n1")], actor="test")
-    services.changes_commit(cluster_id=cluster.pk, entries=outcomes.entries)
+    bind = Bind(ObjectKey("Pod", bound.namespace, bound.name), "n1")
+    services.requests_carry_out(cluster_id=cluster.pk, requests=[bind], actor="test", now=clock.now_of(cluster.pk))
     report = upload(client, cluster, items(node(), pod())).json()["report"]
     assert report["kinds"] == {"Node": {"unchanged": 1}, "Pod": {"unchanged": 1}}
     assert Pod.objects.get().node_name == "n1"

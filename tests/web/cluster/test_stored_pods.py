@@ -1,6 +1,5 @@
 """Short ways for many pods must lead where the long ones do: reading stored pods, admitting pods of one template."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -70,7 +69,7 @@ def test_stored_pod_columns_are_those_of_the_typed_pod(manifest: dict[str, Any])
     assert adapters.stored_pod_columns(manifest) == wanted  # from what is kept of the first time
 
 
-NOW = datetime(2030, 1, 1, tzinfo=UTC)
+NOW = 1_893_456_000_000_000
 CLASS = {
     "apiVersion": "scheduling.k8s.io/v1",
     "kind": "PriorityClass",
@@ -110,28 +109,28 @@ def unstamped(name: str, **spec: Any) -> dict[str, Any]:
 )
 def test_pods_of_one_template_are_admitted_as_each_alone(spec: dict[str, Any]) -> None:
     admission = adapters.Admission([CLASS])
-    first = admission.alike(unstamped("a", **spec), created_at=NOW)
+    first = admission.alike(unstamped("a", **spec), NOW)
     assert first is not None and first.made(name="a", uid="1") is None
-    admitted = admission.admit(unstamped("a", **spec), uid="1", created_at=NOW)
+    admitted = admission.create(unstamped("a", **spec), "1", NOW)
     first.keep(kept_json(admitted), {"priority": 9})
-    second = admission.alike(unstamped("b", **spec), created_at=NOW)
+    second = admission.alike(unstamped("b", **spec), NOW)
     assert second is not None
-    alone = adapters.Admission([CLASS]).admit(unstamped("b", **spec), uid="2", created_at=NOW)
+    alone = adapters.Admission([CLASS]).create(unstamped("b", **spec), "2", NOW)
     made = second.made(name="b", uid="2")
     assert made is not None and (orjson.loads(made[0]), made[1]) == (alone, {"priority": 9})
 
 
 def test_pods_are_not_alike_when_anything_else_differs() -> None:
     admission = adapters.Admission([])
-    first = admission.alike(unstamped("a"), created_at=NOW)
+    first = admission.alike(unstamped("a"), NOW)
     assert first is not None
-    first.keep(admission.admit(unstamped("a"), uid="1", created_at=NOW), {})
+    first.keep(admission.create(unstamped("a"), "1", NOW), {})
     labelled = unstamped("b")
     labelled["metadata"]["labels"] = {"app": "b"}
     for other in (labelled, unstamped("b", priorityClassName="high")):
-        found = admission.alike(other, created_at=NOW)
+        found = admission.alike(other, NOW)
         assert found is not None and found.made(name="b", uid="2") is None
-    assert admission.alike(unstamped("a.b"), created_at=NOW) is None  # other rules hold for such a name
+    assert admission.alike(unstamped("a.b"), NOW) is None  # other rules hold for such a name
     admission.remember(adapters.decode(CLASS))
     assert first.made(name="b", uid="2") is None
 
@@ -151,7 +150,7 @@ def test_what_is_remembered_of_pods_is_bounded_in_number_and_size() -> None:
 def test_templates_of_one_import_are_bounded() -> None:
     admission = adapters.Admission(())
     for number in range(2_500):
-        alike = admission.alike(pod({"priority": number}), created_at=datetime(2030, 1, 1, tzinfo=UTC))
+        alike = admission.alike(pod({"priority": number}), NOW)
         assert alike is not None
         alike.keep(b"{}", {})
     assert 0 < len(admission._alike) <= 1_000

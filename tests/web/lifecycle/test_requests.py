@@ -1,10 +1,11 @@
 """Requests of controllers are carried out, and the scheduler hears of it."""
 
-import pytest
-from django.utils import timezone
+from typing import Any
 
-from kschedweb.cluster.services import cluster_create
-from kschedweb.lifecycle.adapters import requests_carry_out
+import pytest
+
+from kschedweb.cluster import clock
+from kschedweb.cluster.services import cluster_create, requests_carry_out
 from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch, Request
 
 GONE = ObjectKey("Node", "", "n1")
@@ -24,9 +25,10 @@ GONE = ObjectKey("Node", "", "n1")
     ],
 )
 def test_scheduler_is_woken_when_something_was_requested(
-    requests: list[Request], want: list[str], monkeypatch: pytest.MonkeyPatch
+    requests: list[Request], want: list[str], monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     cluster, sent = cluster_create(name="c"), list[str]()
     monkeypatch.setattr("kschedweb.common.wake.send", lambda name, **_: sent.append(name))
-    requests_carry_out(cluster_id=cluster.pk, requests=requests, actor="test", now=timezone.now())
+    with django_capture_on_commit_callbacks(execute=True):
+        requests_carry_out(cluster_id=cluster.pk, requests=requests, actor="test", now=clock.now_of(cluster.pk))
     assert sent == want

@@ -3,14 +3,16 @@
 from typing import Any
 
 import pytest
-from django.db import transaction
 
+from kschedweb.cluster import clock
 from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.models import ApiObject, Cluster, Pod
-from kschedweb.cluster.services import ObjectPatch, changes_commit, objects_patch
+from kschedweb.cluster.services import requests_carry_out
 from kschedweb.lifecycle.runner import ControllerHost
-from kschedweb.scheduling.adapters import object_patch
 from kschedweb.scheduling.runner.sweep import sweep
+from scheduler_core.apiserver.answers import Outcome, Refused
+from scheduler_core.apiserver.effects import write_request
+from scheduler_core.apiserver.requests import ObjectKey, Patch
 from tests.builders import make, make_manifest, make_node, make_pod
 from tests.web.scheduling.conftest import PutObjects, cluster, lead, put_objects, settle
 
@@ -104,14 +106,15 @@ def test_claim_of_an_ephemeral_volume_is_made_with_its_pod_and_goes_with_it(
 def test_patch_is_passed_over_when_the_object_is_another_version(simulated: Cluster, put_objects: PutObjects) -> None:
     put_objects(simulated, [claim("data")])
     row = ApiObject.objects.get(cluster=simulated, name="data")
+    key = ObjectKey(row.kind, row.namespace, row.name)
     patches = [
-        ObjectPatch(row.kind, row.namespace, row.name, row.uid, {"spec": {"volumeName": name}}, version)
+        Patch(key, {"spec": {"volumeName": name}}, uid=row.uid, resource_version=version)
         for name, version in (("old", str(row.rv - 1)), ("now", str(row.rv)), ("later", str(row.rv)))
     ]
-    with transaction.atomic():
-        entries = objects_patch(cluster_id=simulated.pk, patches=patches, actor="test")
-        changes_commit(cluster_id=simulated.pk, entries=entries)
-    assert len(entries) == 1
+    answers = requests_carry_out(
+        cluster_id=simulated.pk, requests=patches, actor="test", now=clock.now_of(simulated.pk)
+    )
+    assert [type(answer) for answer in answers] == [Refused, Outcome, Refused]
     assert stored(simulated, "PersistentVolumeClaim", "data")["spec"]["volumeName"] == "now"
 
 
@@ -119,5 +122,8 @@ def test_custom_plugins_may_write_other_kinds() -> None:
     capacity = make(
         "CSIStorageCapacity", "room", storageClassName="late", capacity="5Gi", metadata={"labels": {"a": "b"}}
     )
-    patch = object_patch(capacity).patch
-    assert patch == {"metadata": {"labels": {"a": "b"}}, "storageClassName": "late", "capacity": "5Gi"}
+    assert write_request(capacity).body == {
+        "metadata": {"labels": {"a": "b"}},
+        "storageClassName": "late",
+        "capacity": "5Gi",
+    }

@@ -15,6 +15,7 @@ from django.db import connections, transaction
 from django.test import Client
 
 from kschedweb.asgi import Gate
+from kschedweb.cluster import clock
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.selectors import change_event, change_rows
@@ -137,6 +138,6 @@ def change(cluster: Cluster) -> Callable[..., Any]:
     def commit(*names: str, operation: str = "updated") -> int:
         entries = [ChangeEntry("Service", "default", name, f"uid-{name}", operation, {}, "test") for name in names]
         with transaction.atomic():
-            return changes_commit(cluster_id=cluster.pk, entries=entries)
+            return changes_commit(cluster_id=cluster.pk, entries=entries, now=clock.now_of(cluster.pk))
 
     return sync_to_async(commit)

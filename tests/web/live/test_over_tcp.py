@@ -11,6 +11,7 @@ from django.db import transaction
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+from kschedweb.cluster import clock
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.models import Cluster
@@ -89,7 +90,7 @@ def change(cluster: Cluster, number: int) -> None:
         for index in range(number)
     ]
     with transaction.atomic():
-        changes_commit(cluster_id=cluster.pk, entries=entries)
+        changes_commit(cluster_id=cluster.pk, entries=entries, now=clock.now_of(cluster.pk))
 
 
 def delete_cluster(person: Person) -> None:

@@ -14,15 +14,14 @@ from typing import Any
 import msgspec
 import orjson
 import pytest
-from django.db import transaction
-from django.utils import timezone
 
 from kschedweb.asgi import Logs
-from kschedweb.cluster import services
-from kschedweb.cluster.models import Cluster, Pod
+from kschedweb.cluster import clock, services
+from kschedweb.cluster.models import Cluster
 from kschedweb.environment import ROOT
 from kschedweb.traces import selectors
 from kschedweb.views import Cursor, Frame, encode
+from scheduler_core.apiserver.requests import ObjectKey, Patch
 from tests.builders import make_node, make_pod
 from tests.web.scheduling.conftest import lead, put_objects, settle  # noqa: F401
 
@@ -67,11 +66,8 @@ def test_snapshot_and_events_are_the_later_snapshot_when_a_cluster_is_scheduled(
     services.node_update(cluster_id=cluster.pk, name="n1", unschedulable=True, actor="test")
     services.pace_set(cluster_id=cluster.pk, pace="slow", rate=2.5, actor="test")
     services.pod_delete(cluster_id=cluster.pk, namespace="default", name="too-large-too", grace_seconds=0, actor="test")
-    early = Pod.objects.get(cluster=cluster, name="early")
-    with transaction.atomic():
-        ended = services.StatusUpdate(pod_uid=early.uid, phase="Succeeded")
-        entries = services.pods_status_update(cluster_id=cluster.pk, updates=[ended], actor="test", now=timezone.now())
-        services.changes_commit(cluster_id=cluster.pk, entries=entries)
+    ended = Patch(ObjectKey("Pod", "default", "early"), {"status": {"phase": "Succeeded"}}, subresource="status")
+    services.requests_carry_out(cluster_id=cluster.pk, requests=[ended], actor="test", now=clock.now_of(cluster.pk))
     put_objects(cluster, [node("n4", "c", "2"), pod("last")])
     services.object_delete(cluster_id=cluster.pk, kind="Node", namespace="", name="n4", actor="test")
     settle(cluster, host)

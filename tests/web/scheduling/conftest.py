@@ -7,7 +7,7 @@ import pytest
 
 from kschedweb.cluster.intake.objects import Item
 from kschedweb.cluster.intake.problems import Place
-from kschedweb.cluster.models import Cluster
+from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.cluster.services.objects import PutOptions, objects_put
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.runner import bindings
@@ -38,6 +38,13 @@ def cluster(db: None) -> Cluster:
 def lead(cluster: Cluster, holder: str = "test") -> EngineHost:
     """A new leader's engine."""
     return EngineHost(cluster.pk, leases.fence_raise(cluster_id=cluster.pk, holder=holder))
+
+
+def bind_untold(cluster: Cluster, name: str, node_name: str) -> None:
+    """Let a pod have a node of which the log does not tell, so that the engine does not know it yet."""
+    row = Pod.objects.get(cluster=cluster, name=name)
+    row.node_name = row.manifest["spec"]["nodeName"] = node_name
+    row.save()
 
 
 def settle(cluster: Cluster, host: EngineHost, rounds: int = 100) -> None:

@@ -19,7 +19,7 @@ from kschedweb.traces.models import QueueState
 from scheduler_core import build
 from scheduler_core.model.status import SUCCESS, Code, Status
 from tests.builders import make_node, make_pod
-from tests.web.scheduling.conftest import PutObjects, lead, settle
+from tests.web.scheduling.conftest import PutObjects, bind_untold, lead, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -106,11 +106,12 @@ def test_pod_bound_by_somebody_else_meanwhile_stays_there(two: Cluster, put_obje
     put_objects(two, [make_node("n2").capacity(cpu="1", memory="8Gi", pods="110").manifest()])
     host = lead(two)
     host.step()
-    Pod.objects.filter(cluster=two, name="first").update(node_name="n2")
+    bind_untold(two, "first", "n2")
     settle(two, host)
     binding = Binding.objects.get(cluster=two, name="first")
-    assert (binding.status, binding.message) == (WorkStatus.REFUSED, 'pod first is already assigned to node "n2"')
-    assert why(two, "first") == ['running Bind plugin "DefaultBinder": pod first is already assigned to node "n2"']
+    refusal = 'Operation cannot be fulfilled on pods/binding "first": pod first is already assigned to node "n2"'
+    assert (binding.status, binding.message) == (WorkStatus.REFUSED, refusal)
+    assert why(two, "first") == [f'running Bind plugin "DefaultBinder": {refusal}']
     assert not Binding.objects.filter(cluster=two, name="first", status=WorkStatus.DONE).exists()
 
 

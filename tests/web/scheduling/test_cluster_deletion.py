@@ -14,6 +14,7 @@ from django.apps import apps
 from django.db import close_old_connections, connection
 
 from kschedweb.cluster import services as cluster_services
+from kschedweb.cluster import store
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.cluster.services import clusters
 from kschedweb.cluster.services import objects as object_services
@@ -88,7 +89,7 @@ def test_deletion_waits_for_a_writer_that_has_locked_objects(
     if who == "binding worker":
         host.step()
     held, deleting = threading.Event(), threading.Event()
-    module: Any = object_services if who == "upload" else services
+    module: Any = object_services if who == "upload" else store
     commit = module.changes_commit
 
     def slow_commit(**arguments: Any) -> int:
@@ -128,14 +129,14 @@ def test_import_that_changes_the_life_cycle_waits_for_a_binding_worker(
     put_objects(cluster, [node(1), pod("a")])
     lead(cluster).step()
     held, importing = threading.Event(), threading.Event()
-    commit = services.changes_commit
+    commit = store.changes_commit
 
     def slow_commit(**arguments: Any) -> int:
         held.set()
         assert importing.wait(30)
         return commit(**arguments)
 
-    monkeypatch.setattr(services, "changes_commit", slow_commit)
+    monkeypatch.setattr(store, "changes_commit", slow_commit)
     monkeypatch.setattr(leases, "IDLE_IN_TRANSACTION_MS", 60_000)
     worker, failed = in_thread(lambda: services.bindings_carry_out(cluster_id=cluster.pk))
     assert held.wait(30)

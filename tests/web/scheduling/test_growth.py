@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from kschedweb.cluster import follow
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Change, Cluster, Event
 from kschedweb.scheduling import retention
 from kschedweb.scheduling.runner import bindings
 from kschedweb.scheduling.runner.host import EngineHost
 from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, QueueState
+from scheduler_core.api.times import moment_of
 from tests.builders import make_node, make_pod
 from tests.web.scheduling.conftest import PutObjects, lead
 from tests.web.scheduling.rows import TableRows, table_rows, told, vacuum
@@ -111,7 +111,7 @@ def test_pods_that_stay_pending_take_no_more_room_than_their_first_attempts(
     assert entries / (made - PENDING) < 4
     # And retention bounds it.
     assert Checkpoint.objects.exists()
-    now = follow.moment_of(clock())
+    now = moment_of(clock())
     size = sum(size.bytes for size in retention.sizes(cluster.pk).values())
     report = retention.prune(cluster_id=cluster.pk, megabytes=size / 2 / retention.MEGABYTE, now=now)
     assert report.cut is not None

@@ -14,13 +14,13 @@ from django.core.handlers.asgi import ASGIRequest
 from django.utils import timezone
 from rest_framework.request import Request
 
-from kschedweb.cluster.models import Cluster, Event, Pod
+from kschedweb.cluster.models import Cluster, Event
 from kschedweb.rest import exports
 from kschedweb.scheduling import services
 from kschedweb.traces.models import Attempt
 from tests.builders import make_manifest, make_node, make_pod
 from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import PutObjects, lead, settle
+from tests.web.scheduling.conftest import PutObjects, bind_untold, lead, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -72,12 +72,12 @@ def test_history_says_why_a_binding_failed(cluster: Cluster, put_objects: PutObj
     put_objects(cluster, [node("n1"), pod("a")])
     host = lead(cluster)
     host.step()
-    Pod.objects.filter(cluster=cluster).update(node_name="elsewhere")  # somebody bound it meanwhile
+    bind_untold(cluster, "a", "elsewhere")
     services.bindings_carry_out(cluster_id=cluster.pk)
     host.step()
     entries = get(cluster, "pods/default/a/history")["entries"]
     refused = next(one for one in entries if one["kind"] == "binding")
-    reason = 'pod a is already assigned to node "elsewhere"'
+    reason = 'Operation cannot be fulfilled on pods/binding "a": pod a is already assigned to node "elsewhere"'
     assert (refused["what"], refused["node"], refused["message"]) == ("refused", "n1", reason)
     forgotten = next(one for one in entries if one["what"] == "forgotten")
     assert reason in forgotten["message"]

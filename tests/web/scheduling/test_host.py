@@ -11,7 +11,7 @@ from kschedweb.scheduling.runner.host import REBUILD_SECONDS, SECONDS_PER_CHANGE
 from kschedweb.traces.choices import StepKind
 from kschedweb.traces.models import Attempt, EngineLog, EngineStep, QueueState
 from tests.builders import make_node, make_pod
-from tests.web.scheduling.conftest import PutObjects, lead, settle
+from tests.web.scheduling.conftest import PutObjects, bind_untold, lead, settle
 
 # A rebuild reads one moment in a transaction of its own, so these cannot run inside one.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -121,12 +121,12 @@ def test_binding_refused_by_the_store_sends_the_pod_back(cluster: Cluster, put_o
     put_objects(cluster, [node("n1"), pod("a")])
     host = lead(cluster)
     host.step()
-    Pod.objects.filter(cluster=cluster).update(node_name="elsewhere")  # somebody bound it meanwhile
+    bind_untold(cluster, "a", "elsewhere")
     assert services.bindings_carry_out(cluster_id=cluster.pk) == 1
     binding = Binding.objects.get(cluster=cluster)
     assert (binding.status, binding.message) == (
         WorkStatus.REFUSED,
-        'pod a is already assigned to node "elsewhere"',
+        'Operation cannot be fulfilled on pods/binding "a": pod a is already assigned to node "elsewhere"',
     )
     host.step()
     assert Event.objects.filter(cluster=cluster, reason="FailedScheduling").count() == 1

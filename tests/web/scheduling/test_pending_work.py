@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from kschedweb.cluster.follow import microseconds
 from kschedweb.cluster.models import Cluster, Event, Node, Pod
 from kschedweb.scheduling import leases, services
 from kschedweb.scheduling.models import Binding, Eviction
 from kschedweb.scheduling.remembered import SERIES_WITHIN_US
+from scheduler_core.api.times import microseconds
 from tests.builders import make_node, make_pod
 from tests.web.scheduling.conftest import PutObjects
 

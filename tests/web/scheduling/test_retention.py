@@ -19,6 +19,7 @@ from kschedweb.traces import selectors
 from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, QueueState
 from kschedweb.views import Cursor
 from scheduler_core import build, config
+from scheduler_core.api.times import moment_of
 from scheduler_core.ports import SeededDraws
 from scheduler_core.scheduler import checkpoint
 from tests.builders import make_node, make_pod
@@ -58,11 +59,9 @@ def run(cluster: Cluster, put_objects: PutObjects, clock: Clock) -> Callable[[st
         checkpoints.checkpoint_want(cluster_id=cluster.pk)
         host.step()
         # Changes carry the machine's time; here they are as old as what the engine made of them.
-        Change.objects.filter(cluster=cluster, at__gt=follow.moment_of(clock.now_us)).update(
-            at=follow.moment_of(clock.now_us)
-        )
-        Binding.objects.filter(cluster=cluster, finished_at__gt=follow.moment_of(clock.now_us)).update(
-            finished_at=follow.moment_of(clock.now_us)
+        Change.objects.filter(cluster=cluster, at__gt=moment_of(clock.now_us)).update(at=moment_of(clock.now_us))
+        Binding.objects.filter(cluster=cluster, finished_at__gt=moment_of(clock.now_us)).update(
+            finished_at=moment_of(clock.now_us)
         )
         clock.now_us += minutes * MINUTE_US
         return host
@@ -71,7 +70,7 @@ def run(cluster: Cluster, put_objects: PutObjects, clock: Clock) -> Callable[[st
 
 
 def prune(cluster: Cluster, clock: Clock, **limits: float) -> retention.PruneReport:
-    return retention.prune(cluster_id=cluster.pk, now=follow.moment_of(clock.now_us), **limits)
+    return retention.prune(cluster_id=cluster.pk, now=moment_of(clock.now_us), **limits)
 
 
 def test_what_is_older_than_the_checkpoint_at_the_cut_goes_and_state_stays(
@@ -204,7 +203,7 @@ def test_every_cluster_is_cleared_by_its_own_settings(
     run("new", 60)
     Cluster.objects.filter(pk=cluster.pk).update(retention_hours=2)
     other = Cluster.objects.create(name="other")
-    monkeypatch.setattr(retention.timezone, "now", lambda: follow.moment_of(clock.now_us))
+    monkeypatch.setattr(retention.timezone, "now", lambda: moment_of(clock.now_us))
     reports = retention.prune_all()
     assert reports[cluster.pk].rows["traces_attempt"] == 5
     assert reports[other.pk].cut is None
@@ -281,7 +280,7 @@ def test_checkpoint_is_due(given: dict[str, float], want: bool) -> None:
 
 
 def test_old_checkpoints_become_fewer(cluster: Cluster) -> None:
-    now = follow.moment_of(START_US)
+    now = moment_of(START_US)
     for seq, minutes in enumerate(range(3 * 24 * 60, -1, -20)):
         at = now - timedelta(minutes=minutes)
         Checkpoint.objects.create(

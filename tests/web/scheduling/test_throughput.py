@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from kschedweb.cluster import follow, services
+from kschedweb.cluster import services
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.scheduling import retention
 from kschedweb.scheduling.checkpoints import checkpoint_want
@@ -17,6 +17,7 @@ from kschedweb.scheduling.runner.host import EngineHost
 from kschedweb.traces import selectors
 from kschedweb.traces.models import Attempt, ThroughputCount
 from kschedweb.traces.services import throughput_add, throughput_roll_up
+from scheduler_core.api.times import microseconds
 from tests.builders import make_node, make_pod
 from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import PutObjects, lead, settle
@@ -37,7 +38,7 @@ class Clock:
         self.now = START
 
     def __call__(self) -> int:
-        return follow.microseconds(self.now)
+        return microseconds(self.now)
 
 
 @pytest.fixture
@@ -130,7 +131,7 @@ def test_a_new_engine_is_another_run_so_that_a_gap_shows(
 ) -> None:
     put_objects(cluster, [make_node("n1").manifest(), big("big")])
     settle(cluster, host)
-    again = EngineHost(cluster.pk, host.epoch, clock_us=lambda: follow.microseconds(at(600)))
+    again = EngineHost(cluster.pk, host.epoch, clock_us=lambda: microseconds(at(600)))
     again.step()
     found = selectors.throughput(cluster.pk, since=START, until=at(3600), seconds=1).points
     assert [(point.at_ms / 1000 - START.timestamp(), point.run) for point in found][-1] == (600, 2)

@@ -5,7 +5,7 @@ import time
 import pytest
 from django.db import transaction
 
-from kschedweb.cluster import services
+from kschedweb.cluster import clock, services
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.ops.processes import wait_until
 from tests.web.tcp import database_url
@@ -26,10 +26,10 @@ def test_entry_is_seen_after_its_commit() -> None:
     entry = ChangeEntry("ConfigMap", "default", "a", "u", "created", {"kind": "ConfigMap"})
     with Commits(database_url(), cluster.pk) as commits:
         with transaction.atomic():
-            first = changes_commit(cluster_id=cluster.pk, entries=[entry])
+            first = changes_commit(cluster_id=cluster.pk, entries=[entry], now=clock.now_of(cluster.pk))
         assert wait_until(lambda: is_seen(commits, first), seconds=30)
         with transaction.atomic():
-            second = changes_commit(cluster_id=cluster.pk, entries=[entry])
+            second = changes_commit(cluster_id=cluster.pk, entries=[entry], now=clock.now_of(cluster.pk))
             written = time.time()
         assert wait_until(lambda: is_seen(commits, second), seconds=30)
         assert commits.seen(first) < written < commits.seen(second)

@@ -11,11 +11,12 @@ import zstandard
 from django.utils import timezone
 
 from kschedweb import views
-from kschedweb.cluster import services
+from kschedweb.cluster import clock, services
 from kschedweb.cluster.models import Change, Cluster, Node, Pod
 from kschedweb.traces import selectors
 from kschedweb.traces.models import Attempt, EngineLog, NodeOrder, QueueState
 from kschedweb.views import Cursor
+from scheduler_core.apiserver.requests import Bind, ObjectKey
 from scheduler_core.model import effects
 from scheduler_core.model.status import Code, Status
 from scheduler_core.trace import codec
@@ -112,9 +113,8 @@ def test_log_range_reads_at_most_the_limit(cluster: Cluster) -> None:
 
 
 def test_a_pod_looks_alike_in_snapshot_and_log(cluster: Cluster) -> None:
-    row = Pod.objects.get()
-    outcomes = services.pods_bind(cluster_id=cluster.pk, targets=[(row.uid, "n1")], actor="s")
-    services.changes_commit(cluster_id=cluster.pk, entries=outcomes.entries)
+    bind = Bind(ObjectKey("Pod", "default", "p1"), "n1")
+    services.requests_carry_out(cluster_id=cluster.pk, requests=[bind], actor="s", now=clock.now_of(cluster.pk))
     told = selectors.log_range(cluster.pk, Cursor(1, 0), 100).events
     from kschedweb.cluster import selectors as cluster_selectors
 

@@ -15,6 +15,7 @@ from django.db import connection
 from kschedweb.cluster import adapters
 from kschedweb.common.bulk import copy_rows, execute, json_text, read_rows
 from kschedweb.common.packing import kept_json
+from scheduler_core.apiserver.requests import ObjectKey
 
 Key = tuple[str, str, str]  # kind, namespace, name
 Row = TypeVar("Row")
@@ -29,6 +30,7 @@ class Stored:
     namespace: str
     name: str
     uid: str
+    rv: int
     text: str
 
     @property
@@ -75,29 +77,37 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """New contents of a row whose key and uid stay."""
+    """New contents of a locked row whose key and uid stay; `columns` are those besides the manifest that may change."""
 
-    old: Stored
-    new: Draft
+    pk: int
+    kind: str
+    columns: Mapping[str, Any]
 
     @classmethod
     def write(cls, cluster_id: int, numbered: Sequence[tuple["Rewrite", int, bytes]]) -> None:
-        """Put the new contents into the rows, which are locked."""
-        for name, rows in _by_table((row.new.kind, (row, rv, text)) for row, rv, text in numbered).items():
-            table = _TABLES[name]
-            columns = [column for column in table.columns if column not in ("kind", "namespace", "name", "uid")]
-            types = ", ".join(f"%b::{'text' if column in _JSON else table.columns[column]}[]" for column in columns)
-            sets = ", ".join(f"{column} = given.{column}{'::jsonb' if column in _JSON else ''}" for column in columns)
+        """Put the new contents into the rows, one statement for each table and set of columns."""
+        for (table, columns), rows in _by_table_and_columns(numbered).items():
+            types = ", ".join(f"%b::{'text' if name in _JSON else table.columns[name]}[]" for name in columns)
+            sets = ", ".join(f"{name} = given.{name}{'::jsonb' if name in _JSON else ''}" for name in columns)
             execute(
                 f"UPDATE {table.name} AS row SET rv = given.rv, {sets}"
                 f" FROM unnest(%b::bigint[], %b::bigint[], {types}) AS given (id, rv, {', '.join(columns)})"
                 " WHERE row.id = given.id",
                 [
-                    [row.old.pk for row, _, _ in rows],
+                    [row.pk for row, _, _ in rows],
                     [rv for _, rv, _ in rows],
-                    *([_value(row.new, column, text) for row, _, text in rows] for column in columns),
+                    *([_column(row.columns, name, text) for row, _, text in rows] for name in columns),
                 ],
             )
+
+
+def changing_columns(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a stored object that requests can change after its creation."""
+    if manifest["kind"] == "Pod":
+        return adapters.changing_pod_columns(manifest)
+    if manifest["kind"] == "Node":
+        return _fields(adapters.node_columns(adapters.node_of(manifest)))
+    return {}
 
 
 def draft(kind: str, manifest: dict[str, Any], obj: adapters.KubeObject) -> Draft:
@@ -127,22 +137,45 @@ def stored(cluster_id: int, *, names: Collection[str] | None = None, uids: Colle
     return [row for kind in _TABLES for row in _stored(kind, cluster_id, where, values)]
 
 
-def stored_of_kinds(cluster_id: int, kinds: Collection[str]) -> list[Stored]:
-    """Rows of these kinds, which must be neither Node nor Pod."""
-    return _stored("", cluster_id, "kind = ANY (%b::text[])", [list(kinds)])
+def stored_under(cluster_id: int, keys: Iterable[ObjectKey]) -> list[Stored]:
+    """The rows of these keys, locked table by table in the order of their ids."""
+    found: list[Stored] = []
+    of_tables = _by_table((key.kind, key) for key in keys)
+    for kind, table in _TABLES.items():
+        if kind in of_tables:
+            columns = [name for name in ("kind", "namespace", "name") if name in table.columns]
+            texts = ", ".join("%b::text[]" for _ in columns)
+            where = f"({', '.join(columns)}) IN (SELECT * FROM unnest({texts}))"
+            values = [[getattr(key, name) for key in of_tables[kind]] for name in columns]
+            found += _stored(kind, cluster_id, where, values)
+    return found
 
 
-def _stored(kind: str, cluster_id: int, where: str, values: Sequence[Any]) -> list[Stored]:
-    """Rows of one table, locked in the order of their ids; the name of a kind of its own says which table."""
+def stored_of_kinds(cluster_id: int, kinds: Collection[str], namespace: str = "") -> list[Stored]:
+    """The rows of these kinds, of one namespace unless that is empty; not locked."""
+    found: list[Stored] = []
+    of_tables = _by_table((kind, kind) for kind in kinds)
+    for kind, of_table in of_tables.items():
+        where, values = "TRUE", list[Any]()
+        if kind == "":
+            where, values = "kind = ANY (%b::text[])", [of_table]
+        if namespace:
+            where, values = f"{where} AND namespace = %s", [*values, namespace]
+        found += _stored(kind, cluster_id, where, values, locked=False)
+    return found
+
+
+def _stored(kind: str, cluster_id: int, where: str, values: Sequence[Any], *, locked: bool = True) -> list[Stored]:
+    """Rows of one table in the order of their ids; the name of a kind of its own says which table."""
     table = _TABLES[kind]
     of_kind = "kind" if "kind" in table.columns else f"'{kind}'"
     of_namespace = "namespace" if "namespace" in table.columns else "''"
     found = read_rows(
-        f"SELECT id, {of_kind}, {of_namespace}, name, uid, manifest::text FROM {table.name}"
-        f" WHERE cluster_id = %s AND ({where}) ORDER BY id FOR UPDATE",
+        f"SELECT id, {of_kind}, {of_namespace}, name, uid, rv, manifest::text FROM {table.name}"
+        f" WHERE cluster_id = %s AND ({where}) ORDER BY id{' FOR UPDATE' if locked else ''}",
         [cluster_id, *values],
     )
-    return [Stored(pk, own_kind, namespace, name, uid, text) for pk, own_kind, namespace, name, uid, text in found]
+    return [Stored(*row) for row in found]
 
 
 def delete(rows: Iterable[Stored]) -> None:
@@ -154,7 +187,7 @@ def delete(rows: Iterable[Stored]) -> None:
             cursor.execute(f"DELETE FROM {_TABLES[kind].name} WHERE id = ANY (%s)", [ids])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Table:
     name: str
     columns: Mapping[str, str]  # with their types
@@ -216,9 +249,23 @@ def _by_table(rows: Iterable[tuple[str, Row]]) -> dict[str, list[Row]]:
     return found
 
 
+def _by_table_and_columns(
+    numbered: Iterable[tuple[Rewrite, int, bytes]],
+) -> dict[tuple["_Table", tuple[str, ...]], list[tuple[Rewrite, int, bytes]]]:
+    found: dict[tuple[_Table, tuple[str, ...]], list[tuple[Rewrite, int, bytes]]] = {}
+    for each in numbered:
+        columns = (*sorted(each[0].columns), "manifest")
+        found.setdefault((_TABLES[_table_of(each[0].kind)], columns), []).append(each)
+    return found
+
+
 def _value(row: Draft, column: str, manifest: bytes) -> Any:
+    """What a column of a new row takes."""
+    return getattr(row, column) if column in _OWN else _column(row.columns, column, manifest)
+
+
+def _column(columns: Mapping[str, Any], name: str, manifest: bytes) -> Any:
     """What a column takes; the manifest is JSON already."""
-    if column == "manifest":
+    if name == "manifest":
         return manifest.decode()
-    value = getattr(row, column) if column in _OWN else row.columns[column]
-    return json_text(value) if column in _JSON else value
+    return json_text(columns[name]) if name in _JSON else columns[name]

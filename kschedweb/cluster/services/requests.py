@@ -1,0 +1,114 @@
+"""Requests of the API server on a cluster's objects: one transaction each, decided by the rules of the core.
+
+Whoever has more to write in the same transaction uses `server_of` and its store, as the scheduler does.
+"""
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from kschedweb.cluster import clock
+from kschedweb.cluster.models import Node
+from kschedweb.cluster.store import PostgresStore
+from kschedweb.common import wake
+from kschedweb.common.errors import ApplicationError, ConflictError, InvalidError, NotFoundError
+from scheduler_core.apiserver.answers import Outcome, Refused, Status
+from scheduler_core.apiserver.kinds import KINDS
+from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch, Propagation, Request
+from scheduler_core.apiserver.server import Answer, ApiServer
+from scheduler_core.apiserver.store import Operation
+
+_ERRORS = {400: InvalidError, 404: NotFoundError, 409: ConflictError, 422: InvalidError}
+
+
+def server_of(cluster_id: int, actor: str) -> ApiServer[PostgresStore]:
+    """The API server of a cluster for the transaction under way."""
+    return ApiServer(PostgresStore(cluster_id, actor), _new_uid)
+
+
+def requests_carry_out(*, cluster_id: int, requests: Sequence[Request], actor: str, now: int) -> list[Answer]:
+    """Carry out the requests in one transaction and wake the scheduler; the answers, in their order.
+
+    ConflictError when an object was created by another transaction at the same moment.
+    """
+    if not requests:
+        return []
+    try:
+        with transaction.atomic():
+            answers = server_of(cluster_id, actor).carry_out(requests, now)
+            wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
+    except IntegrityError as error:
+        raise ConflictError("another request made one of these objects at the same moment") from error
+    return answers
+
+
+def object_delete(
+    *,
+    cluster_id: int,
+    kind: str,
+    namespace: str,
+    name: str,
+    actor: str,
+    uid: str = "",
+    grace_seconds: int | None = None,
+) -> bool:
+    """Delete an object, as kubectl does; whether it is gone already. NotFoundError, ConflictError for another uid."""
+    if kind not in KINDS:
+        raise NotFoundError(f"{kind} is not understood", kind=kind)
+    request = Delete(ObjectKey(kind, namespace, name), grace_seconds, Propagation.BACKGROUND, uid)
+    outcome = _carry_out(cluster_id, request, actor)
+    return any(change.operation == Operation.DELETED for change in outcome.changes)
+
+
+def pod_delete(
+    *, cluster_id: int, namespace: str, name: str, actor: str, grace_seconds: int | None = None, uid: str = ""
+) -> bool:
+    """Delete a pod; see `object_delete`."""
+    return object_delete(
+        cluster_id=cluster_id,
+        kind="Pod",
+        namespace=namespace,
+        name=name,
+        actor=actor,
+        uid=uid,
+        grace_seconds=grace_seconds,
+    )
+
+
+def node_update(
+    *,
+    cluster_id: int,
+    name: str,
+    unschedulable: bool | None = None,
+    taints: Sequence[dict[str, Any]] | None = None,
+    actor: str,
+) -> Node:
+    """Cordon or uncordon a node, replace its taints; what is None stays."""
+    spec: dict[str, Any] = {}
+    if unschedulable is not None:
+        spec["unschedulable"] = unschedulable or None
+    if taints is not None:
+        spec["taints"] = [dict(taint) for taint in taints] or None
+    _carry_out(cluster_id, Patch(ObjectKey(Node.__name__, "", name), {"spec": spec}), actor)
+    return Node.objects.get(cluster_id=cluster_id, name=name)
+
+
+def error_of(status: Status) -> ApplicationError:
+    """The error of a refused request."""
+    extra = {"kind": status.kind, "name": status.name}
+    if status.causes:
+        extra["field"] = status.causes[0].field
+    return _ERRORS.get(status.code, ApplicationError)(status.message, **extra)
+
+
+def _carry_out(cluster_id: int, request: Request, actor: str) -> Outcome:
+    (answer,) = requests_carry_out(cluster_id=cluster_id, requests=[request], actor=actor, now=clock.now_of(cluster_id))
+    if isinstance(answer, Refused):
+        raise error_of(answer.status)
+    return answer
+
+
+def _new_uid() -> str:
+    return str(uuid.uuid4())
