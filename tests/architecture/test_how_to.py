@@ -17,10 +17,12 @@ from pathlib import Path
 import pytest
 
 from kschedweb.environment import ROOT
+from tools.node import node_environment
+from tools.testing import install_front
 
 PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
 NOT_COPIED = shutil.ignore_patterns(
-    ".git", ".venv", ".ksched", "node_modules", "dist", "images", "__pycache__", ".pytest_cache", ".ruff_cache"
+    ".git", ".venv", ".ksched", "node_modules", "images", "__pycache__", ".pytest_cache", ".ruff_cache"
 )
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 CHECKS = (
@@ -57,14 +59,11 @@ def patched(text: str, diff: str) -> str:
 def copy_of_tree(folder: Path) -> Path:
     tree = folder / "tree"
     shutil.copytree(ROOT, tree, ignore=NOT_COPIED, symlinks=True)
-    (tree / "frontend" / "dist").symlink_to(ROOT / "frontend" / "dist")
-    if (ROOT / "frontend" / "node_modules").is_dir():
-        (tree / "frontend" / "node_modules").symlink_to(ROOT / "frontend" / "node_modules")
     return tree
 
 
-def run(tree: Path, *words: str) -> None:
-    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "kschedweb.settings_test", "PYTHONPATH": ""}
+def run(tree: Path, *words: str, **more: str) -> None:
+    environment = {**os.environ, **more, "DJANGO_SETTINGS_MODULE": "kschedweb.settings_test", "PYTHONPATH": ""}
     result = subprocess.run(words, cwd=tree, env=environment, capture_output=True, text=True)
     assert result.returncode == 0, f"{' '.join(words)}\n{result.stdout[-6000:]}{result.stderr[-2000:]}"
 
@@ -93,7 +92,12 @@ def test_page_is_all_it_takes(page: Path, tmp_path: Path) -> None:
             run(tree, sys.executable, *words[1:])
         else:
             assert words[:3] == ["npm", "--prefix", "frontend"], words
-            run(tree, *words)
+            environment = node_environment()
+            install_front(environment)
+            modules = tree / "frontend" / "node_modules"
+            if not modules.exists():
+                modules.symlink_to(ROOT / "frontend" / "node_modules")
+            run(tree, *words, **environment)
 
 
 READMES = [ROOT / folder / "README.md" for folder in (".", "scheduler_core", "kschedweb", "frontend")]
