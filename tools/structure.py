@@ -18,8 +18,6 @@ REASON_WITHIN = 30  # lines from the top
 # Files without a reason yet. To become empty.
 LONG = {
     "kschedweb/scheduling/services.py",
-    "scheduler_core/framework/interface.py",
-    "scheduler_core/queue/scheduling_queue.py",
     "scheduler_core/trace/codec.py",
 }
 

@@ -5,6 +5,7 @@ which by these Protocols. Hot rules have a second form over all rows of the node
 (`filter_nodes`, `score_nodes`, and `pre_filter_table`, `pre_score_table` where these count pods of all nodes); a plugin
 without it runs node by node, with equal results. What its answers depend on it may say with `depends_on`: then they are
 cached for equivalent pods.
+Longer than 400 lines because whoever writes a plugin finds every contract on this one page.
 Source: kubernetes v1.34.1, pkg/scheduler/framework/interface.go.
 """
 

@@ -4,6 +4,7 @@
       └─▶ GATED           ▲  ▲            rejected ─▶ UNSCHEDULABLE ─event, time-out─▶ BACKOFF or ACTIVE
                           │  └─ flush ◀─ BACKOFF ◀─ error, or an event during the flight was worth it
 
+Longer than 400 lines because each operation moves pods between all three queues, in upstream's order.
 Single-threaded: nothing blocks, `now` (µs since the epoch) is an argument. A pod is in at most one sub-queue.
 Source: kubernetes v1.34.1, pkg/scheduler/backend/queue/scheduling_queue.go.
 """

@@ -17,7 +17,7 @@ from scheduler_core.model.effects import BindingRequest
 from scheduler_core.model.events import ASSIGNED_POD_DELETE
 from scheduler_core.model.status import SUCCESS, Code, Status
 from scheduler_core.model.types import QueuedPodInfo
-from scheduler_core.scheduler.engine import BindingCycle, BindingStage, Engine
+from scheduler_core.scheduler.engine import SCHEDULED, BindingCycle, BindingStage, Engine
 from scheduler_core.scheduler.failure import Failure, handle_scheduling_failure, refused_on_node
 
 NANOSECONDS = 1000  # of a microsecond
@@ -238,7 +238,7 @@ def _bound(engine: Engine, cycle: BindingCycle) -> None:
     framework = engine.framework_of(cycle)
     _measure_bound(engine, cycle)
     note = f"Successfully assigned {cycle.pod.key} to {cycle.node_name}"
-    engine.emit_event("Normal", "Scheduled", "Binding", note, cycle.pod, framework.name)
+    engine.emit_event(SCHEDULED, note, cycle.pod, framework.name)
     started = engine.stopwatch()
     framework.run_post_bind(cycle.state, cycle.pod, cycle.node_name)
     engine.measure_point("PostBind", SUCCESS, cycle.profile, started)

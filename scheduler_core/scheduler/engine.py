@@ -28,8 +28,13 @@ from scheduler_core.model.status import CODE_NAMES, Status
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.ports import Draws, LogSink, Recorder, Stopwatch
 from scheduler_core.queue.scheduling_queue import SchedulingQueue
-from scheduler_core.scheduler import hints_off
+from scheduler_core.scheduler.hints_off import WithoutHints
 from scheduler_core.scheduler.store import ObjectStore
+
+EventKind = tuple[str, str, str]
+"""Type, reason and action of an event."""
+SCHEDULED: EventKind = ("Normal", "Scheduled", "Binding")
+FAILED_SCHEDULING: EventKind = ("Warning", "FailedScheduling", "Scheduling")
 
 
 class BindingStage(IntEnum):
@@ -122,7 +127,7 @@ class Engine:
         if self.queue.options.queueing_hints:
             self.queue.move_all_to_active_or_backoff_queue(event, old, new, self.now, pre_check)
         else:
-            hints_off.move_all(self.queue, self.cache, event, old, new, self.now, pre_check)
+            WithoutHints(self.queue, self.cache).move_all(event, old, new, self.now, pre_check)
 
     def activate(self, pod_keys: Iterable[str]) -> None:
         """Bring the pods to the active queue, whatever their backoff."""
@@ -164,5 +169,6 @@ class Engine:
             CacheMove("waiting", pod.key, pod.uid, node_name, self.now, plugins=plugins, until=waiting.deadline())
         )
 
-    def emit_event(self, type_: str, reason: str, action: str, note: str, pod: Pod, profile: str) -> None:
-        self.effects.log.append(EventRecord(type_, reason, action, note, Pod.kind, pod.key, pod.uid, profile, self.now))
+    def emit_event(self, kind: EventKind, note: str, pod: Pod, profile: str) -> None:
+        """Record an event about the pod, as kubectl describe shows it."""
+        self.effects.log.append(EventRecord(*kind, note, Pod.kind, pod.key, pod.uid, profile, self.now))

@@ -15,7 +15,7 @@ from scheduler_core.framework.runtime import Framework
 from scheduler_core.model.effects import Attempt, PodStatusPatch
 from scheduler_core.model.status import Code, Status
 from scheduler_core.model.types import Diagnosis, FitError, QueuedPodInfo
-from scheduler_core.scheduler.engine import Engine
+from scheduler_core.scheduler.engine import FAILED_SCHEDULING, Engine
 
 POD_SCHEDULED = "PodScheduled"
 REASON_UNSCHEDULABLE = "Unschedulable"
@@ -65,7 +65,7 @@ def handle_scheduling_failure(
     # A namesake created since is what goes back to the queue, as upstream; it is not what failed.
     is_same = queued.uid == popped.uid
     pod = queued.pod if is_same else popped
-    engine.emit_event("Warning", "FailedScheduling", "Scheduling", cut_note(message), pod, framework.name)
+    engine.emit_event(FAILED_SCHEDULING, cut_note(message), pod, framework.name)
     reason = REASON_UNSCHEDULABLE if status.is_rejected else REASON_SCHEDULER_ERROR
     patch = status_patch(pod, reason, message, nominating)
     if patch is not None and is_same and engine.store.pod(pod.key) is not None:

@@ -8,6 +8,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/eventhandlers.go (preCheckForNode, Adm
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import cast
 
 from scheduler_core.api.meta import KubeObject
@@ -24,33 +25,40 @@ from scheduler_core.queue.scheduling_queue import SchedulingQueue
 _HARD_EFFECTS = ("NoSchedule", "NoExecute")
 
 
-def move_all(
-    queue: SchedulingQueue,
-    cache: Cache,
-    event: ClusterEvent,
-    old: KubeObject | None,
-    new: KubeObject | None,
-    now: int,
-    pre_check: Callable[[Pod], bool] | None,
-) -> None:
-    """Let the waiting pods this event may help try again."""
-    if event.resource is EventResource.ASSIGNED_POD and event.action == ActionType.ADD:
-        queue.assigned_pod_added(cast(Pod, new), now)
-        return
-    if event.resource is EventResource.ASSIGNED_POD and event.action != ActionType.DELETE:
-        queue.assigned_pod_updated(cast(Pod, old), cast(Pod, new), event, now)
-        return
-    if isinstance(new, Node):
-        info = cache.items[new.name].info
-        queue.move_all_to_active_or_backoff_queue(event, old, new, now, lambda pod: admits(info, pod))
-        return
-    if (
-        event.action == ActionType.ADD
-        and isinstance(new, StorageClass)
-        and new.volume_binding_mode != "WaitForFirstConsumer"
-    ):
-        return
-    queue.move_all_to_active_or_backoff_queue(event, old, new, now, pre_check)
+@dataclass(frozen=True, slots=True)
+class WithoutHints:
+    """The queue without queueing hints; nodes are looked up in the cache."""
+
+    queue: SchedulingQueue
+    cache: Cache
+
+    def move_all(
+        self,
+        event: ClusterEvent,
+        old: KubeObject | None,
+        new: KubeObject | None,
+        now: int,
+        pre_check: Callable[[Pod], bool] | None,
+    ) -> None:
+        """Let the waiting pods this event may help try again."""
+        queue = self.queue
+        if event.resource is EventResource.ASSIGNED_POD and event.action == ActionType.ADD:
+            queue.assigned_pod_added(cast(Pod, new), now)
+            return
+        if event.resource is EventResource.ASSIGNED_POD and event.action != ActionType.DELETE:
+            queue.assigned_pod_updated(cast(Pod, old), cast(Pod, new), event, now)
+            return
+        if isinstance(new, Node):
+            info = self.cache.items[new.name].info
+            queue.move_all_to_active_or_backoff_queue(event, old, new, now, lambda pod: admits(info, pod))
+            return
+        if (
+            event.action == ActionType.ADD
+            and isinstance(new, StorageClass)
+            and new.volume_binding_mode != "WaitForFirstConsumer"
+        ):
+            return
+        queue.move_all_to_active_or_backoff_queue(event, old, new, now, pre_check)
 
 
 def admits(info: NodeInfo, pod: Pod) -> bool:

@@ -28,7 +28,7 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Code, Status
 from scheduler_core.model.types import Diagnosis, FitError, NodeToStatus, QueuedPodInfo
 from scheduler_core.scheduler import binding_cycle
-from scheduler_core.scheduler.engine import BindingCycle, Engine
+from scheduler_core.scheduler.engine import FAILED_SCHEDULING, BindingCycle, Engine
 from scheduler_core.scheduler.failure import Failure, fit_failure, handle_scheduling_failure, refused_on_node
 from scheduler_core.scheduler.select_host import select_host
 
@@ -110,7 +110,7 @@ def decide(engine: Engine, cycle: Cycle) -> Pod | Failure:
 def _reason_to_skip(engine: Engine, pod: Pod, framework: Framework) -> str:
     if pod.is_terminating:
         text = f"skip schedule deleting pod: {pod.key}"
-        engine.emit_event("Warning", "FailedScheduling", "Scheduling", text, pod, framework.name)
+        engine.emit_event(FAILED_SCHEDULING, text, pod, framework.name)
         return text
     # An update during its last cycle can bring an assumed pod back into the queue.
     if engine.is_assumed(pod):

@@ -48,7 +48,7 @@ def test_a_storage_class_counts_when_it_binds_late(mode: str, want: str) -> None
     rig = Rig(Refuser(events=[event]), queueing_hints=False)
     rig.rejected("a")
     added: Any = make("StorageClass", "s", provisioner="p", volumeBindingMode=mode)
-    hints_off.move_all(rig.queue, Cache(), event, None, added, T0, None)
+    hints_off.WithoutHints(rig.queue, Cache()).move_all(event, None, added, T0, None)
     assert rig.where("a") == want
 
 
@@ -59,5 +59,5 @@ def test_a_new_node_moves_only_the_pods_it_would_take() -> None:
     cache = Cache()
     node = make_node("n").build()
     cache.add_node(node)
-    hints_off.move_all(rig.queue, cache, NODE_ADDED, None, node, T0, None)
+    hints_off.WithoutHints(rig.queue, cache).move_all(NODE_ADDED, None, node, T0, None)
     assert (rig.where("small"), rig.where("large")) == ("backoff", "unschedulable")
