@@ -34,7 +34,7 @@ class LruDict(dict[K, V], Generic[K, V]):
         if key not in self:
             return None
         value = self.pop(key)
-        super().__setitem__(key, value)
+        dict.__setitem__(self, key, value)
         return value
 
     def drop_oldest(self) -> V:

@@ -164,11 +164,11 @@ def _schedule_pod(engine: Engine, cycle: Cycle) -> str | Failure:
     feasible = _find_nodes_that_fit(engine, cycle, runner)
     if isinstance(feasible, Status):
         return Failure(feasible, None, CLEAR_NOMINATION)
-    attempt.feasible = feasible.nodes
-    attempt.evaluated_nodes = len(feasible) + len(cycle.diagnosis.node_to_status)
-    if len(feasible) == 0:
+    attempt.feasible, num_feasible = feasible.nodes, len(feasible)
+    attempt.evaluated_nodes = num_feasible + len(cycle.diagnosis.node_to_status)
+    if num_feasible == 0:
         return _post_filter(cycle, FitError(len(view.order.names), cycle.diagnosis))
-    if len(feasible) == 1:
+    if num_feasible == 1:
         return view.order.names[int(feasible.nodes[0])]
     return _prioritize_and_select(engine, cycle, runner, feasible)
 

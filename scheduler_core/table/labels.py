@@ -38,7 +38,8 @@ class LabelColumn:
 
     def fill(self, nodes: Sequence[Node | None]) -> None:
         """Write all rows of a new column."""
-        values = [node.labels.get(self.key) if node is not None else None for node in nodes]
+        key = self.key
+        values = [labels.get(key) if node is not None and (labels := node.metadata.labels) else None for node in nodes]
         numbers = {
             value: NO_VALUE if value is None else self.values.acquire(value, times)
             for value, times in Counter(values).items()

@@ -6,7 +6,6 @@ A row is dirty when it changed since it was judged; dirty rows are judged again 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,9 +103,8 @@ class _RowAnswers(ABC):
 class CachedRefusals(_RowAnswers):
     """Each row's first refusal by the filters whose answers are cached."""
 
-    def __init__(self, groups_of: Callable[[Cycle], FilterGroups], limits: Limits) -> None:
+    def __init__(self, limits: Limits) -> None:
         super().__init__(limits)
-        self._groups_of = groups_of
         self._by_object = FirstRefusals.none(0)  # by filters that depend on no more than the node object
         self._all = FirstRefusals.none(0)
 
@@ -114,14 +112,14 @@ class CachedRefusals(_RowAnswers):
         self._by_object = FirstRefusals.none(n_rows)
         self._all = self._by_object.with_rows(n_rows)
 
-    def at(self, cycle: Cycle, rows: Rows, *, codes_only: bool) -> FirstRefusals | None:
-        """Copy the refusals of the rows; None when a filter failed: failures are not cached."""
+    def at(self, cycle: Cycle, rows: Rows, groups: FilterGroups, *, codes_only: bool) -> FirstRefusals | None:
+        """Copy the refusals of the rows by the cached filters; None when one failed: failures are not cached."""
         changed = self._follow(cycle.view.table)
         if changed:
-            self._judge_few(cycle, changed)
+            self._judge_few(cycle, changed, groups)
         wanted = self._dirty.among(rows)
         if wanted is not None:
-            self._judge(cycle, wanted)
+            self._judge(cycle, wanted, groups)
         if self._all.has_errors:
             self._drop()
             return None
@@ -129,8 +127,7 @@ class CachedRefusals(_RowAnswers):
             self._drop()
         return self._all.at(rows, codes_only=codes_only)
 
-    def _judge(self, cycle: Cycle, rows: Rows) -> None:
-        groups = self._groups_of(cycle)
+    def _judge(self, cycle: Cycle, rows: Rows, groups: FilterGroups) -> None:
         other_objects = self._dirty_objects.among(rows)
         if other_objects is not None:
             part = self._by_object.with_rows(len(other_objects))
@@ -142,14 +139,14 @@ class CachedRefusals(_RowAnswers):
             judge_rows(cycle, rows, groups.by_row, part)
             self._all.put(rows, part)
         else:
-            self._judge_few(cycle, rows.tolist())
+            self._judge_few(cycle, rows.tolist(), groups)
         self._dirty.clear(rows)
 
-    def _judge_few(self, cycle: Cycle, rows: list[int]) -> None:
+    def _judge_few(self, cycle: Cycle, rows: list[int], groups: FilterGroups) -> None:
         """By the filters that depend on the row, on top of what is known of the node objects."""
         for row in rows:
             self._all.copy_row(row, self._by_object)
-        judge_one_by_one(cycle, rows, self._groups_of(cycle).by_row, self._all)
+        judge_one_by_one(cycle, rows, groups.by_row, self._all)
 
 
 class CachedScores(_RowAnswers):

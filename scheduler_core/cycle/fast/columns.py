@@ -7,6 +7,7 @@ arrays can add these up (`headroom.py`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -68,14 +69,14 @@ class ColumnRunner:
         return self
 
     def pre_filter(self, cycle: Cycle) -> PreFilterOutcome:
-        outcome, skipped = ask_pre_filter(cycle.profile.pre_filter, lambda plugin: pre_filter_table(cycle, plugin))
+        outcome, skipped = ask_pre_filter(cycle.profile.pre_filter, partial(pre_filter_table, cycle))
         cycle.state.skip_filter_plugins = frozenset(skipped)
         return outcome
 
     def filter(self, cycle: Cycle, candidates: Int32Array | None) -> Walk:
         if not cycle.profile.filter or len(cycle.view.rows if candidates is None else candidates) <= 1:
             return self._plain.filter(cycle, candidates)
-        walk = walk_by_columns(cycle, candidates, self)
+        walk = walk_by_columns(cycle, candidates, self, nominated_that_count(cycle))
         assert walk is not None  # this judge can always tell
         return walk
 
@@ -92,7 +93,7 @@ class ColumnRunner:
     def pre_score(self, cycle: Cycle, nodes: Sequence[NodeInfo]) -> Status:
         if not isinstance(nodes, PickedNodes):
             return self._plain.pre_score(cycle, nodes)
-        status, skipped = ask_pre_score(cycle.profile.pre_score, lambda plugin: pre_score_table(cycle, plugin, nodes))
+        status, skipped = ask_pre_score(cycle.profile.pre_score, partial(pre_score_table, cycle, nodes))
         cycle.state.skip_score_plugins = frozenset(skipped)
         return status
 
@@ -101,9 +102,7 @@ class ColumnRunner:
             return self._plain.score(cycle, nodes)
         plan = cycle.profile.score_plan(cycle.state.skip_score_plugins)
         raw = np.zeros((len(plan.plugins), len(nodes)), dtype=np.int64)
-        failure = ask_score(
-            cycle, nodes, raw, enumerate(plan.plugins), lambda plugin: score_table(cycle, plugin, nodes)
-        )
+        failure = ask_score(cycle, nodes, raw, enumerate(plan.plugins), partial(score_table, cycle, nodes))
         return weigh(cycle, plan, raw) if failure.is_success else (None, failure)
 
 
@@ -118,7 +117,7 @@ def pre_filter_table(cycle: Cycle, plugin: PreFilterPlugin) -> PreFilterAnswer:
     return plugin.pre_filter(cycle.state, cycle.pod, cycle.view.infos)
 
 
-def pre_score_table(cycle: Cycle, plugin: PreScorePlugin, nodes: PickedNodes) -> Status:
+def pre_score_table(cycle: Cycle, nodes: PickedNodes, plugin: PreScorePlugin) -> Status:
     """Ask one plugin, in its table form where it has one."""
     in_table = cycle.profile.table_pre_scorers.get(plugin.name)
     if in_table is not None:
@@ -126,7 +125,7 @@ def pre_score_table(cycle: Cycle, plugin: PreScorePlugin, nodes: PickedNodes) ->
     return plugin.pre_score(cycle.state, cycle.pod, nodes)
 
 
-def score_table(cycle: Cycle, plugin: ScorePlugin, nodes: PickedNodes) -> Int64Array | None:
+def score_table(cycle: Cycle, nodes: PickedNodes, plugin: ScorePlugin) -> Int64Array | None:
     """The raw scores of one plugin; None when it has to be asked node by node."""
     in_table = cycle.profile.table_scorers.get(plugin.name)
     if in_table is None:
@@ -137,11 +136,12 @@ def score_table(cycle: Cycle, plugin: ScorePlugin, nodes: PickedNodes) -> Int64A
 # The walk
 
 
-def walk_by_columns(cycle: Cycle, candidates: Int32Array | None, judge: Judge) -> Walk | None:
-    """The walk over the candidates; None when the judge cannot tell."""
+def walk_by_columns(
+    cycle: Cycle, candidates: Int32Array | None, judge: Judge, nominated: Mapping[int, Sequence[PodInfo]]
+) -> Walk | None:
+    """The walk over the candidates; `nominated`: the pods that count, by node. None when the judge cannot tell."""
     nodes, rows = cycle.view.walk_from(cycle.start, candidates)
     by_node = judge.left_by_node(cycle)
-    nominated = nominated_that_count(cycle)
     headroom = NominatedHeadroom.of(cycle, nominated) if nominated and not by_node else None
     if not by_node and (headroom is not None or not nominated):
         return _walk_in_stretches(cycle, nodes, rows, judge, headroom)

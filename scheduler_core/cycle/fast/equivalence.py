@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from scheduler_core.api.signature import Signature
@@ -103,7 +104,7 @@ class EquivalenceClass:
         self._pre_score: PointAnswers[Status] = PointAnswers()
         self._groups: dict[frozenset[str], FilterGroups] = {}
         self._last_walk: tuple[Hashable, Walk] | None = None  # and all it depended on
-        self._refusals = CachedRefusals(self._groups_of, limits)
+        self._refusals = CachedRefusals(limits)
         self._scores = CachedScores(levels, limits)
 
     def pre_filter(self, cycle: Cycle) -> PreFilterOutcome:
@@ -113,31 +114,36 @@ class EquivalenceClass:
             state.skip_filter_plugins = cached.skipped
             return ALL_NODES
         if cached.every_cycle is not None:
-            plugins = [plugins[index] for index in cached.every_cycle]
-
-        def ask(plugin: PreFilterPlugin) -> PreFilterAnswer:
-            if self._levels[plugin.name] is DependsOn.CLUSTER:
-                return pre_filter_table(cycle, plugin)
-            return cached.get(plugin.name, state, lambda: plugin.pre_filter(state, cycle.pod, cycle.view.infos))
-
-        outcome, skipped = ask_pre_filter(plugins, ask)
+            asked = [plugins[index] for index in cached.every_cycle]
+            outcome, skipped = ask_pre_filter(asked, partial(pre_filter_table, cycle))
+        else:
+            outcome, skipped = ask_pre_filter(plugins, partial(self._ask_pre_filter, cycle))
+            if outcome.status is SUCCESS and not outcome.plugins_with_nodes:
+                cached.settle(plugins, skipped)
         state.skip_filter_plugins = cached.skipped_with(skipped)
-        if cached.every_cycle is None and outcome.status is SUCCESS and not outcome.plugins_with_nodes:
-            cached.settle(cycle.profile.pre_filter, skipped)
         return outcome
+
+    def _ask_pre_filter(self, cycle: Cycle, plugin: PreFilterPlugin) -> PreFilterAnswer:
+        """The cached answer, unless it depends on the cluster."""
+        if self._levels[plugin.name] is DependsOn.CLUSTER:
+            return pre_filter_table(cycle, plugin)
+        state = cycle.state
+        return self._pre_filter.get(plugin.name, state, lambda: plugin.pre_filter(state, cycle.pod, cycle.view.infos))
 
     def filter(self, cycle: Cycle, candidates: Int32Array | None) -> Walk:
         num_nodes = len(cycle.view.rows if candidates is None else candidates)
         if not cycle.profile.filter or num_nodes <= 1:
             return self._decorated.filter(cycle, candidates)
-        if candidates is not None or self._asks_every_cycle(cycle) or nominated_that_count(cycle):
-            return walk_by_columns(cycle, candidates, self) or self._decorated.filter(cycle, candidates)
+        groups, nominated = self._groups_of(cycle), nominated_that_count(cycle)
         # Nothing is read but the pod's signature and the rows: an unchanged table gives the same walk.
         key = (cycle.view.table.version, cycle.start % num_nodes, cycle.wanted)
-        if self._last_walk is None or self._last_walk[0] != key:
-            walk = walk_by_columns(cycle, None, self) or self._decorated.filter(cycle, None)
+        may_repeat = candidates is None and not (groups.every_cycle or groups.by_node or nominated)
+        if may_repeat and self._last_walk is not None and self._last_walk[0] == key:
+            return self._last_walk[1]
+        walk = walk_by_columns(cycle, candidates, self, nominated) or self._decorated.filter(cycle, candidates)
+        if may_repeat:
             self._last_walk = key, walk
-        return self._last_walk[1]
+        return walk
 
     def left_by_node(self, cycle: Cycle) -> tuple[int, ...]:
         return self._groups_of(cycle).by_node
@@ -145,9 +151,10 @@ class EquivalenceClass:
     def judge(
         self, cycle: Cycle, rows: Rows, numbering: FirstRefusals | None = None, *, codes_only: bool = False
     ) -> FirstRefusals | None:
-        asked = self._groups_of(cycle).every_cycle
-        refusals = self._refusals.at(cycle, rows, codes_only=codes_only and not asked)
-        if refusals is not None:
+        groups = self._groups_of(cycle)
+        asked = groups.every_cycle
+        refusals = self._refusals.at(cycle, rows, groups, codes_only=codes_only and not asked)
+        if refusals is not None and asked:
             judge_rows(cycle, rows, asked, refusals)
         return refusals
 
@@ -160,18 +167,21 @@ class EquivalenceClass:
             state.skip_score_plugins = cached.skipped
             return SUCCESS
         if cached.every_cycle is not None:
-            plugins = [plugins[index] for index in cached.every_cycle]
-
-        def ask(plugin: PreScorePlugin) -> Status:
-            if self._levels[plugin.name] is DependsOn.CLUSTER:
-                return pre_score_table(cycle, plugin, nodes)
-            return cached.get(plugin.name, state, lambda: plugin.pre_score(state, cycle.pod, nodes))
-
-        status, skipped = ask_pre_score(plugins, ask)
+            asked = [plugins[index] for index in cached.every_cycle]
+            status, skipped = ask_pre_score(asked, partial(pre_score_table, cycle, nodes))
+        else:
+            status, skipped = ask_pre_score(plugins, partial(self._ask_pre_score, cycle, nodes))
+            if status is SUCCESS:
+                cached.settle(plugins, skipped)
         state.skip_score_plugins = cached.skipped_with(skipped)
-        if cached.every_cycle is None and status is SUCCESS:
-            cached.settle(cycle.profile.pre_score, skipped)
         return status
+
+    def _ask_pre_score(self, cycle: Cycle, nodes: PickedNodes, plugin: PreScorePlugin) -> Status:
+        """The cached answer, unless it depends on the cluster."""
+        if self._levels[plugin.name] is DependsOn.CLUSTER:
+            return pre_score_table(cycle, nodes, plugin)
+        state = cycle.state
+        return self._pre_score.get(plugin.name, state, lambda: plugin.pre_score(state, cycle.pod, nodes))
 
     def score(self, cycle: Cycle, nodes: Sequence[NodeInfo]) -> Scored:
         if not isinstance(nodes, PickedNodes):
@@ -180,14 +190,12 @@ class EquivalenceClass:
         raw = self._scores.at(cycle, nodes.rows, plan)
         if raw is None:
             return self._decorated.score(cycle, nodes)
-        lines = self._scores.every_cycle
-        failure = ask_score(cycle, nodes, raw, lines, lambda plugin: score_table(cycle, plugin, nodes))
-        return weigh(cycle, plan, raw) if failure.is_success else (None, failure)
-
-    def _asks_every_cycle(self, cycle: Cycle) -> bool:
-        """Whether any filter at work has to be asked in every cycle."""
-        groups = self._groups_of(cycle)
-        return bool(groups.every_cycle or groups.by_node)
+        if self._scores.every_cycle:
+            lines = self._scores.every_cycle
+            failure = ask_score(cycle, nodes, raw, lines, partial(score_table, cycle, nodes))
+            if not failure.is_success:
+                return None, failure
+        return weigh(cycle, plan, raw)
 
     def _groups_of(self, cycle: Cycle) -> FilterGroups:
         """How the filters at work are cached; few sets of skipped ones ever occur."""
