@@ -134,9 +134,9 @@ class Pair:
         self.nodes: set[str] = set()
         loaded = config.load(WITH_NODE_FORMS if self.random.random() < 0.5 else None)
         registry = {plugin.name: plugin for plugin in (FewPods, Ssd)}
-        self.kept = build(loaded, draws=SeededDraws(seed), limits=limits, registry=registry)
+        self.cached = build(loaded, draws=SeededDraws(seed), limits=limits, registry=registry)
         self.fresh = build(loaded, draws=SeededDraws(seed), reuse=False, registry=registry)
-        self.world = World(self.kept, now=START_US, evict_gracefully=False)
+        self.world = World(self.cached, now=START_US, evict_gracefully=False)
         self.world.load([make_manifest("Namespace", name) for name in ("default", "other")])
         for number in range(num_nodes or self.random.randint(3, 12)):
             self.put_node(f"n{number}")
@@ -217,22 +217,22 @@ class Pair:
         """Both take a step, with what happened since the one before."""
         self.world.now += self.random.choice((1_000, 700_000, 20_000_000))
         changes = self.world.take_changes()
-        kept = self.kept.step(self.world.now, changes, Budget(max_cycles=4))
+        cached = self.cached.step(self.world.now, changes, Budget(max_cycles=4))
         fresh = self.fresh.step(self.world.now, changes, Budget(max_cycles=4))
-        self.compare(kept, fresh)
-        self.world.carry_out(kept)
+        self.compare(cached, fresh)
+        self.world.carry_out(cached)
 
-    def compare(self, kept: Effects, fresh: Effects) -> None:
-        assert len(kept.attempts) == len(fresh.attempts)
-        for ours, theirs in zip(kept.attempts, fresh.attempts, strict=True):
+    def compare(self, cached: Effects, fresh: Effects) -> None:
+        assert len(cached.attempts) == len(fresh.attempts)
+        for ours, theirs in zip(cached.attempts, fresh.attempts, strict=True):
             if attempt_digest(ours) != attempt_digest(theirs):
                 pytest.fail(f"{ours.pod_key}: {first_divergence(ours, theirs)}")
             assert _raw(ours) == _raw(theirs), ours.pod_key
-        assert kept.bindings == fresh.bindings
-        assert kept.evictions == fresh.evictions
-        assert kept.status_patches == fresh.status_patches
-        assert kept.moves == fresh.moves
-        assert kept.events == fresh.events
+        assert cached.bindings == fresh.bindings
+        assert cached.evictions == fresh.evictions
+        assert cached.status_patches == fresh.status_patches
+        assert cached.moves == fresh.moves
+        assert cached.events == fresh.events
 
 
 def _raw(attempt: Attempt) -> object:
@@ -251,7 +251,7 @@ def test_reuse_changes_no_decision(seed: int, limits: str) -> None:
     pair = Pair(seed + 100 * [*LIMITS_TRIED].index(limits), LIMITS_TRIED[limits])
     _run(pair, CHANGES_PER_RUN)
     most = LIMITS_TRIED[limits].max_classes
-    assert min(most - 1, len(pair.templates) // 2) <= _classes(pair.kept) <= most, "the comparison says nothing"
+    assert min(most - 1, len(pair.templates) // 2) <= _classes(pair.cached) <= most, "the comparison says nothing"
 
 
 @pytest.mark.parametrize("limits", ["as they are", "arrays always", "one status"])
@@ -259,7 +259,7 @@ def test_reuse_changes_no_decision(seed: int, limits: str) -> None:
 def test_reuse_changes_no_decision_among_many_nodes(seed: int, limits: str) -> None:
     pair = Pair(seed, LIMITS_TRIED[limits], MANY_NODES)
     _run(pair, CHANGES_AMONG_MANY)
-    assert _classes(pair.kept) >= len(pair.templates) // 2, "nothing was kept: the comparison says nothing"
+    assert _classes(pair.cached) >= len(pair.templates) // 2, "nothing was cached: the comparison says nothing"
 
 
 def _run(pair: Pair, changes: int) -> None:
