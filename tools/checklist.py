@@ -59,7 +59,7 @@ def rows() -> dict[str, dict[str, list[str]]]:
 
 
 def reasons(name: str) -> Reasons:
-    """One of the tables of later.py."""
+    """Read one table of later.py, by name."""
     for node in ast.parse((FOLDER / "later.py").read_text()).body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name:
             table: Reasons = ast.literal_eval(node.value)

@@ -154,7 +154,7 @@ def run_front() -> Count:
 
 
 def install_front(environment: dict[str, str]) -> None:
-    """What the lock of the frontend lists, unless it is there already."""
+    """Install what the frontend's lock lists, unless that is installed already."""
     lock, done = FRONTEND / "package-lock.json", FRONTEND / "node_modules" / ".package-lock.installed"
     if done.exists() and done.read_bytes() == lock.read_bytes():
         return
@@ -178,7 +178,7 @@ def find_chromium() -> Path:
 
 
 def counted(report: Path, code: int) -> Count:
-    """What a JUnit report says; at least one failure when the program ended badly all the same."""
+    """Count the tests of a JUnit report; add a failure when the program failed without one."""
     count = Count()
     if report.exists():
         for suite in ElementTree.parse(report).getroot().iter("testsuite"):
@@ -211,7 +211,7 @@ def _build_is_fresh(environment: dict[str, str]) -> Count:
 
 
 def _files(folder: Path) -> dict[str, bytes]:
-    """What is in the files, compressed ones unpacked: their bytes differ from one zlib to the next."""
+    """Read all files, decompressing .gz: compressed bytes differ between versions of zlib."""
     found = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     return {name: gzip.decompress(content) if name.endswith(".gz") else content for name, content in found.items()}
 

@@ -1,4 +1,4 @@
-"""What an engine asks for, as requests: bindings, evictions, pod status, objects that plugins write."""
+"""Turns the effects of an engine's step into requests: bindings, evictions, pod status, writes of plugins."""
 
 from __future__ import annotations
 

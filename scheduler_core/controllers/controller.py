@@ -1,4 +1,4 @@
-"""What every controller is: a state machine over the cluster's changes that asks the API server for more of them."""
+"""The protocol of controllers: state machines that follow a cluster's changes and make requests of its API server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scheduler_core.model.changes import Change
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """What a controller may know of its cluster from the start; times in microseconds."""
+    """Facts about the cluster that controllers are made from; times in microseconds."""
 
     start_delay_us: int = 1_000_000  # from being bound to Running, for pods that do not say
     seed: int = 0
@@ -22,15 +22,15 @@ class ClusterOptions:
 class Controller(Protocol):
     """One controller of one cluster, made from its ClusterOptions.
 
-    Requests are assumed to be carried out; whoever could not do that makes a new controller and tells it every stored
-    object. A request repeated, or one whose object has changed or gone since, must do no harm: name the uid.
+    Requests are assumed to be carried out; a host that fails to do so makes a new controller and tells it every stored
+    object. A request must do no harm when repeated, or when its object has changed or gone since: name the uid.
     """
 
     @property
     def name(self) -> str: ...
     @property
     def actor(self) -> str:
-        """Who the log says made the writes; several controllers may share one."""
+        """The author of its writes in the change log; several controllers may share one."""
         ...
 
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
@@ -38,11 +38,11 @@ class Controller(Protocol):
         ...
 
     def next_due(self) -> int | None:
-        """When there will be something to do without any change; None when only a change brings more."""
+        """Return when something is due without any change; None when only a change brings more work."""
         ...
 
 
 def next_due(controllers: Iterable[Controller]) -> int | None:
-    """When the first of them is due."""
+    """Return when the first of them is due; None when none is."""
     times = (controller.next_due() for controller in controllers)
     return min((time for time in times if time is not None), default=None)

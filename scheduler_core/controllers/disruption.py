@@ -175,7 +175,7 @@ class DisruptionController:
         return sum(scales.values())
 
     def _controller(self, namespace: str, owner: OwnerReference) -> KubeObject | None:
-        """What the reference names; of a Deployment's ReplicaSet the Deployment."""
+        """Return the owner the reference names; of a ReplicaSet the Deployment above it, if any."""
         found = self._controllers.get((owner.kind, f"{namespace}/{owner.name}"))
         if found is None or found.uid != owner.uid or found.api_version != owner.api_version:
             return None

@@ -83,7 +83,7 @@ class VolumeController:
     # What is known
 
     def _put(self, obj: KubeObject) -> bool:
-        """Whether it can matter to a claim."""
+        """Remember the object; return whether it can matter to a claim."""
         if isinstance(obj, PersistentVolumeClaim):
             self._claims[obj.key] = obj
         elif isinstance(obj, PersistentVolume):

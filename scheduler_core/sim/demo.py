@@ -56,7 +56,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What happens in a cluster. Times are seconds into a round. One job arrives with each tick on average."""
+    """The course of events. Times are seconds into a round. One job arrives per tick on average."""
 
     services: tuple[Service, ...]
     jobs: tuple[Job, ...]

@@ -89,11 +89,11 @@ class World:
 
     @property
     def has_changes(self) -> bool:
-        """Whether something happened that controllers and scheduler have not been told of."""
+        """True when controllers and scheduler have not been told of everything yet."""
         return bool(self._changes) or self._read < self.store.rv
 
     def next_due(self) -> int | None:
-        """When something happens without a change from outside."""
+        """Return when the next thing happens without a change from outside; None when nothing will."""
         times = (next_due(self.controllers), self.scheduler.next_due(self.now))
         return min((time for time in times if time is not None), default=None)
 

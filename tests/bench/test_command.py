@@ -66,7 +66,7 @@ def test_verify_ends_badly_and_measures_all_the_same_when_a_decision_differs(
     monkeypatch.setattr(command, "verify", lambda level, workload, *, reuse: differs)
     assert cli.main(["bench", "W5_n4_e0", "--verify", "--runs", "1", "--folder", str(folder)]) == 1
     first, _, measured, _ = capsys.readouterr().out.splitlines()
-    assert first == "W5 L1, 4 nodes: 2 attempts agree; then default/pod-000002: node: 'a', row by row 'b'"
+    assert first == "W5 L1, 4 nodes: 2 attempts agree; then default/pod-000002: node: 'a', plain 'b'"
     assert measured.startswith("W5")
 
 

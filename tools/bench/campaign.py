@@ -42,7 +42,7 @@ class Campaign(msgspec.Struct, kw_only=True):
 
 
 def read_campaign(path: Path) -> Campaign:
-    """What was kept; an empty campaign where nothing was."""
+    """Read the stored campaign; an empty one when there is none."""
     return msgspec.json.decode(path.read_bytes(), type=Campaign) if path.exists() else Campaign()
 
 

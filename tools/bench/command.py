@@ -1,4 +1,4 @@
-"""What `./ksched bench` does with its command line."""
+"""Carries out the command line of `./ksched bench`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _written(options: argparse.Namespace, results: Sequence[object], good: bool)
 
 
 def _promised(options: argparse.Namespace) -> list[Promise]:
-    """What --latency, --idle and --viewers ask for, on one service; each line is printed as soon as it is there."""
+    """Measure for --latency, --idle and --viewers on one service; print each line when it is ready."""
     folder = str(options.folder.resolve())
     job = Job(word=PROMISES_WORKLOAD, folder=folder, level=level3.LEVEL, pods=options.pods)
     found: list[Promise] = []
@@ -118,7 +118,7 @@ def _print(measured: Measured) -> None:
 
 
 def _verify(jobs: Sequence[Job]) -> bool:
-    """Whether every job's decisions are those of the row-by-row engine; the first that is not is printed."""
+    """Return whether the plain engine decides every job alike; print the first difference."""
     all_agree = True
     for job in jobs:
         workload = job.workload()
@@ -127,7 +127,7 @@ def _verify(jobs: Sequence[Job]) -> bool:
         found = verdict.divergence
         if found is not None:
             all_agree = False
-            line += f"; then {verdict.pod_key}: {found.where}: {found.left!r}, row by row {found.right!r}"
+            line += f"; then {verdict.pod_key}: {found.where}: {found.left!r}, plain {found.right!r}"
         print(line, flush=True)
     return all_agree
 

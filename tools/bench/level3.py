@@ -59,7 +59,7 @@ class Uploaded:
 
 
 class Commits:
-    """When a reader could first see each entry of a cluster's change log; seconds since the epoch."""
+    """Record when a reader could first see each entry of a cluster's change log, in seconds since the epoch."""
 
     def __init__(self, url: str, cluster_id: int) -> None:
         self._connection = psycopg.connect(url, autocommit=True)
@@ -87,7 +87,7 @@ class Commits:
                     self._seen.append((row[0], time.time()))
 
     def seen(self, rv: int) -> float:
-        """When the entry was first seen; ServiceProblem when it was not."""
+        """Return when the entry was first seen; raise ServiceProblem when it was not."""
         place = bisect_left(self._seen, rv, key=lambda each: each[0])
         if place == len(self._seen):
             raise ServiceProblem(f"no reader was told of change {rv}")
@@ -203,7 +203,7 @@ def upload(
 
 
 def settled(database: psycopg.Connection[Any], cluster_id: int) -> tuple[int, int]:
-    """Where both logs end once the engine has seen everything, all pods with a node run, and nothing has happened."""
+    """Wait until the engine has seen everything, all bound pods run and nothing happens; return where the logs end."""
     last, since, begun = None, time.monotonic(), time.monotonic()
     while True:
         rv, seq, seen, not_running = database.execute(_STATE, [cluster_id]).fetchone()  # type: ignore[misc]

@@ -33,7 +33,7 @@ class Measured:
 
 
 def measure(job: Job, runs: int) -> Measured:
-    """So many runs, one after the other, each in a process of its own."""
+    """Make the runs one after the other, each in a new process."""
     job.workload()  # its problems are told here
     done = _run_served(job, runs) if job.level == level3.LEVEL else [_run_apart(job) for _ in range(runs)]
     return Measured(job, result_of(job.level, done), details_of(done))

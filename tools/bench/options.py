@@ -14,7 +14,7 @@ TRACES = ("off", "on", "stored")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Build the parser of the command line."""
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="a file, or its stem, such as W1_n5000_e0")
     parser.add_argument("--level", choices=LEVELS, default="L1", help="how much is measured (default: L1)")
     parser.add_argument("--runs", type=_number, default=3, metavar="N", help="each in a new process (default: 3)")

@@ -238,7 +238,7 @@ def _rates(row: Row, result: Result) -> tuple[str, str, str, str]:
 
 
 def _reached(row: Row, result: Result) -> str:
-    """Whether the median reaches the target, and how far below it the median is otherwise."""
+    """Say whether the median reaches the target, or by how much it misses it."""
     assert row.target is not None
     rate = result.pods_per_second_median
     if rate >= row.target:

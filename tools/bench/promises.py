@@ -1,4 +1,4 @@
-"""What the service promises besides its rate: latency on an idle cluster, rest when idle, many viewers. A line each.
+"""Measures the promises besides the rate: latency on an idle cluster, CPU when idle, many viewers. A line each.
 
 Each is measured on a running service and compared with its target; the line ends with ok or missed.
 """
@@ -56,7 +56,7 @@ def latency(service: RunningService, job: Job, *, pods: int = LATENCY_PODS) -> P
 
 
 def rest(service: RunningService, job: Job, *, seconds: float = IDLE_SECONDS) -> Promise:
-    """What all processes use together while a loaded cluster has nothing to do."""
+    """Measure the CPU of all processes while a loaded cluster has nothing to do."""
     cluster_id = level3.loaded_cluster(service, job)
     with psycopg.connect(service.database_url, autocommit=True) as database:
         level3.settled(database, cluster_id)
@@ -68,7 +68,7 @@ def rest(service: RunningService, job: Job, *, seconds: float = IDLE_SECONDS) ->
 
 
 def viewers(service: RunningService, job: Job, number: int) -> Promise:
-    """The same pods with one viewer and with many; every one gets every frame, or the run fails."""
+    """Run the pods with one viewer and with many; fail when a viewer misses a frame."""
     alone = level3.run(service, job, viewers=1)
     many = level3.run(service, job, viewers=number)
     slower = many.wall_ns / alone.wall_ns - 1

@@ -1,4 +1,4 @@
-"""What the page of figures measures: every row with the real scheduler's figure and the rate asked for.
+"""The rows of the page of figures: each with the real scheduler's figure and the target.
 
 `go` is kube-scheduler 1.34.1's best of three in pods per second on a quiet 2-core machine (Go 1.26, GOMAXPROCS 2,
 parallelism 16); None where it was not measured, or has no such mode. `target` is None where no rate is asked for.

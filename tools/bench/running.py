@@ -80,7 +80,7 @@ class RunningService:
 
     @property
     def output(self) -> str:
-        """What `./ksched up` has said so far."""
+        """Return the output of `./ksched up` so far."""
         return (self.data / "output").read_text()
 
     @property

@@ -37,7 +37,7 @@ class _Viewer:
 
 
 class Viewers:
-    """So many watchers of one cluster; use as a context manager."""
+    """A number of watchers of one cluster; a context manager."""
 
     def __init__(self, *, port: int, token: str, cluster_id: int, number: int) -> None:
         self._port, self._token, self._cluster_id, self._number = port, token, cluster_id, number
@@ -62,7 +62,7 @@ class Viewers:
         self._selector.close()
 
     def reached(self, position: Position, seconds: float) -> int:
-        """How many have everything up to the position without a gap, once all have or the time is over."""
+        """Wait for all, or the time limit; return how many have everything up to the position without a gap."""
         deadline = time.monotonic() + seconds
         while True:
             complete = sum(

@@ -43,7 +43,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     config: str | None = None
 
     def workload(self) -> Workload:
-        """As asked for."""
+        """Make the workload the job names."""
         workload = find_workload(self.word, Path(self.folder))
         if self.nodes is not None:
             workload = workload.resized(self.nodes)

@@ -44,7 +44,7 @@ def compare(expected: Mapping[str, Any], got: Mapping[str, Any], *, decision_onl
     divergences: list[Divergence] = []
 
     def note(cycle: str, left: Any, right: Any) -> bool:
-        """Whether both sides agree; what does not is noted, one divergence per field."""
+        """Compare both sides, note one divergence per field, and return whether they agree."""
         found = [Divergence(scenario, cycle, *each) for each in _fields_apart(left, right)]
         divergences.extend(found)
         return not found

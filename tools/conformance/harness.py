@@ -32,7 +32,7 @@ _NO_CYCLES = Budget(max_cycles=0)
 
 
 def run_scenario(scenario: Mapping[str, Any], *, use_table: bool) -> Json:
-    """What our engine makes of the scenario, in the shape of a recorded result."""
+    """Run the scenario on our engine; return the result in the recordings' shape."""
     scheduler = build(config.load(scenario["config"]), draws=FirstDraws(), use_table=use_table)
     run = _Run(scheduler, scenario["objects"], scenario["pending"])
     cycles = run.cycles()
@@ -81,7 +81,7 @@ class _Run:
         return [info.name for info in engine.snapshot.list()]
 
     def queue_order(self) -> list[str]:
-        """The pods as the queue sorts them when they come a second apart."""
+        """Return the pods as the queue sorts them when they arrive a second apart."""
         sort = next(iter(self.scheduler.engine.frameworks.values())).queue_sort
         entries = [QueuedPodInfo(pod, second * _SECOND_US) for second, pod in enumerate(self._pending.values())]
         return [entry.key for entry in sorted(entries, key=sort.sort_key)]

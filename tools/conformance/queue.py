@@ -239,7 +239,7 @@ class QueueReplay:
         return step | ({"tied": tied} if tied else {})
 
     def _tie(self, info: QueuedPodInfo, from_active: bool) -> tuple[Any, ...]:
-        """What the order within a sub-queue leaves open."""
+        """Return the sort key within a sub-queue; entries with equal keys may come in any order."""
         order = self.queue.sort_key(info)[:-1]
         return order if from_active else (self.queue.backoff.backoff_time(info), *order)
 

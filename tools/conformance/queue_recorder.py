@@ -60,7 +60,7 @@ class RecordingRequeuing(Requeuing):
         new: KubeObject | None,
         pre_check: PreCheck | None,
     ) -> list[Asked]:
-        """All that upstream asks about, one by one, with what was said of all pods that are alike."""
+        """Return every question upstream asks, with the answer given for all equivalent pods."""
         told = {info.key: verdict for info, verdict in super().not_skipped(pods, event, old, new, pre_check)}
         for info in pods:
             passed = pre_check is None or pre_check(info.pod)

@@ -52,7 +52,7 @@ def cycle_of(attempt: Attempt) -> Json:
 
 
 def not_run(pod_key: str, attempt: int, outcome: str, start_index: int) -> Json:
-    """What is recorded of a pod that stopped before its cycle."""
+    """Return the record of a pod that stopped before its cycle."""
     return {
         "pod": pod_key,
         "attempt": attempt,

@@ -58,7 +58,7 @@ def as_text(tallies: Mapping[str, Tally], show: int) -> str:
 
 
 def as_json(tallies: Mapping[str, Tally], show: int | None) -> str:
-    """The same for machines."""
+    """Return the tallies as JSON."""
     passed, failed = _sums(tallies)
     limit = FIRST_IN_JSON if show is None else show
     families = {family: _family(tally, limit) for family, tally in tallies.items()}

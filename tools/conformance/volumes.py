@@ -1,4 +1,4 @@
-"""What the recording's harness did about volumes after a cycle: complete what VolumeBinding wrote, and tell it.
+"""Completes VolumeBinding's writes after a cycle, as the recording's harness did, and names them.
 
 A volume taken is bound to its claim; for a claim placed on a node a volume is made there and then, and bound to it:
 what the volume controller does, told of nothing but these claims and volumes.

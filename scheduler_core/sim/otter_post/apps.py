@@ -1,4 +1,4 @@
-"""What Otter Post runs, what arrives, and what never fits anywhere.
+"""Otter Post's services and jobs, and pods that never fit anywhere.
 
 The pods that cannot be placed each fail for another reason; those behind a gate wait for somebody to lift it. All this
 is cut to the pools of `nodes.py`: general, small, memory, gpu, spot, edge and vault.

@@ -16,7 +16,7 @@ MEBI = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """So many nodes of one shape in each zone. Memory in GiB; `disks` may be attached to a node at once."""
+    """`per_zone` nodes of one shape in each zone. Memory in GiB; at most `disks` volumes are attached to a node."""
 
     name: str
     per_zone: int
@@ -40,12 +40,12 @@ POOLS = (
 
 
 def nodes(seed: int) -> list[dict[str, Any]]:
-    """The manifests, pool by pool and zone by zone."""
+    """Return the manifests, pool by pool and zone by zone."""
     return [_node(pool, zone, name, seed) for pool in POOLS for zone in ZONES for name in _names(pool, zone)]
 
 
 def csi_nodes() -> list[dict[str, Any]]:
-    """What the disk driver says of each node."""
+    """Return the CSINodes: how many volumes the disk driver attaches to each node."""
     return [
         {
             "apiVersion": "storage.k8s.io/v1",

@@ -1,4 +1,4 @@
-"""What becomes of the attempts of a run: forgotten, kept as the service keeps them, or made into bytes as well.
+"""Keeps the attempts of a run: not at all, as the service keeps them, or encoded as well.
 
 off      dropped after each cycle, and the engine takes no times of its phases
 on       kept with all their arrays until their step of at most STEP_CYCLES cycles ends, phases timed
@@ -34,7 +34,7 @@ class Keeper:
         self._last_digests: dict[str, bytes] = {}
 
     def end_step(self, attempts: list[Attempt]) -> None:
-        """All that is to be done with a step's attempts before they go."""
+        """Digest, summarise and encode a step's attempts if they are to be stored."""
         if self.trace is not Trace.STORED:
             return
         for attempt in attempts:

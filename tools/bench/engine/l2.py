@@ -49,7 +49,7 @@ def run(ready: Prepared, meter: Meter, keeper: Keeper) -> Iterator[Attempt]:
 
 
 class _Laps:
-    """How long each pod took, told apart by what a step asks before every cycle: whether its time is over."""
+    """Times each pod: a step asks before every cycle whether its time is over, and that is when the clock is read."""
 
     def __init__(self, clock: Stopwatch) -> None:
         self.by_pod_ns: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What is told of a workload at a level after its runs: rates, times per pod, memory, and how fast the machine was.
+"""The figures of a workload at a level: rates, times per pod, memory, and how fast the machine was.
 
 Rates are pods (not cycles) per second of wall time; times per pod are those of all runs together; CPU is that of the
 middle run, memory that of the greediest, the calibration that of the middle run.
@@ -13,7 +13,7 @@ import msgspec
 
 
 class Figures(msgspec.Struct, kw_only=True):
-    """What a run came to; times in nanoseconds, `laps_ns` one per pod, `phases_ns` as the attempts tell them."""
+    """The outcome of one run; times in nanoseconds, `laps_ns` one per pod, `phases_ns` summed over the attempts."""
 
     attempted: int
     scheduled: int

@@ -1,4 +1,4 @@
-"""The same workload on two engines side by side: the one that is measured, and the one that goes row by row.
+"""Runs a workload on two engines side by side: the measured one, and one with node forms only and no caches.
 
 Every attempt of one is compared with the attempt of the other, in full: verdicts, raw and normalised scores, messages.
 The comparison ends at the first difference.
@@ -24,7 +24,7 @@ from tools.bench.engine.workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`agreed` attempts were the same; `pod_key` and `divergence` (measured, row by row) say where they parted."""
+    """`agreed` attempts were the same; `pod_key` and `divergence` (measured, node forms only) say where they parted."""
 
     agreed: int
     pod_key: str = ""

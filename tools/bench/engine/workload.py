@@ -31,7 +31,7 @@ _GZIP = b"\x1f\x8b"
 
 
 class _File(msgspec.Struct, rename="camel"):
-    """What a file holds that is needed here; `existing` are (template, node index)."""
+    """The parts of a file that are needed here; `existing` are (template, node index)."""
 
     format: str
     workload: str
@@ -46,7 +46,7 @@ class _File(msgspec.Struct, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What is to be scheduled onto what, as templates; `objects` and `pods` make the manifests from them."""
+    """Nodes, running pods and pods to schedule, as templates; `objects` and `pods` make the manifests."""
 
     name: str
     namespaces: list[Manifest]
@@ -86,7 +86,7 @@ class Workload:
         ]
 
     def resized(self, num_nodes: int) -> Workload:
-        """As many nodes: the file's again and again, each round with the pods that run on them."""
+        """Return the workload with `num_nodes` nodes: the file's repeated, each round with its running pods."""
         templates, base = self.node_template_of, self.num_nodes
         rounds = range(-(-num_nodes // base))
         existing = [(template, node + base * number) for number in rounds for template, node in self.existing]
@@ -97,12 +97,12 @@ class Workload:
         )
 
     def with_pods(self, num_pods: int) -> Workload:
-        """The same with so many pods to schedule: the first ones, or all again and again."""
+        """Return the workload with `num_pods` pods to schedule: the first ones, or all repeated."""
         templates = self.pod_template_of
         return replace(self, pod_template_of=[templates[pod % self.num_pods] for pod in range(num_pods)])
 
     def with_own_signatures(self, name: str) -> Workload:
-        """The same under another name, every pod with a label, a request and a toleration of its own.
+        """Return the workload under another name, every pod with a label, a request and a toleration of its own.
 
         Pod j has the label and the toleration (Equal, NoSchedule) bench/own = its name, which no selector and no taint
         asks for, and j + 1 bytes of memory more in its first container: it goes where it would have gone anyway.
