@@ -63,7 +63,7 @@ def test_verify_ends_badly_and_measures_all_the_same_when_a_decision_differs(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     differs = Verdict(2, "default/pod-000002", Divergence("node", "a", "b"))
-    monkeypatch.setattr(command, "verify", lambda level, workload, *, reuse: differs)
+    monkeypatch.setattr(command, "verify", lambda level, workload, **_: differs)
     assert cli.main(["bench", "W5_n4_e0", "--verify", "--runs", "1", "--folder", str(folder)]) == 1
     first, _, measured, _ = capsys.readouterr().out.splitlines()
     assert first == "W5 L1, 4 nodes: 2 attempts agree; then default/pod-000002: node: 'a', plain 'b'"
