@@ -67,6 +67,7 @@ def _profile(framework: Framework, percentage: int) -> EffectiveProfile:
         ],
         left_out=list(framework.left_out),
         not_deterministic=list(framework.not_deterministic),
+        ends_reuse=list(framework.ends_reuse),
         replayable=framework.replayable,
     )
 

@@ -46,6 +46,8 @@ def told(config: dict[str, Any]) -> str:
         lines.append(f"profile {profile['scheduler_name']}")
         if profile["not_deterministic"]:
             lines.append(f"  not replayable because of {', '.join(profile['not_deterministic'])}")
+        if profile["ends_reuse"]:
+            lines.append(f"  no reuse between equivalent pods because of {', '.join(profile['ends_reuse'])}")
         if profile["left_out"]:
             lines.append(f"  left out: {', '.join(profile['left_out'])}")
         for point in profile["points"]:

@@ -28,6 +28,9 @@ class EffectiveProfile(View):
     points: Sequence[EffectivePoint]
     left_out: Annotated[Sequence[str], doc("default plugins this version does not have")]
     not_deterministic: Annotated[Sequence[str], doc("plugins because of which a replay may decide differently")]
+    ends_reuse: Annotated[
+        Sequence[str], doc("plugins without depends_on: with one of them no result is reused between equivalent pods")
+    ]
     replayable: bool
 
 

@@ -140,7 +140,7 @@ def pod_preempted(page: Page, cluster: Cluster) -> None:
 
 def pod_unknown(page: Page, cluster: Cluster) -> None:
     page.goto(f"{cluster.url}/#/clusters/{cluster.id}/pods/default/never-was")
-    page.get_by_text("There is no pod default/never-was").wait_for()
+    page.get_by_text("No pod default/never-was exists").wait_for()
 
 
 def node_panel(page: Page, cluster: Cluster) -> None:
@@ -205,7 +205,7 @@ def configuration_effective(page: Page, cluster: Cluster) -> None:
 def configuration_versions(page: Page, cluster: Cluster) -> None:
     dialog = configuration(page)
     dialog.get_by_role("button", name="Versions").click()
-    dialog.get_by_text("in force").wait_for()
+    dialog.get_by_text("active", exact=True).wait_for()
 
 
 def no_such_cluster(page: Page, cluster: Cluster) -> None:

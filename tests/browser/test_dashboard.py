@@ -120,7 +120,7 @@ def test_history_and_all_nodes_of_an_attempt_are_shown(page: Page, cluster: Clus
     panel = page.get_by_role("complementary", name="Pod default/well-known")
     history = panel.get_by_role("region", name="Queue history")
     expect(history).to_contain_text("To the unschedulable pods")
-    expect(history).to_contain_text("refused by NodeResourcesFit")
+    expect(history).to_contain_text("rejected by NodeResourcesFit")
     panel.get_by_text(re.compile(r"Verdicts and scores of \d+ nodes?")).click()
     rows = panel.get_by_role("table").get_by_role("row")
     expect(rows.filter(has_text="Insufficient cpu").first).to_be_visible()

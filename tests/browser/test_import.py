@@ -90,9 +90,9 @@ def test_options_of_the_command_are_there_and_the_report_has_no_raw_keys(page: P
     expect(dialog.get_by_label(f"This cluster: {name}")).to_be_checked()
     dialog.get_by_text("Options").click()
     dialog.get_by_label("Replace everything").check()
-    dialog.get_by_label("Keep the good objects").check()
+    dialog.get_by_label("Skip refused objects").check()
     dialog.get_by_label("Defaulting and admission").select_option("always")
-    dialog.get_by_label("Life of the pods").select_option("simulate")
+    dialog.get_by_label("Pod lifecycle").select_option("simulate")
     start(dialog)
     expect(dialog.get_by_role("status")).to_have_text(f"Imported into {name}.")
     expect(dialog).to_contain_text(re.compile(r"Node\s*1 (updated|replaced), 1 deleted"))
@@ -175,5 +175,5 @@ def test_openb_pair_is_imported_and_its_numbers_are_true(page: Page, service: Se
     expect(chart).to_contain_text(re.compile(rf"Queued pods {pending['pods']:,}\b"), timeout=IMPORTED_MS)
     for reason in pending["reasons"][:8]:
         row = page.get_by_role("region", name="Pending: top reasons").get_by_role("button", name=reason["reason"])
-        expect(row.filter(has_text=reason["plugin"]).first).to_contain_text(f"{reason['nodes']:,} refusal")
+        expect(row.filter(has_text=reason["plugin"]).first).to_contain_text(f"{reason['nodes']:,} rejection")
     clusters(page, service, "DELETE", f"/{cluster.id}")

@@ -69,8 +69,7 @@ def sentences(attempt: dict[str, Any], nodes: Sequence[dict[str, Any]]) -> list[
     feasible = [node for node in nodes if node["feasible"]]
     node = attempt["node_name"]
     if attempt["result"] == "scheduled":
-        looked_at = number(attempt["evaluated"], "node", "nodes")
-        said = [f"Placed on {node}. Of {looked_at} looked at, {attempt['feasible']:,} could take it."]
+        said = [f"Placed on {node}. Nodes evaluated: {attempt['evaluated']:,}; feasible: {attempt['feasible']:,}."]
         if attempt["feasible"] == 1:
             return [*said, f"{node} was the only one, so no scores were needed."]
         highest = max(one["total"] for one in feasible)
@@ -83,7 +82,7 @@ def sentences(attempt: dict[str, Any], nodes: Sequence[dict[str, Any]]) -> list[
     if attempt["result"] == "unschedulable":
         assert not feasible
         if not nodes:
-            return ["Refused before any node was looked at."]
+            return ["Rejected before any node was evaluated."]
         (_, reason), count = refusals(nodes)[0]
         most = f"Most often: {reason}"
         return [f"None of {number(len(nodes), 'node', 'nodes')} could take it.", most, number(count, "node", "nodes")]

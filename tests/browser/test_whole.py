@@ -131,7 +131,7 @@ def test_pods_that_came_with_a_node_are_not_bound_here(page: Page, own: Cluster)
 
 
 def test_empty_cluster_says_so_and_no_more(page: Page, own: Cluster) -> None:
-    for text in ("No pods are pending.", "This cluster has no nodes.", "No unschedulable pods.", "No cycle yet."):
+    for text in ("No pods are pending.", "This cluster has no nodes.", "No unschedulable pods.", "No cycles yet."):
         expect(page.get_by_text(text)).to_be_visible()
     # The only events there can be are those of who leads it, which are about no pod.
     told = page.get_by_role("region", name="Events").get_by_role("listitem")
@@ -153,7 +153,7 @@ def test_gated_pods_are_pending_without_a_reason(page: Page, own: Cluster) -> No
     settle(own, 1)
     reasons = page.get_by_role("region", name="Pending: top reasons")
     expect(reasons).to_contain_text("1 pod")
-    expect(reasons).to_contain_text("No plugin has refused a pending pod so far.")
+    expect(reasons).to_contain_text("No plugin has rejected a pending pod yet.")
 
 
 def test_figures_and_reasons_are_what_rest_answers(page: Page, own: Cluster) -> None:

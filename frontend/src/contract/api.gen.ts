@@ -1310,6 +1310,8 @@ export interface components {
             readonly left_out: readonly string[];
             /** @description plugins because of which a replay may decide differently */
             readonly not_deterministic: readonly string[];
+            /** @description plugins without depends_on: with one of them no result is reused between equivalent pods */
+            readonly ends_reuse: readonly string[];
             readonly replayable: boolean;
         };
         /** @description A configuration with its text and what it comes to. */

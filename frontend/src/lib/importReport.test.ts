@@ -41,9 +41,9 @@ describe("an import's report", () => {
       ["Pod", "1 refused"],
     ]);
     expect(notesText(REPORT)).toEqual([
-      "Kept as they are in the cluster they come from: 1 object.",
-      "Taken through defaulting and admission, as if just created: 2 objects.",
-      "Left out, because the scheduler does not read them: Deployment (3).",
+      "Stored as they were in their cluster: 1 object.",
+      "Defaulted and admitted as if just created: 2 objects.",
+      "Left out, because the scheduler does not use them: Deployment (3).",
       "In total the pods request more than the nodes have: 5 of 4 cpu.",
       "Took 0.3 s.",
     ]);

@@ -113,7 +113,7 @@ describe("AttemptCard", () => {
 
   it("does not say that none of 0 nodes could take a pod that was refused before", () => {
     const attempt: Attempt = { ...ATTEMPT, evaluated: 0 };
-    expect(attemptText(attempt)).toContain("Refused before any node was looked at.");
+    expect(attemptText(attempt)).toContain("Rejected before any node was evaluated.");
     expect(attemptText(attempt)).not.toContain("None of");
   });
 
@@ -217,8 +217,8 @@ describe("Preemption", () => {
       ["web/later", "#/clusters/1/pods/web/later"],
     ]);
     for (const text of [
-      "Of 24 nodes",
-      "9 would fit",
+      "24 nodes were tried",
+      "candidates: 9",
       "and 3 more",
       "1 victim more than allowed",
       "3 nodes were equally",
@@ -241,7 +241,7 @@ describe("Preemption", () => {
     const attempt: Attempt = { ...ATTEMPT, preemption };
     made = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
     flushSync();
-    expect(document.querySelector(".preemption")?.textContent).toContain("it would fit on none of them");
+    expect(document.querySelector(".preemption")?.textContent).toContain("the pod would fit on none of them");
     expect(document.querySelectorAll(".preemption a").length).toBe(0);
   });
 
@@ -264,7 +264,11 @@ describe("attemptText", () => {
     ["nothing was scored", { ...PLACED, tied: 2, best: [] }, "n1 and 1 other node were equally good."],
     ["it is older than the count of ties", { ...PLACED, tied: null }, "n1 had a total score of 180."],
     ["one node could take it", { ...PLACED, feasible: 1, best: [] }, "n1 was the only one"],
-    ["room is made for it", { nominated_node_name: "n7" }, "Room is being made for it on n7."],
+    [
+      "room is made for it",
+      { nominated_node_name: "n7" },
+      "It is nominated to n7, where victims are evicted to make room.",
+    ],
     ["it failed", { result: "error" }, "ended with an error"],
     ["it was skipped", { result: "skipped" }, "nothing was decided"],
     ["nobody is responsible", { result: "noProfile" }, "No profile"],
@@ -324,7 +328,7 @@ describe("Lane", () => {
     });
     flushSync();
     const shown = document.querySelector(".nominated");
-    expect([shown?.textContent, shown?.getAttribute("title")]).toEqual(["→ n7", "room is being made for it on n7"]);
+    expect([shown?.textContent, shown?.getAttribute("title")]).toEqual(["→ n7", "nominated to n7"]);
   });
 
   it("says so when nobody waits", () => {

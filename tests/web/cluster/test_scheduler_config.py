@@ -202,5 +202,6 @@ def test_configuration_with_a_plugin_that_declares_nothing_is_stored_as_not_repl
     view = call(cluster, HEAD + "profiles: [{plugins: {multiPoint: {enabled: [{name: Lamp}]}}}]\n").json()
     assert (view["replayable"], view["effective"]["replayable"]) == (False, False)
     assert view["effective"]["profiles"][0]["not_deterministic"] == ["Lamp"]
+    assert view["effective"]["profiles"][0]["ends_reuse"] == ["Lamp"]
     assert points(view)["filter"][-1] == "Lamp"
     assert call(cluster, "", "GET", "/versions").json()["results"][0]["replayable"] is False

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from kschedweb.ops import cli, client, configuring
+from kschedweb.ops import client, configuring
+from tools import cli
 
 PLUGINS = [{"name": "NodeResourcesFit", "weight": 1}, {"name": "RackAware", "weight": 5}]
 CONFIG = {
@@ -24,6 +25,7 @@ CONFIG = {
                 "points": [{"point": "score", "plugins": PLUGINS}, {"point": "permit", "plugins": []}],
                 "left_out": [],
                 "not_deterministic": ["RackAware"],
+                "ends_reuse": ["RackAware"],
             }
         ]
     },
@@ -70,6 +72,7 @@ def test_config_uploads_the_file_and_tells_what_runs(
         "version 3, by ada at 2026-11-21T10:00:00Z",
         "profile default-scheduler",
         "  not replayable because of RackAware",
+        "  no reuse between equivalent pods because of RackAware",
         "  score       NodeResourcesFit*1, RackAware*5",
     ]
 

@@ -120,7 +120,7 @@ def test_environment_is_made_once_and_again_when_the_lock_changes(
 @pytest.mark.parametrize(
     ("words", "want"),
     [
-        pytest.param(["--help"], "conformance", id="help lists the commands"),
+        pytest.param(["--help"], "prune", id="help lists the commands"),
         pytest.param(["up", "--help"], "--no-sample", id="help of up"),
         pytest.param(["up", "--port", "99999"], "is no port", id="port out of range"),
         pytest.param(["nonsense"], "invalid choice", id="unknown command"),

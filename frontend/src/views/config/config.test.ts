@@ -40,6 +40,7 @@ const CONFIG: SchedulerConfig = {
         ],
         left_out: [],
         not_deterministic: ["RackAware"],
+        ends_reuse: ["RackAware"],
         replayable: false,
       },
     ],
@@ -110,6 +111,7 @@ describe("ConfigDialog", () => {
     expect([...document.querySelectorAll("dt")].map((each) => each.textContent)).toEqual(["filter", "score"]);
     expect(document.querySelectorAll("dd")[1]?.textContent?.trim()).toBe("RackAware×5");
     expect(text()).toContain("RackAware does not declare itself deterministic");
+    expect(text()).toContain("without depends_on in RackAware, no result is reused");
   });
 
   it("lists every problem of a refused text and keeps the draft", async () => {
@@ -129,7 +131,7 @@ describe("ConfigDialog", () => {
     await show();
     await press("Versions");
     await press("Version 1");
-    expect(text()).toContain("no longer in force");
+    expect(text()).toContain("no longer active");
     await press("Use this version again");
     expect(sent.filter((each) => each.method === "PUT").map((each) => each.body)).toEqual([""]);
     expect(text()).toContain("Version 3, by ada");
