@@ -1,7 +1,6 @@
-"""Scheduler configurations as the core reads them: whether one can be used, and what it comes to.
+"""Check scheduler configurations and fill in their defaults.
 
-The check is the one that counts: a scheduler is built from the text, with the plugins installed here, as the leader of
-the cluster will build it.
+A scheduler is built from the text with the installed plugins, exactly as the leader of the cluster will build it.
 """
 
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ from scheduler_core.ports import FirstDraws
 
 
 def effective(text: str | bytes) -> EffectiveConfig:
-    """What the text (YAML or JSON; nothing means all defaults) comes to; InvalidError lists what is wrong."""
+    """Fill in the defaults of a text, YAML or JSON, empty for all defaults; InvalidError lists every problem."""
     try:
         return _effective(text if isinstance(text, bytes) else text.encode(errors="surrogatepass"))
     except ConfigError as error:

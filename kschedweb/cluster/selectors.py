@@ -1,4 +1,4 @@
-"""Reads of the cluster app: views for the browser, the change log as live events, and checks over the state."""
+"""Reads of the cluster app: views, the change log as live events, and checks of the state."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -68,7 +68,7 @@ def scheduler_config_versions(cluster_id: int) -> QuerySet[SchedulerConfigVersio
 
 
 def scheduler_config_version(cluster_id: int, version: int | None = None) -> SchedulerConfigVersion:
-    """One of them; None means the one in force."""
+    """Return one configuration version; None means the active one."""
     wanted = cluster_get(cluster_id).config_version if version is None else version
     found = SchedulerConfigVersion.objects.filter(cluster_id=cluster_id, version=wanted).first()
     if found is None:
@@ -118,7 +118,7 @@ def node_views(cluster_id: int) -> list[views.NodeView]:
 
 
 def pod_views(cluster_id: int, now: datetime) -> tuple[list[views.PodView], int]:
-    """The pods worth showing, by namespace and name, and how many ended ones are left out."""
+    """The pods to show, by namespace and name, and the number of ended ones left out."""
     ended = Q(phase__in=TERMINAL_PHASES, created_at__lt=now - ENDED_PODS_KEPT)
     pods = Pod.objects.filter(cluster_id=cluster_id)
     shown = pods.exclude(ended).order_by("namespace", "name")
@@ -216,7 +216,7 @@ def change_rows(cluster_id: int, after: int, up_to: int) -> list[ChangeRow]:
 
 
 def change_event(change: ChangeRow) -> views.ChangeLogEvent | None:
-    """What browsers are told of an entry; None for verdicts that say nothing new."""
+    """The live event of an entry of the change log; None for verdicts that change nothing a browser shows."""
     if change.operation == Operation.VERDICT:
         return _bound(change) if change.kind == BINDING_VERDICT else None
     if change.operation == Operation.DELETED:

@@ -22,7 +22,7 @@ class KeysetPagination(CursorPagination):
     max_page_size = 1000
 
     def get_page_size(self, request: Request) -> int:
-        """REST framework's passes over what it cannot read; here that is refused, as in every other parameter."""
+        """Refuse a limit that is no number in range; REST framework would ignore it."""
         given = request.query_params.get("limit")
         if given is None:
             return self.page_size
@@ -32,7 +32,7 @@ class KeysetPagination(CursorPagination):
         return int(given)
 
     def decode_cursor(self, request: Request) -> Cursor | None:
-        """What stands in a cursor goes into a query: it has to be a value of the column by which rows are ordered."""
+        """Refuse a cursor whose position is no value of the ordering column: it goes into a query."""
         try:
             cursor = super().decode_cursor(request)
             if cursor is not None and cursor.position is not None:
@@ -60,7 +60,7 @@ class KeysetPagination(CursorPagination):
 
     @classmethod
     def parameters(cls) -> list[OpenApiParameter]:
-        """What the OpenAPI schema says of its query parameters."""
+        """Describe the query parameters in the OpenAPI document."""
         limit = {"type": "integer", "minimum": 1, "maximum": cls.max_page_size, "default": cls.page_size}
         return [
             OpenApiParameter("cursor", str, description="from `next` or `previous` of another page"),

@@ -1,7 +1,7 @@
-"""A snapshot column by column, which is a third of its length in rows.
+"""Encode a snapshot by columns: a third of its length in rows.
 
-In rows every pod repeats the names of its fields, and values such as its phase. Here each list of views becomes one
-Column for each field; where most values repeat, each is given once and the rows refer to it by index.
+Rows repeat the names of fields and values such as the phase. Here each list of views becomes one Column per field;
+where most values repeat, each distinct value is sent once and rows refer to it by index.
 """
 
 from collections.abc import Hashable, Sequence

@@ -50,7 +50,7 @@ class TooSlow(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LogRange:
-    """What both logs hold in (after, to], in an order that a reader may apply."""
+    """All entries of both logs in (after, to], in an order in which a reader can apply them."""
 
     to: Cursor
     events: Sequence[LiveEvent]
@@ -78,7 +78,7 @@ class Subscription:
         self._bytes = 0
 
     def offer(self, frame: bytes) -> bool:
-        """Put a frame in; False when the watcher is too slow, who then learns it."""
+        """Queue a frame. False when the watcher is too slow; its stream then ends with TooSlow."""
         if self._frames.full() or self._bytes > QUEUE_BYTES:
             self.end(TooSlow())
             return False
@@ -87,7 +87,7 @@ class Subscription:
         return True
 
     def end(self, reason: Exception) -> None:
-        """Let the watcher end at once, whatever it has not taken yet."""
+        """End the watcher's stream at once and drop its queued frames."""
         while not self._frames.empty():
             self._frames.get_nowait()
         self._frames.put_nowait(reason)
@@ -141,7 +141,7 @@ class Feed:
                 await self._rest()
 
     async def _rest(self) -> None:
-        """Nobody watches: keep neither connection nor thread."""
+        """Close connection and thread when no cluster is watched."""
         if self._hubs:
             return
         listener, self._listener = self._listener, None
@@ -153,7 +153,7 @@ class Feed:
             thread.shutdown(wait=False)
 
     async def _in_thread(self, call: Callable[..., Result], *arguments: object) -> Result:
-        """A blocking read, on the one thread (and so the one database connection) of the feed."""
+        """Make a blocking read on the feed's only thread, and so on its only database connection."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="live-feed")
 
@@ -205,7 +205,7 @@ class _Hub:
         self._starting = asyncio.Lock()
         self._cursor: Cursor | None = None
         self._reader: asyncio.Task[None] | None = None
-        self._told_at = time.monotonic()
+        self._sent_at = time.monotonic()
 
     def wake(self) -> None:
         self._woken.set()
@@ -228,7 +228,7 @@ class _Hub:
             await _cancel(self._reader)
 
     async def _missed(self, after: Cursor) -> list[bytes] | None:
-        """The frames from `after` to where the hub is; None when that is too far, or lies ahead of the logs."""
+        """The frames from `after` to the hub's cursor; None when they are too many or `after` lies beyond the logs."""
         assert self._cursor is not None
         head = await self._in_thread(self._source.head, self.cluster_id)
         if head is None:
@@ -273,7 +273,7 @@ class _Hub:
                     await asyncio.wait_for(self._woken.wait(), LOOK_SECONDS)
 
     async def _read_once(self) -> bool:
-        """One frame, when there is something new; says whether there was."""
+        """Send one frame if there is something new; return whether there was."""
         assert self._cursor is not None
         self._woken.clear()
         cursor = self._cursor
@@ -281,15 +281,15 @@ class _Hub:
         if found.to == cursor:
             if await self._in_thread(self._source.head, self.cluster_id) is None:
                 raise UnknownCluster(self.cluster_id)
-            if time.monotonic() - self._told_at >= HEARTBEAT_SECONDS:
-                self._tell(HEARTBEAT)
+            if time.monotonic() - self._sent_at >= HEARTBEAT_SECONDS:
+                self._send(HEARTBEAT)
             return False
         self._cursor = found.to
-        self._tell(_frame(cursor, found))
+        self._send(_frame(cursor, found))
         return True
 
-    def _tell(self, message: bytes) -> None:
-        self._told_at = time.monotonic()
+    def _send(self, message: bytes) -> None:
+        self._sent_at = time.monotonic()
         for subscription in list(self.subscriptions):
             if not subscription.offer(message):
                 log.warning("cluster %s: a watcher was too slow and is cut off", self.cluster_id)

@@ -1,9 +1,9 @@
-"""Looks again, every two seconds, whether the open WebSockets may still be open; one question for all of a process.
+"""Check every two seconds which open WebSockets are still allowed, with one question for all of a process.
 
-A session that ends, a token that is revoked or runs out, a role that is taken away, an account that is closed: the
-socket closes at the next look. While the database is away nothing can be decided, and nothing is read from it either.
+A socket closes at the next check after its session or token ended, its role was removed or its account closed. While
+the database is away nothing can be decided, and no frames are read from it either.
 
-Who decides is a Gate, given from above (asgi.py): this package stands below the one that knows users.
+The decision is made by a Gate, injected in asgi.py: this package stands below the one that knows users.
 """
 
 import asyncio
@@ -23,19 +23,19 @@ End = Callable[[int], Awaitable[None]]
 
 
 class Gate(Protocol):
-    """Knows who somebody is and what they may watch."""
+    """Authenticates the openers of sockets and authorizes them."""
 
     def credential(self, scope: Mapping[str, Any]) -> Hashable | None:
-        """What the opener of a socket brought, without looking whether it is worth anything; None: nothing at all."""
+        """The credential of the request, unchecked; None when it has none."""
         ...
 
     def verdicts(self, watchers: Sequence[Watcher]) -> list[int]:
-        """For each OK or the code to close with; blocking."""
+        """OK or a close code for each; blocking."""
         ...
 
 
 class Guard:
-    """The sockets of this process, each with how to end it; looks only while there are any."""
+    """The sockets of this process, each with how to close it; checks only while there are any."""
 
     def __init__(self, gate: Gate, look_seconds: float = LOOK_SECONDS) -> None:
         self._gate = gate
@@ -45,7 +45,7 @@ class Guard:
         self._ending: set[asyncio.Future[None]] = set()
 
     async def verdict(self, watcher: Watcher) -> int:
-        """Whether one may come in."""
+        """OK, or the code to refuse a new socket with."""
         code: int
         (code,) = await database_sync_to_async(self._gate.verdicts)([watcher])
         return code
@@ -54,7 +54,7 @@ class Guard:
         """Call `end` with a code once the watcher may no longer watch."""
         self._watched[socket] = (watcher, end)
         if self._task is None:
-            self._task = asyncio.create_task(self._look_forever(), name="live-guard")
+            self._task = asyncio.create_task(self._check_forever(), name="live-guard")
 
     def forget(self, socket: object) -> None:
         self._watched.pop(socket, None)
@@ -62,23 +62,23 @@ class Guard:
             self._task.cancel()
             self._task = None
 
-    async def _look_forever(self) -> None:
+    async def _check_forever(self) -> None:
         while True:
             await asyncio.sleep(self._look_seconds)
             try:
-                await self._look()
+                await self._check()
             except Exception:
-                # Whatever it is, the next look must come.
+                # Whatever it is, the next check must come.
                 log.exception("open WebSockets could not be checked")
 
-    async def _look(self) -> None:
+    async def _check(self) -> None:
         watched = list(self._watched.items())
         watchers = list(dict.fromkeys(watcher for _, (watcher, _) in watched))
         verdicts = await database_sync_to_async(self._gate.verdicts)(watchers)
         codes = dict(zip(watchers, verdicts, strict=True))
         for socket, (watcher, end) in watched:
             if codes[watcher] != OK and self._watched.pop(socket, None) is not None:
-                # Not waited for: whoever does not read takes the close late or never, and others are to be looked at.
+                # Not awaited: a reader that does not read takes the close late or never, and others are to be checked.
                 ending = asyncio.ensure_future(end(codes[watcher]))
                 self._ending.add(ending)
                 ending.add_done_callback(self._ended)

@@ -23,7 +23,7 @@ def headers_of(scope: Mapping[str, Any]) -> dict[str, str]:
 
 
 def is_ours(scope: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
-    """Whether the Origin, which is there, is this service's own or one of KSCHED_TRUSTED_ORIGINS."""
+    """Whether the Origin header, which must be present, is this service or one of KSCHED_TRUSTED_ORIGINS."""
     origin = _parsed(headers["origin"])
     if origin is None:
         return False
@@ -31,7 +31,7 @@ def is_ours(scope: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
 
 
 def _own(scope: Mapping[str, Any], headers: Mapping[str, str]) -> Origin | None:
-    """How the browser wrote the address it asked, as far as the service can tell."""
+    """The origin that the request was addressed to; None when its Host is not allowed."""
     host = headers.get("host", "")
     domain, _ = split_domain_port(host)
     if not domain or not validate_host(domain, settings.ALLOWED_HOSTS):
@@ -42,9 +42,9 @@ def _own(scope: Mapping[str, Any], headers: Mapping[str, str]) -> Origin | None:
 def _secure(scope: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
     if settings.SECURE_PROXY_SSL_HEADER:
         name, value = settings.SECURE_PROXY_SSL_HEADER
-        told = headers.get(name.removeprefix("HTTP_").replace("_", "-").lower())
-        if told is not None:
-            return bool(told.split(",")[0].strip() == value)
+        scheme = headers.get(name.removeprefix("HTTP_").replace("_", "-").lower())
+        if scheme is not None:
+            return bool(scheme.split(",")[0].strip() == value)
     return scope.get("scheme") in ("wss", "https")
 
 

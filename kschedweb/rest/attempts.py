@@ -39,7 +39,7 @@ class AttemptListView(RestView):
 class AttemptView(RestView):
     @extend_schema(parameters=[inputs.MatrixInput])
     def get(self, request: Request, cluster_id: int, seq: int) -> views.AttemptDetail:
-        """Read an attempt with a page of its matrix: what each node was told and scored."""
+        """Read an attempt with a page of its matrix: status and scores of each node."""
         return selectors.attempt_detail(selectors.attempt_get(cluster_id, seq), inputs.matrix_query(request))
 
 

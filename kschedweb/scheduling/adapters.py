@@ -186,7 +186,7 @@ class _LogWriter:
 
 
 def attempt_payload(attempt: Attempt) -> dict[str, Any]:
-    """An attempt in one line, as the browser's lists show it. Of this and all payloads: see EngineLog.told."""
+    """An attempt in one line, as the browser's lists show it. Of this and all payloads: see EngineLog.full_payload."""
     payload = repeat_payload(attempt) | {
         "evaluated": attempt.evaluated_nodes,
         "feasible": 0 if attempt.feasible is None else len(attempt.feasible),

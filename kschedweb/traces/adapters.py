@@ -1,4 +1,4 @@
-"""Stored matrices to what the page of an attempt shows: nodes with verdicts and scores, searches for victims."""
+"""Convert stored matrices to views: nodes with verdicts and scores, searches for victims."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -129,7 +129,7 @@ def _preemption_detail(record: PreemptionRecord) -> views.PreemptionDetail:
 
 
 def refusal_view(blob: bytes, place: int) -> views.Status | None:
-    """What refused the node at this place of the attempt's order; None where nothing did, or nothing can be read."""
+    """The status that rejected the node at this place of the attempt's order; None when it was not rejected."""
     try:
         status = lookup.refusal(blob, place)
     except TraceError:

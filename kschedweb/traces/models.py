@@ -101,8 +101,8 @@ class _Entry(Protocol):
     def at(self) -> datetime: ...
 
 
-def told_by(entry: _Entry) -> dict[str, Any]:
-    """The payload of an entry of the engine log, with what the row says already and what it leaves out."""
+def full_payload(entry: _Entry) -> dict[str, Any]:
+    """The payload of an entry of the engine log with the values its columns hold and the defaults it leaves out."""
     known: dict[str, Any] = {"uid": entry.pod_uid, "key": entry.pod_key} if entry.pod_uid else {}
     kind = entry.kind
     if kind in _TIMES:
@@ -114,7 +114,7 @@ def told_by(entry: _Entry) -> dict[str, Any]:
 class EngineLog(models.Model):
     """One entry of the engine log: a move, an attempt, an event, a step.
 
-    Read `told` rather than `payload`. An attempt that `repeats` an earlier one names it and says no more.
+    Read `full_payload` rather than `payload`. An attempt that `repeats` an earlier one names it and says no more.
     """
 
     cluster = models.ForeignKey(Cluster, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
@@ -142,9 +142,9 @@ class EngineLog(models.Model):
         return f"{self.seq} {self.kind} {self.pod_key}"
 
     @property
-    def told(self) -> dict[str, Any]:
-        """The payload with what the row says already and what it leaves out."""
-        return told_by(self)
+    def full_payload(self) -> dict[str, Any]:
+        """The payload with the values its columns hold and the defaults it leaves out."""
+        return full_payload(self)
 
 
 class Attempt(models.Model):

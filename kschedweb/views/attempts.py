@@ -162,7 +162,7 @@ class ScorePlugin(View):
 
 
 class Matrix(View):
-    """What every node of an attempt was told, a page of them."""
+    """Statuses and scores of the nodes of an attempt, one page of them."""
 
     nodes_total: Annotated[int, doc("nodes of the cluster then")]
     nodes_wanted: Annotated[int | None, doc("feasible nodes that end the search")]
@@ -234,7 +234,7 @@ class PreemptionAttempt(View):
     started_at: Moment
     nominated_node_name: str | None
     preemption: Preemption
-    detail: Annotated[PreemptionDetail | None, doc("null where the matrix was not kept")]
+    detail: Annotated[PreemptionDetail | None, doc("null when the matrix is not stored")]
 
 
 class PreemptionAttemptPage(Page[PreemptionAttempt]):

@@ -1,4 +1,4 @@
-"""Events, as users are told them."""
+"""Events of a cluster."""
 
 from typing import Annotated
 

@@ -38,6 +38,11 @@ export class ApiError extends Error {
   }
 }
 
+/** What a call threw, as an ApiError: anything else is a fault of the page itself. */
+export function apiError(error: unknown): ApiError {
+  return error instanceof ApiError ? error : new ApiError("page_error", String(error));
+}
+
 const client = createClient<paths>({
   baseUrl: location.origin,
   headers: { Accept: "application/json" },

@@ -65,7 +65,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Read an attempt with a page of its matrix: what each node was told and scored. */
+        /** Read an attempt with a page of its matrix: status and scores of each node. */
         readonly get: operations["Attempt_get"];
         readonly put?: never;
         readonly post?: never;
@@ -977,7 +977,7 @@ export interface components {
             readonly answer: string | null;
             readonly error: string;
         };
-        /** @description What every node of an attempt was told, a page of them. */
+        /** @description Statuses and scores of the nodes of an attempt, one page of them. */
         readonly Matrix: {
             /** @description nodes of the cluster then */
             readonly nodes_total: number;
@@ -1054,7 +1054,7 @@ export interface components {
             readonly started_at: string;
             readonly nominated_node_name: string | null;
             readonly preemption: components["schemas"]["Preemption"];
-            /** @description null where the matrix was not kept */
+            /** @description null when the matrix is not stored */
             readonly detail: components["schemas"]["PreemptionDetail"] | null;
         };
         /** @description A page of attempts that searched for victims. */

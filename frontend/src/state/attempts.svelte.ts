@@ -1,5 +1,5 @@
 /** The attempts at one pod, newest first: the newest page is asked for again and again, older ones when wanted. */
-import { type ApiError, api, cursorOf } from "../api/client";
+import { type ApiError, api, apiError, cursorOf } from "../api/client";
 import type { Attempt, AttemptPage } from "../contract/api.gen";
 import { asker } from "../lib/ask";
 
@@ -18,9 +18,10 @@ export class PodAttempts {
     this.newest = asker(() =>
       api.podAttempts(clusterId, key).then(
         (page) => this.take(page),
-        (error: ApiError) => {
-          if (error.status === 404) this.found = [];
-          else this.problem = error;
+        (error: unknown) => {
+          const problem = apiError(error);
+          if (problem.status === 404) this.found = [];
+          else this.problem = problem;
         },
       ),
     );
@@ -42,7 +43,7 @@ export class PodAttempts {
       this.following = cursorOf(page.next);
       this.problem = null;
     } catch (error) {
-      this.problem = error as ApiError;
+      this.problem = apiError(error);
     }
   }
 

@@ -1,5 +1,5 @@
 /** The one store. Views read it; the state of the cluster in it is only ever replaced by what live/ made. */
-import { type ApiError, api } from "../api/client";
+import { type ApiError, api, apiError } from "../api/client";
 import type { Cluster, Leadership, Me } from "../contract/api.gen";
 import { type Link, LiveSocket } from "../live/socket";
 import type { State } from "../live/state";
@@ -44,7 +44,7 @@ class Store {
       // It was shown before the list was asked for, and is not in it.
       if (shown && shown.id === this.clusterId && !found.some(({ id }) => id === shown.id)) this.leave(shown.name);
     } catch (error) {
-      if (this.clusters === null) this.clustersError = error as ApiError;
+      if (this.clusters === null) this.clustersError = apiError(error);
     }
   }
 

@@ -27,7 +27,7 @@ _HEAVY = ("matrix", "digest")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptFilter:
-    """Which attempts; what is empty or None does not matter. `plugin` and `reason` are of a rejection."""
+    """Which attempts; empty values and None match everything. `plugin` and `reason` are of a rejection."""
 
     namespace: str = ""
     name: str = ""
@@ -87,7 +87,7 @@ def attempt_detail(attempt: Attempt, query: MatrixQuery) -> views.AttemptDetail:
 
 
 def attempt_matrix(attempt: Attempt, query: MatrixQuery | None = None) -> views.Matrix | None:
-    """The attempt's matrix with one page of its nodes; None when none was kept."""
+    """The attempt's matrix with one page of its nodes; None when none is stored."""
     if attempt.matrix is None:
         return None
     names = order_names(attempt.cluster_id, attempt.node_order)
@@ -98,7 +98,7 @@ def attempt_matrix(attempt: Attempt, query: MatrixQuery | None = None) -> views.
 
 
 def attempt_preemption(attempt: Attempt, query: PreemptionQuery) -> views.PreemptionSearch:
-    """The attempt's search for victims with one page of its nodes; NotFoundError where none is kept."""
+    """The attempt's search for victims with one page of its nodes; NotFoundError when none is stored."""
     found = None
     if attempt.matrix is not None:
         names = order_names(attempt.cluster_id, attempt.node_order)
@@ -112,7 +112,7 @@ def attempt_preemption(attempt: Attempt, query: PreemptionQuery) -> views.Preemp
 
 
 def attempt_seed(attempt: Attempt) -> int:
-    """The seed of every draw in the attempt: that of its cluster, which never changes."""
+    """The seed of every draw in the attempt: its cluster's, which never changes."""
     return cluster_selectors.cluster_get(attempt.cluster_id).seed
 
 
@@ -146,7 +146,7 @@ def preemption_attempts(
 def _preemption_detail(
     attempt: Attempt, names: tuple[str, ...], query: PreemptionQuery | None
 ) -> views.PreemptionDetail | None:
-    """The search for victims; None where the matrix was not kept or cannot be read."""
+    """The search for victims; None when the matrix is not stored or cannot be read."""
     if attempt.matrix is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What happened, in order: the engine's log of one pod or of all, and the events told to users."""
+"""The engine's log of one pod or of all, in order, and events."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -53,7 +53,7 @@ def pod_log(cluster_id: int, uid: str, limit: int) -> list[HistoryEntry]:
 
 
 def history_entries(rows: list[EngineLog]) -> list[HistoryEntry]:
-    """Entries of the engine's log of one cluster in the words of a pod's history."""
+    """Convert entries of one cluster's engine log to entries of a pod's history."""
     repeated = {row.payload["repeats"] for row in rows if row.kind == LogKind.ATTEMPT and "repeats" in row.payload}
     stored: dict[int, tuple[str, str, str]] = {}
     if repeated:
@@ -87,36 +87,36 @@ def pod_keys(cluster_id: int, uids: Iterable[str]) -> dict[str, str]:
 
 def _history_entry(row: EngineLog, stored: dict[int, tuple[str, str, str]], names: dict[str, str]) -> HistoryEntry:
     """`stored`: result, node and message of the attempts that others repeat, by seq. `names`: of preemptors, by uid."""
-    said, at = row.told, row.at
+    payload, at = row.full_payload, row.at
     match row.kind:
         case LogKind.QUEUE:
             return HistoryEntry(
                 kind="queue",
-                what=said["queue"],
+                what=payload["queue"],
                 at=at,
                 seq=row.seq,
                 rv=row.rv,
-                event=said["event"],
-                hint=said["hint"],
-                plugins=tuple(said["plugins"]),
-                attempts=said["attempts"],
-                until=_moment(said["backoff_until_ms"]),
+                event=payload["event"],
+                hint=payload["hint"],
+                plugins=tuple(payload["plugins"]),
+                attempts=payload["attempts"],
+                until=_moment(payload["backoff_until_ms"]),
             )
         case LogKind.CACHE:
             return HistoryEntry(
                 kind="cache",
-                what=said["kind"],
+                what=payload["kind"],
                 at=at,
                 seq=row.seq,
                 rv=row.rv,
-                plugins=tuple(said.get("plugins", ())),
-                until=_moment(said.get("until_ms")),
-                node=said["node"],
-                message=said.get("message", ""),
+                plugins=tuple(payload.get("plugins", ())),
+                until=_moment(payload.get("until_ms")),
+                node=payload["node"],
+                message=payload.get("message", ""),
             )
         case LogKind.ATTEMPT:
-            seq = said.get("repeats", row.seq)
-            itself = (said.get("result", ""), said["node"], said["message"])
+            seq = payload.get("repeats", row.seq)
+            itself = (payload.get("result", ""), payload["node"], payload["message"])
             result, node, message = stored.get(seq, itself)
             return HistoryEntry(
                 kind="attempt",
@@ -124,7 +124,7 @@ def _history_entry(row: EngineLog, stored: dict[int, tuple[str, str, str]], name
                 at=at,
                 seq=row.seq,
                 rv=row.rv,
-                attempts=said["attempt"],
+                attempts=payload["attempt"],
                 node=node,
                 message=message,
                 attempt_seq=seq,
@@ -132,11 +132,11 @@ def _history_entry(row: EngineLog, stored: dict[int, tuple[str, str, str]], name
         case _:
             return HistoryEntry(
                 kind="event",
-                what=said.get("reason", row.kind),
+                what=payload.get("reason", row.kind),
                 at=at,
                 seq=row.seq,
                 rv=row.rv,
-                message=note_with_name(said.get("note", ""), names),
+                message=note_with_name(payload.get("note", ""), names),
             )
 
 

@@ -1,4 +1,4 @@
-"""What browsers follow: ranges of both logs as live events, missed frames, and the snapshot they start from."""
+"""Live views: ranges of both logs as events, missed frames, and the snapshot a browser starts from."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ from kschedweb.common.errors import GoneError, NotFoundError
 from kschedweb.common.reading import one_state
 from kschedweb.live.feed import ENTRIES_PER_FRAME, RESUME_ENTRIES, LogRange
 from kschedweb.traces.choices import LogKind
-from kschedweb.traces.models import Attempt, QueueState, told_by
+from kschedweb.traces.models import Attempt, QueueState, full_payload
 from kschedweb.traces.selectors.history import note_with_name, preemptor_keys
 from kschedweb.traces.selectors.throughput import throughput
 from kschedweb.views import Cursor
@@ -30,7 +30,7 @@ SNAPSHOT_THROUGHPUT = timedelta(minutes=5)
 _ATTEMPT_FIELDS = tuple(views.AttemptView.__struct_fields__)
 _QUEUE_FIELDS = tuple(views.QueueView.__struct_fields__)
 _EVENT_FIELDS = tuple(views.EventView.__struct_fields__)
-# What an entry that repeats an attempt leaves to that one.
+# Columns an entry that repeats an attempt takes from that attempt.
 _REPEATED_FIELDS = ("seq", "node_name", "message", "evaluated", "feasible")
 
 
@@ -48,7 +48,7 @@ class LogEntry(NamedTuple):
 
 
 def head(cluster_id: int) -> Cursor | None:
-    """Where both logs end; None when there is no such cluster."""
+    """The end of both logs; None when there is no such cluster."""
     row = Cluster.objects.filter(pk=cluster_id).values_list("rv", "seq").first()
     return Cursor(*row) if row is not None else None
 
@@ -56,12 +56,12 @@ def head(cluster_id: int) -> Cursor | None:
 def log_range(cluster_id: int, after: Cursor, limit: int) -> LogRange:
     """The next entries past `after`, at most `limit` of each log, in an order in which they can be applied.
 
-    Where entries have been cleared away the range ends at `after`.
+    Where entries were deleted the range ends at `after`.
     """
     end = head(cluster_id)
     if end is None:
         return LogRange(after, ())
-    # Both ends are committed, so every entry up to them is visible; what comes meanwhile is for the next range.
+    # Both ends are committed, so every entry up to them is visible; later entries belong to the next range.
     to = Cursor(max(after.rv, min(end.rv, after.rv + limit)), max(after.seq, min(end.seq, after.seq + limit)))
     changes = cluster_selectors.change_rows(cluster_id, after.rv, to.rv)
     entries = _entries(cluster_id, after.seq, to.seq)
@@ -98,55 +98,55 @@ def log_event(
     repeated: Mapping[int, Mapping[str, Any]] = MappingProxyType({}),
     preemptors: Mapping[str, str] = MappingProxyType({}),
 ) -> views.EngineLogEvent | None:
-    """What browsers are told of an entry of the engine log; None where the attempt it repeats was cleared away.
+    """The live event of an entry of the engine log; None where the attempt it repeats was deleted.
 
-    `repeated`: what repeated attempts say, by seq. `preemptors`: their names by uid.
+    `repeated`: columns of repeated attempts, by seq. `preemptors`: keys of preemptors, by uid.
     """
-    told = told_by(entry)
+    payload = full_payload(entry)
     kind = entry.kind
     if kind == LogKind.QUEUE:
-        view = views.QueueView(**{key: told[key] for key in _QUEUE_FIELDS if key in told})
+        view = views.QueueView(**{key: payload[key] for key in _QUEUE_FIELDS if key in payload})
         return views.QueueMove(seq=entry.seq, move=view)
     if kind == LogKind.CACHE:
         return views.CacheMoved(
             seq=entry.seq,
-            uid=told["uid"],
-            key=told["key"],
-            node=told["node"],
-            kind=told["kind"],
-            at_ms=told["at_ms"],
-            attempts=told.get("attempts", 0),
+            uid=payload["uid"],
+            key=payload["key"],
+            node=payload["node"],
+            kind=payload["kind"],
+            at_ms=payload["at_ms"],
+            attempts=payload.get("attempts", 0),
         )
     if kind == LogKind.ATTEMPT:
         # A repeat is stored with the attempt it repeats.
-        seq = told.get("repeats", entry.seq)
+        seq = payload.get("repeats", entry.seq)
         if _is_bare_repeat(entry):
             if seq not in repeated:
                 return None
-            told |= repeated[seq]
-        values = {key: told[key] for key in _ATTEMPT_FIELDS if key in told}
+            payload |= repeated[seq]
+        values = {key: payload[key] for key in _ATTEMPT_FIELDS if key in payload}
         return views.AttemptMade(seq=entry.seq, attempt=views.AttemptView(**values | {"seq": seq}))
     if kind == LogKind.EVENT:
-        if "counts" in told:
-            counts = [views.EventCount(seq=seq, count=count) for seq, count in told["counts"]]
-            return views.EventsCounted(seq=entry.seq, counts=counts, at_ms=told["at_ms"])
-        values = {key: told[key] for key in _EVENT_FIELDS if key in told}
+        if "counts" in payload:
+            counts = [views.EventCount(seq=seq, count=count) for seq, count in payload["counts"]]
+            return views.EventsCounted(seq=entry.seq, counts=counts, at_ms=payload["at_ms"])
+        values = {key: payload[key] for key in _EVENT_FIELDS if key in payload}
         values |= {"seq": entry.seq, "note": note_with_name(values["note"], preemptors)}
         return views.EventNoted(seq=entry.seq, event=views.EventView(**values))
-    queued = told.get("queued")
+    queued = payload.get("queued")
     return views.StepDone(
         seq=entry.seq,
         step=entry.step,
-        cycles=told["cycles"],
-        kind=told["kind"],
+        cycles=payload["cycles"],
+        kind=payload["kind"],
         at_ms=milliseconds(entry.at),
-        results=told.get("results", {}),
+        results=payload.get("results", {}),
         queued=None if queued is None else views.QueueSizes(**queued),
     )
 
 
 def _repeated_attempts(cluster_id: int, entries: Iterable[LogEntry]) -> dict[int, dict[str, Any]]:
-    """What the attempts say that these entries repeat, by position."""
+    """Columns of the attempts that these entries repeat, by seq."""
     wanted = {entry.payload["repeats"] for entry in entries if _is_bare_repeat(entry)}
     if not wanted:
         return {}
@@ -159,7 +159,7 @@ def _is_bare_repeat(entry: LogEntry) -> bool:
 
 
 def frames_after(cluster_id: int, after: Cursor) -> Iterator[views.Frame]:
-    """What a browser at `after` has missed; GoneError when that is too much to catch up with."""
+    """The frames after a cursor; GoneError when they are too many or already deleted."""
     end = head(cluster_id)
     if end is None:
         raise NotFoundError("the cluster does not exist", cluster=cluster_id)

@@ -22,7 +22,7 @@ from kschedweb.views import NodeRefusal, NodeRefusals, Pending, PendingPod, Pend
 QUESTION_SECONDS = 0.7
 ROWS_AT_ONCE = 500
 EXAMPLES = 5
-_TOLD = ("namespace", "name", "seq", "attempt", "result", "last_seen_at", "repeat_count")
+_ATTEMPT_COLUMNS = ("namespace", "name", "seq", "attempt", "result", "last_seen_at", "repeat_count")
 
 
 def node_refusals(
@@ -34,17 +34,19 @@ def node_refusals(
     before: int | None = None,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> NodeRefusals:
-    """Which pods were refused on the node, by `wanted.plugin` and for `wanted.reason` where given; each pod once."""
+    """Pods rejected on the node, by `wanted.plugin` and for `wanted.reason` where given; each pod once."""
     ends_at = monotonic() + QUESTION_SECONDS
     found: dict[str, NodeRefusal] = {}
     places: dict[str, int | None] = {}  # of the node in each order of nodes
     examined = 0
     # Tuples, as making an object of each row would take longer than reading its matrix.
-    rows = refused_attempts(cluster_id, wanted, before).values_list("pod_uid", "node_order", "matrix", *_TOLD)
+    rows = refused_attempts(cluster_id, wanted, before).values_list(
+        "pod_uid", "node_order", "matrix", *_ATTEMPT_COLUMNS
+    )
     with transaction.atomic():  # a cursor of the server lives in a transaction; nothing is fetched before it is needed
-        for pod_uid, node_order, matrix, *told in rows.iterator(chunk_size=ROWS_AT_ONCE):
+        for pod_uid, node_order, matrix, *columns in rows.iterator(chunk_size=ROWS_AT_ONCE):
             if len(found) >= limit or monotonic() > ends_at:
-                return NodeRefusals(list(found.values()), examined, told[_TOLD.index("seq")] + 1)
+                return NodeRefusals(list(found.values()), examined, columns[_ATTEMPT_COLUMNS.index("seq")] + 1)
             if pod_uid in found or matrix is None:
                 continue
             if node_order not in places:
@@ -59,7 +61,7 @@ def node_refusals(
                 continue
             if wanted.reason and wanted.reason not in refusal.reasons:
                 continue
-            namespace, name, seq, attempt, result, seen_at, repeats = told
+            namespace, name, seq, attempt, result, seen_at, repeats = columns
             found[pod_uid] = NodeRefusal(
                 pod_uid=pod_uid,
                 namespace=namespace,
@@ -90,7 +92,7 @@ def slowest_attempts(cluster_id: int, wanted: AttemptFilter) -> QuerySet[Attempt
 
 
 PENDING_REASONS = """
-    WITH told AS (
+    WITH rejected AS (
         SELECT pod.uid, pod.namespace || '/' || pod.name AS key, pod.created_at, reason.plugin, reason.reason,
                sum(reason.count) AS nodes
         FROM cluster_pod AS pod
@@ -104,12 +106,12 @@ PENDING_REASONS = """
         GROUP BY pod.uid, pod.namespace, pod.name, pod.created_at, reason.plugin, reason.reason
     )
     SELECT plugin, reason, count(*), sum(nodes), (array_agg(key ORDER BY created_at, key))[1:%s]
-    FROM told GROUP BY plugin, reason ORDER BY 3 DESC, plugin, reason LIMIT %s
+    FROM rejected GROUP BY plugin, reason ORDER BY 3 DESC, plugin, reason LIMIT %s
 """
 
 
 def pending_summary(cluster_id: int, limit: int = 50) -> Pending:
-    """What the unassigned pods wait for, the most frequent reason first."""
+    """Count the unassigned pods by the reasons of their last rejection, the most frequent first."""
     queues: dict[str, int] = {}
     for queue in QueueState.objects.filter(cluster_id=cluster_id).values_list("queue", flat=True):
         queues[queue] = queues.get(queue, 0) + 1
@@ -120,7 +122,7 @@ def pending_summary(cluster_id: int, limit: int = 50) -> Pending:
 
 
 def pending_values(cluster_id: int, limit: int) -> list[Any]:
-    """What PENDING_REASONS asks for."""
+    """Parameters of PENDING_REASONS."""
     return [cluster_id, [str(phase) for phase in TERMINAL_PHASES], EXAMPLES, limit]
 
 
@@ -141,7 +143,7 @@ PENDING_PODS = """
 
 
 def pending_pods(cluster_id: int, *, plugin: str, reason: str, limit: int) -> list[PendingPod]:
-    """The unassigned pods that were last refused by this plugin and for this reason, longest waiting first."""
+    """The unassigned pods last rejected by this plugin and for this reason, longest pending first."""
     phases = [str(phase) for phase in TERMINAL_PHASES]
     with connection.cursor() as cursor:
         cursor.execute(PENDING_PODS, [cluster_id, phases, plugin, plugin, reason, reason, limit])
