@@ -164,7 +164,7 @@ def test_figures_and_reasons_are_what_rest_answers(page: Page, own: Cluster) -> 
     assert (reason["pods"], reason["nodes"]) == (5, 15)
     row = page.get_by_role("region", name="Pending: top reasons").get_by_role("button")
     expect(row).to_contain_text("Insufficient cpu")
-    expect(row).to_contain_text("15 refusals in all")
+    expect(row).to_contain_text("15 rejections")
     expect(row).not_to_contain_text("15 nodes")
     assert figure(page, "Pending") == 5
     assert figure(page, "Pods on nodes") == 4
