@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from scheduler_core.apiserver import scale
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.requests import ObjectKey
 from scheduler_core.apiserver.store import ObjectChange, Stored
@@ -138,7 +139,14 @@ def internal_error(message: str) -> Refused:
     return Refused(Status(500, "", message))
 
 
-def invalid(key: ObjectKey, error: ManifestError | AdmissionError, *, is_update: bool = False) -> Refused:
+def no_such_resource() -> Refused:
+    """The kind has no such subresource."""
+    return Refused(Status(404, "NotFound", "the server could not find the requested resource"))
+
+
+def invalid(
+    key: ObjectKey, error: ManifestError | AdmissionError, *, is_update: bool = False, is_scale: bool = False
+) -> Refused:
     """What admission refuses, as the one cause; what cannot be read is a bad request.
 
     The API server checks the metadata of an update twice, and says so twice.
@@ -149,8 +157,11 @@ def invalid(key: ObjectKey, error: ManifestError | AdmissionError, *, is_update:
     reason = next((reason for start, reason in _CAUSES if error.detail.startswith(start)), "FieldValueInvalid")
     cause = Cause(reason, error.detail, error.path)
     causes = (cause, cause) if is_update and error.path.startswith("metadata.") else (cause,)
-    message = f'{key.kind} "{key.name}" is invalid: {error}'
-    return Refused(Status(422, "Invalid", message, key.name, KINDS[key.kind].group, key.kind, causes=causes))
+    group, kind = (scale.GROUP, scale.KIND) if is_scale else (KINDS[key.kind].group, key.kind)
+    named = f"{kind}.{group}" if group else kind
+    return Refused(
+        Status(422, "Invalid", f'{named} "{key.name}" is invalid: {error}', key.name, group, kind, causes=causes)
+    )
 
 
 def _about(key: ObjectKey, code: int, reason: str, message: str, suffix: str = "") -> Refused:

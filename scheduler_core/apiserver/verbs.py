@@ -22,10 +22,12 @@ from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.kinds import KINDS, Kind
 from scheduler_core.apiserver.patches import PatchError, patched
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, Propagation, Update
+from scheduler_core.apiserver.scale import scale_of, scaled
 from scheduler_core.apiserver.store import ObjectChange, Operation, Stored, key_of
 from scheduler_core.errors import AdmissionError, ManifestError
 
 STATUS: Final = "status"
+SCALE: Final = "scale"
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 _OWNED_FINALIZERS: Final = {Propagation.ORPHAN: _ORPHAN, Propagation.FOREGROUND: _FOREGROUND}
 # What an update may leave out: the stored value stays.
@@ -82,7 +84,8 @@ def patch(stored: Stored | None, request: Patch, admission: Admission, now: int)
     if request.resource_version and request.resource_version != metadata.get("resourceVersion"):
         return answers.modified(key)
     try:
-        new = patched(stored, request.body, request.patch_type)
+        target = scale_of(stored) if request.subresource == SCALE else stored
+        new = patched(target, request.body, request.patch_type)
     except PatchError as error:
         reason = {400: "BadRequest", 422: "Invalid"}.get(error.code, "")
         return Refused(Status(error.code, reason, error.message))
@@ -133,9 +136,13 @@ def removed(stored: Stored) -> Outcome:
 def _replace(stored: Stored, new: Stored, subresource: str, admission: Admission) -> Outcome | Refused:
     key = key_of(stored)
     kind = KINDS[key.kind]
+    if (subresource == SCALE and not kind.has_scale) or (subresource == STATUS and not kind.has_status):
+        return answers.no_such_resource()
     try:
         if subresource == STATUS:
             written = _status_of(stored, new)
+        elif subresource == SCALE:
+            written = _with_generation(stored, scaled(stored, new), kind)
         else:
             new = {**new, "apiVersion": stored["apiVersion"], "kind": stored["kind"]}
             if kind.has_status:
@@ -143,12 +150,13 @@ def _replace(stored: Stored, new: Stored, subresource: str, admission: Admission
             new = _checked_metadata(stored, new)
             written = _with_generation(stored, admission.update(stored, new), kind)
     except (AdmissionError, ManifestError) as error:
-        return answers.invalid(key, error, is_update=True)
+        return answers.invalid(key, error, is_update=True, is_scale=subresource == SCALE)
     metadata = stored["metadata"]
     is_deleted = "deletionTimestamp" in metadata and not metadata.get("deletionGracePeriodSeconds")
     if is_deleted and not written["metadata"].get("finalizers"):
         return removed(written)
-    return _updated(stored, written)
+    outcome = _updated(stored, written)
+    return Outcome(outcome.changes, scale_of(written)) if subresource == SCALE else outcome
 
 
 def _status_of(stored: Stored, new: Stored) -> Stored:

@@ -13,6 +13,7 @@ from scheduler_core.apiserver.answers import Outcome, Refused
 from scheduler_core.apiserver.requests import (
     Create,
     Delete,
+    ObjectKey,
     Patch,
     PatchType,
     ReportUnschedulable,
@@ -207,3 +208,44 @@ def test_of_two_changes_of_one_batch_the_second_cannot_be_based_on_the_version_b
     first, second = server.carry_out(patches, NOW)
     assert isinstance(first, Outcome) and isinstance(second, Refused)
     assert stored(server)["metadata"]["labels"] == {"a": "1"}
+
+
+def replica_set(replicas: int) -> Create:
+    labels = {
+        "matchLabels": {"app": "web"},
+        "matchExpressions": [{"key": "tier", "operator": "In", "values": ["b", "a"]}],
+    }
+    template = {"metadata": {"labels": {"app": "web", "tier": "a"}}, "spec": {"containers": [{"name": "c"}]}}
+    return Create(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {"name": "web"},
+            "spec": {"replicas": replicas, "selector": labels, "template": template},
+        }
+    )
+
+
+def test_scale_changes_the_replicas_only(server: ApiServer) -> None:
+    key = ObjectKey("ReplicaSet", "default", "web")
+    created = made(server, replica_set(2))
+    scale = made(server, Patch(key, {"spec": {"replicas": 5}}, subresource="scale"))
+    assert (scale["kind"], scale["spec"], scale["metadata"]["resourceVersion"]) == ("Scale", {"replicas": 5}, "2")
+    assert scale["status"] == {"replicas": 0, "selector": "app=web,tier in (a,b)"}
+    assert stored(server, key)["spec"] == {**created["spec"], "replicas": 5}
+    assert stored(server, key)["metadata"]["generation"] == 2
+    empty = made(server, Update(key, {"metadata": {"name": "web"}, "spec": {}}, subresource="scale"))
+    assert (empty["spec"], stored(server, key)["spec"]["replicas"]) == ({}, 0)
+
+
+def test_scale_is_refused(server: ApiServer) -> None:
+    key = ObjectKey("ReplicaSet", "default", "web")
+    done(server, replica_set(2))
+    status = refused(server, Patch(key, {"spec": {"replicas": -1}}, subresource="scale"))
+    assert (status.group, status.kind, status.causes[0].field) == ("autoscaling", "Scale", "spec.replicas")
+    want = 'Scale.autoscaling "web" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0'
+    assert status.message == want
+    old = {"metadata": {"name": "web", "resourceVersion": "77"}, "spec": {"replicas": 1}}
+    assert refused(server, Update(key, old, subresource="scale")).code == 409
+    done(server, pod())
+    assert refused(server, Patch(POD, {"spec": {"replicas": 1}}, subresource="scale")).code == 404
