@@ -16,10 +16,7 @@ REASON = "Longer than 400 lines because "
 REASON_WITHIN = 30  # lines from the top
 
 # Files without a reason yet. To become empty.
-LONG = {
-    "kschedweb/scheduling/services.py",
-    "scheduler_core/trace/codec.py",
-}
+LONG = {"kschedweb/scheduling/services.py"}
 
 
 def problems(root: Path = ROOT, long: set[str] = LONG) -> list[str]:

@@ -8,6 +8,7 @@ normalising changed it, in as few bytes as it needs and split into byte planes, 
 nodes tied for the best, are computed where the weighted scores give them. Names of nodes are not in the blob: it
 refers to a NodeOrder. What PostFilter did, preemption included, and what extenders answered are the header's last
 fields, which older blobs lack. Anything unreadable raises `TraceError`.
+Longer than 400 lines because writing and reading of one layout are checked against each other side by side.
 """
 
 from __future__ import annotations
