@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from scheduler_core.api.manifests import decode
+from msgspec.structs import replace
+
+from scheduler_core.api.manifests import convert, decode
+from scheduler_core.api.meta import KubeObject, ObjectMeta
+from scheduler_core.api.pod import Pod, PodStatus
 from scheduler_core.apiserver.requests import ObjectKey
 from scheduler_core.apiserver.store import ObjectChange, Operation, Stored
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
@@ -16,6 +20,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self.rv = 0
         self._objects: dict[str, dict[ObjectKey, Stored]] = {}
+        self._pods: dict[ObjectKey, Pod] = {}  # as last told in the log
         self._log: list[Change] = []
         self._cleared = 0  # position of the last change that is no longer in the log
 
@@ -40,12 +45,31 @@ class MemoryStore:
             objects = self._objects.setdefault(key.kind, {})
             if change.operation == Operation.DELETED:
                 objects.pop(key, None)
+                self._pods.pop(key, None)
                 self._log.append(ObjectDeleted(key.kind, key.namespace, key.name, metadata["uid"], self.rv))
             else:
                 stored = {**change.manifest, "metadata": {**metadata, "resourceVersion": str(self.rv)}}
+                self._log.append(ObjectPut(self._typed(key, stored), self.rv))
                 objects[key] = stored
-                self._log.append(ObjectPut(decode(stored), self.rv))
         return self.rv
+
+    def _typed(self, key: ObjectKey, stored: Stored) -> KubeObject:
+        """Decode the manifest; a pod whose spec stays, or only gets its node, keeps the typed spec it had."""
+        if key.kind != Pod.kind:
+            return decode(stored)
+        pod, before = self._pods.get(key), self.get(key)
+        if pod is None or before is None or not _differs_in_node_only(stored["spec"], before["spec"]):
+            made = decode(stored)
+            assert isinstance(made, Pod)
+        else:
+            node_name = stored["spec"].get("nodeName", "")
+            made = replace(
+                pod if pod.spec.node_name == node_name else pod.on_node(node_name),
+                metadata=convert(stored["metadata"], ObjectMeta, path="metadata"),
+                status=convert(stored.get("status") or {}, PodStatus, path="status"),
+            )
+        self._pods[key] = made
+        return made
 
     def changes_after(self, rv: int) -> Sequence[Change]:
         """Every change after a position, in order; none before it may have been cleared."""
@@ -55,3 +79,11 @@ class MemoryStore:
         """Drop the changes up to a position, which nobody asks for again."""
         del self._log[: rv - self._cleared]
         self._cleared = rv
+
+
+def _differs_in_node_only(spec: Stored, before: Stored) -> bool:
+    """Compare by identity: rules make new maps only of what they change."""
+    if spec is before:
+        return True
+    names = spec.keys() | before.keys()
+    return all(spec.get(name) is before.get(name) for name in names if name != "nodeName")
