@@ -7,7 +7,6 @@ import orjson
 from kschedweb.cluster import state
 from kschedweb.cluster.changes import ChangeEntry, StateRow, changes_commit
 from kschedweb.cluster.state import Rewrite
-from kschedweb.common.packing import kept_json
 from scheduler_core.api.manifests import decode
 from scheduler_core.apiserver.requests import ObjectKey
 from scheduler_core.apiserver.store import ObjectChange, Operation, Stored
@@ -50,8 +49,8 @@ class PostgresStore:
         for place, change in enumerate(changes):
             key, manifest = change.key, _unnumbered(change.manifest)
             row = rows.get(key)
-            text = kept_json(manifest)
             written: StateRow | None = None
+            text = b""
             if change.operation == Operation.DELETED:
                 if row is not None:
                     gone.append(rows.pop(key))
@@ -59,11 +58,19 @@ class PostgresStore:
                 if row is not None:
                     written = Rewrite(row.pk, key.kind, state.changing_columns(manifest))
                 else:
-                    written = state.draft(key.kind, manifest, decode(manifest))
+                    written = draft = state.draft(key.kind, manifest, decode(manifest))
+                    text = draft.text
             metadata = manifest["metadata"]
             entries.append(
                 ChangeEntry(
-                    key.kind, key.namespace, key.name, metadata["uid"], change.operation, text, self._actor, written
+                    key.kind,
+                    key.namespace,
+                    key.name,
+                    metadata["uid"],
+                    change.operation,
+                    text or orjson.dumps(manifest),
+                    self._actor,
+                    written,
                 )
             )
         state.delete(gone)
