@@ -96,7 +96,7 @@ class Rewrite:
                 [
                     [row.pk for row, _, _ in rows],
                     [rv for _, rv, _ in rows],
-                    *([_column(row.columns, name, text) for row, _, text in rows] for name in columns),
+                    *(_values(rows, name) for name in columns),
                 ],
             )
 
@@ -254,18 +254,22 @@ def _by_table_and_columns(
 ) -> dict[tuple["_Table", tuple[str, ...]], list[tuple[Rewrite, int, bytes]]]:
     found: dict[tuple[_Table, tuple[str, ...]], list[tuple[Rewrite, int, bytes]]] = {}
     for each in numbered:
-        columns = (*sorted(each[0].columns), "manifest")
+        columns = (*each[0].columns, "manifest")
         found.setdefault((_TABLES[_table_of(each[0].kind)], columns), []).append(each)
     return found
 
 
-def _value(row: Draft, column: str, manifest: bytes) -> Any:
-    """What a column of a new row takes."""
-    return getattr(row, column) if column in _OWN else _column(row.columns, column, manifest)
-
-
-def _column(columns: Mapping[str, Any], name: str, manifest: bytes) -> Any:
-    """What a column takes; the manifest is JSON already."""
+def _values(rows: Sequence[tuple[Rewrite, int, bytes]], name: str) -> list[Any]:
+    """What a column of changed rows takes."""
     if name == "manifest":
+        return [text.decode() for _, _, text in rows]
+    values = [row.columns[name] for row, _, _ in rows]
+    return list(map(json_text, values)) if name in _JSON else values
+
+
+def _value(row: Draft, column: str, manifest: bytes) -> Any:
+    """What a column of a new row takes; the manifest is JSON already."""
+    if column == "manifest":
         return manifest.decode()
-    return json_text(columns[name]) if name in _JSON else columns[name]
+    value = getattr(row, column) if column in _OWN else row.columns[column]
+    return json_text(value) if column in _JSON else value
