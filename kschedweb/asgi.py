@@ -18,8 +18,8 @@ from channels.routing import ProtocolTypeRouter  # noqa: E402
 from kschedweb.accounts import sockets  # noqa: E402
 from kschedweb.cluster.intake import limits  # noqa: E402
 from kschedweb.common.bodies import Bodies, Large  # noqa: E402
+from kschedweb.common.parts import Parts  # noqa: E402
 from kschedweb.common.shares import Shares  # noqa: E402
-from kschedweb.common.slow_readers import SlowReaders  # noqa: E402
 from kschedweb.live.consumers import UNKNOWN_CLUSTER  # noqa: E402
 from kschedweb.live.feed import Feed, LogRange  # noqa: E402
 from kschedweb.live.guard import OK, Watcher  # noqa: E402
@@ -72,7 +72,7 @@ def large(scope: Mapping[str, Any]) -> Large | None:
 
 application = ProtocolTypeRouter(
     {
-        "http": SlowReaders(Bodies(Shares(django_application, sockets.holder), large)),
+        "http": Parts(Bodies(Shares(django_application, sockets.holder), large)),
         "websocket": websocket_application(Feed(Logs()), Gate()),
     }
 )

@@ -1,6 +1,6 @@
 """Answers that are made while they are sent: a few for each user, and no database connection between their parts.
 
-How long a reader may take for a part is bounded for all answers (slow_readers.py).
+How long a reader may take for a part is bounded for all answers (ops/connections.py).
 """
 
 import threading
@@ -43,17 +43,27 @@ class Streams:
 _streams = Streams(STREAMS_PER_USER)
 
 
+class _Stream(StreamingHttpResponse):
+    """An answer that makes room for another when it is over, wherever in the middle its reader went away."""
+
+    leave: Callable[[], object]
+
+    def close(self) -> None:
+        super().close()
+        self.leave()
+
+
 def stream(
     request: HttpRequest, chunks: Iterator[bytes], *, user: Hashable, content_type: str, headers: Mapping[str, str]
 ) -> StreamingHttpResponse:
     """An answer of these chunks, each made when it is wanted; TooManyError while the user has too many of them."""
     _streams.enter(user)
-    response = StreamingHttpResponse(content_type=content_type, headers=headers)
-    # Also when nobody begins to read it, or stops in the middle.
-    leave = weakref.finalize(response, _streams.leave, user)
+    response = _Stream(content_type=content_type, headers=headers)
+    # Also when nobody begins to read it.
+    response.leave = weakref.finalize(response, _streams.leave, user)
     # Under ASGI an iterator that is not asynchronous would be read to its end before anything is sent.
     is_async = isinstance(request, ASGIRequest)
-    response.streaming_content = off_the_loop(chunks, leave) if is_async else chunks
+    response.streaming_content = off_the_loop(chunks, response.leave) if is_async else chunks
     return response
 
 

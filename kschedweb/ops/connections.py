@@ -1,7 +1,8 @@
 """HTTP connections that end: the head of a request is bounded in bytes and in time, and so is waiting for its reader.
 
-uvicorn bounds none of these. A client that takes nothing of what it was sent is cut off by the kernel, whatever the
-application is waiting for then.
+uvicorn bounds none of these. Parts of an answer are at most 64 KiB and leave as soon as the connection has room for
+them, so only a reader that takes less than some 3 KiB a second is too slow. What the application has finished is in the
+kernel's and the connection's buffers: there the kernel cuts off a client that takes nothing.
 """
 
 import asyncio
@@ -12,7 +13,9 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 HEAD_BYTES = 64 * 1024  # request line and headers
 HEAD_SECONDS = 20.0  # from the first byte, or from the connection, until the head is complete
-UNTAKEN_SECONDS = 30  # for which a client may leave what it was sent where it is
+UNREAD_SECONDS = 30.0  # for which an answer may wait for its reader
+# For which a client may leave what it was sent where it is. Longer than that, because the kernel does not say so.
+UNTAKEN_SECONDS = 45
 BACKLOG = 512
 
 
@@ -27,11 +30,12 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """uvicorn's connection, which refuses heads that are too large and does not wait for those that do not end."""
+    """uvicorn's connection with bounds: on the size of heads, and on the time for heads and for readers."""
 
     _reading_head = True
     _head_bytes = 0
     _head_timer: asyncio.TimerHandle | None = None
+    _reader_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -39,7 +43,17 @@ class BoundedConnection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._stop_reader_timer()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stop_reader_timer()
+        self._reader_timer = self.loop.call_later(UNREAD_SECONDS, self._reader_overdue)
+
+    def resume_writing(self) -> None:
+        self._stop_reader_timer()
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         while data and not self.transport.is_closing() and self.transport.get_protocol() is self:
@@ -94,3 +108,14 @@ class BoundedConnection(HttpToolsProtocol):
             self._refuse(408, "head_too_slow", f"path and headers took longer than {HEAD_SECONDS:g} seconds")
         else:
             self.transport.close()
+
+    def _stop_reader_timer(self) -> None:
+        if self._reader_timer is not None:
+            self._reader_timer.cancel()
+            self._reader_timer = None
+
+    def _reader_overdue(self) -> None:
+        self._reader_timer = None
+        path = self.scope["raw_path"].decode("ascii", "backslashreplace")
+        self.logger.warning("the answer is not read, connection closed: %s", path)
+        self.transport.abort()  # the application sees that its client is gone

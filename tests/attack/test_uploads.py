@@ -138,7 +138,7 @@ def test_ten_uploads_of_20_mb_at_once(
     storming: Storming, clusters: list[int], cast: Cast, request: pytest.FixtureRequest
 ) -> None:
     """Of few large objects, or in the long form of as many as so many bytes hold."""
-    number, bytes_of_each = (13_000, 1_000) if request.config.getoption("--long") else (200, 100_000)
+    number, bytes_of_each = (4_700, 4_000) if request.config.getoption("--long") else (200, 100_000)
     many = [pod(f"p{each}", annotations={"pad": "x" * bytes_of_each}) for each in range(number)]
     body = orjson.dumps(items(node(), *many))
     body += b" " * (20_000_000 - len(body))

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from kschedweb.cluster.models import Cluster
-from kschedweb.common.slow_readers import SlowReaders
+from kschedweb.common.parts import Parts
 from kschedweb.common.streaming import STREAMS_PER_USER
 from kschedweb.ops.processes import wait_until
 from tests.web import tcp
@@ -77,24 +77,6 @@ def test_long_answer_that_nobody_reads_holds_no_connection(
             one.close()
 
 
-async def test_reader_who_takes_nothing_is_cut_off() -> None:
-    sent: list[Any] = []
-
-    async def application(scope: Any, receive: Any, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        while True:
-            await send({"type": "http.response.body", "body": b"x", "more_body": True})
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-        if len(sent) == 3:
-            await asyncio.Event().wait()
-
-    with pytest.raises(asyncio.CancelledError):
-        await SlowReaders(application, seconds=0.05)({"type": "http", "path": "/"}, None, send)  # type: ignore[arg-type]
-    assert len(sent) == 3
-
-
 @pytest.mark.slow
 def test_reader_who_takes_nothing_is_cut_off_by_the_running_service(
     start_web: Callable[..., tcp.Web], long_cluster: Cluster
@@ -115,3 +97,18 @@ def test_schema_can_be_asked_for_by_many_at_once(start_web: Callable[..., tcp.We
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(lambda _: web.get("/api/schema?format=json", Cookie=cookie).status, range(8)))
     assert answers == 8 * [200], web.log()
+
+
+async def test_loop_has_its_turn_between_two_parts() -> None:
+    seen: list[str] = []
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        asyncio.get_running_loop().call_soon(seen.append, "turn")
+        for part in (b"1", b"2"):
+            await send({"type": "http.response.body", "body": part, "more_body": part == b"1"})
+
+    async def send(message: Any) -> None:
+        seen.append(message["body"].decode())
+
+    await Parts(application)({"type": "http"}, None, send)  # type: ignore[arg-type]
+    assert seen == ["1", "turn", "2"]

@@ -1,12 +1,16 @@
 """Connections to the web process over TCP: heads that are too large or never end, and readers that never read."""
 
+import asyncio
 import contextlib
 import json
 import socket
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 from kschedweb.common import bodies
 from kschedweb.ops import connections
@@ -101,3 +105,43 @@ def test_connection_ends_when(web: tcp.Web, sent: bytes, said: bytes) -> None:
         while part := opened.recv(65_536):
             received += part
     assert said in received
+
+
+ANSWER = 16 << 20  # more than kernels buffer
+
+
+@pytest.mark.parametrize(
+    ("pause_seconds", "whole"), [pytest.param(0.0, True, id="who reads"), pytest.param(1.0, False, id="who does not")]
+)
+async def test_reader_who_takes_nothing_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, pause_seconds: float, whole: bool
+) -> None:
+    monkeypatch.setattr(connections, "UNREAD_SECONDS", 0.5)
+    sent_all = asyncio.Event()
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(ANSWER // 65_536):
+            await send({"type": "http.response.body", "body": b"x" * 65_536, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+        sent_all.set()
+
+    config = uvicorn.Config(application, http=connections.BoundedConnection, lifespan="off", log_config=None)
+    config.load()
+    state = ServerState()
+    server = await asyncio.get_running_loop().create_server(
+        lambda: connections.BoundedConnection(config, state, {}), "127.0.0.1", 0
+    )
+    async with server:
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname(), limit=4096)
+        writer.write(head(b"/a/path"))
+        await asyncio.sleep(pause_seconds)
+        taken = 0
+        with contextlib.suppress(ConnectionError):
+            while part := await reader.read(65_536):
+                taken += len(part)
+        await asyncio.wait_for(sent_all.wait(), 5)  # also when nobody is there any more
+        writer.close()
+    assert (taken > ANSWER) is whole
+    told = [record.getMessage() for record in caplog.records if "not read" in record.getMessage()]
+    assert told == ([] if whole else ["the answer is not read, connection closed: /a/path"])
