@@ -29,6 +29,8 @@ from scheduler_core.sim.otter_post import OtterPost
 log = structlog.get_logger(__name__)
 
 SLICE_SECONDS = 1.0
+# Controllers act at most this often: what falls due meanwhile shares a transaction and a frame.
+ACT_SECONDS = 0.1
 # What is due later than this is left to the sweep, which comes every two seconds.
 NEAR_SECONDS = 3.0
 # A follow-up message not seen for so long is lost, and another may be sent.
@@ -91,7 +93,7 @@ def tick(cluster_id: int, *, follow_up: bool = False) -> None:
             _go_on(cluster_id)
             return
         # A short sleep is cheaper than a message; another cluster waits at most for the rest of this slice.
-        time.sleep(max(due_in, 0.01))
+        time.sleep(max(due_in, ACT_SECONDS))
 
 
 def _act(cluster_id: int) -> float | None:

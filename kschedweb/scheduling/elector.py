@@ -78,7 +78,7 @@ class Leadership:
 
     `busy_since` and `waiting_since`: None means neither busy nor waiting. `patience` is how many seconds beyond the
     renew deadline the step under way may take. `renewed_at`: when the record was last known to be ours. `ran_at`: when
-    a slice last ran. `rests_until`: until then other clusters come first.
+    a slice last ran. `rests_until`: until then no slice of it runs.
     """
 
     view: LeaseView

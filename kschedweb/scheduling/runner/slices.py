@@ -29,6 +29,9 @@ log = structlog.get_logger(__name__)
 
 SLICE_SECONDS = 2.0
 SHARED_SLICE_SECONDS = 0.2  # when another cluster waits for this worker
+# A step that took in so many changes without a pod to schedule is one of a stream: the next waits for more of it.
+STREAM_CHANGES = 20
+GATHER_SECONDS = 0.05
 OWN_QUEUE = "scheduler."
 EXIT_CORRUPTED = 1
 
@@ -85,6 +88,8 @@ class Worker:
                     self.elector.timer_set(cluster_id, outcome.asked_seconds)
                     return
                 if outcome.due_in is None or outcome.due_in > 0:
+                    if outcome.changes >= STREAM_CHANGES and not outcome.cycles:
+                        led.rests_until = led.ran_at + GATHER_SECONDS
                     self.elector.timer_set(cluster_id, outcome.due_in)
                     return
                 over = ends_at - (SLICE_SECONDS - SHARED_SLICE_SECONDS) if self.waiting else ends_at

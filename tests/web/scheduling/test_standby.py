@@ -12,8 +12,9 @@ from kschedweb.cluster.models import Change, Cluster, Pod
 from kschedweb.scheduling import health, leases
 from kschedweb.scheduling.elector import Elector, LeaseTimes
 from kschedweb.scheduling.models import Lease
+from kschedweb.scheduling.runner import slices
 from kschedweb.scheduling.runner.host import EngineHost, StepOutcome
-from kschedweb.scheduling.runner.slices import SHARED_SLICE_SECONDS, Worker
+from kschedweb.scheduling.runner.slices import SHARED_SLICE_SECONDS, STREAM_CHANGES, Worker
 from kschedweb.traces.models import Attempt
 from tests.builders import make_node, make_pod
 from tests.web.scheduling.conftest import PutObjects
@@ -173,6 +174,35 @@ def test_cluster_that_waited_no_longer_than_a_shared_slice_goes_on(
     one.elector.tick()
     one.slice(busy.pk)
     assert steps == [busy.pk] * 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "cycles", "waits"),
+    [
+        pytest.param(STREAM_CHANGES, 0, True, id="many changes, nothing to schedule"),
+        pytest.param(STREAM_CHANGES, 1, False, id="a pod was scheduled"),
+        pytest.param(STREAM_CHANGES - 1, 0, False, id="few changes"),
+    ],
+)
+def test_cluster_in_a_stream_of_changes_takes_them_in_together(
+    busy: Cluster, monkeypatch: pytest.MonkeyPatch, changes: int, cycles: int, waits: bool
+) -> None:
+    steps: list[int] = []
+
+    def step(host: EngineHost) -> StepOutcome:
+        steps.append(host.cluster_id)
+        return StepOutcome(cycles, changes, None)
+
+    monkeypatch.setattr(EngineHost, "step", step)
+    monkeypatch.setattr(slices, "GATHER_SECONDS", 60.0)
+    one = worker("one")
+    one.elector.claim(busy.pk)
+    one.slice(busy.pk)
+    one.slice(busy.pk)
+    led = one.elector.leadership(busy.pk)
+    assert led is not None
+    assert len(steps) == (1 if waits else 2)
+    assert (led.due_at is not None) is waits, "nobody else would wake it"
 
 
 @pytest.mark.parametrize("ends", ["well", "with an error"])
