@@ -1,10 +1,16 @@
-"""Reads of the scheduler's work: a pod's history with what became of its bindings and, of a victim, its evictions."""
+"""Reads of the scheduler's work: a pod's history with it, and what a rebuilt engine remembers."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
+from kschedweb.cluster.models import Event
 from kschedweb.scheduling.models import Binding, Eviction
+from kschedweb.scheduling.remembered import SERIES_WITHIN_US, LastAttempt, Remembered, Series
+from kschedweb.traces.choices import Result
+from kschedweb.traces.models import Attempt
 from kschedweb.traces.selectors import pod_log
 from kschedweb.views import HistoryEntry
+from scheduler_core.api.times import microseconds, moment_of
 
 # What an engine tells of the pod when it hears that work was done: (kind, what) of entries.
 _AFTER_BINDING = {("cache", "confirmed"), ("cache", "finished"), ("cache", "forgotten")}
@@ -56,3 +62,30 @@ def _place(
     if answer is not None:
         return answer
     return next((place for place in rest if log[place].at > finished_at), len(log))
+
+
+def remembered(*, cluster_id: int, pod_uids: Iterable[str], now: int) -> Remembered:
+    """What is stored of these pods' last attempts and events, so that a rebuilt engine still counts repeats."""
+    uids = list(pod_uids)
+    attempts = (
+        Attempt.objects.filter(cluster_id=cluster_id, pod_uid__in=uids)
+        .exclude(result=Result.SCHEDULED)
+        .order_by("pod_uid", "-seq")
+        .distinct("pod_uid")
+        .values_list("pod_uid", "digest", "seq", "last_seen_at")
+    )
+    told = Event.objects.filter(
+        cluster_id=cluster_id,
+        regarding_uid__in=uids,
+        type="Warning",
+        seq__gt=0,
+        last_at__gte=moment_of(now - SERIES_WITHIN_US),
+    ).order_by("id")
+    columns = ("regarding_uid", "type", "reason", "action", "reporter", "seq", "count", "last_at")
+    return Remembered(
+        {uid: LastAttempt(bytes(digest), seq, microseconds(seen)) for uid, digest, seq, seen in attempts},
+        {
+            (uid, type_, reason, action, reporter): Series(seq, count, microseconds(last_at))
+            for uid, type_, reason, action, reporter, seq, count, last_at in told.values_list(*columns)
+        },
+    )

@@ -25,7 +25,7 @@ WALL_TIME = {
     "kschedweb/rest/inputs.py": "windows of time that people ask for",
     "kschedweb/scheduling/leases.py": "leases",
     "kschedweb/scheduling/retention.py": "how long logs are kept",
-    "kschedweb/scheduling/services.py": "when an engine last worked, for its health",
+    "kschedweb/scheduling/services/steps.py": "when an engine last worked, for its health",
     "kschedweb/traces/selectors/live.py": "when a frame was sent",
 }
 

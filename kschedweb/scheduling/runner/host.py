@@ -19,7 +19,7 @@ from kschedweb.cluster.models import Cluster
 from kschedweb.common import logs
 from kschedweb.common.collector import settle
 from kschedweb.common.metrics import RECORDER
-from kschedweb.scheduling import adapters, services
+from kschedweb.scheduling import adapters, selectors, services
 from kschedweb.scheduling.api_calls import api_calls_measure
 from kschedweb.scheduling.checkpoints import (
     LEAST_SECONDS_BETWEEN,
@@ -223,7 +223,7 @@ class EngineHost:
         engine.restore_bindings(stored.in_flight)
         engine.restore_attempts(stored.attempts)
         effects = engine.step(now, changes, Budget(max_cycles=0))
-        self._remembered = services.remembered(
+        self._remembered = selectors.remembered(
             cluster_id=self.cluster_id,
             pod_uids=[move.pod_uid for move in effects.moves if isinstance(move, QueueMove)],
             now=now,

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from kschedweb.cluster.models import Cluster, Event, Node, Pod
-from kschedweb.scheduling import leases, services
+from kschedweb.scheduling import leases, selectors, services
 from kschedweb.scheduling.models import Binding, Eviction
 from kschedweb.scheduling.remembered import SERIES_WITHIN_US
 from scheduler_core.api.times import microseconds
@@ -81,7 +81,7 @@ def test_series_of_events_goes_on_for_six_minutes_after_its_last_event(cluster: 
     told(Cluster.objects.create(name="other"), "of another cluster", seq=7, age=timedelta(0))
     told(cluster, "not asked for", seq=8, age=timedelta(0))
     asked = ["within", "over", "begun before, seen since", "no warning", "no event of an engine", "of another cluster"]
-    found = services.remembered(cluster_id=cluster.pk, pod_uids=asked, now=microseconds(NOW))
+    found = selectors.remembered(cluster_id=cluster.pk, pod_uids=asked, now=microseconds(NOW))
     assert {key[0]: (series.seq, series.count) for key, series in found.series.items()} == {
         "within": (3, 3),
         "begun before, seen since": (5, 5),
@@ -92,5 +92,5 @@ def test_series_is_that_of_its_newest_event(cluster: Cluster) -> None:
     told(cluster, "p", seq=3, age=timedelta(minutes=4))
     told(cluster, "p", seq=9, age=timedelta(minutes=1))
     told(cluster, "p", seq=11, age=timedelta(minutes=2), reason="Other")
-    found = services.remembered(cluster_id=cluster.pk, pod_uids=["p"], now=microseconds(NOW))
+    found = selectors.remembered(cluster_id=cluster.pk, pod_uids=["p"], now=microseconds(NOW))
     assert {key[2]: series.seq for key, series in found.series.items()} == {"FailedScheduling": 9, "Other": 11}
