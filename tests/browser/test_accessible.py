@@ -86,6 +86,7 @@ def menu(page: Page, cluster: Cluster) -> None:
 
 def unfold(panel: Locator) -> None:
     """All that can be opened in a panel, and a manifest in it."""
+    panel.locator("summary").first.wait_for()  # its code comes when it is opened
     closed = panel.locator("details:not([open]) > summary")
     while closed.count():
         closed.first.click()

@@ -17,7 +17,7 @@ from kschedweb.scheduling import adapters
 from kschedweb.scheduling.models import Binding, Eviction
 from kschedweb.scheduling.remembered import Remembered
 from kschedweb.scheduling.runner import bindings
-from kschedweb.traces.models import EngineLog, told_by
+from kschedweb.traces.models import EngineLog, full_payload
 from kschedweb.traces.selectors.live import LogEntry
 from scheduler_core.model.changes import Change, EvictionVerdict, ObjectDeleted
 from scheduler_core.scheduler.scheduler import Budget
@@ -64,7 +64,7 @@ def check_causes(entries: Iterable[LogEntry]) -> None:
             continue
         name, pod = names.setdefault(entry.pod_key, Named()), pods.setdefault(entry.pod_uid, Told())
         try:
-            _check_one(entry, told_by(entry), name, pod, tried)
+            _check_one(entry, full_payload(entry), name, pod, tried)
         except AssertionError as error:
             raise AssertionError(f"{error}: {entry}") from error
 
