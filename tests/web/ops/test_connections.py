@@ -123,6 +123,7 @@ async def test_reader_who_takes_nothing_is_cut_off(
         await send({"type": "http.response.start", "status": 200, "headers": []})
         for _ in range(ANSWER // 65_536):
             await send({"type": "http.response.body", "body": b"x" * 65_536, "more_body": True})
+        await asyncio.sleep(0.7)  # who has read everything may wait for the rest as long as that takes
         await send({"type": "http.response.body", "body": b""})
         sent_all.set()
 
