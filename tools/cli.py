@@ -25,17 +25,19 @@ def parser() -> argparse.ArgumentParser:
     top = cli.top_parser()
     commands = cli.add_commands(top)
 
-    test_text = "Run the checks and all tests."
+    test_text = "Run the checks and all tests; with a GROUP, the tests of that group only."
     test = commands.add_parser("test", help=test_text, description=test_text)
-    test.add_argument("groups", nargs="*", choices=[*TEST_GROUPS, []], metavar="GROUP")
-    test.add_argument("--without", action="append", default=[], choices=TEST_GROUPS)
-    test.add_argument("--long", action="store_true", help="also the tests marked slow")
+    test.add_argument("groups", nargs="*", choices=[*TEST_GROUPS, []], metavar="GROUP", help=", ".join(TEST_GROUPS))
+    test.add_argument(
+        "--without", action="append", default=[], choices=TEST_GROUPS, metavar="GROUP", help="leave this group out"
+    )
+    test.add_argument("--long", action="store_true", help="also run the tests marked slow")
 
-    bench_text = "Measure the engine on workloads: how fast it decides, and what it takes."
+    bench_text = "Measure the speed and the memory use of the engine on workloads."
     add_bench_options(commands.add_parser("bench", help=bench_text, description=bench_text))
-    check_text = "Format, lint, types, contracts, generated files."
+    check_text = "Check format, lint, types, import contracts, migrations, structure and generated files."
     commands.add_parser("check", help=check_text, description=check_text)
-    commands.add_parser("conformance", help="Compare our decisions with recorded ones.", add_help=False)
+    commands.add_parser("conformance", help="Compare decisions with recorded ones of kube-scheduler.", add_help=False)
     return top
 
 

@@ -4,6 +4,7 @@ A scheduler is built from the text with the installed plugins, exactly as the le
 """
 
 from collections.abc import Mapping
+from threading import Lock
 from typing import Any
 
 from kschedweb.cluster import extender_http
@@ -16,6 +17,7 @@ from scheduler_core.config.decode import parse_text
 from scheduler_core.errors import ConfigError
 from scheduler_core.framework.expansion import POINTS
 from scheduler_core.framework.runtime import Framework
+from scheduler_core.lru import LruDict
 from scheduler_core.ports import FirstDraws
 
 
@@ -30,7 +32,8 @@ def effective(text: str | bytes) -> EffectiveConfig:
 
 
 def _effective(text: bytes) -> EffectiveConfig:
-    known = _known.get(text)
+    with _known_lock:
+        known = _known.use(text)
     if known is not None:
         return known
     document: Mapping[str, Any] | None = parse_text(text) if text.strip() else None
@@ -44,14 +47,14 @@ def _effective(text: bytes) -> EffectiveConfig:
         profiles=profiles,
     )
     if not loaded.extenders:  # whose hosts and files may change
-        if len(_known) >= _MOST_KNOWN:
-            _known.clear()
-        _known[text] = found
+        with _known_lock:
+            _known[text] = found
     return found
 
 
-_known: dict[bytes, EffectiveConfig] = {}  # texts that could be used: building one takes up to a second
-_MOST_KNOWN = 32
+# Answers by text, for texts without a problem: building a scheduler takes up to a second.
+_known: LruDict[bytes, EffectiveConfig] = LruDict(32)
+_known_lock = Lock()  # requests are answered in several threads
 _PROBLEMS_TOLD = 100
 _SHOWN = 2_000  # characters of a problem
 

@@ -50,37 +50,63 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
 
     start = command("up", "Start the service and keep it running until Ctrl-C.")
     data_dir(start)
-    start.add_argument("--host", default=os.environ.get("KSCHED_HOST") or "127.0.0.1")
-    start.add_argument("--port", type=_port, default=os.environ.get("KSCHED_PORT") or str(DEFAULT_PORT))
+    start.add_argument(
+        "--host", default=os.environ.get("KSCHED_HOST") or "127.0.0.1", help="address to listen on (default: 127.0.0.1)"
+    )
+    start.add_argument(
+        "--port",
+        type=_port,
+        default=os.environ.get("KSCHED_PORT") or str(DEFAULT_PORT),
+        help=f"port to listen on (default: {DEFAULT_PORT})",
+    )
     start.add_argument("--no-sample", action="store_true", help="do not load the sample cluster on the first start")
 
     data_dir(command("down", "Stop the service."))
-    data_dir(command("status", "Show what runs."))
+    data_dir(command("status", "Show the processes of the service and its address."))
 
     load = command("import", "Load cluster state from files into the running service.")
     data_dir(load)
-    load.add_argument("files", nargs="+", type=Path, metavar="FILE", help="kubectl output (JSON, YAML, .gz) or CSV")
-    load.add_argument("--cluster", help="name of the cluster, made when absent (default: from the first file's name)")
-    load.add_argument("--replace", action="store_true", help="make the cluster equal to the files")
-    load.add_argument("--partial", action="store_true", help="take what can be taken, report each refused object")
-    load.add_argument("--admission", choices=["auto", "always", "never"], default="auto")
+    load.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="output of kubectl (JSON or YAML), or CSV of a trace; may be gzipped",
+    )
+    load.add_argument("--cluster", help="name of the cluster, created if absent (default: from the first file's name)")
+    load.add_argument("--replace", action="store_true", help="also delete objects that the files do not have")
+    load.add_argument(
+        "--partial",
+        action="store_true",
+        help="import the good objects and report each refused one (default: all or nothing)",
+    )
+    load.add_argument(
+        "--admission",
+        choices=["auto", "always", "never"],
+        default="auto",
+        help="apply defaulting and admission; auto: to objects without uid and creationTimestamp (default: auto)",
+    )
     load.add_argument("--lifecycle", choices=["frozen", "simulate"], help="whether controllers act in the cluster")
     load.add_argument("--seed", type=int, help="seed of a new cluster's draws")
-    load.add_argument("--wait", action="store_true", help="until every pod has been tried")
-    load.add_argument("--digest", action="store_true", help="with --wait: a digest of each pod's first attempt")
+    load.add_argument("--wait", action="store_true", help="wait until every pod has been attempted")
+    load.add_argument(
+        "--digest", action="store_true", help="with --wait: print a digest over the first attempts of all pods"
+    )
 
-    config = command("config", "Give a cluster of the running service another scheduler configuration, or show it.")
+    config = command("config", "Set or show the scheduler configuration of a cluster of the running service.")
     data_dir(config)
     config.add_argument("file", nargs="?", type=Path, metavar="FILE", help="KubeSchedulerConfiguration, YAML or JSON")
     config.add_argument("--cluster", required=True, help="name of the cluster")
     config.add_argument("--defaults", action="store_true", help="go back to the default configuration")
-    config.add_argument("--show", action="store_true", help="print the text in force, and nothing else")
+    config.add_argument("--show", action="store_true", help="print the active configuration, and nothing else")
 
-    prune = command("prune", "Clear away the past of clusters, by their settings or by those given here.")
+    prune = command("prune", "Delete history of clusters, by their retention settings or by those given here.")
     data_dir(prune)
     prune.add_argument("--cluster", help="name of the cluster (default: all)")
-    prune.add_argument("--hours", type=float, help="keep this many hours; never less than ten minutes")
-    prune.add_argument("--mb", type=float, help="keep this much")
+    prune.add_argument(
+        "--hours", type=float, help="keep the history of this many hours (at least ten minutes are kept)"
+    )
+    prune.add_argument("--mb", type=float, help="keep at most this many megabytes of history")
     return commands
 
 

@@ -63,9 +63,16 @@ def copy_of_tree(folder: Path) -> Path:
 
 
 def run(tree: Path, *words: str, **more: str) -> None:
-    environment = {**os.environ, **more, "DJANGO_SETTINGS_MODULE": "kschedweb.settings_test", "PYTHONPATH": ""}
+    """Run a command in the copy; one that runs tests starts servers of its own."""
+    given = {name: value for name, value in os.environ.items() if not _is_of_this_run(name, value)}
+    environment = {**given, **more, "DJANGO_SETTINGS_MODULE": "kschedweb.settings_test", "PYTHONPATH": ""}
     result = subprocess.run(words, cwd=tree, env=environment, capture_output=True, text=True)
     assert result.returncode == 0, f"{' '.join(words)}\n{result.stdout[-6000:]}{result.stderr[-2000:]}"
+
+
+def _is_of_this_run(name: str, value: str) -> bool:
+    """Whether a variable belongs to this run of pytest: its worker, its folder, what lies in that folder."""
+    return name.startswith("PYTEST_") or os.environ["KSCHED_TEST_RUN_DIR"] in value
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.stem) for page in PAGES])

@@ -34,7 +34,7 @@ GROUPS = {
         f"tests/web/{name}"
         for name in ("accounts", "cluster", "common", "coverage", "lifecycle", "live", "scheduling", "traces")
     )
-    + ("tests/coverage/test_001_service.py", "tests/coverage/test_002_leader_election.py"),
+    + tuple(f"tests/coverage/test_{name}.py" for name in ("001_service", "002_leader_election", "002_leadership_ends")),
 }
 # They start processes, whose lines a map does not see, or ask for time more than for answers.
 LEFT_OUT = (

@@ -13,7 +13,10 @@ TARGETS = {
     "web": "kschedweb",
 }
 FOLDERS = {
-    "core": "framework plugins queue cache preemption admission trace controllers sim scheduler config table",
+    "core": (
+        "admission apiserver cache config controllers cycle framework plugins preemption "
+        "queue scheduler sim table trace"
+    ),
     "web": "cluster scheduling traces live accounts lifecycle rest",
 }
 # What a file is for, by the longest path it begins with.

@@ -15,34 +15,65 @@ TRACES = ("off", "on", "stored")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Build the parser of the command line."""
-    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="a file, or its stem, such as W1_n5000_e0")
-    parser.add_argument("--level", choices=LEVELS, default="L1", help="how much is measured (default: L1)")
-    parser.add_argument("--runs", type=_number, default=3, metavar="N", help="each in a new process (default: 3)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
     parser.add_argument(
-        "--trace", type=_traces, default=["on"], metavar="LIST", help="of off, on, stored (default: on)"
+        "workloads",
+        nargs="*",
+        metavar="WORKLOAD",
+        help="a workload: a file, or its name without the end, such as W1_n5000_e0",
+    )
+    parser.add_argument(
+        "--level",
+        choices=LEVELS,
+        default="L1",
+        help="L1: scheduling cycles; L2: the scheduler with an API server in memory; L3: a whole service (default: L1)",
+    )
+    parser.add_argument(
+        "--runs", type=_number, default=3, metavar="N", help="number of runs, each in a new process (default: 3)"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to this file")
+    parser.add_argument(
+        "--trace",
+        type=_traces,
+        default=["on"],
+        metavar="LIST",
+        help="what is kept of each attempt: off, on, stored, or several with commas (default: on)",
     )
     parser.add_argument("--no-reuse", action="store_true", help="cache nothing between the cycles of equivalent pods")
     parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="the scheduler's configuration, with plugins that are installed"
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="a KubeSchedulerConfiguration; the plugins it names must be installed",
     )
-    parser.add_argument("--nodes", type=_sizes, default=[None], metavar="N,N,…", help="other numbers of nodes")
-    parser.add_argument("--pods", type=_positive, metavar="N", help="only the first N pods")
-    parser.add_argument("--verify", action="store_true", help="first check each decision; --runs 0 for that alone")
-    parser.add_argument("--profile", action="store_true", help="print where the time of one run goes")
-    parser.add_argument("--folder", type=Path, default=WORKLOADS, metavar="DIR", help="where stems are looked for")
-    service = parser.add_argument_group("level 3, each a line with its target; without a WORKLOAD, nothing else")
-    service.add_argument("--latency", action="store_true", help="of a pod on an idle cluster, from upload to bound")
-    service.add_argument("--idle", action="store_true", help="what an idle service uses of a core")
+    parser.add_argument(
+        "--nodes", type=_sizes, default=[None], metavar="N,N,…", help="repeat with these numbers of nodes"
+    )
+    parser.add_argument("--pods", type=_positive, metavar="N", help="use only the first N pods")
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="first compare every attempt with the plain cycle; with --runs 0 do nothing else",
+    )
+    parser.add_argument("--profile", action="store_true", help="print the functions that take most time in one run")
+    parser.add_argument(
+        "--folder", type=Path, default=WORKLOADS, metavar="DIR", help="where workloads are looked for by name"
+    )
+    service = parser.add_argument_group(
+        "measurements of a whole service, one line each with its target; they need no WORKLOAD"
+    )
+    service.add_argument(
+        "--latency", action="store_true", help="time from upload to binding of a pod in an idle cluster"
+    )
+    service.add_argument("--idle", action="store_true", help="CPU time that an idle service uses")
     service.add_argument(
         "--viewers",
         type=_positive,
         nargs="?",
         const=VIEWERS,
         metavar="N",
-        help=f"so many browsers get every frame, and slow little (default: {VIEWERS})",
+        help=f"rate with N browsers connected, compared with one (default: {VIEWERS})",
     )
-    report = parser.add_argument_group("the page of figures")
+    report = parser.add_argument_group("the page of measurements")
     report.add_argument(
         "--report", type=Path, metavar="PAGE", help="measure all rows of docs/benchmarks.md and write them into it"
     )
@@ -51,9 +82,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="WORD",
-        help="only rows with this in their name, such as W6 or growth",
+        help="with --report: only rows with this in their name, such as W6 or growth; may be given several times",
     )
-    report.add_argument("--redraw", action="store_true", help="measure nothing, write what was measured before")
+    report.add_argument(
+        "--redraw",
+        action="store_true",
+        help="with --report: measure nothing, write the page from what was measured before",
+    )
 
 
 def _number(text: str) -> int:

@@ -1,6 +1,6 @@
 """Recorded decisions of the real scheduler against ours.
 
-    conformance PATH… [--fields all|decision] [--family F]… [--form table|row] [--show N] [--json]
+    conformance PATH… [--fields all|decision] [--family F]… [--form table|node] [--show N] [--json]
 
 Each scenario is run by our engine without sight of what was recorded (`harness`), the outcome is then compared with it
 (`compare`). Recorded operations on the queue are known by their first line (`queue`); their steps are counted, and
@@ -80,14 +80,31 @@ def _broken(recording: Recording, text: str) -> Comparison:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="ksched conformance", description="Compare recorded decisions of kube-scheduler 1.34.1 with ours."
+        prog="ksched conformance",
+        description="Run recorded scenarios of kube-scheduler 1.34.1 and compare every decision with the recording.",
     )
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="a recording, or a folder with *.jsonl.gz in it")
-    parser.add_argument("--fields", choices=("all", "decision"), default="all", help="what to compare (default: all)")
-    parser.add_argument("--family", action="append", metavar="F", help="only this family; may be given several times")
     parser.add_argument(
-        "--form", choices=("table", "row"), default="table", help="form of the plugins (default: table)"
+        "paths", nargs="+", metavar="PATH", help="a recording, or a folder with recordings (*.jsonl.gz) in it"
     )
-    parser.add_argument("--show", type=int, metavar="N", help="show the first N divergences of each family")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--fields",
+        choices=("all", "decision"),
+        default="all",
+        help="compare everything, or only decision: outcome, filters, scores, node (default: all)",
+    )
+    parser.add_argument(
+        "--family",
+        action="append",
+        metavar="F",
+        help="only recordings of this family (folder); may be given several times",
+    )
+    parser.add_argument(
+        "--form",
+        type=lambda text: "node" if text == "row" else text,  # its former name
+        choices=("table", "node"),
+        default="table",
+        help="form of the rules that is run: table for all nodes at once, node for one at a time (default: table)",
+    )
+    parser.add_argument("--show", type=int, metavar="N", help="print the first N differences of each family")
+    parser.add_argument("--json", action="store_true", help="print the counts and differences as JSON")
     return parser

@@ -123,7 +123,7 @@ class _Run:
         """Do what the scheduler asks for, and what that leads to, until nothing more is asked for; without a cycle."""
         while True:
             for binding in effects.bindings:
-                self._lift_gates(binding)  # the recording's API server bound gated pods too
+                self._lift_gates(binding)
             self._world.carry_out(effects)
             for binding in effects.bindings:
                 self._run(binding)
@@ -133,6 +133,11 @@ class _Run:
             effects = self.scheduler.step(NOW_US, changes, _NO_CYCLES)
 
     def _lift_gates(self, binding: BindingRequest) -> None:
+        """Let a gated pod be bound, as the recordings do; it occurs where a profile leaves out SchedulingGates.
+
+        The API server they ran on binds any pod; a real one, and so our rules, refuse one with gates. Later cycles have
+        to find the pod on its node as they did in the recording. Nothing reads the gates of a bound pod.
+        """
         pod = self._world.store.get(_key(binding.namespace, binding.name))
         if pod is not None and "schedulingGates" in pod["spec"]:
             spec = {name: value for name, value in pod["spec"].items() if name != "schedulingGates"}

@@ -19,7 +19,9 @@ from scheduler_core.queue.sub_queues import QueueParts
 from tests.builders import make_pod
 
 PROFILE = "default-scheduler"
-T0 = 1_000 * SECOND_US
+S = SECOND_US
+MINUTE = 60 * S
+T0 = 1_000 * S
 
 NODE_ADDED = ClusterEvent(EventResource.NODE, ActionType.ADD)
 POD_DELETED = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)

@@ -1,7 +1,5 @@
 """Extenders in the cycle: who is asked what, what their answers lead to, and what is kept of them."""
 
-# Longer than 400 lines because it has a test for each verb of an extender and each way it fails.
-
 from __future__ import annotations
 
 from hashlib import blake2b
@@ -13,26 +11,20 @@ from scheduler_core.build import build
 from scheduler_core.config.types import (
     Extender,
     ExtenderManagedResource,
-    KubeSchedulerProfile,
-    PluginEntry,
-    Plugins,
-    PluginSet,
 )
 from scheduler_core.errors import ConfigError
 from scheduler_core.framework.hints import EXTENDER
-from scheduler_core.model.changes import PermitVerdict
-from scheduler_core.model.effects import Attempt, CacheMove, ExtenderExchange
-from scheduler_core.model.status import WAIT, Code
+from scheduler_core.model.effects import CacheMove
+from scheduler_core.model.status import Code
 from scheduler_core.ports import FirstDraws
 from scheduler_core.trace import codec
 from scheduler_core.trace.matrix import AttemptMatrix
 from scheduler_core.trace.summary import Rejection, summarize
 from tests.builders import make_node, make_pod
+from tests.core.scheduler.extender_answers import GPU, NAMES_ONLY, nodes, only, tried
 from tests.core.scheduler.extender_harness import URL, ToldExtenders, names_of, refuse, start_with
 from tests.core.scheduler.harness import (
     SECOND,
-    BindingPlugin,
-    Cluster,
     FilteringPlugin,
     ToldPlugins,
     configure,
@@ -40,19 +32,7 @@ from tests.core.scheduler.harness import (
 )
 from tests.core.trace.test_codec import assert_same
 
-NAMES_ONLY = Extender(url_prefix=URL, filter_verb="filter", node_cache_capable=True)
 WHOLE_NODES = Extender(url_prefix=URL, filter_verb="filter")
-GPU = "example.com/gpu"
-
-
-def nodes(count: int = 3, **capacity: str) -> list[Any]:
-    room = {"cpu": "4", "memory": "8Gi", "pods": "10"} | capacity
-    return [make_node(f"n{index}").capacity(room).build() for index in range(count)]
-
-
-def only(*kept: str, **more: Any) -> Any:
-    """Keeps these nodes by name."""
-    return lambda question: {"NodeNames": [name for name in names_of(question) if name in kept], **more}
 
 
 def only_whole(*kept: str, **more: Any) -> Any:
@@ -63,13 +43,6 @@ def only_whole(*kept: str, **more: Any) -> Any:
         return {"Nodes": {"items": items}, **more}
 
     return answer
-
-
-def tried(cluster: Cluster, pod: Any) -> Attempt:
-    return cluster.attempt(pod)
-
-
-# Filter
 
 
 @pytest.mark.parametrize("use_table", [True, False], ids=["table", "rows"])
@@ -293,9 +266,6 @@ def test_one_node_is_enough_only_when_nobody_filters_or_scores(extenders: tuple[
     assert tried(cluster, make_pod().build()).num_nodes_to_find == want
 
 
-# Who is asked
-
-
 @pytest.mark.parametrize(
     ("pod", "asked"),
     [
@@ -338,248 +308,3 @@ def test_ignored_resources_need_the_plugins_arguments() -> None:
 def test_extenders_need_a_way_to_reach_them() -> None:
     with pytest.raises(ConfigError, match="^couldn't build extenders: "):
         build(configure(extenders=(NAMES_ONLY,)), draws=FirstDraws())
-
-
-# Prioritize
-
-
-def scores(**by_node: int) -> Any:
-    return lambda question: [{"Host": name, "Score": score} for name, score in by_node.items()]
-
-
-def without_scores() -> KubeSchedulerProfile:
-    return KubeSchedulerProfile(
-        scheduler_name="default-scheduler", plugins=Plugins(score=PluginSet(disabled=(PluginEntry("*"),)))
-    )
-
-
-def test_scores_count_ten_times_their_weight() -> None:
-    told = ToldExtenders({"a": scores(n0=1, n1=3, gone=10), "b": scores(n1=-1, n2=12)})
-    cluster = start_with(
-        told,
-        Extender(url_prefix="http://a", prioritize_verb="a", weight=2),
-        Extender(url_prefix="http://b", prioritize_verb="b", weight=1, node_cache_capable=True),
-        profile=without_scores(),
-    )
-    cluster.put(*nodes())
-    attempt = tried(cluster, make_pod().build())
-    assert attempt.score_rows is not None
-    assert attempt.score_rows.totals.tolist() == [20, 50, 120]
-    assert attempt.node_name == "n2"
-    assert [exchange.point for exchange in attempt.exchanges] == ["prioritize", "prioritize"]
-
-
-def test_scores_are_added_to_those_of_the_plugins() -> None:
-    def totals(*extenders: Extender) -> list[int]:
-        cluster = start_with(ToldExtenders({"p": scores(n1=5)}), *extenders)
-        cluster.put(*nodes(2))
-        rows = tried(cluster, make_pod().req(cpu="1").build()).score_rows
-        assert rows is not None
-        return rows.totals.tolist()  # type: ignore[no-any-return]
-
-    plain = totals()
-    assert totals(Extender(url_prefix=URL, prioritize_verb="p", weight=3)) == [plain[0], plain[1] + 150]
-
-
-@pytest.mark.parametrize("ignorable", [True, False])
-def test_failing_prioritize_gives_no_scores_and_fails_nothing(ignorable: bool) -> None:
-    logged: list[str] = []
-    told = ToldExtenders({"p": refuse("down"), "q": lambda q: {"Host": "n0"}, "r": scores(n1=1)})
-    cluster = start_with(
-        told,
-        Extender(url_prefix="http://p", prioritize_verb="p", weight=9, ignorable=ignorable),
-        Extender(url_prefix="http://q", prioritize_verb="q", weight=9, ignorable=ignorable),
-        Extender(url_prefix="http://r", prioritize_verb="r", weight=1),
-        log=lambda message, fields: logged.append(message),
-    )
-    cluster.put(*nodes(2))
-    attempt = tried(cluster, make_pod().build())
-    assert (attempt.result, attempt.node_name) == ("scheduled", "n1")
-    assert logged.count("Failed to run extender's priority function. No score given by this extender.") == 2
-    assert sorted((exchange.extender, exchange.error) for exchange in attempt.exchanges) == [
-        ("http://p", "down"),
-        ("http://q", ""),
-        ("http://r", ""),
-    ]
-
-
-def test_nobody_scores_a_single_node() -> None:
-    told = ToldExtenders({"filter": only("n1"), "p": scores(n1=1)})
-    cluster = start_with(told, NAMES_ONLY, Extender(url_prefix="http://p", prioritize_verb="p", weight=1))
-    cluster.put(*nodes())
-    tried(cluster, make_pod().build())
-    assert told.questions("p") == []
-
-
-# Bind
-
-BINDER = Extender(url_prefix=URL, bind_verb="bind")
-
-
-def test_extender_binds_in_place_of_the_plugins() -> None:
-    told = ToldExtenders({"bind": lambda q: {"Error": ""}})
-    plugins = ToldPlugins().add("P", BindingPlugin)
-    cluster = start_with(told, BINDER, profile=profile("P"), plugins=plugins)
-    cluster.put(*nodes(1))
-    pod = make_pod("p", namespace="shop").build()
-    effects = cluster.step(pod)
-    assert told.questions("bind") == [{"PodName": "p", "PodNamespace": "shop", "PodUID": pod.uid, "Node": "n0"}]
-    assert effects.bindings == []
-    assert "bind P" not in plugins.log and plugins.log[-1] == "post_bind P"
-    assert [move.kind for move in effects.moves if isinstance(move, CacheMove)] == ["assumed", "finished"]
-    assert [event.note for event in effects.events] == ["Successfully assigned shop/p to n0"]
-    (attempt,) = effects.attempts
-    assert attempt.result == "scheduled"
-    assert [exchange.point for exchange in attempt.exchanges] == ["bind"]
-    assert not cluster.scheduler.engine.bindings
-    # The binding it made comes back as any other change.
-    cluster.put(pod.on_node("n0"))
-    assert not cluster.scheduler.engine.cache.assumed_pods
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [pytest.param(refuse("no"), id="no answer"), pytest.param(lambda q: {"error": "no"}, id="an error as the answer")],
-)
-def test_failed_binding_is_undone(answer: Any) -> None:
-    plugins = ToldPlugins().add("P", BindingPlugin)
-    cluster = start_with(ToldExtenders({"bind": answer}), BINDER, profile=profile("P"), plugins=plugins)
-    cluster.put(*nodes(1))
-    attempt = tried(cluster, make_pod().build())
-    assert (attempt.result, attempt.message, attempt.requeued_to) == ("error", "no", "Backoff")
-    assert plugins.log[-1] == "unreserve P"
-    assert not cluster.scheduler.engine.cache.assumed_pods
-
-
-def test_plugins_bind_when_an_ignorable_extender_fails_or_does_not_care() -> None:
-    ignorable = Extender(url_prefix=URL, bind_verb="bind", ignorable=True)
-    uninterested = Extender(url_prefix="http://u", bind_verb="never", managed_resources=(ExtenderManagedResource(GPU),))
-    told = ToldExtenders({"bind": refuse("no")})
-    cluster = start_with(told, ignorable, uninterested)
-    cluster.put(*nodes(1))
-    effects = cluster.step(make_pod().build())
-    assert [binding.node_name for binding in effects.bindings] == ["n0"]
-    assert [verb for _, verb, _ in told.asked] == ["bind"]
-
-
-def test_answer_to_a_binding_that_waited_is_among_the_effects() -> None:
-    told = ToldExtenders({"bind": lambda q: {}})
-    plugins = ToldPlugins().add("P", BindingPlugin, permit=lambda pod, node: (WAIT, 10 * SECOND))
-    cluster = start_with(told, BINDER, profile=profile("P"), plugins=plugins)
-    cluster.put(*nodes(1))
-    pod = make_pod().build()
-    assert cluster.attempt(pod).exchanges == []
-    effects = cluster.step(PermitVerdict(pod.uid, "P", allowed=True))
-    ((uid, exchange),) = effects.exchanges
-    assert uid == pod.uid
-    assert isinstance(exchange, ExtenderExchange) and (exchange.point, exchange.answer) == ("bind", b"{}")
-
-
-# Preempt
-
-
-def crowded(told: ToldExtenders, *extenders: Extender) -> Cluster:
-    """Three nodes, each with one pod on it that leaves no room."""
-    cluster = start_with(told, *extenders)
-    running = [make_pod(f"low{i}").req(cpu="4").on(f"n{i}").phase("Running").priority(i) for i in range(3)]
-    cluster.put(*nodes(), *(pod.build() for pod in running))
-    return cluster
-
-
-def high() -> Any:
-    return make_pod("high").req(cpu="4").priority(100).build()
-
-
-def meta(**by_node: list[str]) -> Any:
-    victims = {
-        name: {"Pods": [{"UID": f"pod-default/{pod}"} for pod in pods], "NumPDBViolations": 0}
-        for name, pods in by_node.items()
-    }
-    return lambda question: {"NodeNameToMetaVictims": victims}
-
-
-@pytest.mark.parametrize("names_only", [True, False], ids=["uids", "whole pods"])
-def test_extender_takes_candidates_away(names_only: bool) -> None:
-    told = ToldExtenders({"preempt": meta(n2=["low2"])})
-    cluster = crowded(told, Extender(url_prefix=URL, preempt_verb="preempt", node_cache_capable=names_only))
-    effects = cluster.step(high())
-    assert [eviction.name for eviction in effects.evictions] == ["low2"]
-    (attempt,) = effects.attempts
-    assert attempt.nominated_node_name == "n2"
-    assert [exchange.point for exchange in attempt.exchanges] == ["preempt"]
-    (question,) = told.questions("preempt")
-    if names_only:
-        assert question["NodeNameToVictims"] is None
-        assert question["NodeNameToMetaVictims"]["n0"] == {"Pods": [{"UID": "pod-default/low0"}], "NumPDBViolations": 0}
-    else:
-        assert question["NodeNameToMetaVictims"] is None
-        assert sorted(question["NodeNameToVictims"]) == ["n0", "n1", "n2"]
-        assert question["NodeNameToVictims"]["n0"]["Pods"][0]["metadata"]["name"] == "low0"
-
-
-PREEMPTER = Extender(url_prefix=URL, preempt_verb="preempt", node_cache_capable=True)
-MAY_FAIL = Extender(url_prefix=URL, preempt_verb="preempt", node_cache_capable=True, ignorable=True)
-
-
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        pytest.param(refuse("down"), "down", id="no answer"),
-        pytest.param(
-            meta(n1=["nobody"]),
-            f"extender: {URL} claims to preempt pod (UID: pod-default/nobody) on node: n1,"
-            " but the pod is not found on that node",
-            id="a pod that is not there",
-        ),
-        pytest.param(meta(n7=["low0"]), 'nodeinfo not found for node name "n7"', id="a node that is not there"),
-    ],
-)
-def test_failing_preempt_ends_the_preemption_unless_ignorable(answer: Any, message: str) -> None:
-    attempt = tried(crowded(ToldExtenders({"preempt": answer}), PREEMPTER), high())
-    assert attempt.post_filter is not None
-    assert attempt.post_filter.code == "Error"
-    assert attempt.post_filter.message == f"preemption: {message}"
-    assert attempt.nominated_node_name is None
-    effects = crowded(ToldExtenders({"preempt": answer}), MAY_FAIL).step(high())
-    assert [eviction.name for eviction in effects.evictions] == ["low0"]
-
-
-def test_node_without_victims_is_an_error_or_left_out() -> None:
-    answer = meta(n0=[], n1=["low1"])
-    attempt = tried(crowded(ToldExtenders({"preempt": answer}), PREEMPTER), high())
-    assert attempt.post_filter is not None
-    assert attempt.post_filter.message == 'preemption: expected at least one victim pod on node "n0"'
-    effects = crowded(ToldExtenders({"preempt": answer}), MAY_FAIL).step(high())
-    assert [eviction.name for eviction in effects.evictions] == ["low1"]
-
-
-def test_nothing_happens_when_the_extenders_drop_every_candidate() -> None:
-    told = ToldExtenders({"preempt": meta(), "never": meta()})
-    cluster = crowded(told, PREEMPTER, Extender(url_prefix="http://f", preempt_verb="never"))
-    effects = cluster.step(high())
-    (attempt,) = effects.attempts
-    assert attempt.post_filter is not None
-    assert attempt.post_filter.code == "Unschedulable"
-    assert attempt.post_filter.message.endswith("preemption: no candidate node for preemption")
-    assert effects.evictions == [] and attempt.nominated_node_name is None
-    assert [verb for _, verb, _ in told.asked] == ["preempt"]
-
-
-def test_the_next_extender_is_asked_about_what_is_left() -> None:
-    told = ToldExtenders({"a": meta(n1=["low1"], n2=["low2"]), "b": meta(n2=["low2"])})
-    cluster = crowded(
-        told,
-        Extender(url_prefix="http://a", preempt_verb="a", node_cache_capable=True),
-        Extender(url_prefix="http://b", preempt_verb="b", node_cache_capable=True),
-    )
-    assert [eviction.name for eviction in cluster.step(high()).evictions] == ["low2"]
-    assert sorted(told.questions("b")[0]["NodeNameToMetaVictims"]) == ["n1", "n2"]
-
-
-def test_filter_statuses_decide_where_preemption_looks() -> None:
-    answer = only(FailedNodes={"n0": "busy"}, FailedAndUnresolvableNodes={"n1": "broken"})
-    cluster = start_with(ToldExtenders({"filter": answer}), NAMES_ONLY)
-    cluster.put(*nodes())
-    attempt = tried(cluster, high())
-    assert attempt.post_filter is not None and attempt.post_filter.preemption is not None
-    assert attempt.post_filter.preemption.potential_nodes == ("n0",)

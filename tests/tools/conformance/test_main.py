@@ -67,7 +67,7 @@ def last_line(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out.splitlines()[-1]
 
 
-@pytest.mark.parametrize("form", ["table", "row"])
+@pytest.mark.parametrize("form", ["table", "node", pytest.param("row", id="former name of node")])
 def test_main_passes_when_the_decision_agrees(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = record(tmp_path / "hand.jsonl.gz", {"scenario": SCENARIO, "result": RESULT})
     assert main([path, "--fields", "decision", "--form", form]) == 0
