@@ -1,4 +1,4 @@
-"""docs/operations.md says what is there: settings, alerts, commands, processes, addresses, files."""
+"""docs/operations.md says what is there: settings, alerts, commands, processes."""
 
 import argparse
 import re
@@ -61,9 +61,3 @@ def test_processes_named_are_those_of_compose() -> None:
     stopped = re.findall(r"docker compose stop (.*?)[`\n]", PAGE)
     assert len(stopped) == 2 and {frozenset(line.split()) for line in stopped} == {frozenset(ours - {"migrations"})}
     assert set(re.findall(r"^\| `(web|beat|worker-\w+)` \|", PAGE, flags=re.MULTILINE)) == ours - {"migrations"}
-
-
-def test_files_named_are_there() -> None:
-    named = set(re.findall(r"\]\(([\w./-]+\.md)\)", PAGE))
-    assert all((ROOT / "docs" / name).exists() for name in named)
-    assert all((ROOT / path).exists() for path in re.findall(r"`((?:tests|deploy)/[\w./]+\.(?:py|yml))`", PAGE))

@@ -1,7 +1,5 @@
 """What a pod looks like once it is created: defaults, classes, limits, gates."""
 
-# Longer than 400 lines because it has a row for every rule of admission.
-
 from __future__ import annotations
 
 import copy
@@ -10,23 +8,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from scheduler_core.admission.priority import SYSTEM_CLASSES
 from scheduler_core.api.manifests import decode
 from scheduler_core.errors import AdmissionError, ManifestError
 from tests.builders import PodBuilder, make, make_pod
 from tests.core.admission.context import create
+from tests.core.admission.pods import created, fresh
 from tests.examples import examples
 from tests.strategies import pod_manifests
 
 MIB = 1 << 20
-
-
-def fresh(name: str = "a") -> PodBuilder:
-    return make_pod(name, uid="")
-
-
-def created(pod: PodBuilder, **lookups: Any) -> dict[str, Any]:
-    return create(pod.manifest(), **lookups)
 
 
 def resources_of(manifest: dict[str, Any]) -> Any:
@@ -138,156 +128,6 @@ def test_host_network_turns_container_ports_into_host_ports() -> None:
     spec = created(pod)["spec"]
     assert [port["hostPort"] for port in spec["containers"][0]["ports"]] == [80, 82]
     assert spec["initContainers"][0]["ports"][0]["hostPort"] == 90
-
-
-CLASSES = {
-    "high": make("PriorityClass", "high", value=100, preemptionPolicy="Never"),
-    "normal": make("PriorityClass", "normal", value=10, globalDefault=True),
-    "other-default": make("PriorityClass", "other-default", value=20, globalDefault=True),
-}
-
-
-@pytest.mark.parametrize(
-    ("fields", "classes", "want"),
-    [
-        pytest.param({}, {}, ("", 0, "PreemptLowerPriority"), id="no class"),
-        pytest.param({}, CLASSES, ("normal", 10, "PreemptLowerPriority"), id="the lowest global default"),
-        pytest.param({"priorityClassName": "high"}, CLASSES, ("high", 100, "Never"), id="policy of the class"),
-        pytest.param(
-            {"priorityClassName": "high", "priority": 100}, CLASSES, ("high", 100, "Never"), id="same number given"
-        ),
-        pytest.param(
-            {"priorityClassName": "system-node-critical"},
-            {},
-            ("system-node-critical", 2_000_001_000, "PreemptLowerPriority"),
-            id="built-in class",
-        ),
-    ],
-)
-def test_priority_comes_from_the_class(fields: dict[str, Any], classes: Any, want: tuple[str, int, str]) -> None:
-    spec = created(fresh().container().spec(**fields), priority_classes=classes)["spec"]
-    assert (spec.get("priorityClassName", ""), spec["priority"], spec["preemptionPolicy"]) == want
-
-
-@pytest.mark.parametrize(
-    ("fields", "path", "detail"),
-    [
-        pytest.param(
-            {"priorityClassName": "x"},
-            "spec.priorityClassName",
-            "no PriorityClass with name x was found",
-            id="unknown class",
-        ),
-        pytest.param(
-            {"priority": 5},
-            "spec.priority",
-            "the integer value of priority (5) must not be provided in pod spec; priority "
-            "admission controller computed 10 from the given PriorityClass name",
-            id="other number",
-        ),
-        pytest.param(
-            {"preemptionPolicy": "Never"},
-            "spec.preemptionPolicy",
-            "the string value of PreemptionPolicy (Never) must not be provided",
-            id="other policy",
-        ),
-    ],
-)
-def test_priority_refuses(fields: dict[str, Any], path: str, detail: str) -> None:
-    with pytest.raises(AdmissionError) as caught:
-        created(fresh().container().spec(**fields), priority_classes=CLASSES)
-    assert caught.value.path == path and detail in caught.value.detail
-
-
-def test_system_classes_have_upstreams_values() -> None:
-    assert {name: one.value for name, one in SYSTEM_CLASSES.items()} == {
-        "system-cluster-critical": 2_000_000_000,
-        "system-node-critical": 2_000_001_000,
-    }
-
-
-NOT_READY = {
-    "key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300,
-}  # fmt: skip
-UNREACHABLE = {**NOT_READY, "key": "node.kubernetes.io/unreachable"}
-
-
-@pytest.mark.parametrize(
-    ("given", "added"),
-    [
-        pytest.param([], [NOT_READY, UNREACHABLE], id="both"),
-        pytest.param([{"operator": "Exists"}], [], id="all taints tolerated"),
-        pytest.param([{"operator": "Exists", "effect": "NoSchedule"}], [NOT_READY, UNREACHABLE], id="another effect"),
-        pytest.param([{"key": NOT_READY["key"], "operator": "Exists"}], [UNREACHABLE], id="one by key"),
-        pytest.param([{"key": "a", "operator": "Exists"}], [NOT_READY, UNREACHABLE], id="another key"),
-    ],
-)
-def test_tolerations_of_dead_nodes_are_added(given: list[dict[str, Any]], added: list[dict[str, Any]]) -> None:
-    spec = created(fresh().container().spec(tolerations=given))["spec"]
-    assert spec["tolerations"] == given + added
-
-
-SANDBOX = make(
-    "RuntimeClass",
-    "sandbox",
-    handler="h",
-    overhead={"podFixed": {"cpu": "250m", "memory": "120Mi"}},
-    scheduling={"nodeSelector": {"runtime": "sandbox"}, "tolerations": [{"key": "sandbox", "operator": "Exists"}]},
-)
-PLAIN = make("RuntimeClass", "plain", handler="h")
-RUNTIMES = {"sandbox": SANDBOX, "plain": PLAIN}
-
-
-def test_runtime_class_brings_overhead_and_scheduling() -> None:
-    pod = fresh().container().node_selector(disk="ssd").spec(runtimeClassName="sandbox")
-    spec = created(pod, runtime_classes=RUNTIMES)["spec"]
-    assert spec["overhead"] == {"cpu": "250m", "memory": "120Mi"}
-    assert spec["nodeSelector"] == {"disk": "ssd", "runtime": "sandbox"}
-    assert {"key": "sandbox", "operator": "Exists"} in spec["tolerations"]
-    same = fresh().container().overhead(cpu="0.25", memory="120Mi").spec(runtimeClassName="sandbox")
-    assert created(same, runtime_classes=RUNTIMES)["spec"]["overhead"] == {"cpu": "250m", "memory": "120Mi"}
-    assert (
-        "overhead" not in created(fresh().container().spec(runtimeClassName="plain"), runtime_classes=RUNTIMES)["spec"]
-    )
-
-
-@pytest.mark.parametrize(
-    ("pod", "message"),
-    [
-        pytest.param(
-            fresh().container().spec(runtimeClassName="x"),
-            'spec.runtimeClassName: Forbidden: pod rejected: RuntimeClass "x" not found',
-            id="unknown",
-        ),
-        pytest.param(
-            fresh().container().overhead(cpu="1").spec(runtimeClassName="sandbox"),
-            "spec.overhead: Forbidden: pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
-            id="other overhead",
-        ),
-        pytest.param(
-            fresh().container().overhead(cpu="1"),
-            "spec.overhead: Forbidden: pod rejected: "
-            "Pod Overhead set without corresponding RuntimeClass defined Overhead",
-            id="overhead without class",
-        ),
-        pytest.param(
-            fresh().container().overhead(cpu="1").spec(runtimeClassName="plain"),
-            "spec.overhead: Forbidden: pod rejected: "
-            "Pod Overhead set without corresponding RuntimeClass defined Overhead",
-            id="class without overhead",
-        ),
-        pytest.param(
-            fresh().container().node_selector(runtime="bare").spec(runtimeClassName="sandbox"),
-            "spec.nodeSelector: Forbidden: conflict: runtimeClass.scheduling.nodeSelector[runtime] = sandbox; "
-            "pod.spec.nodeSelector[runtime] = bare",
-            id="selector conflict",
-        ),
-    ],
-)
-def test_runtime_class_refuses(pod: PodBuilder, message: str) -> None:
-    with pytest.raises(AdmissionError) as caught:
-        created(pod, runtime_classes=RUNTIMES)
-    assert str(caught.value) == message
 
 
 def limit_ranges(**item: Any) -> dict[str, Any]:

@@ -1,20 +1,19 @@
 """Assume, confirm, forget, expire; nodes that come, change and go; every text upstream says."""
 
-# Longer than 400 lines because one cache is tested by each of its changes.
-
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
 
-from scheduler_core.api.derived import zone_key
-from scheduler_core.api.pod import Pod
 from scheduler_core.cache.cache import Cache, CacheError, PodState
 from scheduler_core.errors import CacheCorruptedError
 from tests.builders import make_node, make_pod
+from tests.core.cache.cached import pod
 
 UIDLESS = make_pod("p", uid="").on("n").build()
+
+
 NO_UID = "cannot get cache key for pod with empty UID"
 
 
@@ -25,10 +24,6 @@ class Log(list[tuple[str, dict[str, object]]]):
     @property
     def messages(self) -> list[str]:
         return [message for message, _ in self]
-
-
-def pod(name: str = "p", node: str = "n", **requests: str) -> Pod:
-    return make_pod(name, uid="uid-" + name).req(**(requests or {"cpu": "1"})).on(node).build()
 
 
 def totals(cache: Cache, name: str = "n") -> tuple[Any, ...]:
@@ -335,80 +330,3 @@ class TestExpiry:
         cache.items["n"].info.remove_pod(pod())
         cache.cleanup_assumed_pods(101)
         assert log.messages == ["Pod expired", "ExpirePod failed"]
-
-
-class TestNodes:
-    def test_a_removed_node_stays_as_a_ghost_until_its_last_pod_is_gone(self) -> None:
-        cache = Cache()
-        cache.add_node(make_node("n").build())
-        cache.add_pod(pod())
-        cache.remove_node(make_node("n").build())
-
-        dump = cache.dump()
-        assert dump.nodes["n"].node is None
-        assert (cache.node_count(), cache.pod_count()) == (1, 1)
-        cache.remove_pod(pod())
-        assert cache.node_count() == 0
-
-    def test_the_dump_begins_with_what_changed_last(self) -> None:
-        cache = Cache()
-        for name in ("a", "b", "c"):
-            cache.add_node(make_node(name).build())
-        cache.assume_pod(pod(node="a"))
-        dump = cache.dump()
-        assert list(dump.nodes) == ["a", "c", "b"]
-        assert dump.assumed_pods == ("uid-p",)
-        generations = [info.generation for info in dump.nodes.values()]
-        assert generations == sorted(generations, reverse=True)
-
-    def test_generations_never_go_back(self) -> None:
-        cache = Cache()
-        cache.add_node(make_node("n").build())
-        last = cache.items["n"].info.generation
-        cache.remove_node(make_node("n").build())
-        cache.add_node(make_node("n").build())
-        assert cache.items["n"].info.generation > last
-
-    def test_adding_under_another_zone_leaves_the_node_in_both(self) -> None:
-        """Upstream's: only an update moves it."""
-        cache = Cache()
-        cache.add_node(make_node("n").zone("a").build())
-        cache.add_node(make_node("n").zone("b").build())
-        assert cache.tree.num_nodes == 2
-
-    def test_an_update_moves_the_node_to_its_zone(self) -> None:
-        cache = Cache()
-        old, new = make_node("n").zone("a").build(), make_node("n").zone("b").build()
-        cache.add_node(old)
-        cache.update_node(old, new)
-        assert cache.tree.dump() == {"zones": [[zone_key(new), ["n"]]], "num_nodes": 1}
-
-    def test_an_update_of_an_unknown_node_adds_it(self) -> None:
-        cache = Cache()
-        cache.update_node(None, make_node("n").build())
-        assert (cache.tree.num_nodes, cache.items["n"].info.name) == (1, "n")
-
-
-class TestImages:
-    def test_the_size_of_the_first_reporter_stays(self) -> None:
-        cache = Cache()
-        cache.add_node(make_node("a").images({"i:1": 10}).build())
-        copy = cache.add_node(make_node("b").images({"i:1": 99}).build())
-        (state,) = [state for name, state in copy.image_states.items() if name == "i:1"]
-        assert (state.size, state.num_nodes) == (10, 2)
-
-    def test_an_image_nobody_has_is_dropped_with_its_size(self) -> None:
-        cache = Cache()
-        old = make_node("a").images({"i:1": 10}).build()
-        cache.add_node(old)
-        cache.update_node(old, make_node("a").build())
-        copy = cache.add_node(make_node("b").images({"i:1": 99}).build())
-        assert copy.image_states["i:1"].size == 99
-
-    def test_a_removed_node_no_longer_counts(self) -> None:
-        cache = Cache()
-        node = make_node("a").images({"i:1": 10}).build()
-        cache.add_node(node)
-        cache.add_node(make_node("b").images({"i:1": 10}).build())
-        cache.remove_node(node)
-        assert cache.copy_of(cache.items["b"]).image_states["i:1"].num_nodes == 1

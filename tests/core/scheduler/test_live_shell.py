@@ -3,18 +3,14 @@
 The shell steps with all changes of the log; a verdict follows the pod's own update, both from one transaction.
 """
 
-# Longer than 400 lines because all its tests tell one engine what a shell may.
-
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 import pytest
 
 from scheduler_core.api.pod import Pod
-from scheduler_core.framework.interface import PreBindWork
 from scheduler_core.model.changes import (
     BindingVerdict,
     Change,
@@ -25,27 +21,15 @@ from scheduler_core.model.changes import (
     PreBindVerdict,
 )
 from scheduler_core.model.effects import CacheMove, Effects, QueueMove
-from scheduler_core.model.status import SUCCESS, WAIT, Status
 from tests.builders import make, make_node, make_pod
 from tests.core.scheduler.harness import (
     NO_CYCLES,
     SECOND,
-    BindingPlugin,
     Cluster,
-    EveryPointPlugin,
-    PostFilteringPlugin,
-    ToldPlugins,
     profile,
     start,
 )
-
-UID = "pod-default/pod"
-
-
-def _cluster(*names: str, plugins: ToldPlugins | None = None, cpu: str = "1") -> Cluster:
-    cluster = start(profile(*names, default=True), plugins=plugins)
-    cluster.put(make_node("n0").capacity(cpu=cpu).build())
-    return cluster
+from tests.core.scheduler.shell import UID, _assert_nothing_left, _cluster, _pods_on
 
 
 def _being_bound(cluster: Cluster, pod: Pod | None = None) -> Pod:
@@ -58,25 +42,6 @@ def _being_bound(cluster: Cluster, pod: Pod | None = None) -> Pod:
 def _moves(effects: Effects) -> list[str]:
     """Cache moves by kind, queue moves by where to."""
     return [move.kind if isinstance(move, CacheMove) else f"to {move.to}" for move in effects.moves]
-
-
-def _assert_nothing_left(cluster: Cluster) -> None:
-    """Nobody waits, flies or is assumed, and nothing will happen by itself."""
-    engine = cluster.scheduler.engine
-    assert engine.bindings == {} and len(engine.waiting_pods) == 0 and engine.restored_bindings == {}
-    assert list(engine.queue.active.in_flight) == []
-    assert engine.queue.pending_pods()[0] == []
-    assert engine.queue.nominator.node_by_uid == {}
-    assert not engine.cache.assumed_pods
-    assert cluster.scheduler.next_due(cluster.now) is None
-
-
-def _pods_on(cluster: Cluster, node: str = "n0") -> list[str]:
-    item = cluster.scheduler.engine.cache.items.get(node)
-    return [] if item is None else [info.pod.uid for info in item.info.pods]
-
-
-# A binding that was made
 
 
 def test_bound_pod_is_confirmed_once_and_leaves_nothing_behind() -> None:
@@ -125,9 +90,6 @@ def test_pod_bound_and_deleted_in_one_step_is_off_its_node(order: str) -> None:
     assert [event.reason for event in effects.events] == ["Scheduled"]
     assert _pods_on(cluster) == []
     _assert_nothing_left(cluster)
-
-
-# A binding that was refused
 
 
 def test_binding_refused_because_the_pod_was_deleted_frees_its_room() -> None:
@@ -196,9 +158,6 @@ def test_namesake_replacing_a_pod_being_bound_without_a_deletion_is_another_pod(
     assert cluster.delete(old).is_empty  # late, and meant for the one before
 
 
-# Nodes
-
-
 @pytest.mark.parametrize("bound", [True, False], ids=["bound all the same", "refused"])
 def test_node_deleted_between_assume_and_bind_leaves_no_ghost(bound: bool) -> None:
     cluster = _cluster()
@@ -220,9 +179,6 @@ def test_node_back_under_its_name_still_counts_the_pod_on_its_way() -> None:
         make_node("n0", uid="again").capacity(cpu="1").build(), make_pod("other").req(cpu="1").build()
     )
     assert [attempt.result for attempt in effects.attempts] == ["unschedulable"]
-
-
-# Engines that take over
 
 
 def test_restored_binding_is_confirmed_like_any_other() -> None:
@@ -251,9 +207,6 @@ def test_restored_binding_of_a_pod_that_is_gone_is_dropped_at_its_verdict() -> N
     _assert_nothing_left(cluster)
 
 
-# Paused
-
-
 def test_paused_engine_keeps_its_queue_right() -> None:
     """No cycle runs, but pods come, change, go and are bound elsewhere, backoff ends, and bindings are confirmed."""
     cluster = _cluster(cpu="8")
@@ -274,9 +227,6 @@ def test_paused_engine_keeps_its_queue_right() -> None:
     assert not effects.more
     cluster.confirm(effects)
     _assert_nothing_left(cluster)
-
-
-# Changes that mean nothing to this engine
 
 
 @pytest.mark.parametrize(
@@ -328,94 +278,6 @@ def test_pod_without_uid_fails_and_others_go_on() -> None:
     cluster.step(ObjectDeleted("Pod", "default", "nameless"))
     cluster.confirm(effects)
     _assert_nothing_left(cluster)
-
-
-# Waiting in Permit
-
-
-def _gang(plugins: ToldPlugins, handles: list[Any], **answers: Any) -> None:
-    """A plugin that holds the pods labelled so, and knows the waiting pods."""
-
-    def factory(args: Any, handle: Any) -> Any:
-        handles.append(handle)
-        hold = lambda pod, node: (WAIT, 60 * SECOND) if "hold" in pod.labels else (SUCCESS, 0)  # noqa: E731
-        return BindingPlugin("Gang", plugins.log, {"permit": hold, **answers})
-
-    plugins.factories["Gang"] = factory
-
-
-def _held(name: str) -> Pod:
-    return make_pod(name).label(hold="yes").build()
-
-
-def test_rejecting_one_of_a_gang_rejects_all_in_the_same_step() -> None:
-    """Unreserve of the last one rejects those that began to wait before it."""
-    handles: list[Any] = []
-    plugins = ToldPlugins()
-
-    def unreserve(pod: Pod, node: str) -> None:
-        for waiting in handles[0].waiting_pods:
-            waiting.reject("Gang", "the gang is broken")
-
-    _gang(plugins, handles, unreserve=unreserve)
-    cluster = _cluster("Gang", plugins=plugins)
-    cluster.step(_held("a"), _held("b"), _held("c"))
-    verdict = PermitVerdict("pod-default/c", "Gang", allowed=False, message="no")
-    effects = cluster.step(verdict, budget=NO_CYCLES)
-    assert sorted(event.regarding_key for event in effects.events) == ["default/a", "default/b", "default/c"]
-    assert len(cluster.scheduler.engine.waiting_pods) == 0 and cluster.scheduler.engine.bindings == {}
-    assert _pods_on(cluster) == []
-
-
-def test_failed_cycle_may_reject_a_waiting_pod() -> None:
-    """Like preemption of a pod that is not bound yet: its room is there at once."""
-    handles: list[Any] = []
-    plugins = ToldPlugins()
-    _gang(plugins, handles)
-
-    def post_filter(pod: Pod, statuses: Any) -> Any:
-        for waiting in handles[0].waiting_pods:
-            waiting.reject("Evictor", "preempted")
-        return None, Status.unschedulable()
-
-    plugins.add("Evictor", PostFilteringPlugin, post_filter=post_filter)
-    cluster = _cluster("Gang", "Evictor", plugins=plugins)
-    cluster.step(_held("a"))
-    effects = cluster.step(make_pod("big").req(cpu="9").build())
-    assert [event.note for event in effects.events if event.regarding_key == "default/a"] == [
-        "0/1 nodes are available: 1 preempted."
-    ]
-    assert _pods_on(cluster) == []
-
-
-def test_pod_bound_elsewhere_while_it_waits_gives_up_its_place() -> None:
-    plugins = ToldPlugins()
-    _gang(plugins, [])
-    cluster = _cluster("Gang", plugins=plugins)
-    cluster.put(make_node("n1").build())
-    cluster.step(_held("a"))
-    (assumed_on,) = [node for node in ("n0", "n1") if _pods_on(cluster, node)]
-    elsewhere = "n1" if assumed_on == "n0" else "n0"
-    cluster.step(_held("a").on_node(elsewhere))
-    assert _pods_on(cluster, assumed_on) == [] and _pods_on(cluster, elsewhere) == ["pod-default/a"]
-    _assert_nothing_left(cluster)
-
-
-def test_deleting_a_pod_that_waits_for_its_volume_lets_the_work_end_first() -> None:
-    plugins = ToldPlugins().add(
-        "Volumes", EveryPointPlugin, pre_bind=lambda pod, node: (SUCCESS, PreBindWork([], awaits=True))
-    )
-    cluster = _cluster("Volumes", plugins=plugins)
-    pod = make_pod().build()
-    cluster.step(pod)
-    assert cluster.delete(pod).bindings == []
-    (binding,) = cluster.step(PreBindVerdict(UID, "Volumes", done=True)).bindings
-    cluster.step(BindingVerdict(binding.pod_uid, binding.node_name, bound=False, message="not found"))
-    assert _pods_on(cluster) == []
-    _assert_nothing_left(cluster)
-
-
-# Requests nobody can mean
 
 
 def test_requests_beyond_64_bits_do_not_stop_the_engine() -> None:
