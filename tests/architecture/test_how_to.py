@@ -108,7 +108,7 @@ def test_page_is_all_it_takes(page: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("package", ["scheduler_core", "kschedweb"])
-def test_readme_has_every_floor_of_its_package(package: str) -> None:
+def test_readme_has_every_layer_of_its_package(package: str) -> None:
     text = (ROOT / package / "README.md").read_text()
-    floors = {path.parent.name for path in (ROOT / package).glob("*/__init__.py")}
-    assert {floor for floor in floors if not re.search(rf"\b{floor}  ", text)} == set()
+    layers = {path.parent.name for path in (ROOT / package).glob("*/__init__.py")}
+    assert {layer for layer in layers if not re.search(rf"\b{layer}  ", text)} == set()
