@@ -216,3 +216,39 @@ def test_budget_is_looked_at_again_when_the_earliest_disrupted_pod_is_overdue() 
     assert controller.next_due() == NOW + 120 * SECOND
     status = status_of(controller.step(NOW + 120 * SECOND, []))
     assert (status["currentHealthy"], controller.next_due()) == (2, NOW + 150 * SECOND)
+
+
+@pytest.mark.parametrize(
+    "owner",
+    [
+        pytest.param({"uid": "an-earlier-one"}, id="by uid"),
+        pytest.param({"api": "extensions/v1"}, id="by apiVersion"),
+    ],
+)
+def test_controller_that_is_another_does_not_count(owner: dict[str, str]) -> None:
+    pod = put(shop("p0").owner(*OWNER, **owner).manifest())  # type: ignore[arg-type]
+    changes = [budget(maxUnavailable=1), replicas("ReplicaSet", "rs", 2), pod]
+    (condition,) = status_of(DisruptionController(ClusterOptions()).step(NOW, changes))["conditions"]
+    assert condition["reason"] == "SyncFailed"
+
+
+def test_controller_that_goes_takes_the_budget_with_it() -> None:
+    controller = DisruptionController(ClusterOptions())
+    controller.step(NOW, [budget(maxUnavailable=1), replicas("ReplicaSet", "rs", 2), *shops(2, OWNER)])
+    status = status_of(controller.step(NOW, [ObjectDeleted("ReplicaSet", "default", "rs", "uid-rs")]))
+    assert status["conditions"][0]["reason"] == "SyncFailed"
+
+
+def test_pods_of_other_namespaces_do_not_count() -> None:
+    elsewhere = (
+        make_pod("p9", namespace="else").label(app="shop").status(conditions=[{"type": "Ready", "status": "True"}])
+    )
+    assert computed(budget(minAvailable=1), *shops(2), put(elsewhere.manifest())) == (2, 1, 2, 1)
+
+
+def test_conditions_of_others_stay_and_zeros_that_are_left_out_are_no_change() -> None:
+    other = {"type": "Mine", "status": "True", "reason": "r", "lastTransitionTime": NOW_TEXT}
+    controller = DisruptionController(ClusterOptions())
+    status = status_of(controller.step(NOW, [budget(status={"conditions": [other]}, minAvailable=0)]))
+    assert [condition["type"] for condition in status["conditions"]] == ["Mine", "DisruptionAllowed"]
+    assert set(status) == {"observedGeneration", "conditions"}

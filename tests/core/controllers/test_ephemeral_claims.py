@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from msgspec.structs import replace
 
 from scheduler_core.api import manifests
@@ -52,3 +53,33 @@ def test_claim_goes_with_its_pod_and_others_stay() -> None:
     gone = ObjectDeleted(POD.kind, POD.namespace, POD.name, POD.uid)
     assert controller.step(NOW, [gone]) == [Delete(ObjectKey("PersistentVolumeClaim", "default", "p-e"))]
     assert controller.next_due() is None
+
+
+def test_pod_that_comes_and_goes_in_one_step_gets_no_claim() -> None:
+    gone = ObjectDeleted(POD.kind, POD.namespace, POD.name, POD.uid)
+    assert EphemeralClaims(CLUSTER).step(NOW, [ObjectPut(POD), gone]) == []
+
+
+def test_claim_that_is_gone_is_made_again_when_its_pod_changes() -> None:
+    controller = EphemeralClaims(CLUSTER)
+    (request,) = controller.step(NOW, puts([POD]))
+    assert isinstance(request, Create)
+    claim = manifests.decode(request.manifest)
+    controller.step(NOW, [ObjectPut(claim)])
+    assert controller.step(NOW, [ObjectDeleted(claim.kind, claim.namespace, claim.name, claim.uid)]) == []
+    assert controller.step(NOW, puts([POD])) == [request]
+
+
+@pytest.mark.parametrize(
+    "owner",
+    [
+        pytest.param({"kind": "Pod", "uid": "another"}, id="another pod"),
+        pytest.param({"kind": "StatefulSet", "uid": POD.uid}, id="of another kind"),
+    ],
+)
+def test_claim_that_somebody_else_owns_stays(owner: dict[str, str]) -> None:
+    reference = {"apiVersion": "v1", "name": "p", "controller": True, **owner}
+    claim = make_claim("p-e", metadata={"ownerReferences": [reference]})
+    controller = EphemeralClaims(CLUSTER)
+    controller.step(NOW, puts([claim, POD]))
+    assert controller.step(NOW, [ObjectDeleted(POD.kind, POD.namespace, POD.name, POD.uid)]) == []

@@ -56,3 +56,10 @@ def test_namesake_counts_from_its_own_end() -> None:
     gc.step(8, [over("a", uid="2")])
     assert gc.step(10, []) == []
     assert gc.next_due() == 18
+
+
+def test_pod_that_runs_again_has_not_ended() -> None:
+    gc = PodGC(CLUSTER, keep_us=10)
+    gc.step(0, [over("a")])
+    gc.step(5, [over("a", "Running")])
+    assert gc.step(10, []) == [] and gc.next_due() is None

@@ -168,3 +168,108 @@ def test_claim_is_lost_when_its_volume_goes() -> None:
     controller = VolumeController(CLUSTER)
     controller.step(NOW, puts([claim, make_volume(claim=claim, phase="Bound")]))
     assert told(controller.step(NOW, [gone(make_volume())])) == [("c", ("Lost", None))]
+
+
+@pytest.mark.parametrize(
+    ("objects", "want"),
+    [
+        pytest.param(
+            [make_claim("c"), make_class(late=False, provisioner=""), make_volume("b"), make_volume("a")],
+            [("a", ("Bound", "c")), ("c", ("Bound", "a"))],
+            id="of equal volumes the first by name",
+        ),
+        pytest.param(
+            [make_claim("c"), make_class(late=False, provisioner=""), make_volume(class_name="other")],
+            [],
+            id="not one of another class",
+        ),
+        pytest.param(
+            [
+                make_claim("c", selector={"matchExpressions": [{"key": "a", "operator": "Odd"}]}),
+                make_class(late=False, provisioner=""),
+                make_volume(),
+            ],
+            [],
+            id="none by a selector that cannot be read",
+        ),
+        pytest.param(
+            [make_claim("c", annotations=SELECTED, phase="Lost"), make_class()], [], id="nothing for a lost claim"
+        ),
+        pytest.param(
+            [
+                make_claim(
+                    "c",
+                    metadata={"annotations": SELECTED, "deletionTimestamp": "2030-01-01T00:00:00Z"},
+                ),
+                make_class(),
+            ],
+            [],
+            id="nothing for a claim that is being deleted",
+        ),
+        pytest.param(
+            [make_claim("c", volume="w"), make_volume(phase="Pending", claim=make_claim("c"))],
+            [],
+            id="a new volume set aside for a claim that has another is not bound",
+        ),
+    ],
+)
+def test_what_does_not_suit_is_left_alone(objects: list[KubeObject], want: list[tuple[str, Any]]) -> None:
+    assert told(settled(*objects)) == want
+
+
+def test_claim_that_named_its_volume_is_not_called_bound_by_the_controller() -> None:
+    requests = settled(make_claim("c", volume="v", annotations={}), make_volume())
+    assert body(requests[2])["metadata"]["annotations"] == {"pv.kubernetes.io/bind-completed": "yes"}
+
+
+def test_claim_that_names_its_volume_waits_until_that_is_free() -> None:
+    earlier = make_claim("d", volume="v")
+    assert (
+        settled(earlier, make_volume(claim=earlier, phase="Bound"), make_claim("c", volume="v", annotations={})) == []
+    )
+
+
+def test_volume_that_is_released_or_another_claims_is_not_given_back() -> None:
+    claim = make_claim("c", volume="v")
+    for volume in (
+        make_volume(claim=claim, phase="Released", persistentVolumeReclaimPolicy="Retain"),
+        make_volume(claim=make_claim("c", metadata={"uid": "later"}), phase="Bound"),
+    ):
+        controller = VolumeController(CLUSTER)
+        controller.step(NOW, puts([claim, volume]))
+        assert controller.step(NOW, [gone(claim)]) == []
+
+
+def test_claim_is_lost_once_and_only_when_it_was_bound() -> None:
+    lost, unbound = (
+        make_claim("c", volume="v", phase="Lost"),
+        make_claim("d", volume="v", annotations={}, phase="Pending"),
+    )
+    controller = VolumeController(CLUSTER)
+    controller.step(NOW, puts([lost, unbound, make_volume(claim=make_claim("x"), phase="Bound")]))
+    assert controller.step(NOW, [gone(make_volume())]) == []
+
+
+def test_volume_is_made_where_the_class_allows_and_with_the_claims_attributes() -> None:
+    topology = [{"matchLabelExpressions": [{"key": "zone", "values": ["a", "b"]}]}]
+    claim = make_claim("c", volumeAttributesClassName="gold")
+    created, *_ = settled(claim, make_class(late=False, allowedTopologies=topology))
+    assert isinstance(created, Create)
+    spec = created.manifest["spec"]
+    assert spec["volumeAttributesClassName"] == "gold"
+    (term,) = spec["nodeAffinity"]["required"]["nodeSelectorTerms"]
+    assert term["matchExpressions"] == [{"key": "zone", "operator": "In", "values": ["a"]}]
+
+
+def test_volume_is_due_when_it_was_first_asked_for() -> None:
+    controller = VolumeController(CLUSTER)
+    controller.step(NOW, puts([CLAIM, make_class()]))
+    controller.step(NOW + 100, puts([make_claim("other")]))
+    assert controller.next_due() == NOW + PROVISION_DELAY_US
+
+
+def test_nothing_is_made_when_a_volume_is_found_meanwhile() -> None:
+    controller = VolumeController(CLUSTER)
+    controller.step(NOW, puts([make_claim("c"), make_class(late=False)]))
+    assert told(controller.step(NOW, puts([make_volume()])))[-1] == ("c", ("Bound", "v"))
+    assert controller.next_due() is None
