@@ -225,6 +225,7 @@ class EquivalenceClasses:
         self._limits = limits
         self._classes: LruDict[Signature, EquivalenceClass | None] = LruDict(limits.max_classes)
         self._seen: LruDict[Signature, None] = LruDict(limits.max_seen)
+        self._unused = 0  # classes made for a first pod, less the second pods since
 
     def __len__(self) -> int:
         """How many classes there are at the moment."""
@@ -238,24 +239,34 @@ class EquivalenceClasses:
         return found
 
     def _class_of(self, cycle: Cycle) -> EquivalenceClass | None:
-        """None for the first pod with its signature, and where nothing can be cached."""
+        """None where nothing can be cached, and for the first pod with its signature while few of these recur."""
         key = cycle.signature
         if key in self._classes:
             known = self._classes.use(key)
+            if key in self._seen:
+                self._recurred(key)
             if known is not None and known.on_cluster != self._on_cluster(cycle):
                 known = self._classes[key] = self._new_class(cycle)
             return known
         limits = self._limits
         if len(key) > limits.longest_signature:
             return None
-        if key not in self._seen:
+        if key in self._seen:
+            self._recurred(key)
+        else:
             self._seen[key] = None
-            return None
+            if self._unused >= limits.max_unused:
+                return None
+            self._unused += 1
         by_rows = limits.max_rows // max(len(cycle.view.table), 1)
         self._classes.limit = min(max(by_rows, limits.min_classes), limits.max_classes)
         found = self._classes[key] = self._new_class(cycle)
-        del self._seen[key]
         return found
+
+    def _recurred(self, key: Signature) -> None:
+        """Here is the second pod with this signature."""
+        del self._seen[key]
+        self._unused = max(self._unused - 1, 0)
 
     def _on_cluster(self, cycle: Cycle) -> list[bool]:
         """What the plugins say now that depend on the cluster only sometimes."""
