@@ -21,8 +21,9 @@ from scheduler_core.ports import Stopwatch
 class Cycle(msgspec.Struct):
     """The plugins that decide, the pod they decide about, the nodes as they are now, and the record of the decision.
 
-    `start`: the node at which the walk begins. `wanted`: how many feasible nodes end it. `sent_back`: the feasible
-    nodes as an extender returned them, when it did; they are scored instead of the snapshot's.
+    `start`: the node at which the walk begins. `wanted`: how many feasible nodes end it. `num_refused`: nodes that the
+    diagnosis has, or could have, a status of. `sent_back`: the feasible nodes as an extender returned them, when it did;
+    they are scored instead of the snapshot's.
     """
 
     profile: Framework
@@ -34,15 +35,17 @@ class Cycle(msgspec.Struct):
     diagnosis: Diagnosis
     stopwatch: Stopwatch
     started_ns: int  # by the stopwatch
+    lap_ns: int  # when the last phase ended
     is_sampled: bool  # its plugins are timed one by one
     view: SnapshotView = EMPTY_VIEW
     start: int = 0
     wanted: int = 0
+    num_refused: int = 0
     sent_back: Sequence[NodeInfo] | None = None
 
-    def timed(self, phase: str, since: int) -> int:
-        """Add the time since `since` to the phase of the attempt; the time now."""
+    def end_of(self, phase: str) -> None:
+        """Add the time since the last phase ended to this phase of the attempt."""
         now = self.stopwatch()
         durations = self.attempt.durations_ns
-        durations[phase] = durations.get(phase, 0) + now - since
-        return now
+        durations[phase] = durations.get(phase, 0) + now - self.lap_ns
+        self.lap_ns = now

@@ -85,6 +85,7 @@ def open_cycle(engine: Engine, queued: QueuedPodInfo) -> tuple[Attempt, Cycle | 
         diagnosis=Diagnosis(),
         stopwatch=engine.stopwatch,
         started_ns=started,
+        lap_ns=started,
         is_sampled=is_sampled,
         start=engine.next_start_node_index,
     )
@@ -122,13 +123,13 @@ def _reserve_and_permit(engine: Engine, cycle: Cycle, queued: QueuedPodInfo, ass
     """The binding cycle the pod goes on to, or who does not let it."""
     framework = cycle.profile
     node_name = assumed.spec.node_name
-    started = engine.stopwatch()
+    cycle.lap_ns = engine.stopwatch()
     status = framework.run_reserve(cycle.state, assumed, node_name)
-    started = cycle.timed("reserve", started)
+    cycle.end_of("reserve")
     timeouts: dict[str, int] = {}
     if status.is_success:
         status, timeouts = framework.run_permit(cycle.state, assumed, node_name)
-        cycle.timed("permit", started)
+        cycle.end_of("permit")
     if not status.is_success and not status.is_wait:
         framework.run_unreserve(cycle.state, assumed, node_name)
         engine.cache.forget_pod(assumed)
@@ -149,13 +150,12 @@ def _reserve_and_permit(engine: Engine, cycle: Cycle, queued: QueuedPodInfo, ass
 def _schedule_pod(engine: Engine, cycle: Cycle) -> str | Failure:
     """The name of the chosen node, or why there is none."""
     attempt = cycle.attempt
-    started = engine.stopwatch()
     inconsistent = engine.snapshot.update_snapshot(engine.cache)
     if inconsistent:
         return Failure(Status.failed(inconsistent), None, CLEAR_NOMINATION)
     view = cycle.view = engine.node_view()
     attempt.node_order = view.order
-    cycle.timed("snapshot", started)
+    cycle.end_of("snapshot")
     if not view.order.names:
         status = Status(Code.UnschedulableAndUnresolvable, error=NO_NODES)
         return Failure(status, None, CLEAR_NOMINATION)
@@ -165,7 +165,7 @@ def _schedule_pod(engine: Engine, cycle: Cycle) -> str | Failure:
     if isinstance(feasible, Status):
         return Failure(feasible, None, CLEAR_NOMINATION)
     attempt.feasible, num_feasible = feasible.nodes, len(feasible)
-    attempt.evaluated_nodes = num_feasible + len(cycle.diagnosis.node_to_status)
+    attempt.evaluated_nodes = num_feasible + cycle.num_refused
     if num_feasible == 0:
         return _post_filter(cycle, FitError(len(view.order.names), cycle.diagnosis))
     if num_feasible == 1:
@@ -176,9 +176,8 @@ def _schedule_pod(engine: Engine, cycle: Cycle) -> str | Failure:
 def _find_nodes_that_fit(engine: Engine, cycle: Cycle, runner: Runner) -> PickedNodes | Status:
     """The feasible nodes in the order found (none: the diagnosis says why), or the error that ended the search."""
     attempt, diagnosis, pod, view = cycle.attempt, cycle.diagnosis, cycle.pod, cycle.view
-    started = engine.stopwatch()
     outcome = runner.pre_filter(cycle)
-    started = cycle.timed("pre_filter", started)
+    cycle.end_of("pre_filter")
     attempt.pre_filter_status = outcome.status
     attempt.skip_filter_plugins = cycle.profile.filter_plan(cycle.state.skip_filter_plugins).skipped
     if outcome.node_names is not None:
@@ -195,7 +194,8 @@ def _find_nodes_that_fit(engine: Engine, cycle: Cycle, runner: Runner) -> Picked
     if pod.status.nominated_node_name:
         feasible = _try_nominated_node(engine, cycle, pod.status.nominated_node_name)
         if len(feasible):
-            cycle.timed("filter", started)
+            cycle.num_refused = len(diagnosis.node_to_status)
+            cycle.end_of("filter")
             return view.pick(feasible)
     candidates: Int32Array | None = None
     if outcome.node_names is not None:
@@ -206,7 +206,7 @@ def _find_nodes_that_fit(engine: Engine, cycle: Cycle, runner: Runner) -> Picked
     cycle.wanted = _num_nodes_to_find(engine, cycle, len(view.rows if candidates is None else candidates))
     walk = runner.filter(cycle, candidates)
     _take_note_of(engine, cycle, walk)
-    cycle.timed("filter", started)
+    cycle.end_of("filter")
     if walk.error is not None:
         return walk.error
     if engine.extenders:
@@ -217,10 +217,13 @@ def _find_nodes_that_fit(engine: Engine, cycle: Cycle, runner: Runner) -> Picked
 def _take_note_of(engine: Engine, cycle: Cycle, walk: Walk) -> None:
     """Write what the walk came to into the attempt and the diagnosis; the next walk starts where it ended."""
     attempt, diagnosis, view = cycle.attempt, cycle.diagnosis, cycle.view
-    diagnosis.node_to_status = WalkStatuses(view, walk, diagnosis.node_to_status)
+    num_feasible, cycle.num_refused = len(walk.feasible), walk.num_rejected
+    if not num_feasible or attempt.nominated is not None or engine.extenders:  # else nobody reads them
+        diagnosis.node_to_status = WalkStatuses(view, walk, diagnosis.node_to_status)
+        cycle.num_refused = len(diagnosis.node_to_status)
     for status in walk.filter_rows.statuses:
         diagnosis.blame(status)
-    processed = len(walk.feasible) + len(diagnosis.node_to_status)
+    processed = num_feasible + cycle.num_refused
     engine.next_start_node_index = (engine.next_start_node_index + processed) % len(view.order.names)
     attempt.num_nodes_to_find = cycle.wanted
     attempt.filter_rows = walk.filter_rows
@@ -230,9 +233,8 @@ def _take_note_of(engine: Engine, cycle: Cycle, walk: Walk) -> None:
 def _ask_extenders(engine: Engine, cycle: Cycle, feasible: Int32Array) -> PickedNodes | Status:
     """The feasible nodes that the extenders leave; the attempt says of the others who refused them."""
     diagnosis, attempt, names = cycle.diagnosis, cycle.attempt, cycle.view.order.names
-    started = engine.stopwatch()
     left = _left_by_extenders(engine, cycle, feasible)
-    cycle.timed("extenders", started)
+    cycle.end_of("extenders")
     if isinstance(left, Status):
         return left
     if len(left) != len(feasible):
@@ -241,6 +243,7 @@ def _ask_extenders(engine: Engine, cycle: Cycle, feasible: Int32Array) -> Picked
     if refused and attempt.filter_rows is not None:
         statuses = {node: diagnosis.node_to_status.status_of(names[node]).by(EXTENDER) for node in refused}
         attempt.filter_rows = with_refusals(attempt.filter_rows, statuses)
+    cycle.num_refused = len(diagnosis.node_to_status)
     return cycle.view.pick(left)
 
 
@@ -299,9 +302,8 @@ def _post_filter(cycle: Cycle, fit_error: FitError) -> Failure:
     framework, attempt = cycle.profile, cycle.attempt
     if not framework.post_filter:
         return fit_failure(fit_error, NominatingInfo())
-    started = cycle.stopwatch()
     result, status = framework.run_post_filter(cycle.state, cycle.pod, fit_error.diagnosis.node_to_status)
-    cycle.timed("post_filter", started)
+    cycle.end_of("post_filter")
     fit_error.diagnosis.post_filter_message = status.message
     nominating = result or NominatingInfo()
     attempt.post_filter = PostFilterRecord(
@@ -316,20 +318,19 @@ def _post_filter(cycle: Cycle, fit_error: FitError) -> Failure:
 
 def _prioritize_and_select(engine: Engine, cycle: Cycle, runner: Runner, feasible: PickedNodes) -> str | Failure:
     attempt = cycle.attempt
-    started = engine.stopwatch()
     if cycle.profile.score or engine.extenders:
         nodes: Sequence[NodeInfo] = feasible if cycle.sent_back is None else cycle.sent_back
         status = runner.pre_score(cycle, nodes)
-        started = cycle.timed("pre_score", started)
+        cycle.end_of("pre_score")
         if not status.is_success:
             return Failure(status, None, CLEAR_NOMINATION)
         scores, status = runner.score(cycle, nodes)
         if scores is None:
             return Failure(status, None, CLEAR_NOMINATION)
         if engine.extenders.any_prioritizes:
-            started = cycle.timed("score", started)
+            cycle.end_of("score")
             added = engine.extenders.prioritize(cycle.pod, nodes, attempt.exchanges)
-            started = cycle.timed("extenders", started)
+            cycle.end_of("extenders")
             scores = msgspec.structs.replace(scores, totals=scores.totals + added)
         attempt.score_rows = scores
         totals = scores.totals
@@ -337,7 +338,7 @@ def _prioritize_and_select(engine: Engine, cycle: Cycle, runner: Runner, feasibl
         totals = np.ones(len(feasible), dtype=np.int64)
     position, tied = select_host(totals, engine.draws, pod_key=cycle.pod.key, attempt=attempt.attempt)
     attempt.tied = feasible.nodes[tied]
-    cycle.timed("score", started)
+    cycle.end_of("score")
     return cycle.view.order.names[int(feasible.nodes[position])]
 
 
