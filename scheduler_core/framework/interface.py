@@ -414,6 +414,29 @@ class CacheablePlugin(Protocol):
 
 
 @runtime_checkable
+class NodeJudgePlugin(Protocol):
+    """Not an extension point: a filter whose verdict of a node, once the pod is known, depends on the node alone."""
+
+    name: str
+
+    def node_judge(self, state: CycleState, pod: Pod) -> Callable[[NodeInfo], Status]:
+        """What `filter` answers, as a function of the node; it holds for all pods with this signature."""
+        ...
+
+
+@runtime_checkable
+class NodeScorerPlugin(Protocol):
+    """Not an extension point: a scorer whose score of a node, once the pod is known, depends on the node alone."""
+
+    name: str
+
+    def node_scorer(self, state: CycleState, pod: Pod) -> Callable[[NodeInfo], int]:
+        """What `score` answers, which never fails, as a function of the node; it holds for all pods with this
+        signature."""
+        ...
+
+
+@runtime_checkable
 class SometimesOnClusterPlugin(Protocol):
     """Not an extension point: a cacheable plugin that depends on the cluster only while something is there."""
 

@@ -27,6 +27,8 @@ from scheduler_core.framework.interface import (
     FilterPlugin,
     Handle,
     HeadroomPlugin,
+    NodeJudgePlugin,
+    NodeScorerPlugin,
     NominatedPods,
     NominatingInfo,
     NominatingMode,
@@ -124,6 +126,8 @@ class Framework:
         self.table_pre_scorers = {p.name: p for p in in_table if isinstance(p, TablePreScorePlugin)}
         self.table_scorers = {p.name: p for p in in_table if isinstance(p, TableScorePlugin)}
         self.normalizers = {p.name: p for p in self.score if isinstance(p, ScoreExtensions)}
+        self.node_judges = {p.name: p for p in self.filter if isinstance(p, NodeJudgePlugin)}
+        self.node_scorers = {p.name: p for p in self.score if isinstance(p, NodeScorerPlugin)}
         queue_sorts = cast(list[QueueSortPlugin], points["queue_sort"])
         if len(queue_sorts) != 1:
             raise ConfigError(

@@ -82,6 +82,7 @@ def timed_framework(framework: Framework, recorder: Recorder, stopwatch: Stopwat
     for name in _TABLES:
         by_name = getattr(framework, name)
         setattr(timed, name, {key: TimedPlugin(plugin, recorder, stopwatch) for key, plugin in by_name.items()})
+    timed.node_judges, timed.node_scorers = {}, {}  # what these give out is called without the plugin
     return timed
 
 

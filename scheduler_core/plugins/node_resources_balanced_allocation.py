@@ -10,7 +10,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/noderesources/balanc
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
@@ -33,6 +33,7 @@ Float64Array = npt.NDArray[np.float64]
 
 class PreScoreState(msgspec.Struct, frozen=True):
     demand: Demand
+    on_node: Callable[[NodeInfo], int]
 
 
 class NodeResourcesBalancedAllocation:
@@ -48,29 +49,20 @@ class NodeResourcesBalancedAllocation:
         return DependsOn.NODE_INFO
 
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
-        demand = self._weigh(pod)
-        if demand.is_nothing:
+        weighed = self._weigh(pod)
+        if weighed.demand.is_nothing:
             return SKIP
-        state.write(PreScoreState(demand))
+        state.write(weighed)
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]:
-        demand = self._demand(state, pod)
-        if demand.is_nothing:
-            return 0, SUCCESS
-        usual, offered, used = demand.usual, node_info.allocatable, node_info.requested
-        if usual is not None and offered.milli_cpu and offered.memory:
-            cpu = float(used.milli_cpu + usual.cpu) / float(offered.milli_cpu)
-            memory = float(used.memory + usual.memory) / float(offered.memory)
-            distance = (cpu if cpu < 1.0 else 1.0) - (memory if memory < 1.0 else 1.0)
-            return int((1.0 - abs(distance / 2)) * float(MAX_NODE_SCORE)), SUCCESS
-        fractions = [
-            min(float(asked) / float(offered), 1.0) for offered, asked, _ in demand.on_node(node_info, non_zero=False)
-        ]
-        return int((1.0 - _deviation(fractions)) * float(MAX_NODE_SCORE)), SUCCESS
+        return self._weighed(state, pod).on_node(node_info), SUCCESS
+
+    def node_scorer(self, state: CycleState, pod: Pod) -> Callable[[NodeInfo], int]:
+        return self._weighed(state, pod).on_node
 
     def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array:
-        demand = self._demand(state, pod)
+        demand = self._weighed(state, pod).demand
         if demand.is_nothing:
             return np.zeros(len(rows), dtype=np.int64)
         _, offered, asked = demand.on_rows(table, rows, non_zero=False)
@@ -87,13 +79,41 @@ class NodeResourcesBalancedAllocation:
         deviation *= float(MAX_NODE_SCORE)
         return deviation.astype(np.int64)
 
-    def _weigh(self, pod: Pod) -> Demand:
-        return Demand(self._resources, pod_requests(pod, use_status=True, use_pod_level=True))
+    def _weigh(self, pod: Pod) -> PreScoreState:
+        demand = Demand(self._resources, pod_requests(pod, use_status=True, use_pod_level=True))
+        return PreScoreState(demand, _scorer(demand))
 
-    def _demand(self, state: CycleState, pod: Pod) -> Demand:
+    def _weighed(self, state: CycleState, pod: Pod) -> PreScoreState:
         """Worked out in PreScore; here where that is switched off."""
-        found = state.find(PreScoreState)
-        return found.demand if found is not None else self._weigh(pod)
+        return state.find(PreScoreState) or self._weigh(pod)
+
+
+def _scorer(demand: Demand) -> Callable[[NodeInfo], int]:
+    """The score of a node for what is demanded."""
+
+    def on_node(node_info: NodeInfo) -> int:
+        if demand.is_nothing:
+            return 0
+        fractions = [
+            min(float(asked) / float(offered), 1.0) for offered, asked, _ in demand.on_node(node_info, non_zero=False)
+        ]
+        return int((1.0 - _deviation(fractions)) * float(MAX_NODE_SCORE))
+
+    usual = demand.usual
+    if usual is None or demand.is_nothing:
+        return on_node
+    cpu, memory = usual.cpu, usual.memory
+
+    def on_usual_node(node_info: NodeInfo) -> int:
+        offered, used = node_info.allocatable, node_info.requested
+        if not offered.milli_cpu or not offered.memory:
+            return on_node(node_info)
+        cpu_part = float(used.milli_cpu + cpu) / float(offered.milli_cpu)
+        memory_part = float(used.memory + memory) / float(offered.memory)
+        distance = (cpu_part if cpu_part < 1.0 else 1.0) - (memory_part if memory_part < 1.0 else 1.0)
+        return int((1.0 - abs(distance / 2)) * float(MAX_NODE_SCORE))
+
+    return on_usual_node
 
 
 def _deviation(fractions: Sequence[float]) -> float:

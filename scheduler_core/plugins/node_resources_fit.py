@@ -56,10 +56,9 @@ def insufficient_reason(resource: str) -> str:
 class PreFilterState(msgspec.Struct, frozen=True):
     """What the pod requests: pod level and overhead counted, what its status says not."""
 
-    request: Resource
     # (resource, amount) in the order of the reasons: what is asked for and not ignored.
     amounts: tuple[tuple[str, int], ...]
-    is_plain: bool  # nothing but cpu and memory
+    on_node: Callable[[NodeInfo], Status]  # whether a node has room for it
     _lines: list[Lines]  # of these amounts in a table, once they were looked up
 
     def lines(self, columns: ResourceColumns) -> Lines | None:
@@ -73,6 +72,7 @@ class PreFilterState(msgspec.Struct, frozen=True):
 
 class PreScoreState(msgspec.Struct, frozen=True):
     demand: Demand
+    on_node: Callable[[NodeInfo], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,32 +110,15 @@ class NodeResourcesFit:
     ) -> tuple[PreFilterResult | None, Status]:
         request = pod_request(pod)
         amounts = tuple(self._amounts_to_check(request))
-        state.write(PreFilterState(request, amounts, all(name in ("cpu", "memory") for name, _ in amounts), []))
+        state.write(PreFilterState(amounts, _judge(request, amounts), []))
         return None, SUCCESS
 
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
+        return self.node_judge(state, pod)(node_info)
+
+    def node_judge(self, state: CycleState, pod: Pod) -> Callable[[NodeInfo], Status]:
         found = state.find(PreFilterState)
-        if found is None:
-            return Status.failed(NO_PRE_FILTER)
-        wanted, allocatable, requested = found.request, node_info.allocatable, node_info.requested
-        has_place = len(node_info.pods) < allocatable.allowed_pod_number
-        if (
-            found.is_plain
-            and has_place
-            and wanted.milli_cpu <= allocatable.milli_cpu - requested.milli_cpu
-            and wanted.memory <= allocatable.memory - requested.memory
-        ):
-            return SUCCESS  # what most nodes come to
-        reasons = [] if has_place else [TOO_MANY_PODS]
-        never = False
-        for resource, amount in found.amounts:
-            offered = allocatable.amount_of(resource)
-            if amount > offered - requested.amount_of(resource):
-                reasons.append(insufficient_reason(resource))
-                never = never or amount > offered
-        if not reasons:
-            return SUCCESS
-        return Status.unresolvable(*reasons) if never else Status.unschedulable(*reasons)
+        return _without_pre_filter if found is None else found.on_node
 
     def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         found = state.find(PreFilterState)
@@ -196,31 +179,18 @@ class NodeResourcesFit:
     # Score
 
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
-        state.write(PreScoreState(self._weigh(pod)))
+        state.write(self._weigh(pod))
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> tuple[int, Status]:
-        strategy, demand = self._strategy, self._demand(state, pod)
-        usual, allocatable = demand.usual, node_info.allocatable
-        if usual is not None and allocatable.milli_cpu and allocatable.memory and not strategy.shaped:
-            cpu = strategy.judge(allocatable.milli_cpu, node_info.non_zero_milli_cpu + usual.cpu)
-            memory = strategy.judge(allocatable.memory, node_info.non_zero_memory + usual.memory)
-            both = usual.cpu_weight + usual.memory_weight
-            return (cpu * usual.cpu_weight + memory * usual.memory_weight) // both, SUCCESS
-        total = weight = 0
-        for offered, asked, factor in demand.on_node(node_info, non_zero=True):
-            score = strategy.judge(offered, asked)
-            if score > 0 or not strategy.shaped:
-                total += score * factor
-                weight += factor
-        if weight == 0:
-            return 0, SUCCESS
-        # Sums are small and positive: exact integers round as upstream's floats do.
-        return (2 * total + weight) // (2 * weight) if strategy.shaped else total // weight, SUCCESS
+        return self._weighed(state, pod).on_node(node_info), SUCCESS
+
+    def node_scorer(self, state: CycleState, pod: Pod) -> Callable[[NodeInfo], int]:
+        return self._weighed(state, pod).on_node
 
     def score_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: Rows) -> Int64Array:
         strategy = self._strategy
-        weights, offered, asked = self._demand(state, pod).on_rows(table, rows, non_zero=True)
+        weights, offered, asked = self._weighed(state, pod).demand.on_rows(table, rows, non_zero=True)
         lacking = offered.size - np.count_nonzero(offered)
         if lacking:
             counts = offered != 0
@@ -246,14 +216,14 @@ class NodeResourcesFit:
         total //= divisor
         return total
 
-    def _weigh(self, pod: Pod) -> Demand:
+    def _weigh(self, pod: Pod) -> PreScoreState:
         requests = pod_requests(pod, use_status=False, use_pod_level=False, non_missing=NON_ZERO_DEFAULTS)
-        return Demand(self._resources, requests)
+        demand = Demand(self._resources, requests)
+        return PreScoreState(demand, _scorer(self._strategy, demand))
 
-    def _demand(self, state: CycleState, pod: Pod) -> Demand:
+    def _weighed(self, state: CycleState, pod: Pod) -> PreScoreState:
         """Worked out in PreScore; here where that is switched off."""
-        found = state.find(PreScoreState)
-        return found.demand if found is not None else self._weigh(pod)
+        return state.find(PreScoreState) or self._weigh(pod)
 
     # Events
 
@@ -264,6 +234,72 @@ class NodeResourcesFit:
             ClusterEventWithHint(pod_event, self._hints.after_pod_change),
             ClusterEventWithHint(node_event, self._hints.after_node_change),
         )
+
+
+def _judge(request: Resource, amounts: Sequence[tuple[str, int]]) -> Callable[[NodeInfo], Status]:
+    """Whether a node has room for the amounts, all of them of the request."""
+    is_plain = all(name in ("cpu", "memory") for name, _ in amounts)
+    milli_cpu, memory = request.milli_cpu, request.memory
+
+    def on_node(node_info: NodeInfo) -> Status:
+        allocatable, requested = node_info.allocatable, node_info.requested
+        has_place = len(node_info.pods) < allocatable.allowed_pod_number
+        if (
+            is_plain
+            and has_place
+            and milli_cpu <= allocatable.milli_cpu - requested.milli_cpu
+            and memory <= allocatable.memory - requested.memory
+        ):
+            return SUCCESS  # what most nodes come to
+        reasons = [] if has_place else [TOO_MANY_PODS]
+        never = False
+        for resource, amount in amounts:
+            offered = allocatable.amount_of(resource)
+            if amount > offered - requested.amount_of(resource):
+                reasons.append(insufficient_reason(resource))
+                never = never or amount > offered
+        if not reasons:
+            return SUCCESS
+        return Status.unresolvable(*reasons) if never else Status.unschedulable(*reasons)
+
+    return on_node
+
+
+def _scorer(strategy: Strategy, demand: Demand) -> Callable[[NodeInfo], int]:
+    """The score of a node by the strategy."""
+    judge, usual = strategy.judge, demand.usual
+
+    def on_node(node_info: NodeInfo) -> int:
+        total = weight = 0
+        for offered, asked, factor in demand.on_node(node_info, non_zero=True):
+            score = judge(offered, asked)
+            if score > 0 or not strategy.shaped:
+                total += score * factor
+                weight += factor
+        if weight == 0:
+            return 0
+        # Sums are small and positive: exact integers round as upstream's floats do.
+        return (2 * total + weight) // (2 * weight) if strategy.shaped else total // weight
+
+    if usual is None or strategy.shaped:
+        return on_node
+    cpu, memory, cpu_weight, memory_weight = usual.cpu, usual.memory, usual.cpu_weight, usual.memory_weight
+    both = cpu_weight + memory_weight
+
+    def on_usual_node(node_info: NodeInfo) -> int:
+        allocatable = node_info.allocatable
+        offered_cpu, offered_memory = allocatable.milli_cpu, allocatable.memory
+        if not offered_cpu or not offered_memory:
+            return on_node(node_info)
+        cpu_score = judge(offered_cpu, node_info.non_zero_milli_cpu + cpu)
+        memory_score = judge(offered_memory, node_info.non_zero_memory + memory)
+        return (cpu_score * cpu_weight + memory_score * memory_weight) // both
+
+    return on_usual_node
+
+
+def _without_pre_filter(node_info: NodeInfo) -> Status:
+    return Status.failed(NO_PRE_FILTER)
 
 
 class _Shortages:

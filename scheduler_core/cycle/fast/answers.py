@@ -116,7 +116,9 @@ class CachedRefusals(_RowAnswers):
         """Copy the refusals of the rows by the cached filters; None when one failed: failures are not cached."""
         changed = self._follow(cycle.view.table)
         if changed:
-            self._judge_few(cycle, changed, groups)
+            for row in changed:
+                self._all.copy_row(row, self._by_object)
+            judge_one_by_one(cycle, changed, groups.by_row, self._all)
         wanted = self._dirty.among(rows)
         if wanted is not None:
             self._judge(cycle, wanted, groups)
@@ -139,14 +141,9 @@ class CachedRefusals(_RowAnswers):
             judge_rows(cycle, rows, groups.by_row, part)
             self._all.put(rows, part)
         else:
-            self._judge_few(cycle, rows.tolist(), groups)
+            self._all.copy(rows, self._by_object)
+            judge_one_by_one(cycle, rows.tolist(), groups.by_row, self._all)
         self._dirty.clear(rows)
-
-    def _judge_few(self, cycle: Cycle, rows: list[int], groups: FilterGroups) -> None:
-        """By the filters that depend on the row, on top of what is known of the node objects."""
-        for row in rows:
-            self._all.copy_row(row, self._by_object)
-        judge_one_by_one(cycle, rows, groups.by_row, self._all)
 
 
 class CachedScores(_RowAnswers):
@@ -220,9 +217,17 @@ class CachedScores(_RowAnswers):
 
     def _score_one_by_one(self, cycle: Cycle, rows: list[int], asked: list[Line]) -> bool:
         """Score the rows in the node form; False when a plugin could not."""
-        node_infos = cycle.view.table.node_infos
+        node_infos, profile = cycle.view.table.node_infos, cycle.profile
         for line, index in asked:
-            plugin, raw = cycle.profile.score[index], self._raw[line]
+            plugin, raw = profile.score[index], self._raw[line]
+            scorer = profile.node_scorers.get(plugin.name)
+            if scorer is not None:
+                on_node = scorer.node_scorer(cycle.state, cycle.pod)
+                for row in rows:
+                    node_info = node_infos[row]
+                    if node_info is not None:
+                        raw[row] = on_node(node_info)
+                continue
             for row in rows:
                 node_info = node_infos[row]
                 if node_info is not None:

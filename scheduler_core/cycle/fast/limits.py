@@ -28,7 +28,7 @@ class Limits:
     max_unused: int = 32
     longest_signature: int = 32_768
     few_changed: int = 2
-    few_rows: int = 24
+    few_rows: int = 16
     many_statuses: int = 4096
 
 

@@ -6,7 +6,8 @@ runs earlier stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -17,6 +18,7 @@ from scheduler_core.cycle.cycle import Cycle
 from scheduler_core.cycle.view import Rows
 from scheduler_core.framework.interface import FilterPlugin, RowVerdicts, UInt16Array
 from scheduler_core.framework.runtime import refusal
+from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Code, Status
 
 NOBODY: Final = np.iinfo(np.int16).max
@@ -55,8 +57,13 @@ class FirstRefusals(msgspec.Struct):
         self.codes[rows] = part.codes
         self.refused_by[rows] = part.refused_by
 
+    def copy(self, rows: Rows, other: FirstRefusals) -> None:
+        """Replace the refusals of the rows by those of `other`, which has the same numbering."""
+        self.codes[rows] = other.codes[rows]
+        self.refused_by[rows] = other.refused_by[rows]
+
     def copy_row(self, row: int, other: FirstRefusals) -> None:
-        """Replace the refusal of the row by that of `other`, which has the same numbering."""
+        """Like `copy`, quicker for one row."""
         self.codes[row] = other.codes[row]
         self.refused_by[row] = other.refused_by[row]
 
@@ -132,17 +139,21 @@ def _verdicts_by_node(cycle: Cycle, plugin: FilterPlugin, rows: Rows) -> RowVerd
 
 def judge_one_by_one(cycle: Cycle, rows: Iterable[int], filters: Iterable[int], refusals: FirstRefusals) -> None:
     """Ask these filters in their node form, which is quicker for few rows. `refusals` are of the whole table."""
-    node_infos = cycle.view.table.node_infos
+    node_infos, refused_by = cycle.view.table.node_infos, refusals.refused_by
+    judges = [(index, _judge_of_nodes(cycle, cycle.profile.filter[index])) for index in filters]
     for row in rows:
         node_info = node_infos[row]
         if node_info is None:
             continue
-        refused_by = refusals.refused_by[row]
-        for index in filters:
-            if refused_by <= index:
-                break
-            plugin = cycle.profile.filter[index]
-            status = plugin.filter(cycle.state, cycle.pod, node_info)
+        for index, judge in judges:
+            status = judge(node_info)
             if status is not SUCCESS and not status.is_success:
-                refusals.add_one(row, index, plugin.name, status)
+                if refused_by.item(row) > index:
+                    refusals.add_one(row, index, cycle.profile.filter[index].name, status)
                 break
+
+
+def _judge_of_nodes(cycle: Cycle, plugin: FilterPlugin) -> Callable[[NodeInfo], Status]:
+    """What the filter says of a node to the pod of the cycle."""
+    judge = cycle.profile.node_judges.get(plugin.name)
+    return partial(plugin.filter, cycle.state, cycle.pod) if judge is None else judge.node_judge(cycle.state, cycle.pod)
