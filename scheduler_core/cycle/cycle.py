@@ -21,9 +21,9 @@ from scheduler_core.ports import Stopwatch
 class Cycle(msgspec.Struct):
     """The plugins that decide, the pod they decide about, the nodes as they are now, and the record of the decision.
 
-    `start`: the node at which the walk begins. `wanted`: how many feasible nodes end it. `num_refused`: nodes that the
-    diagnosis has, or could have, a status of. `sent_back`: the feasible nodes as an extender returned them, when it did;
-    they are scored instead of the snapshot's.
+    `start`: the node at which the walk begins. `wanted`: how many feasible nodes end it. `num_refused`: nodes of which
+    the diagnosis has, or would have, a status. `sent_back`: the feasible nodes as an extender returned them, when it
+    did; they are scored instead of the snapshot's.
     """
 
     profile: Framework

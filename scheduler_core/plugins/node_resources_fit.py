@@ -13,7 +13,6 @@ requested_to_capacity_ratio}.go
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -21,10 +20,9 @@ import numpy as np
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.resources import NON_ZERO_DEFAULTS, is_extended, pod_requests
 from scheduler_core.config import names
-from scheduler_core.config.types import NodeResourcesFitArgs, ScoringStrategy
+from scheduler_core.config.types import NodeResourcesFitArgs
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
-    MAX_NODE_SCORE,
     ClusterEventWithHint,
     DependsOn,
     Handle,
@@ -40,13 +38,13 @@ from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.model.types import Resource
 from scheduler_core.plugins.demand import Demand, Lines
 from scheduler_core.plugins.fit_hints import FitHints, pod_request
-from scheduler_core.plugins.helpers import BoolArray, Rows, broken_linear, check_args, refuse_all
+from scheduler_core.plugins.fit_strategies import scorer, strategy_of
+from scheduler_core.plugins.helpers import BoolArray, Rows, check_args, refuse_all
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.resources import MAX_AMOUNT, ResourceColumns
 
 TOO_MANY_PODS = "Too many pods"
 NO_PRE_FILTER = f'error reading "PreFilter{names.NODE_RESOURCES_FIT}" from cycleState: not found'
-SHAPE_SCALE = 10  # shape scores are 0..10
 
 
 def insufficient_reason(resource: str) -> str:
@@ -75,18 +73,6 @@ class PreScoreState(msgspec.Struct, frozen=True):
     on_node: Callable[[NodeInfo], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Strategy:
-    """The score of one resource from (a, q), a > 0, for a node and for rows.
-
-    `shaped`: only resources that score above 0 count, and the mean is rounded half up instead of truncated.
-    """
-
-    judge: Callable[[int, int], int]
-    judge_rows: Callable[[Int64Array, Int64Array], Int64Array]
-    shaped: bool = False
-
-
 class NodeResourcesFit:
     name = names.NODE_RESOURCES_FIT
 
@@ -97,7 +83,7 @@ class NodeResourcesFit:
         self._ignored = frozenset(args.ignored_resources)
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         self._resources = tuple((spec.name, spec.weight) for spec in args.scoring_strategy.resources)
-        self._strategy = _strategy(args.scoring_strategy)
+        self._strategy = strategy_of(args.scoring_strategy)
         self._hints = FitHints()
 
     def depends_on(self, pod: Pod) -> DependsOn:
@@ -219,7 +205,7 @@ class NodeResourcesFit:
     def _weigh(self, pod: Pod) -> PreScoreState:
         requests = pod_requests(pod, use_status=False, use_pod_level=False, non_missing=NON_ZERO_DEFAULTS)
         demand = Demand(self._resources, requests)
-        return PreScoreState(demand, _scorer(self._strategy, demand))
+        return PreScoreState(demand, scorer(self._strategy, demand))
 
     def _weighed(self, state: CycleState, pod: Pod) -> PreScoreState:
         """Worked out in PreScore; here where that is switched off."""
@@ -263,39 +249,6 @@ def _judge(request: Resource, amounts: Sequence[tuple[str, int]]) -> Callable[[N
         return Status.unresolvable(*reasons) if never else Status.unschedulable(*reasons)
 
     return on_node
-
-
-def _scorer(strategy: Strategy, demand: Demand) -> Callable[[NodeInfo], int]:
-    """The score of a node by the strategy."""
-    judge, usual = strategy.judge, demand.usual
-
-    def on_node(node_info: NodeInfo) -> int:
-        total = weight = 0
-        for offered, asked, factor in demand.on_node(node_info, non_zero=True):
-            score = judge(offered, asked)
-            if score > 0 or not strategy.shaped:
-                total += score * factor
-                weight += factor
-        if weight == 0:
-            return 0
-        # Sums are small and positive: exact integers round as upstream's floats do.
-        return (2 * total + weight) // (2 * weight) if strategy.shaped else total // weight
-
-    if usual is None or strategy.shaped:
-        return on_node
-    cpu, memory, cpu_weight, memory_weight = usual.cpu, usual.memory, usual.cpu_weight, usual.memory_weight
-    both = cpu_weight + memory_weight
-
-    def on_usual_node(node_info: NodeInfo) -> int:
-        allocatable = node_info.allocatable
-        offered_cpu, offered_memory = allocatable.milli_cpu, allocatable.memory
-        if not offered_cpu or not offered_memory:
-            return on_node(node_info)
-        cpu_score = judge(offered_cpu, node_info.non_zero_milli_cpu + cpu)
-        memory_score = judge(offered_memory, node_info.non_zero_memory + memory)
-        return (cpu_score * cpu_weight + memory_score * memory_weight) // both
-
-    return on_usual_node
 
 
 def _without_pre_filter(node_info: NodeInfo) -> Status:
@@ -349,54 +302,3 @@ class _Shortages:
         self._codes = renumber[self._codes]
         self._combinations = [(), *(self._combinations[code] for code in present)]
         return present
-
-
-# Strategies
-
-
-def _least_allocated(offered: int, asked: int) -> int:
-    return 0 if asked > offered else (offered - asked) * MAX_NODE_SCORE // offered
-
-
-def _least_allocated_rows(offered: Int64Array, asked: Int64Array) -> Int64Array:
-    free = offered - asked
-    np.maximum(free, 0, out=free)
-    free *= MAX_NODE_SCORE
-    free //= offered
-    return free
-
-
-def _utilization(offered: int, asked: int) -> int:
-    return min(asked, offered) * MAX_NODE_SCORE // offered
-
-
-def _utilization_rows(offered: Int64Array, asked: Int64Array) -> Int64Array:
-    used = np.minimum(asked, offered)
-    used *= MAX_NODE_SCORE
-    used //= offered
-    return used
-
-
-def _shaped(points: Sequence[tuple[int, int]]) -> Strategy:
-    """A line through (utilization, score) points, scores 0..100."""
-    by_utilization = [broken_linear(points, utilization) for utilization in range(MAX_NODE_SCORE + 1)]
-    as_array = np.array(by_utilization, dtype=np.int64)
-    return Strategy(
-        judge=lambda offered, asked: by_utilization[_utilization(offered, asked)],
-        judge_rows=lambda offered, asked: as_array[_utilization_rows(offered, asked)],
-        shaped=True,
-    )
-
-
-LEAST_ALLOCATED = Strategy(_least_allocated, _least_allocated_rows)
-MOST_ALLOCATED = Strategy(_utilization, _utilization_rows)
-
-
-def _strategy(strategy: ScoringStrategy) -> Strategy:
-    if strategy.type == "LeastAllocated":
-        return LEAST_ALLOCATED
-    if strategy.type == "MostAllocated":
-        return MOST_ALLOCATED
-    ratio = strategy.requested_to_capacity_ratio
-    assert ratio is not None  # the arguments were checked
-    return _shaped([(point.utilization, point.score * SHAPE_SCALE) for point in ratio.shape])

@@ -61,7 +61,7 @@ def test_every_plugin_call_is_measured_when_the_cycle_is_sampled() -> None:
     run(notes)
     found = notes.labels_of("plugin_execution_duration")
     assert found[("NodeResourcesFit", "Filter", "Success")] >= 1
-    assert found[("NodeResourcesFit", "Score", "Success")] == 1
+    assert found[("NodeResourcesFit", "Score", "Success")] == 2  # of few nodes each is asked about by itself
     assert found[("TaintToleration", "ScoreExtensionNormalize", "Success")] == 1
     assert found[("DefaultBinder", "Bind", "Success")] == 1
     assert found[("DefaultPreemption", "PostFilter", "Unschedulable")] == 1
