@@ -4,32 +4,23 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError as DjangoValidationError
-from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
 
-from kschedweb.views import Page
+from kschedweb.views import Page, PageQuery, SmallPageQuery
 
 P = TypeVar("P", bound=Page[Any])
 
 
 class KeysetPagination(CursorPagination):
-    """Subclasses set `ordering`, which must end in a unique key. `parameters()` describes the query parameters."""
+    """Subclasses set `ordering`, which must end in a unique key. REST framework reads the cursor from the request."""
 
-    page_size = 200
-    page_size_query_param = "limit"
-    max_page_size = 1000
+    def __init__(self, page: PageQuery | SmallPageQuery) -> None:
+        self._limit = page.limit
 
     def get_page_size(self, request: Request) -> int:
-        """Refuse a limit that is no number in range; REST framework would ignore it."""
-        given = request.query_params.get("limit")
-        if given is None:
-            return self.page_size
-        # A number of more digits is too large anyway, and reading one may take long.
-        if not (given.isascii() and given.isdigit() and len(given) < 10 and 1 <= int(given) <= self.max_page_size):
-            raise ValidationError({"limit": [f"must be a whole number from 1 to {self.max_page_size}"]})
-        return int(given)
+        return self._limit
 
     def decode_cursor(self, request: Request) -> Cursor | None:
         """Refuse a cursor whose position is no value of the ordering column: it goes into a query."""
@@ -57,12 +48,3 @@ class KeysetPagination(CursorPagination):
     def page_with(self, cls: type[P], results: list[Any]) -> P:
         """The page of the rows read last, of the views made from them."""
         return cls(results=results, next=self.get_next_link(), previous=self.get_previous_link())
-
-    @classmethod
-    def parameters(cls) -> list[OpenApiParameter]:
-        """Describe the query parameters in the OpenAPI document."""
-        limit = {"type": "integer", "minimum": 1, "maximum": cls.max_page_size, "default": cls.page_size}
-        return [
-            OpenApiParameter("cursor", str, description="from `next` or `previous` of another page"),
-            OpenApiParameter("limit", limit, description="of the rows in one page"),
-        ]

@@ -1,4 +1,7 @@
-"""How a method's return value becomes a response: a struct is 200, `Created` 201, `Accepted` 202, None 204."""
+"""How a method is called and answers: its inputs are read from the request, and its return value becomes a response.
+
+A struct is 200, `Created` 201, `Accepted` 202, None 204.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,6 +12,8 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
+
+from kschedweb.rest.inputs import BODY, inputs_of, read
 
 T = TypeVar("T")
 
@@ -32,7 +37,20 @@ class Accepted(Generic[T]):
 
 
 class RestView(APIView):
-    """A view whose methods return structs; their annotations are what the OpenAPI document says of the answer."""
+    """A view whose methods take and return structs; their annotations are what the OpenAPI document says of both."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Check who asks and how often, then read what the method asks for; it is called with `self.kwargs`."""
+        super().initial(request, *args, **kwargs)
+        name_of_method = "get" if request.method == "HEAD" else (request.method or "").lower()
+        method = getattr(type(self), name_of_method, None)
+        for name, cls in inputs_of(method).items() if method is not None else ():
+            data = request.data if name == BODY else self.query_of(request)
+            self.kwargs[name] = read(cls, data, is_text=name != BODY)
+
+    def query_of(self, request: Request) -> Mapping[str, Any]:
+        """The parameters of the query; the last of those that come twice."""
+        return request.query_params.dict()
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(response, Created | Accepted):

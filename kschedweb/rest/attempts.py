@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from kschedweb import views
@@ -20,54 +19,42 @@ class NewestFirst(KeysetPagination):
     ordering = "-seq"
 
 
-class FewNewestFirst(NewestFirst):
-    """Smaller pages: each row opens a matrix."""
-
-    page_size = 20
-    max_page_size = 100
-
-
 class AttemptListView(RestView):
-    @extend_schema(parameters=[inputs.AttemptInput, *NewestFirst.parameters()])
-    def get(self, request: Request, cluster_id: int) -> views.AttemptPage:
+    def get(
+        self, request: Request, cluster_id: int, query: views.AttemptQuery, page: views.PageQuery
+    ) -> views.AttemptPage:
         """List the cluster's attempts, newest first."""
         cluster_selectors.cluster_get(cluster_id)
-        wanted = inputs.attempt_filter(inputs.query(inputs.AttemptInput, request))
-        return NewestFirst().page_of(views.AttemptPage, selectors.attempts(cluster_id, wanted), request, attempt_view)
+        found = selectors.attempts(cluster_id, inputs.attempt_filter(query))
+        return NewestFirst(page).page_of(views.AttemptPage, found, request, attempt_view)
 
 
 class AttemptView(RestView):
-    @extend_schema(parameters=[inputs.MatrixInput])
-    def get(self, request: Request, cluster_id: int, seq: int) -> views.AttemptDetail:
+    def get(self, request: Request, cluster_id: int, seq: int, query: views.MatrixQuery) -> views.AttemptDetail:
         """Read an attempt with a page of its matrix: status and scores of each node."""
-        return selectors.attempt_detail(selectors.attempt_get(cluster_id, seq), inputs.matrix_query(request))
+        return selectors.attempt_detail(selectors.attempt_get(cluster_id, seq), query)
 
 
 class AttemptPreemptionView(RestView):
-    @extend_schema(parameters=[inputs.PreemptionInput])
-    def get(self, request: Request, cluster_id: int, seq: int) -> views.PreemptionSearch:
+    def get(self, request: Request, cluster_id: int, seq: int, query: views.PreemptionQuery) -> views.PreemptionSearch:
         """Read the attempt's search for victims with a page of its nodes: candidates with victims, others with why."""
-        query = inputs.preemption_query(request)
         return selectors.attempt_preemption(selectors.attempt_get(cluster_id, seq), query)
 
 
 class PreemptionListView(RestView):
-    @extend_schema(parameters=[inputs.AttemptInput, *FewNewestFirst.parameters()])
-    def get(self, request: Request, cluster_id: int) -> views.PreemptionAttemptPage:
+    def get(
+        self, request: Request, cluster_id: int, query: views.AttemptQuery, page: views.SmallPageQuery
+    ) -> views.PreemptionAttemptPage:
         """List searches for victims, newest first: how many candidates, what decided, the victims in order."""
         cluster_selectors.cluster_get(cluster_id)
-        wanted = inputs.attempt_filter(inputs.query(inputs.AttemptInput, request))
-        pages = FewNewestFirst()
+        pages, wanted = NewestFirst(page), inputs.attempt_filter(query)
         rows = pages.paginate_queryset(selectors.preemptions(cluster_id, wanted), request) or []
         return pages.page_with(views.PreemptionAttemptPage, list(selectors.preemption_attempts(rows)))
 
 
 class SlowestView(RestView):
-    @extend_schema(parameters=[inputs.SlowestInput])
-    def get(self, request: Request, cluster_id: int) -> list[views.Attempt]:
+    def get(self, request: Request, cluster_id: int, query: views.SlowestQuery) -> list[views.Attempt]:
         """List the attempts that took longest, with the duration of each phase."""
         cluster_selectors.cluster_get(cluster_id)
-        values = inputs.query(inputs.SlowestInput, request)
-        limit = values.pop("limit")
-        found = selectors.slowest_attempts(cluster_id, inputs.attempt_filter(values))[:limit]
+        found = selectors.slowest_attempts(cluster_id, inputs.attempt_filter(query))[: query.limit]
         return list(map(attempt_view, found))

@@ -1,11 +1,9 @@
 """Clusters: settings, pace, leader, and how much of their past is stored."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 
 from kschedweb import views
@@ -14,16 +12,13 @@ from kschedweb.accounts.choices import Role
 from kschedweb.accounts.permissions import actor, may_create_clusters
 from kschedweb.accounts.services import role_set
 from kschedweb.cluster import selectors, services
-from kschedweb.cluster.choices import LifecycleMode, Pace
 from kschedweb.cluster.selectors import cluster_view
 from kschedweb.common.errors import NotFoundError
 from kschedweb.common.pagination import KeysetPagination
 from kschedweb.rest.answers import Created, RestView
-from kschedweb.rest.inputs import given
 from kschedweb.scheduling import leadership, retention
 from kschedweb.traces import selectors as trace_selectors
-
-MAX_RETENTION = 10_000_000
+from kschedweb.views import given
 
 
 class ClusterPagination(KeysetPagination):
@@ -33,25 +28,15 @@ class ClusterPagination(KeysetPagination):
 class ClusterListView(RestView):
     access = {"POST": may_create_clusters}
 
-    class Input(serializers.Serializer[Any]):
-        name = serializers.CharField(max_length=63)
-        seed = serializers.IntegerField(default=0, min_value=-(2**63), max_value=2**63 - 1)
-        lifecycle_mode = serializers.ChoiceField(LifecycleMode.choices, default=LifecycleMode.FROZEN)
-
-        class Meta:
-            ref_name = "ClusterCreate"
-
-    @extend_schema(parameters=ClusterPagination.parameters())
-    def get(self, request: Request) -> views.ClusterPage:
+    def get(self, request: Request, page: views.PageQuery) -> views.ClusterPage:
         """List the clusters you may see, by name."""
         visible = account_selectors.visible(selectors.cluster_list(), cast(User, request.user))
-        return ClusterPagination().page_of(views.ClusterPage, visible, request, cluster_view)
+        return ClusterPagination(page).page_of(views.ClusterPage, visible, request, cluster_view)
 
-    @extend_schema(request=Input)
-    def post(self, request: Request) -> Created[views.Cluster]:
+    def post(self, request: Request, body: views.ClusterCreate) -> Created[views.Cluster]:
         """Create an empty cluster, with you as its admin."""
         with transaction.atomic():
-            cluster = services.cluster_create(**given(self.Input, request.data), actor=actor(request))
+            cluster = services.cluster_create(**given(body), actor=actor(request))
             if not cast(User, request.user).is_superuser:  # superusers are admins of every cluster
                 username = request.user.get_username()
                 role_set(cluster=cluster, username=username, role=Role.ADMIN, actor=actor(request))
@@ -59,32 +44,13 @@ class ClusterListView(RestView):
 
 
 class ClusterDetailView(RestView):
-    class Input(serializers.Serializer[Any]):
-        name = serializers.CharField(max_length=63, required=False)
-        description = serializers.CharField(max_length=500, required=False, allow_blank=True)
-        lifecycle_mode = serializers.ChoiceField(LifecycleMode.choices, required=False)
-        retention_hours = serializers.IntegerField(
-            required=False,
-            min_value=1,
-            max_value=MAX_RETENTION,
-            help_text="how long logs, attempts and events are kept",
-        )
-        retention_mb = serializers.IntegerField(
-            required=False, min_value=64, max_value=MAX_RETENTION, help_text="how much disk space they may take"
-        )
-
-        class Meta:
-            ref_name = "ClusterChange"
-
     def get(self, request: Request, cluster_id: int) -> views.ClusterDetail:
         """Read a cluster and count its objects."""
         return selectors.cluster_detail(cluster_id)
 
-    @extend_schema(request=Input)
-    def patch(self, request: Request, cluster_id: int) -> views.Cluster:
+    def patch(self, request: Request, cluster_id: int, body: views.ClusterChange) -> views.Cluster:
         """Change settings of a cluster."""
-        values = given(self.Input, request.data)
-        return cluster_view(services.cluster_change(cluster_id=cluster_id, **values, actor=actor(request)))
+        return cluster_view(services.cluster_change(cluster_id=cluster_id, **given(body), actor=actor(request)))
 
     def delete(self, request: Request, cluster_id: int) -> None:
         """Delete a cluster and everything stored of it."""
@@ -94,19 +60,9 @@ class ClusterDetailView(RestView):
 class PaceView(RestView):
     access = {"POST": Role.OPERATOR}
 
-    class Input(serializers.Serializer[Any]):
-        pace = serializers.ChoiceField(Pace.choices, required=False)
-        rate = serializers.FloatField(required=False)
-        steps = serializers.IntegerField(required=False)
-
-        class Meta:
-            ref_name = "PaceChange"
-
-    @extend_schema(request=Input)
-    def post(self, request: Request, cluster_id: int) -> views.Cluster:
+    def post(self, request: Request, cluster_id: int, body: views.PaceChange) -> views.Cluster:
         """Run, slow down to `rate` cycles per second, or pause; `steps` lets a paused cluster make that many cycles."""
-        values = given(self.Input, request.data)
-        return cluster_view(services.pace_set(cluster_id=cluster_id, **values, actor=actor(request)))
+        return cluster_view(services.pace_set(cluster_id=cluster_id, **given(body), actor=actor(request)))
 
 
 class LeadershipView(RestView):
@@ -145,17 +101,9 @@ class StorageView(RestView):
 
 
 class PruneView(RestView):
-    class Input(serializers.Serializer[Any]):
-        hours = serializers.FloatField(required=False, min_value=0, max_value=1e7)
-        megabytes = serializers.FloatField(required=False, min_value=0, max_value=1e7)
-
-        class Meta:
-            ref_name = "Prune"
-
-    @extend_schema(request=Input)
-    def post(self, request: Request, cluster_id: int) -> views.Pruned:
+    def post(self, request: Request, cluster_id: int, body: views.Prune) -> views.Pruned:
         """Delete what exceeds the cluster's retention settings, or those given; never the last ten minutes."""
-        done = retention.prune(cluster_id=cluster_id, **given(self.Input, request.data))
+        done = retention.prune(cluster_id=cluster_id, **given(body))
         return views.Pruned(
             cut_at=done.cut.at if done.cut is not None else None,
             rows=done.rows,

@@ -51,11 +51,10 @@ class ConfigVersionPagination(KeysetPagination):
 
 
 class SchedulerConfigVersionListView(RestView):
-    @extend_schema(parameters=ConfigVersionPagination.parameters())
-    def get(self, request: Request, cluster_id: int) -> views.SchedulerConfigVersionPage:
+    def get(self, request: Request, cluster_id: int, page: views.PageQuery) -> views.SchedulerConfigVersionPage:
         """List the configurations the cluster has had, newest first."""
         versions = selectors.scheduler_config_versions(cluster_id)
-        return ConfigVersionPagination().page_of(
+        return ConfigVersionPagination(page).page_of(
             views.SchedulerConfigVersionPage,
             versions,
             request,

@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from kschedweb import views
@@ -19,9 +18,8 @@ class EventPagination(KeysetPagination):
 
 
 class EventListView(RestView):
-    @extend_schema(parameters=[inputs.EventInput, *EventPagination.parameters()])
-    def get(self, request: Request, cluster_id: int) -> views.EventPage:
+    def get(self, request: Request, cluster_id: int, query: views.EventQuery, page: views.PageQuery) -> views.EventPage:
         """List the cluster's events, newest first."""
         cluster_selectors.cluster_get(cluster_id)
-        found = selectors.events(cluster_id, inputs.event_filter(request))
-        return EventPagination().page_of(views.EventPage, found, request, partial(view_of, views.Event))
+        found = selectors.events(cluster_id, inputs.event_filter(query))
+        return EventPagination(page).page_of(views.EventPage, found, request, partial(view_of, views.Event))

@@ -33,10 +33,6 @@ Row = dict[str, Any]
 M = TypeVar("M", bound=Model)
 
 
-class ExportInput(inputs.AttemptInput):
-    """Attempts and preemptions take all of it; moves and events only the span of time."""
-
-
 class _Lines:
     """A file for csv.writer that gives back what was written."""
 
@@ -57,16 +53,20 @@ class ExportView(RestView):
         parameters=[
             OpenApiParameter("what", str, OpenApiParameter.PATH, enum=["attempts", "preemptions", "events", "moves"]),
             OpenApiParameter("form", str, OpenApiParameter.PATH, enum=["jsonl", "csv"]),
-            ExportInput,
         ],
         responses={(200, "application/x-ndjson"): OpenApiTypes.STR, (200, "text/csv"): OpenApiTypes.STR},
     )
-    def get(self, request: Request, cluster_id: int, what: str, form: str) -> StreamingHttpResponse:
-        """Download all attempts, searches for victims, events, or moves between queues, as JSON lines or CSV."""
+    def get(
+        self, request: Request, cluster_id: int, what: str, form: str, query: views.AttemptQuery
+    ) -> StreamingHttpResponse:
+        """Download all attempts, searches for victims, events, or moves between queues, as JSON lines or CSV.
+
+        Of events and moves only the span of time can be chosen.
+        """
         cluster = cluster_selectors.cluster_get(cluster_id)
         if what not in SOURCES or form not in ("jsonl", "csv"):
             raise NotFoundError("there is no such export", what=what, form=form)
-        rows = SOURCES[what](cluster_id, inputs.query(ExportInput, request))
+        rows = SOURCES[what](cluster_id, inputs.attempt_filter(query))
         chunks = json_lines(rows) if form == "jsonl" else csv_lines(rows)
         kind = "application/x-ndjson" if form == "jsonl" else "text/csv"
         name = f'attachment; filename="{cluster.name}-{what}.{form}"'
@@ -117,27 +117,28 @@ def _pages(found: QuerySet[M], key: str) -> Iterator[list[M]]:
         page = list(ordered.filter(**{f"{key}__lt": getattr(page[-1], key)})[:ROWS_AT_ONCE])
 
 
-def _attempts(cluster_id: int, values: Row) -> Iterator[list[Row]]:
-    found = selectors.attempts(cluster_id, inputs.attempt_filter(values)).defer(None).defer("matrix")
+def _attempts(cluster_id: int, wanted: selectors.AttemptFilter) -> Iterator[list[Row]]:
+    found = selectors.attempts(cluster_id, wanted).defer(None).defer("matrix")
     fields = views.Attempt.__struct_fields__
     for page in _pages(found, "seq"):
         yield [{name: getattr(one, name) for name in fields} | {"digest": bytes(one.digest).hex()} for one in page]
 
 
-def _preemptions(cluster_id: int, values: Row) -> Iterator[list[Row]]:
-    found = selectors.preemptions(cluster_id, inputs.attempt_filter(values))
+def _preemptions(cluster_id: int, wanted: selectors.AttemptFilter) -> Iterator[list[Row]]:
+    found = selectors.preemptions(cluster_id, wanted)
     for page in _pages(found, "seq"):
-        yield list(map(builtins_of, selectors.preemption_attempts(page, selectors.PreemptionQuery())))
+        yield list(map(builtins_of, selectors.preemption_attempts(page, selectors.EVERY_NODE)))
 
 
-def _events(cluster_id: int, values: Row) -> Iterator[list[Row]]:
+def _events(cluster_id: int, wanted: selectors.AttemptFilter) -> Iterator[list[Row]]:
     fields = views.Event.__struct_fields__
-    for page in _pages(selectors.events(cluster_id, selectors.EventFilter(**_span(values))), "id"):
+    span = selectors.EventFilter(since=wanted.since, until=wanted.until)
+    for page in _pages(selectors.events(cluster_id, span), "id"):
         yield [{name: getattr(one, name) for name in fields} for one in page]
 
 
-def _moves(cluster_id: int, values: Row) -> Iterator[list[Row]]:
-    for page in _pages(selectors.moves(cluster_id, **_span(values)), "seq"):
+def _moves(cluster_id: int, wanted: selectors.AttemptFilter) -> Iterator[list[Row]]:
+    for page in _pages(selectors.moves(cluster_id, since=wanted.since, until=wanted.until), "seq"):
         entries = selectors.history_entries(page)
         yield [
             {"pod": row.pod_key, "pod_uid": row.pod_uid, **builtins_of(entry)}
@@ -145,11 +146,7 @@ def _moves(cluster_id: int, values: Row) -> Iterator[list[Row]]:
         ]
 
 
-def _span(values: Row) -> Row:
-    return {name: values[name] for name in ("since", "until") if name in values}
-
-
-SOURCES: dict[str, Callable[[int, Row], Iterator[list[Row]]]] = {
+SOURCES: dict[str, Callable[[int, selectors.AttemptFilter], Iterator[list[Row]]]] = {
     "attempts": _attempts,
     "preemptions": _preemptions,
     "events": _events,

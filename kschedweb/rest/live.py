@@ -1,9 +1,5 @@
 """What browsers follow: the snapshot, frames that were missed, and throughput over time."""
 
-from typing import Any
-
-from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 
 from kschedweb import views
@@ -27,23 +23,13 @@ class SnapshotColumnsView(RestView):
 
 
 class FrameListView(RestView):
-    class Input(serializers.Serializer[Any]):
-        rv = serializers.IntegerField(min_value=0)
-        seq = serializers.IntegerField(min_value=0)
-
-        class Meta:
-            ref_name = "After"
-
-    @extend_schema(parameters=[Input])
-    def get(self, request: Request, cluster_id: int) -> views.Frames:
+    def get(self, request: Request, cluster_id: int, query: views.FramesQuery) -> views.Frames:
         """Read the frames after a cursor, as the WebSocket would have sent them; 410 when they are too many."""
-        after = views.Cursor(**inputs.query(self.Input, request))
-        return views.Frames(list(selectors.frames_after(cluster_id, after)))
+        return views.Frames(list(selectors.frames_after(cluster_id, views.Cursor(query.rv, query.seq))))
 
 
 class ThroughputView(RestView):
-    @extend_schema(parameters=[inputs.ThroughputInput])
-    def get(self, request: Request, cluster_id: int) -> views.Throughput:
+    def get(self, request: Request, cluster_id: int, query: views.ThroughputQuery) -> views.Throughput:
         """Read attempts by result, pods bound and queue sizes over time. Seconds are kept for a day, then minutes."""
         cluster_selectors.cluster_get(cluster_id)
-        return selectors.throughput(cluster_id, **inputs.query(inputs.ThroughputInput, request))
+        return selectors.throughput(cluster_id, **inputs.throughput_span(query))

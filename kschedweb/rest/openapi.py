@@ -1,4 +1,6 @@
-"""The OpenAPI document: operations from the views' methods, answers and messages of the WebSocket from kschedweb.views.
+"""The OpenAPI document: operations from the views' methods, what they take and answer from kschedweb.views.
+
+So are the messages of the WebSocket.
 
 The document is the same for everybody, and is made once per process.
 """
@@ -12,10 +14,12 @@ import msgspec
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiParameter
 
 from kschedweb import views
 from kschedweb.accounts.authentication import TokenAuthentication
 from kschedweb.rest.answers import Accepted, Created
+from kschedweb.rest.inputs import BODY, inputs_of
 
 METHODS = ("get", "post", "put", "patch", "delete")
 UNIONS = ("ChangeLogEvent", "EngineLogEvent", "LiveEvent", "Message")
@@ -38,7 +42,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 
 
 class Operation(AutoSchema):
-    """Describe an operation by its method: docstring, return annotation, and the module as its tag."""
+    """Describe an operation by its method: docstring, annotations, and the module as its tag."""
 
     def get_operation_id(self) -> str:
         return f"{type(self.view).__name__.removesuffix('View')}_{self.method.lower()}"
@@ -56,6 +60,21 @@ class Operation(AutoSchema):
         answer = typing.get_type_hints(self._method())["return"]
         members = typing.get_args(answer) if typing.get_origin(answer) is typing.Union else (answer,)
         return dict(map(_response, members))
+
+    def get_override_parameters(self) -> list[Any]:
+        taken = inputs_of(self._method().__func__)
+        return [parameter for name, cls in taken.items() if name != BODY for parameter in _parameters(cls)]
+
+    def get_request_serializer(self) -> Any:
+        body = inputs_of(self._method().__func__).get(BODY)
+        return None if body is None else {"application/json": schema_of(body)}
+
+    def _get_request_body(self, direction: Any = "request") -> Any:
+        described = super()._get_request_body(direction)  # type: ignore[no-untyped-call]
+        body = inputs_of(self._method().__func__).get(BODY)
+        if body is not None and any(field.required for field in msgspec.structs.fields(body)):
+            described["required"] = True
+        return described
 
     def _method(self) -> Any:
         return getattr(self.view, self.method.lower())
@@ -79,6 +98,21 @@ def schema_of(type_: Any) -> Schema:
     return msgspec.json.schema_components([type_], ref_template=f"{_FOLDER}{{name}}")[0][0]
 
 
+def _parameters(cls: type[views.Input]) -> list[OpenApiParameter]:
+    """The parameters of a query."""
+    _, components = msgspec.json.schema_components([cls], ref_template=f"{_FOLDER}{{name}}")
+    schema = components[cls.__name__]
+    return [
+        OpenApiParameter(
+            name=name,
+            type={key: value for key, value in part.items() if key != "description"},
+            required=name in schema["required"],
+            description=part.get("description", ""),
+        )
+        for name, part in schema["properties"].items()
+    ]
+
+
 class Generator(SchemaGenerator):
     """Keeps the document: making it takes a second."""
 
@@ -98,12 +132,12 @@ class Generator(SchemaGenerator):
 def add_views(result: Schema, generator: Any, request: Any, public: bool) -> Schema:
     """Add every view and message as a component. A hook of drf-spectacular, run when the document is made."""
     known = [cls for cls in vars(views).values() if isinstance(cls, type) and issubclass(cls, msgspec.Struct)]
-    structs = [cls for cls in known if cls not in (views.View, views.Page)]
+    structs = [cls for cls in known if cls not in (views.View, views.Page, views.Input)]
     _, components = msgspec.json.schema_components(structs, ref_template=f"{_FOLDER}{{name}}")
     schemas = result.setdefault("components", {}).setdefault("schemas", {})
     for cls in structs:
         if cls.__name__ in schemas:
-            raise ValueError(f"an input and a view are both called {cls.__name__}")
+            raise ValueError(f"there is another component called {cls.__name__}")
         schemas[cls.__name__] = _component(cls, components[cls.__name__])
     schemas |= {name: schema_of(getattr(views, name)) for name in UNIONS}
     result["x-websockets"] = {SOCKET: {"messages": {"$ref": f"{_FOLDER}Message"}}}
@@ -111,10 +145,10 @@ def add_views(result: Schema, generator: Any, request: Any, public: bool) -> Sch
 
 
 def _component(cls: type[msgspec.Struct], schema: Schema) -> Schema:
-    """msgspec's schema, with every field required that is always sent: defaults serve the code, not the reader."""
+    """msgspec's schema. Of what is answered every field that is always sent is required, and defaults are not told."""
     made = schema | {"description": inspect.cleandoc(schema["description"])}
     del made["title"]
-    if "properties" in schema:
+    if "properties" in schema and not issubclass(cls, views.Input):
         absent = {field.encode_name for field in msgspec.structs.fields(cls) if field.default is msgspec.UNSET}
         made["properties"] = {
             name: {key: value for key, value in part.items() if key != "default"}

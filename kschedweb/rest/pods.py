@@ -1,9 +1,5 @@
 """Pods: one with its manifest, its attempts and history, and which ones are pending and why."""
 
-from typing import Any
-
-from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 
 from kschedweb import views
@@ -12,23 +8,16 @@ from kschedweb.accounts.permissions import actor
 from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.cluster import services as cluster_services
 from kschedweb.common.errors import NotFoundError
-from kschedweb.rest import inputs
 from kschedweb.rest.answers import RestView
 from kschedweb.rest.attempts import NewestFirst, attempt_view
 from kschedweb.scheduling import selectors as scheduling_selectors
 from kschedweb.traces import selectors
+from kschedweb.views import given
 
 
 class PodView(RestView):
     access = {"DELETE": Role.OPERATOR}
     holds_secrets = True  # people write them into the environment of containers: never compressed
-
-    class Input(serializers.Serializer[Any]):
-        grace_seconds = serializers.IntegerField(required=False, min_value=0, max_value=10**9)
-        uid = serializers.CharField(required=False, max_length=128)
-
-        class Meta:
-            ref_name = "PodDelete"
 
     def get(self, request: Request, cluster_id: int, namespace: str, name: str) -> views.PodDetail:
         """Read a pod's manifest and where the scheduler keeps it."""
@@ -36,51 +25,51 @@ class PodView(RestView):
         queue = selectors.pod_queue(cluster_id, pod)
         return views.PodDetail(rv=pod.rv, manifest=pod.manifest, requests=pod.requests, queue=queue)
 
-    @extend_schema(parameters=[Input])
-    def delete(self, request: Request, cluster_id: int, namespace: str, name: str) -> views.PodDeletion:
+    def delete(
+        self, request: Request, cluster_id: int, namespace: str, name: str, query: views.PodDelete
+    ) -> views.PodDeletion:
         """Delete a pod gracefully; `gone` says whether it was removed at once."""
         gone = cluster_services.pod_delete(
             cluster_id=cluster_id,
             namespace=namespace,
             name=name,
             actor=actor(request),
-            **inputs.query(self.Input, request),
+            **given(query),
         )
         return views.PodDeletion(gone)
 
 
 class PodAttemptListView(RestView):
-    @extend_schema(parameters=NewestFirst.parameters())
-    def get(self, request: Request, cluster_id: int, namespace: str, name: str) -> views.AttemptPage:
+    def get(
+        self, request: Request, cluster_id: int, namespace: str, name: str, page: views.PageQuery
+    ) -> views.AttemptPage:
         """List the pod's attempts, newest first."""
         found = selectors.pod_attempts(cluster_id, namespace, name)
-        return NewestFirst().page_of(views.AttemptPage, found, request, attempt_view)
+        return NewestFirst(page).page_of(views.AttemptPage, found, request, attempt_view)
 
 
 class PodHistoryView(RestView):
-    @extend_schema(parameters=[inputs.HistoryInput])
-    def get(self, request: Request, cluster_id: int, namespace: str, name: str) -> views.PodHistory:
+    def get(
+        self, request: Request, cluster_id: int, namespace: str, name: str, query: views.HistoryQuery
+    ) -> views.PodHistory:
         """List what happened to the pod: queues, attempts, assumed and forgotten, waits, bindings, evictions."""
         cluster_selectors.cluster_get(cluster_id)
-        limit = inputs.query(inputs.HistoryInput, request)["limit"]
         uid = selectors.pod_uid(cluster_id, namespace, name)
         if uid is None:
             raise NotFoundError("no pod of this name is there or was ever tried", namespace=namespace, name=name)
-        return views.PodHistory(uid, scheduling_selectors.pod_history(cluster_id, uid, limit))
+        return views.PodHistory(uid, scheduling_selectors.pod_history(cluster_id, uid, query.limit))
 
 
 class PendingView(RestView):
-    @extend_schema(parameters=[inputs.PendingInput])
-    def get(self, request: Request, cluster_id: int) -> views.Pending:
+    def get(self, request: Request, cluster_id: int, query: views.PendingQuery) -> views.Pending:
         """Count the pods without a node by the reasons of their last rejection."""
         cluster_selectors.cluster_get(cluster_id)
-        return selectors.pending_summary(cluster_id, **inputs.query(inputs.PendingInput, request))
+        return selectors.pending_summary(cluster_id, **given(query))
 
 
 class PendingPodListView(RestView):
-    @extend_schema(parameters=[inputs.PendingPodInput])
-    def get(self, request: Request, cluster_id: int) -> views.PendingPods:
+    def get(self, request: Request, cluster_id: int, query: views.PendingPodQuery) -> views.PendingPods:
         """List pods without a node that were last rejected for a reason, longest pending first."""
         cluster_selectors.cluster_get(cluster_id)
-        values = inputs.query(inputs.PendingPodInput, request)
-        return views.PendingPods(selectors.pending_pods(cluster_id, **values))
+        plugin, reason = query.plugin or "", query.reason or ""
+        return views.PendingPods(selectors.pending_pods(cluster_id, plugin=plugin, reason=reason, limit=query.limit))

@@ -1,10 +1,7 @@
 """Who may do what in a cluster, for its admins."""
 
 from functools import partial
-from typing import Any
 
-from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 
 from kschedweb import views
@@ -13,8 +10,7 @@ from kschedweb.accounts.choices import Role
 from kschedweb.accounts.permissions import actor
 from kschedweb.common.pagination import KeysetPagination
 from kschedweb.rest.answers import RestView
-from kschedweb.rest.inputs import given
-from kschedweb.views import view_of
+from kschedweb.views import given, view_of
 
 role_view = partial(view_of, views.RoleBinding)
 
@@ -26,29 +22,20 @@ class RolePagination(KeysetPagination):
 class RoleListView(RestView):
     access = {"GET": Role.ADMIN}
 
-    @extend_schema(parameters=RolePagination.parameters())
-    def get(self, request: Request, cluster_id: int) -> views.RolePage:
+    def get(self, request: Request, cluster_id: int, page: views.PageQuery) -> views.RolePage:
         """List who has which role in the cluster."""
         selectors.cluster_of_roles(cluster_id)
         bindings = selectors.role_bindings(cluster_id)
-        return RolePagination().page_of(views.RolePage, bindings, request, role_view)
+        return RolePagination(page).page_of(views.RolePage, bindings, request, role_view)
 
 
 class RoleView(RestView):
     access = {"PUT": Role.ADMIN, "DELETE": Role.ADMIN}
 
-    class Input(serializers.Serializer[Any]):
-        role = serializers.ChoiceField(Role.choices)
-
-        class Meta:
-            ref_name = "RoleChange"
-
-    @extend_schema(request=Input)
-    def put(self, request: Request, cluster_id: int, username: str) -> views.RoleBinding:
+    def put(self, request: Request, cluster_id: int, username: str, body: views.RoleChange) -> views.RoleBinding:
         """Give a user a role in the cluster."""
-        values = given(self.Input, request.data)
         cluster = selectors.cluster_of_roles(cluster_id)
-        return role_view(services.role_set(cluster=cluster, username=username, **values, actor=actor(request)))
+        return role_view(services.role_set(cluster=cluster, username=username, **given(body), actor=actor(request)))
 
     def delete(self, request: Request, cluster_id: int, username: str) -> None:
         """Take a user's role in the cluster away."""

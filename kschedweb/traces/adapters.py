@@ -1,12 +1,12 @@
 """Convert stored matrices to views: nodes with verdicts and scores, searches for victims."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
 import orjson
 import zstandard
+from msgspec import UNSET
 
 from kschedweb import views
 from scheduler_core.errors import TraceError
@@ -15,8 +15,6 @@ from scheduler_core.trace import codec, lookup
 from scheduler_core.trace.matrix import AttemptMatrix, NodeVerdict, PluginScore
 
 __all__ = [
-    "MatrixQuery",
-    "PreemptionQuery",
     "TraceError",
     "matrix_view",
     "node_names",
@@ -35,45 +33,12 @@ def node_names(packed: bytes) -> tuple[str, ...]:
     return tuple(orjson.loads(content))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixQuery:
-    """Which nodes of a matrix, in which order, from where. What is empty or None does not matter.
-
-    `node` is a part of a name; `plugin` and `reason` are of a refusal; `tied`: for the highest total. `sort` is walk,
-    node, total, or raw:, normalized:, weighted: with the name of a plugin; nodes without that value come last.
-    """
-
-    node: str = ""
-    plugin: str = ""
-    reason: str = ""
-    feasible: bool | None = None
-    tied: bool | None = None
-    sort: str = "walk"
-    descending: bool = False
-    offset: int = 0
-    limit: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreemptionQuery:
-    """Which of the nodes whose refusal evicting pods could lift, from where; in the order tried.
-
-    `node` is a part of a name, `outcome` candidate, refused or untried (enough had been found); empty does not matter.
-    """
-
-    node: str = ""
-    outcome: str = ""
-    offset: int = 0
-    limit: int | None = None
-
-
-def matrix_view(blob: bytes, names: tuple[str, ...], query: MatrixQuery) -> views.Matrix:
+def matrix_view(blob: bytes, names: tuple[str, ...], query: views.MatrixQuery) -> views.Matrix:
     """The matrix with the nodes asked for; `found` counts all of them. TraceError when it cannot be read."""
     matrix = codec.decode(blob, names)
     scored = matrix.score_rows
     tied = frozenset(names[node] for node in matrix.tied.tolist()) if matrix.tied is not None else frozenset()
     chosen = _chosen(matrix, query, tied)
-    end = None if query.limit is None else query.offset + query.limit
     return views.Matrix(
         nodes_total=len(names),
         nodes_wanted=matrix.num_nodes_to_find,
@@ -85,7 +50,9 @@ def matrix_view(blob: bytes, names: tuple[str, ...], query: MatrixQuery) -> view
         skipped_scores=scored.skipped if scored is not None else (),
         plugins=[views.ScorePlugin(name, weight) for name, weight in scored.plugins] if scored is not None else [],
         nominated=_nominated(matrix),
-        nodes=[_node(verdict, verdict.node_name in tied) for verdict in chosen[query.offset : end]],
+        nodes=[
+            _node(verdict, verdict.node_name in tied) for verdict in chosen[query.offset : query.offset + query.limit]
+        ],
         found=len(chosen),
         post_filter=_post_filter(matrix.post_filter),
         extenders=[_exchange(exchange) for exchange in matrix.exchanges],
@@ -98,7 +65,9 @@ def preemption_view(blob: bytes, names: tuple[str, ...]) -> views.PreemptionDeta
     return None if record is None else _preemption_detail(record)
 
 
-def preemption_search(blob: bytes, names: tuple[str, ...], query: PreemptionQuery) -> views.PreemptionSearch | None:
+def preemption_search(
+    blob: bytes, names: tuple[str, ...], query: views.PreemptionQuery
+) -> views.PreemptionSearch | None:
     """The search for victims with the nodes asked for; None where there was none. TraceError as above."""
     record = _preemption_record(blob, names)
     if record is None:
@@ -137,14 +106,14 @@ def refusal_view(blob: bytes, place: int) -> views.Status | None:
     return None if status is None else _status(status)
 
 
-def _chosen(matrix: AttemptMatrix, query: MatrixQuery, tied: frozenset[str]) -> list[NodeVerdict]:
+def _chosen(matrix: AttemptMatrix, query: views.MatrixQuery, tied: frozenset[str]) -> list[NodeVerdict]:
     """All nodes asked for, in the order asked for."""
     rows = [
         row
         for row in matrix.rows()
-        if query.node in row.node_name
-        and (query.feasible is None or row.feasible is query.feasible)
-        and (query.tied is None or (row.node_name in tied) is query.tied)
+        if (not query.node or query.node in row.node_name)
+        and (query.feasible is UNSET or row.feasible is query.feasible)
+        and (query.tied is UNSET or (row.node_name in tied) is query.tied)
         and (not query.plugin or row.status.plugin == query.plugin)
         and (not query.reason or query.reason in row.status.reasons)
     ]
@@ -207,7 +176,7 @@ def _post_filter(record: PostFilterRecord | None) -> views.PostFilter | None:
     return views.PostFilter(record.code, record.plugin, record.message, record.nominated_node_name)
 
 
-def _tried_nodes(record: PreemptionRecord, query: PreemptionQuery) -> tuple[list[views.PreemptionNode], int]:
+def _tried_nodes(record: PreemptionRecord, query: views.PreemptionQuery) -> tuple[list[views.PreemptionNode], int]:
     """One page of the nodes, and how many there are on all pages."""
     candidates = {found.node_name: found for found in record.candidates}
     statuses = dict(record.not_candidates)
@@ -227,11 +196,10 @@ def _tried_nodes(record: PreemptionRecord, query: PreemptionQuery) -> tuple[list
             tied=name in tied,
         )
 
-    names = [name for name in record.potential_nodes if query.node in name]
+    names = [name for name in record.potential_nodes if not query.node or query.node in name]
     if query.outcome:
         names = [name for name in names if outcome(name) == query.outcome]
-    end = None if query.limit is None else query.offset + query.limit
-    return [node(name) for name in names[query.offset : end]], len(names)
+    return [node(name) for name in names[query.offset : query.offset + query.limit]], len(names)
 
 
 def _status(status: Any) -> views.Status | None:

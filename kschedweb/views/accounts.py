@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from kschedweb.views.base import Moment, Page, View, doc
+from kschedweb.views.base import Input, Moment, Page, View, doc, number, text
 
 Role = Literal["viewer", "operator", "admin"]
+TOKEN_DAYS_MOST = 366
 
 
 class Me(View):
@@ -58,3 +59,17 @@ class RoleBinding(View):
 
 class RolePage(Page[RoleBinding]):
     """A page of role bindings."""
+
+
+class TokenCreate(Input):
+    """A token to make."""
+
+    name: Annotated[str, text(60)]
+    max_role: Role = "viewer"
+    days: Annotated[int, number(1, TOKEN_DAYS_MOST, "until it expires")] = 90
+
+
+class RoleChange(Input):
+    """The role to give."""
+
+    role: Role

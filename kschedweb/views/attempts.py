@@ -3,7 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
-from kschedweb.views.base import Moment, Page, View, doc
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from kschedweb.views.base import Input, Moment, Page, SpanQuery, View, doc, number, text
 
 CODES = "Unschedulable, UnschedulableAndUnresolvable, Pending or Error"
 Result = Literal["scheduled", "unschedulable", "error", "skipped", "noProfile"]
@@ -239,3 +242,58 @@ class PreemptionAttempt(View):
 
 class PreemptionAttemptPage(Page[PreemptionAttempt]):
     """A page of attempts that searched for victims."""
+
+
+class RefusalQuery(SpanQuery):
+    """Which rejections."""
+
+    plugin: Annotated[str, text(128, "that rejected nodes")] | UnsetType = UNSET
+    reason: Annotated[str, text(1000, "for which it rejected nodes, in full")] | UnsetType = UNSET
+    namespace: Annotated[str, text(63)] | UnsetType = UNSET
+    profile: Annotated[str, text(253)] | UnsetType = UNSET
+    result: Result | UnsetType = UNSET
+
+
+class AttemptQuery(RefusalQuery):
+    """Which attempts."""
+
+    name: Annotated[str, text(253, "of the pod")] | UnsetType = UNSET
+    node: Annotated[str, text(253, "that was chosen")] | UnsetType = UNSET
+    min_duration_us: Annotated[int, number(0)] | UnsetType = UNSET
+
+
+class SlowestQuery(AttemptQuery):
+    """Which attempts, and how many of them."""
+
+    limit: Annotated[int, number(1, 200)] = 20
+
+
+class MatrixQuery(Input):
+    """Which nodes of a matrix, in which order, from where. Nodes without the value they are sorted by come last."""
+
+    node: Annotated[str, text(253, "part of a node's name")] | UnsetType = UNSET
+    plugin: Annotated[str, text(128, "that rejected the node")] | UnsetType = UNSET
+    reason: Annotated[str, text(1000, "for which, in full")] | UnsetType = UNSET
+    feasible: bool | UnsetType = UNSET
+    tied: Annotated[bool, doc("for the highest total, the chosen node among them")] | UnsetType = UNSET
+    sort: Annotated[
+        str,
+        msgspec.Meta(
+            pattern=r"^(walk|node|total|(raw|normalized|weighted):[^\x00]{1,128})$",
+            description="walk, node, total, or raw:, normalized:, weighted: with a plugin's name",
+        ),
+    ] = "walk"
+    descending: bool = False
+    offset: Annotated[int, number(0, 10**6)] = 0
+    limit: Annotated[int, number(1, 10_000)] = 200
+
+
+class PreemptionQuery(Input):
+    """Which of the nodes that evicting pods could make feasible, from where; in the order tried."""
+
+    node: Annotated[str, text(253, "part of a node's name")] | UnsetType = UNSET
+    outcome: (
+        Annotated[Outcome, doc("candidate: fits without its victims; untried: enough had been found")] | UnsetType
+    ) = UNSET
+    offset: Annotated[int, number(0, 10**6)] = 0
+    limit: Annotated[int, number(1, 10_000)] = 200

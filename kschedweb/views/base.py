@@ -1,7 +1,10 @@
-"""What all views are made of.
+"""What all views and inputs are made of.
 
 A view is a frozen struct: msgspec writes it as JSON, checks what is converted into it, and describes it as JSON
 schema. Field comments that API users need are `Annotated[…, doc("…")]`; every field is present in every answer.
+
+An input is what a request brings: a JSON body, or the parameters of its query. A field without a default is required;
+one whose default is UNSET was not given, and null is never the same as leaving out.
 """
 
 from collections.abc import Sequence
@@ -10,10 +13,13 @@ from typing import Annotated, Any, Generic, TypeVar, dataclass_transform
 
 import msgspec
 
+MAX_INT = 2**62
+
 V = TypeVar("V", bound="View")
 Item = TypeVar("Item")
 
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+_TIME = msgspec.Meta(extra_json_schema={"format": "date-time"})  # said by msgspec only where a zone is required
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
@@ -29,11 +35,56 @@ class Page(View, Generic[Item]):
     previous: str | None
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
+class Input(msgspec.Struct, frozen=True, gc=False):
+    """What a request brings. What it does not name is passed over."""
+
+
 def doc(text: str) -> msgspec.Meta:
     """Describe a field in the OpenAPI document."""
     return msgspec.Meta(description=text)
 
 
+def text(most: int, description: str | None = None, *, least: int = 1) -> msgspec.Meta:
+    """Bound the length of a text, in characters; NUL is none of them, as PostgreSQL's texts cannot hold it."""
+    return msgspec.Meta(min_length=least, max_length=most, pattern=r"^[^\x00]*$", description=description)
+
+
+def number(least: int, most: int = MAX_INT, description: str | None = None) -> msgspec.Meta:
+    """Bound a number."""
+    return msgspec.Meta(ge=least, le=most, description=description)
+
+
 def view_of(cls: type[V], source: Any) -> V:
     """Convert a model instance, a dataclass or a mapping: each field of the view is read by its name."""
     return msgspec.convert(source, cls, from_attributes=True)
+
+
+def given(input_: Input) -> dict[str, Any]:
+    """The fields that were given or have a default, by name; structs in them as mappings."""
+    found: dict[str, Any] = msgspec.to_builtins(input_, builtin_types=(datetime,))
+    return found
+
+
+class PageQuery(Input):
+    """Which page of a list."""
+
+    cursor: Annotated[str, doc("from `next` or `previous` of another page")] | msgspec.UnsetType = msgspec.UNSET
+    limit: Annotated[int, number(1, 1000, "of the rows in one page")] = 200
+
+
+class SmallPageQuery(Input):
+    """Which page of a list whose rows each open a matrix."""
+
+    cursor: Annotated[str, doc("from `next` or `previous` of another page")] | msgspec.UnsetType = msgspec.UNSET
+    limit: Annotated[int, number(1, 100, "of the rows in one page")] = 20
+
+
+class SpanQuery(Input):
+    """A span of time; times without a zone are UTC."""
+
+    since: Annotated[datetime, _TIME, doc("seen at this time or later")] | msgspec.UnsetType = msgspec.UNSET
+    until: Annotated[datetime, _TIME, doc("before this time")] | msgspec.UnsetType = msgspec.UNSET
+    last_seconds: (
+        Annotated[int, number(1, 10 * 366 * 24 * 3600, "instead of since: so many seconds ago")] | msgspec.UnsetType
+    ) = msgspec.UNSET

@@ -3,11 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
-from kschedweb.views.base import Moment, Page, View, doc
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from kschedweb.views.base import Input, Moment, Page, View, doc, number, text
 from kschedweb.views.pending import Pending
 
 Pace = Literal["run", "slow", "pause"]
 LifecycleMode = Literal["frozen", "simulate"]
+MAX_RETENTION = 10_000_000
 
 
 class Cluster(View):
@@ -22,7 +26,6 @@ class Cluster(View):
     is_sample: bool
     description: Annotated[str, doc("what the cluster is for, in the words of its admins")] = ""
     config_version: Annotated[int, doc("of the scheduler's configuration")] = 1
-    leader: str | None = None
     scheduler_problem: Annotated[
         str, doc("why the configuration in force cannot be used; empty when it is what the scheduler runs under")
     ] = ""
@@ -106,3 +109,38 @@ class Digest(View):
     digest: str
     attempts: int
     scheduled: int
+
+
+class ClusterCreate(Input):
+    """A cluster to make."""
+
+    name: Annotated[str, text(63)]
+    seed: Annotated[int, number(-(2**63), 2**63 - 1, "of every draw among equal nodes")] = 0
+    lifecycle_mode: LifecycleMode = "frozen"
+
+
+class ClusterChange(Input):
+    """Settings to change; what is left out stays."""
+
+    name: Annotated[str, text(63)] | UnsetType = UNSET
+    description: Annotated[str, text(500, least=0)] | UnsetType = UNSET
+    lifecycle_mode: LifecycleMode | UnsetType = UNSET
+    retention_hours: (
+        Annotated[int, number(1, MAX_RETENTION, "how long logs, attempts and events are kept")] | UnsetType
+    ) = UNSET
+    retention_mb: Annotated[int, number(64, MAX_RETENTION, "how much disk space they may take")] | UnsetType = UNSET
+
+
+class PaceChange(Input):
+    """How fast to schedule; what is left out stays."""
+
+    pace: Pace | UnsetType = UNSET
+    rate: Annotated[float, doc("cycles per second while the pace is slow")] | UnsetType = UNSET
+    steps: Annotated[int, doc("cycles to make while the pace is pause")] | UnsetType = UNSET
+
+
+class Prune(Input):
+    """How much of the past to keep, where that is not what the cluster's settings say."""
+
+    hours: Annotated[float, msgspec.Meta(ge=0, le=MAX_RETENTION)] | UnsetType = UNSET
+    megabytes: Annotated[float, msgspec.Meta(ge=0, le=MAX_RETENTION)] | UnsetType = UNSET

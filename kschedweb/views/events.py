@@ -1,8 +1,10 @@
 """Events of a cluster."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from kschedweb.views.base import Moment, Page, View, doc
+from msgspec import UNSET, UnsetType
+
+from kschedweb.views.base import Moment, Page, SpanQuery, View, doc, text
 
 
 class EventView(View):
@@ -37,3 +39,13 @@ class Event(View):
 
 class EventPage(Page[Event]):
     """A page of events."""
+
+
+class EventQuery(SpanQuery):
+    """Which events."""
+
+    namespace: Annotated[str, text(63, "of the object they are about")] | UnsetType = UNSET
+    name: Annotated[str, text(253)] | UnsetType = UNSET
+    kind: Annotated[str, text(63)] | UnsetType = UNSET
+    reason: Annotated[str, text(128)] | UnsetType = UNSET
+    type: Literal["Normal", "Warning"] | UnsetType = UNSET

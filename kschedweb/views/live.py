@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from kschedweb.views.attempts import AttemptView
-from kschedweb.views.base import View, doc
+from kschedweb.views.base import Input, View, doc, number
 from kschedweb.views.clusters import Cluster
 from kschedweb.views.events import EventView
 from kschedweb.views.nodes import NodeView
@@ -233,3 +233,10 @@ _encoder = msgspec.json.Encoder()
 def encode(message: Message) -> bytes:
     """Encode a message of the WebSocket as JSON."""
     return _encoder.encode(message)
+
+
+class FramesQuery(Input):
+    """The cursor after which frames are wanted."""
+
+    rv: Annotated[int, number(0)]
+    seq: Annotated[int, number(0)]

@@ -1,10 +1,12 @@
 """Nodes, and the pods that were rejected on one."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from kschedweb.views.attempts import CODES
-from kschedweb.views.base import Moment, View, doc
+from msgspec import UNSET, UnsetType
+
+from kschedweb.views.attempts import CODES, RefusalQuery
+from kschedweb.views.base import Input, Moment, View, doc, number, text
 from kschedweb.views.pods import PodView
 
 
@@ -58,3 +60,26 @@ class NodeRefusals(View):
     refusals: Sequence[NodeRefusal]
     examined: Annotated[int, doc("matrices opened for this answer")]
     before: Annotated[int | None, doc("null: the answer is complete; else pass it to continue")]
+
+
+class Taint(Input):
+    """A taint of a node."""
+
+    key: Annotated[str, text(317)]
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+    value: Annotated[str, text(63, least=0)] | UnsetType = UNSET
+
+
+class NodeChange(Input):
+    """What to change of a node; what is left out stays."""
+
+    unschedulable: bool | UnsetType = UNSET
+    taints: Annotated[Sequence[Taint], doc("all it shall have")] | UnsetType = UNSET
+
+
+class NodeRefusalQuery(RefusalQuery, kw_only=True):
+    """Which rejections on which node."""
+
+    node: Annotated[str, text(253)]
+    limit: Annotated[int, number(1, 1000)] = 100
+    before: Annotated[int, number(0, description="continue an incomplete answer")] | UnsetType = UNSET

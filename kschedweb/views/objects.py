@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import UNSET, UnsetType
 
-from kschedweb.views.base import Moment, View, doc
+from kschedweb.views.base import Input, Moment, View, doc
 
 
 class Refusal(View):
@@ -81,3 +81,16 @@ class Import(View):
     error: Refusal | None
     created_at: Moment
     finished_at: Moment | None
+
+
+class ImportOptions(Input):
+    """How files are imported: parameters of the query, or fields of a form, which count more."""
+
+    replace: Annotated[bool, doc("delete what the cluster has and the files do not")] = False
+    partial: Annotated[bool, doc("take what can be taken, and report the rest")] = False
+    admission: Annotated[
+        Literal["auto", "always", "never"],
+        doc("auto: for objects that come from no cluster, having no uid and creationTimestamp"),
+    ] = "auto"
+    lifecycle: Annotated[Literal["", "frozen", "simulate"], doc("the cluster's from now on; empty: as it is")] = ""
+    filename: Annotated[str, doc("names a raw body in messages")] | UnsetType = UNSET

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from kschedweb.views.base import Moment, View, doc
+from msgspec import UNSET, UnsetType
+
+from kschedweb.views.base import Input, Moment, View, doc, number, text
 
 
 class PendingReason(View):
@@ -42,3 +44,17 @@ class PendingPods(View):
     """Pods without a node, longest pending first."""
 
     pods: Sequence[PendingPod]
+
+
+class PendingQuery(Input):
+    """How many reasons."""
+
+    limit: Annotated[int, number(1, 500)] = 50
+
+
+class PendingPodQuery(Input):
+    """Which pods without a node."""
+
+    plugin: Annotated[str, text(128, "that rejected nodes")] | UnsetType = UNSET
+    reason: Annotated[str, text(1000, "for which it rejected nodes, in full")] | UnsetType = UNSET
+    limit: Annotated[int, number(1, 1000)] = 100

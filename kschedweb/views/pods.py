@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from kschedweb.views.base import Moment, View, doc
+from msgspec import UNSET, UnsetType
+
+from kschedweb.views.base import Input, Moment, View, doc, number, text
 
 QueueName = Literal["", "active", "backoff", "errorBackoff", "unschedulable", "gated", "waiting", "assumed"]
 
@@ -89,3 +91,16 @@ class PodHistory(View):
 
     pod_uid: str
     entries: Annotated[Sequence[HistoryEntry], doc("oldest first")]
+
+
+class PodDelete(Input):
+    """How a pod is deleted."""
+
+    grace_seconds: Annotated[int, number(0, 10**9, "the pod's own when left out")] | UnsetType = UNSET
+    uid: Annotated[str, text(128, "refuse when the pod of this name has another")] | UnsetType = UNSET
+
+
+class HistoryQuery(Input):
+    """How much of a pod's history."""
+
+    limit: Annotated[int, number(1, 5000, "the newest so many entries")] = 500

@@ -1,9 +1,11 @@
 """What the scheduler did over time."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
-from kschedweb.views.base import View, doc
+from msgspec import UNSET, UnsetType
+
+from kschedweb.views.base import SpanQuery, View, doc
 
 
 class QueueSizes(View):
@@ -39,3 +41,12 @@ class Throughput(View):
         ThroughputPoint | None, doc("the last point of a run before these: the queue as it was when they begin")
     ]
     points: Sequence[ThroughputPoint]
+
+
+class ThroughputQuery(SpanQuery):
+    """Which span: by default the last five minutes."""
+
+    seconds: (
+        Annotated[Literal[1, 60], doc("length of a point; by default 1 for spans of an hour at most, else 60")]
+        | UnsetType
+    ) = UNSET

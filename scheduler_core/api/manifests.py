@@ -130,7 +130,7 @@ def convert(value: Any, cls: type[T], *, path: str = "", dec_hook: DecodeHook | 
     try:
         return msgspec.convert(value, cls, dec_hook=hook)
     except msgspec.ValidationError as error:
-        raise _explain(str(error), value, cls, path, hook) from None
+        raise explain(str(error), value, cls, path, hook) from None
 
 
 def encode(obj: KubeObject) -> Manifest:
@@ -188,8 +188,9 @@ def without_nulls(value: Any, key: str = "") -> Any:
     return value
 
 
-def _explain(text: str, value: Any, cls: Any, prefix: str, hook: DecodeHook) -> ManifestError:
-    """The library's message with a path that names map keys too, and our words for it."""
+def explain(text: str, value: Any, cls: Any, prefix: str, hook: DecodeHook | None = None) -> ManifestError:
+    """What msgspec said of a value, in our words, with a path that begins with `prefix` and names map keys too."""
+    hook = hook or _decode_custom
     # The last one: what comes before may quote the manifest.
     detail, found, where = text.rpartition(" - at `")
     if not found:
@@ -254,8 +255,14 @@ _WORDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         re.compile(r"Expected `([^`]*)`, got `([^`]*)`"),
         lambda m: f"expected {_type_words(m[1])}, got {_type_words(m[2])}",
     ),
-    (re.compile(r"Expected `int` >= (-?\d+)"), lambda m: f"must be at least {m[1]}"),
-    (re.compile(r"Expected `int` <= (-?\d+)"), lambda m: f"must be at most {m[1]}"),
+    (re.compile(r"Expected `(?:int|float)` >= (-?[\d.]+)"), lambda m: f"must be at least {m[1]}"),
+    (re.compile(r"Expected `(?:int|float)` <= (-?[\d.]+)"), lambda m: f"must be at most {m[1]}"),
+    (
+        re.compile(r"Expected `str` of length >= (\d+)"),
+        lambda m: "must not be empty" if m[1] == "1" else f"must have at least {m[1]} characters",
+    ),
+    (re.compile(r"Expected `str` of length <= (\d+)"), lambda m: f"must have at most {m[1]} characters"),
+    (re.compile(r"(?s:Expected `str` matching regex .*)"), lambda m: "has a character or a form that is not allowed"),
     (re.compile(r"Expected `datetime` with a timezone component"), lambda m: "expected a time with a time zone"),
     (re.compile(r"Invalid RFC3339 encoded datetime"), lambda m: "expected a time such as 2030-01-01T00:00:00Z"),
 )

@@ -3,23 +3,26 @@
  * with the service's stable code; a service that does not answer is one with the code "unreachable".
  */
 import createClient from "openapi-fetch";
-import type { Import, PaceChangeRequest, PatchedClusterChangeRequest, paths } from "../contract/api.gen";
+import type {
+  ClusterChange,
+  ClusterCreate,
+  Import,
+  ImportOptions,
+  MatrixQuery,
+  NodeChange,
+  NodeRefusalQuery,
+  PaceChange,
+  PageQuery,
+  PendingPodQuery,
+  PreemptionQuery,
+  paths,
+  SlowestQuery,
+  ThroughputQuery,
+} from "../contract/api.gen";
 import { snapshotOf } from "../live/columns";
 
 const ATTEMPTS = 100;
 const CSRF_COOKIE = "ksched_csrf";
-
-/** Query parameters of an operation. */
-type QueryOf<Path extends keyof paths, Method extends "get" | "post" = "get"> = paths[Path] extends {
-  [M in Method]: { parameters: { query?: infer Query } };
-}
-  ? NonNullable<Query>
-  : never;
-
-export type MatrixQuery = QueryOf<"/api/clusters/{cluster_id}/attempts/{seq}">;
-export type PreemptionQuery = QueryOf<"/api/clusters/{cluster_id}/attempts/{seq}/preemption">;
-export type RefusalQuery = QueryOf<"/api/clusters/{cluster_id}/refusals">;
-export type ImportQuery = QueryOf<"/api/clusters/{cluster_id}/import", "post">;
 
 export class ApiError extends Error {
   constructor(
@@ -61,15 +64,14 @@ client.use({
 
 export const api = {
   me: () => answerOf(client.GET("/api/me")),
-  clusterCreate: (wanted: { readonly name: string; readonly seed?: number }) =>
-    answerOf(client.POST("/api/clusters", { body: wanted })),
-  clusterChange: (id: number, changes: PatchedClusterChangeRequest) =>
+  clusterCreate: (wanted: ClusterCreate) => answerOf(client.POST("/api/clusters", { body: wanted })),
+  clusterChange: (id: number, changes: ClusterChange) =>
     answerOf(client.PATCH("/api/clusters/{cluster_id}", { ...at({ cluster_id: id }), body: changes })),
   clusters: () => all((page) => answerOf(client.GET("/api/clusters", { params: { query: page } }))),
   snapshot: (id: number) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/snapshot/columns", at({ cluster_id: id }))).then(snapshotOf),
   leadership: (id: number) => answerOf(client.GET("/api/clusters/{cluster_id}/leadership", at({ cluster_id: id }))),
-  pace: (id: number, wanted: PaceChangeRequest) =>
+  pace: (id: number, wanted: PaceChange) =>
     answerOf(client.POST("/api/clusters/{cluster_id}/pace", { ...at({ cluster_id: id }), body: wanted })),
   pod: (id: number, key: string) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/pods/{namespace}/{name}", at(podAt(id, key)))),
@@ -99,27 +101,24 @@ export const api = {
         params: { path: { cluster_id: id, seq }, query },
       }),
     ),
-  refusals: (id: number, query: RefusalQuery) =>
+  refusals: (id: number, query: NodeRefusalQuery) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/refusals", { params: { path: { cluster_id: id }, query } })),
   pending: (id: number) => answerOf(client.GET("/api/clusters/{cluster_id}/pending", at({ cluster_id: id }))),
-  pendingPods: (id: number, query: QueryOf<"/api/clusters/{cluster_id}/pending/pods">) =>
+  pendingPods: (id: number, query: PendingPodQuery) =>
     answerOf(
       client.GET("/api/clusters/{cluster_id}/pending/pods", { params: { path: { cluster_id: id }, query } }),
     ).then((found) => found.pods),
-  slowest: (id: number, query: QueryOf<"/api/clusters/{cluster_id}/slowest">) =>
+  slowest: (id: number, query: SlowestQuery) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/slowest", { params: { path: { cluster_id: id }, query } })),
-  throughput: (id: number, query: QueryOf<"/api/clusters/{cluster_id}/throughput">) =>
+  throughput: (id: number, query: ThroughputQuery) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/throughput", { params: { path: { cluster_id: id }, query } })),
   exportHref: (id: number, what: "attempts" | "preemptions" | "events" | "moves", form: "jsonl" | "csv") =>
     `/api/clusters/${id}/export/${what}.${form}`,
   node: (id: number, name: string) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/nodes/{name}", at({ cluster_id: id, name }))),
-  nodeCordon: (id: number, name: string, unschedulable: boolean) =>
+  nodeChange: (id: number, name: string, changes: NodeChange) =>
     answerOf(
-      client.PATCH("/api/clusters/{cluster_id}/nodes/{name}", {
-        ...at({ cluster_id: id, name }),
-        body: { unschedulable },
-      }),
+      client.PATCH("/api/clusters/{cluster_id}/nodes/{name}", { ...at({ cluster_id: id, name }), body: changes }),
     ),
   schedulerConfig: (id: number) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/scheduler-config", at({ cluster_id: id }))),
@@ -155,7 +154,7 @@ export const api = {
 function importFiles(
   id: number,
   files: readonly File[],
-  options: ImportQuery,
+  options: ImportOptions,
   progress: (share: number) => void,
 ): Promise<Import> {
   const form = new FormData();
@@ -202,7 +201,7 @@ async function answerOf<Answer>(
 
 /** All of a list, following its pages. */
 async function all<Row>(
-  read: (page: { cursor?: string }) => Promise<{ readonly results: readonly Row[]; readonly next: string | null }>,
+  read: (page: PageQuery) => Promise<{ readonly results: readonly Row[]; readonly next: string | null }>,
 ): Promise<readonly Row[]> {
   const found: Row[] = [];
   let cursor: string | null = null;
@@ -219,7 +218,7 @@ export function cursorOf(address: string | null): string | null {
   return address === null ? null : new URL(address, location.href).searchParams.get("cursor");
 }
 
-function pageAt(cursor: string | null): { cursor?: string } {
+function pageAt(cursor: string | null): PageQuery {
   return cursor === null ? {} : { cursor };
 }
 

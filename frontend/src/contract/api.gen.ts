@@ -133,7 +133,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Download all attempts, searches for victims, events, or moves between queues, as JSON lines or CSV. */
+        /**
+         * Download all attempts, searches for victims, events, or moves between queues, as JSON lines or CSV.
+         * @description Of events and moves only the span of time can be chosen.
+         */
         readonly get: operations["Export_get"];
         readonly put?: never;
         readonly post?: never;
@@ -706,83 +709,6 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        readonly ClusterCreateRequest: {
-            readonly name: string;
-            /**
-             * Format: int64
-             * @default 0
-             */
-            readonly seed?: number;
-            /** @default frozen */
-            readonly lifecycle_mode?: components["schemas"]["LifecycleModeEnum"];
-        };
-        /**
-         * @description * `NoSchedule` - NoSchedule
-         *     * `PreferNoSchedule` - PreferNoSchedule
-         *     * `NoExecute` - NoExecute
-         * @enum {string}
-         */
-        readonly EffectEnum: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
-        /**
-         * @description * `frozen` - Frozen
-         *     * `simulate` - Simulate
-         * @enum {string}
-         */
-        readonly LifecycleModeEnum: "frozen" | "simulate";
-        readonly PaceChangeRequest: {
-            readonly pace?: components["schemas"]["PaceEnum"];
-            /** Format: double */
-            readonly rate?: number;
-            readonly steps?: number;
-        };
-        /**
-         * @description * `run` - Run
-         *     * `slow` - Slow
-         *     * `pause` - Pause
-         * @enum {string}
-         */
-        readonly PaceEnum: "run" | "slow" | "pause";
-        readonly PatchedClusterChangeRequest: {
-            readonly name?: string;
-            readonly description?: string;
-            readonly lifecycle_mode?: components["schemas"]["LifecycleModeEnum"];
-            /** @description how long logs, attempts and events are kept */
-            readonly retention_hours?: number;
-            /** @description how much disk space they may take */
-            readonly retention_mb?: number;
-        };
-        readonly PatchedNodeChangeRequest: {
-            readonly unschedulable?: boolean;
-            readonly taints?: readonly components["schemas"]["TaintRequest"][];
-        };
-        readonly PruneRequest: {
-            /** Format: double */
-            readonly hours?: number;
-            /** Format: double */
-            readonly megabytes?: number;
-        };
-        readonly RoleChangeRequest: {
-            readonly role: components["schemas"]["RoleEnum"];
-        };
-        /**
-         * @description * `viewer` - Viewer
-         *     * `operator` - Operator
-         *     * `admin` - Admin
-         * @enum {string}
-         */
-        readonly RoleEnum: "viewer" | "operator" | "admin";
-        readonly TaintRequest: {
-            readonly key: string;
-            readonly value?: string;
-            readonly effect: components["schemas"]["EffectEnum"];
-        };
-        readonly TokenCreateRequest: {
-            readonly name: string;
-            /** @default viewer */
-            readonly max_role?: components["schemas"]["RoleEnum"];
-            /** @default 90 */
-            readonly days?: number;
-        };
         /** @description The token for the header `X-CSRFToken`. */
         readonly Csrf: {
             readonly token: string;
@@ -809,6 +735,11 @@ export interface components {
             /** Format: date-time */
             readonly granted_at: string;
         };
+        /** @description The role to give. */
+        readonly RoleChange: {
+            /** @enum {unknown} */
+            readonly role: "admin" | "operator" | "viewer";
+        };
         /** @description A page of role bindings. */
         readonly RolePage: {
             readonly results: readonly components["schemas"]["RoleBinding"][];
@@ -829,6 +760,20 @@ export interface components {
             readonly last_used_at: string | null;
             /** @description revoked or expired */
             readonly is_over: boolean;
+        };
+        /** @description A token to make. */
+        readonly TokenCreate: {
+            readonly name: string;
+            /**
+             * @default viewer
+             * @enum {unknown}
+             */
+            readonly max_role?: "admin" | "operator" | "viewer";
+            /**
+             * @description until it expires
+             * @default 90
+             */
+            readonly days?: number;
         };
         /** @description A new token with its secret. */
         readonly TokenCreated: {
@@ -944,6 +889,34 @@ export interface components {
             readonly next: string | null;
             readonly previous: string | null;
         };
+        /** @description Which attempts. */
+        readonly AttemptQuery: {
+            /**
+             * Format: date-time
+             * @description seen at this time or later
+             */
+            readonly since?: string;
+            /**
+             * Format: date-time
+             * @description before this time
+             */
+            readonly until?: string;
+            /** @description instead of since: so many seconds ago */
+            readonly last_seconds?: number;
+            /** @description that rejected nodes */
+            readonly plugin?: string;
+            /** @description for which it rejected nodes, in full */
+            readonly reason?: string;
+            readonly namespace?: string;
+            readonly profile?: string;
+            /** @enum {unknown} */
+            readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
+            /** @description of the pod */
+            readonly name?: string;
+            /** @description that was chosen */
+            readonly node?: string;
+            readonly min_duration_us?: number;
+        };
         /** @description An attempt as the dashboard follows it. */
         readonly AttemptView: {
             readonly seq: number;
@@ -1013,6 +986,29 @@ export interface components {
             readonly scores: {
                 readonly [key: string]: components["schemas"]["Score"];
             };
+        };
+        /** @description Which nodes of a matrix, in which order, from where. Nodes without the value they are sorted by come last. */
+        readonly MatrixQuery: {
+            /** @description part of a node's name */
+            readonly node?: string;
+            /** @description that rejected the node */
+            readonly plugin?: string;
+            /** @description for which, in full */
+            readonly reason?: string;
+            readonly feasible?: boolean;
+            /** @description for the highest total, the chosen node among them */
+            readonly tied?: boolean;
+            /**
+             * @description walk, node, total, or raw:, normalized:, weighted: with a plugin's name
+             * @default walk
+             */
+            readonly sort?: string;
+            /** @default false */
+            readonly descending?: boolean;
+            /** @default 0 */
+            readonly offset?: number;
+            /** @default 200 */
+            readonly limit?: number;
         };
         /** @description The nominated node, which is tried before all others. */
         readonly NominatedTry: {
@@ -1100,6 +1096,20 @@ export interface components {
             readonly num_pdb_violations: number;
             readonly tied: boolean;
         };
+        /** @description Which of the nodes that evicting pods could make feasible, from where; in the order tried. */
+        readonly PreemptionQuery: {
+            /** @description part of a node's name */
+            readonly node?: string;
+            /**
+             * @description candidate: fits without its victims; untried: enough had been found
+             * @enum {unknown}
+             */
+            readonly outcome?: "candidate" | "refused" | "untried";
+            /** @default 0 */
+            readonly offset?: number;
+            /** @default 200 */
+            readonly limit?: number;
+        };
         /** @description A search for victims with a page of its nodes. */
         readonly PreemptionSearch: {
             /** @description nodes whose rejection evicting pods could lift */
@@ -1126,6 +1136,29 @@ export interface components {
             /** @description nodes on all pages */
             readonly found: number;
         };
+        /** @description Which rejections. */
+        readonly RefusalQuery: {
+            /**
+             * Format: date-time
+             * @description seen at this time or later
+             */
+            readonly since?: string;
+            /**
+             * Format: date-time
+             * @description before this time
+             */
+            readonly until?: string;
+            /** @description instead of since: so many seconds ago */
+            readonly last_seconds?: number;
+            /** @description that rejected nodes */
+            readonly plugin?: string;
+            /** @description for which it rejected nodes, in full */
+            readonly reason?: string;
+            readonly namespace?: string;
+            readonly profile?: string;
+            /** @enum {unknown} */
+            readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
+        };
         /** @description How many nodes a plugin rejected for one reason. */
         readonly Rejection: {
             readonly plugin: string;
@@ -1149,12 +1182,77 @@ export interface components {
             readonly name: string;
             readonly weight: number;
         };
+        /** @description Which attempts, and how many of them. */
+        readonly SlowestQuery: {
+            /**
+             * Format: date-time
+             * @description seen at this time or later
+             */
+            readonly since?: string;
+            /**
+             * Format: date-time
+             * @description before this time
+             */
+            readonly until?: string;
+            /** @description instead of since: so many seconds ago */
+            readonly last_seconds?: number;
+            /** @description that rejected nodes */
+            readonly plugin?: string;
+            /** @description for which it rejected nodes, in full */
+            readonly reason?: string;
+            readonly namespace?: string;
+            readonly profile?: string;
+            /** @enum {unknown} */
+            readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
+            /** @description of the pod */
+            readonly name?: string;
+            /** @description that was chosen */
+            readonly node?: string;
+            readonly min_duration_us?: number;
+            /** @default 20 */
+            readonly limit?: number;
+        };
         /** @description Why a plugin rejected a node. */
         readonly Status: {
             /** @description Unschedulable, UnschedulableAndUnresolvable, Pending or Error */
             readonly code: string;
             readonly plugin: string;
             readonly reasons: readonly string[];
+        };
+        /** @description Which page of a list. */
+        readonly PageQuery: {
+            /** @description from `next` or `previous` of another page */
+            readonly cursor?: string;
+            /**
+             * @description of the rows in one page
+             * @default 200
+             */
+            readonly limit?: number;
+        };
+        /** @description Which page of a list whose rows each open a matrix. */
+        readonly SmallPageQuery: {
+            /** @description from `next` or `previous` of another page */
+            readonly cursor?: string;
+            /**
+             * @description of the rows in one page
+             * @default 20
+             */
+            readonly limit?: number;
+        };
+        /** @description A span of time; times without a zone are UTC. */
+        readonly SpanQuery: {
+            /**
+             * Format: date-time
+             * @description seen at this time or later
+             */
+            readonly since?: string;
+            /**
+             * Format: date-time
+             * @description before this time
+             */
+            readonly until?: string;
+            /** @description instead of since: so many seconds ago */
+            readonly last_seconds?: number;
         };
         /** @description A cluster with its settings. */
         readonly Cluster: {
@@ -1172,13 +1270,37 @@ export interface components {
             readonly description: string;
             /** @description of the scheduler's configuration */
             readonly config_version: number;
-            readonly leader: string | null;
             /** @description why the configuration in force cannot be used; empty when it is what the scheduler runs under */
             readonly scheduler_problem: string;
             /** @description how long logs, attempts and events are kept */
             readonly retention_hours: number;
             /** @description how much disk space they may take */
             readonly retention_mb: number;
+        };
+        /** @description Settings to change; what is left out stays. */
+        readonly ClusterChange: {
+            readonly name?: string;
+            readonly description?: string;
+            /** @enum {unknown} */
+            readonly lifecycle_mode?: "frozen" | "simulate";
+            /** @description how long logs, attempts and events are kept */
+            readonly retention_hours?: number;
+            /** @description how much disk space they may take */
+            readonly retention_mb?: number;
+        };
+        /** @description A cluster to make. */
+        readonly ClusterCreate: {
+            readonly name: string;
+            /**
+             * @description of every draw among equal nodes
+             * @default 0
+             */
+            readonly seed?: number;
+            /**
+             * @default frozen
+             * @enum {unknown}
+             */
+            readonly lifecycle_mode?: "frozen" | "simulate";
         };
         /** @description A cluster with the number of its objects. */
         readonly ClusterDetail: {
@@ -1196,7 +1318,6 @@ export interface components {
             readonly description: string;
             /** @description of the scheduler's configuration */
             readonly config_version: number;
-            readonly leader: string | null;
             /** @description why the configuration in force cannot be used; empty when it is what the scheduler runs under */
             readonly scheduler_problem: string;
             /** @description how long logs, attempts and events are kept */
@@ -1243,6 +1364,20 @@ export interface components {
             readonly resource: string;
             readonly used: number;
             readonly allocatable: number;
+        };
+        /** @description How fast to schedule; what is left out stays. */
+        readonly PaceChange: {
+            /** @enum {unknown} */
+            readonly pace?: "pause" | "run" | "slow";
+            /** @description cycles per second while the pace is slow */
+            readonly rate?: number;
+            /** @description cycles to make while the pace is pause */
+            readonly steps?: number;
+        };
+        /** @description How much of the past to keep, where that is not what the cluster's settings say. */
+        readonly Prune: {
+            readonly hours?: number;
+            readonly megabytes?: number;
         };
         /** @description What was deleted of a cluster's past. */
         readonly Pruned: {
@@ -1368,6 +1503,28 @@ export interface components {
             readonly next: string | null;
             readonly previous: string | null;
         };
+        /** @description Which events. */
+        readonly EventQuery: {
+            /**
+             * Format: date-time
+             * @description seen at this time or later
+             */
+            readonly since?: string;
+            /**
+             * Format: date-time
+             * @description before this time
+             */
+            readonly until?: string;
+            /** @description instead of since: so many seconds ago */
+            readonly last_seconds?: number;
+            /** @description of the object they are about */
+            readonly namespace?: string;
+            readonly name?: string;
+            readonly kind?: string;
+            readonly reason?: string;
+            /** @enum {unknown} */
+            readonly type?: "Normal" | "Warning";
+        };
         /** @description An event as the dashboard shows it. */
         readonly EventView: {
             /** @description position in the engine log, whose events are about pods; 0 when it is not from there */
@@ -1454,6 +1611,11 @@ export interface components {
         /** @description The frames after a cursor, as the WebSocket would have sent them. */
         readonly Frames: {
             readonly frames: readonly components["schemas"]["Frame"][];
+        };
+        /** @description The cursor after which frames are wanted. */
+        readonly FramesQuery: {
+            readonly rv: number;
+            readonly seq: number;
         };
         /** @description Sent after five seconds without another message: both logs have been read and hold nothing new. */
         readonly Heartbeat: {
@@ -1588,6 +1750,12 @@ export interface components {
                 readonly [key: string]: number;
             };
         };
+        /** @description What to change of a node; what is left out stays. */
+        readonly NodeChange: {
+            readonly unschedulable?: boolean;
+            /** @description all it shall have */
+            readonly taints?: readonly components["schemas"]["Taint"][];
+        };
         /** @description A node with the pods that count on it. */
         readonly NodeDetail: {
             readonly rv: number;
@@ -1616,6 +1784,34 @@ export interface components {
             readonly code: string;
             readonly reasons: readonly string[];
         };
+        /** @description Which rejections on which node. */
+        readonly NodeRefusalQuery: {
+            /**
+             * Format: date-time
+             * @description seen at this time or later
+             */
+            readonly since?: string;
+            /**
+             * Format: date-time
+             * @description before this time
+             */
+            readonly until?: string;
+            /** @description instead of since: so many seconds ago */
+            readonly last_seconds?: number;
+            /** @description that rejected nodes */
+            readonly plugin?: string;
+            /** @description for which it rejected nodes, in full */
+            readonly reason?: string;
+            readonly namespace?: string;
+            readonly profile?: string;
+            /** @enum {unknown} */
+            readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
+            readonly node: string;
+            /** @default 100 */
+            readonly limit?: number;
+            /** @description continue an incomplete answer */
+            readonly before?: number;
+        };
         /** @description Pods that were rejected on a node, newest first. */
         readonly NodeRefusals: {
             readonly refusals: readonly components["schemas"]["NodeRefusal"][];
@@ -1638,6 +1834,13 @@ export interface components {
             readonly ready: boolean;
             /** @description key=value:Effect */
             readonly taints: readonly string[];
+        };
+        /** @description A taint of a node. */
+        readonly Taint: {
+            readonly key: string;
+            /** @enum {unknown} */
+            readonly effect: "NoExecute" | "NoSchedule" | "PreferNoSchedule";
+            readonly value?: string;
         };
         /** @description What the pods request of a resource, and what the nodes have. */
         readonly Demand: {
@@ -1664,6 +1867,33 @@ export interface components {
             readonly bytes: number;
             readonly documents: number;
             readonly objects: number;
+        };
+        /** @description How files are imported: parameters of the query, or fields of a form, which count more. */
+        readonly ImportOptions: {
+            /**
+             * @description delete what the cluster has and the files do not
+             * @default false
+             */
+            readonly replace?: boolean;
+            /**
+             * @description take what can be taken, and report the rest
+             * @default false
+             */
+            readonly partial?: boolean;
+            /**
+             * @description auto: for objects that come from no cluster, having no uid and creationTimestamp
+             * @default auto
+             * @enum {unknown}
+             */
+            readonly admission?: "always" | "auto" | "never";
+            /**
+             * @description the cluster's from now on; empty: as it is
+             * @default
+             * @enum {unknown}
+             */
+            readonly lifecycle?: "" | "frozen" | "simulate";
+            /** @description names a raw body in messages */
+            readonly filename?: string;
         };
         /** @description What became of the files of an import. */
         readonly ImportReport: {
@@ -1750,9 +1980,23 @@ export interface components {
             /** @description rejected for the reason asked for */
             readonly nodes: number;
         };
+        /** @description Which pods without a node. */
+        readonly PendingPodQuery: {
+            /** @description that rejected nodes */
+            readonly plugin?: string;
+            /** @description for which it rejected nodes, in full */
+            readonly reason?: string;
+            /** @default 100 */
+            readonly limit?: number;
+        };
         /** @description Pods without a node, longest pending first. */
         readonly PendingPods: {
             readonly pods: readonly components["schemas"]["PendingPod"][];
+        };
+        /** @description How many reasons. */
+        readonly PendingQuery: {
+            /** @default 50 */
+            readonly limit?: number;
         };
         /** @description A reason for which a plugin rejected pods in their last attempt. */
         readonly PendingReason: {
@@ -1790,6 +2034,14 @@ export interface components {
             /** @description the stored attempt */
             readonly attempt_seq: number | null;
         };
+        /** @description How much of a pod's history. */
+        readonly HistoryQuery: {
+            /**
+             * @description the newest so many entries
+             * @default 500
+             */
+            readonly limit?: number;
+        };
         /** @description A pod with its manifest. */
         readonly Pod: {
             readonly rv: number;
@@ -1797,6 +2049,13 @@ export interface components {
             readonly requests: {
                 readonly [key: string]: number;
             };
+        };
+        /** @description How a pod is deleted. */
+        readonly PodDelete: {
+            /** @description the pod's own when left out */
+            readonly grace_seconds?: number;
+            /** @description refuse when the pod of this name has another */
+            readonly uid?: string;
         };
         /** @description What a deletion came to. */
         readonly PodDeletion: {
@@ -1891,6 +2150,26 @@ export interface components {
             /** @description at the end; null when `run` is */
             readonly queued: components["schemas"]["QueueSizes"] | null;
         };
+        /** @description Which span: by default the last five minutes. */
+        readonly ThroughputQuery: {
+            /**
+             * Format: date-time
+             * @description seen at this time or later
+             */
+            readonly since?: string;
+            /**
+             * Format: date-time
+             * @description before this time
+             */
+            readonly until?: string;
+            /** @description instead of since: so many seconds ago */
+            readonly last_seconds?: number;
+            /**
+             * @description length of a point; by default 1 for spans of an hour at most, else 60
+             * @enum {unknown}
+             */
+            readonly seconds?: 1 | 60;
+        };
         readonly ChangeLogEvent: components["schemas"]["NodePut"] | components["schemas"]["NodeDeleted"] | components["schemas"]["PodPut"] | components["schemas"]["PodDeleted"] | components["schemas"]["PodBound"] | components["schemas"]["ObjectPut"] | components["schemas"]["ObjectDeleted"] | components["schemas"]["ClusterSetting"];
         readonly EngineLogEvent: components["schemas"]["QueueMove"] | components["schemas"]["CacheMoved"] | components["schemas"]["AttemptMade"] | components["schemas"]["EventNoted"] | components["schemas"]["EventsCounted"] | components["schemas"]["StepDone"];
         readonly LiveEvent: components["schemas"]["NodePut"] | components["schemas"]["NodeDeleted"] | components["schemas"]["PodPut"] | components["schemas"]["PodDeleted"] | components["schemas"]["PodBound"] | components["schemas"]["ObjectPut"] | components["schemas"]["ObjectDeleted"] | components["schemas"]["ClusterSetting"] | components["schemas"]["QueueMove"] | components["schemas"]["CacheMoved"] | components["schemas"]["AttemptMade"] | components["schemas"]["EventNoted"] | components["schemas"]["EventsCounted"] | components["schemas"]["StepDone"];
@@ -1902,33 +2181,25 @@ export interface components {
     headers: never;
     pathItems: never;
 }
-export type ClusterCreateRequest = components['schemas']['ClusterCreateRequest'];
-export type EffectEnum = components['schemas']['EffectEnum'];
-export type LifecycleModeEnum = components['schemas']['LifecycleModeEnum'];
-export type PaceChangeRequest = components['schemas']['PaceChangeRequest'];
-export type PaceEnum = components['schemas']['PaceEnum'];
-export type PatchedClusterChangeRequest = components['schemas']['PatchedClusterChangeRequest'];
-export type PatchedNodeChangeRequest = components['schemas']['PatchedNodeChangeRequest'];
-export type PruneRequest = components['schemas']['PruneRequest'];
-export type RoleChangeRequest = components['schemas']['RoleChangeRequest'];
-export type RoleEnum = components['schemas']['RoleEnum'];
-export type TaintRequest = components['schemas']['TaintRequest'];
-export type TokenCreateRequest = components['schemas']['TokenCreateRequest'];
 export type Csrf = components['schemas']['Csrf'];
 export type Me = components['schemas']['Me'];
 export type RoleBinding = components['schemas']['RoleBinding'];
+export type RoleChange = components['schemas']['RoleChange'];
 export type RolePage = components['schemas']['RolePage'];
 export type Token = components['schemas']['Token'];
+export type TokenCreate = components['schemas']['TokenCreate'];
 export type TokenCreated = components['schemas']['TokenCreated'];
 export type TokenPage = components['schemas']['TokenPage'];
 export type Attempt = components['schemas']['Attempt'];
 export type AttemptDetail = components['schemas']['AttemptDetail'];
 export type AttemptPage = components['schemas']['AttemptPage'];
+export type AttemptQuery = components['schemas']['AttemptQuery'];
 export type AttemptView = components['schemas']['AttemptView'];
 export type BestNode = components['schemas']['BestNode'];
 export type ExtenderExchange = components['schemas']['ExtenderExchange'];
 export type Matrix = components['schemas']['Matrix'];
 export type MatrixNode = components['schemas']['MatrixNode'];
+export type MatrixQuery = components['schemas']['MatrixQuery'];
 export type NominatedTry = components['schemas']['NominatedTry'];
 export type PostFilter = components['schemas']['PostFilter'];
 export type Preemption = components['schemas']['Preemption'];
@@ -1936,17 +2207,27 @@ export type PreemptionAttempt = components['schemas']['PreemptionAttempt'];
 export type PreemptionAttemptPage = components['schemas']['PreemptionAttemptPage'];
 export type PreemptionDetail = components['schemas']['PreemptionDetail'];
 export type PreemptionNode = components['schemas']['PreemptionNode'];
+export type PreemptionQuery = components['schemas']['PreemptionQuery'];
 export type PreemptionSearch = components['schemas']['PreemptionSearch'];
+export type RefusalQuery = components['schemas']['RefusalQuery'];
 export type Rejection = components['schemas']['Rejection'];
 export type Score = components['schemas']['Score'];
 export type ScorePlugin = components['schemas']['ScorePlugin'];
+export type SlowestQuery = components['schemas']['SlowestQuery'];
 export type Status = components['schemas']['Status'];
+export type PageQuery = components['schemas']['PageQuery'];
+export type SmallPageQuery = components['schemas']['SmallPageQuery'];
+export type SpanQuery = components['schemas']['SpanQuery'];
 export type Cluster = components['schemas']['Cluster'];
+export type ClusterChange = components['schemas']['ClusterChange'];
+export type ClusterCreate = components['schemas']['ClusterCreate'];
 export type ClusterDetail = components['schemas']['ClusterDetail'];
 export type ClusterPage = components['schemas']['ClusterPage'];
 export type Digest = components['schemas']['Digest'];
 export type Leadership = components['schemas']['Leadership'];
 export type Overcommit = components['schemas']['Overcommit'];
+export type PaceChange = components['schemas']['PaceChange'];
+export type Prune = components['schemas']['Prune'];
 export type Pruned = components['schemas']['Pruned'];
 export type Storage = components['schemas']['Storage'];
 export type StorageTable = components['schemas']['StorageTable'];
@@ -1960,6 +2241,7 @@ export type SchedulerConfigVersion = components['schemas']['SchedulerConfigVersi
 export type SchedulerConfigVersionPage = components['schemas']['SchedulerConfigVersionPage'];
 export type Event = components['schemas']['Event'];
 export type EventPage = components['schemas']['EventPage'];
+export type EventQuery = components['schemas']['EventQuery'];
 export type EventView = components['schemas']['EventView'];
 export type AttemptMade = components['schemas']['AttemptMade'];
 export type CacheMoved = components['schemas']['CacheMoved'];
@@ -1971,6 +2253,7 @@ export type EventNoted = components['schemas']['EventNoted'];
 export type EventsCounted = components['schemas']['EventsCounted'];
 export type Frame = components['schemas']['Frame'];
 export type Frames = components['schemas']['Frames'];
+export type FramesQuery = components['schemas']['FramesQuery'];
 export type Heartbeat = components['schemas']['Heartbeat'];
 export type Hello = components['schemas']['Hello'];
 export type NodeDeleted = components['schemas']['NodeDeleted'];
@@ -1985,23 +2268,31 @@ export type Snapshot = components['schemas']['Snapshot'];
 export type SnapshotColumns = components['schemas']['SnapshotColumns'];
 export type StepDone = components['schemas']['StepDone'];
 export type Node = components['schemas']['Node'];
+export type NodeChange = components['schemas']['NodeChange'];
 export type NodeDetail = components['schemas']['NodeDetail'];
 export type NodeRefusal = components['schemas']['NodeRefusal'];
+export type NodeRefusalQuery = components['schemas']['NodeRefusalQuery'];
 export type NodeRefusals = components['schemas']['NodeRefusals'];
 export type NodeView = components['schemas']['NodeView'];
+export type Taint = components['schemas']['Taint'];
 export type Demand = components['schemas']['Demand'];
 export type Import = components['schemas']['Import'];
 export type ImportedFile = components['schemas']['ImportedFile'];
+export type ImportOptions = components['schemas']['ImportOptions'];
 export type ImportReport = components['schemas']['ImportReport'];
 export type ObjectsCreated = components['schemas']['ObjectsCreated'];
 export type Refusal = components['schemas']['Refusal'];
 export type RefusedObject = components['schemas']['RefusedObject'];
 export type Pending = components['schemas']['Pending'];
 export type PendingPod = components['schemas']['PendingPod'];
+export type PendingPodQuery = components['schemas']['PendingPodQuery'];
 export type PendingPods = components['schemas']['PendingPods'];
+export type PendingQuery = components['schemas']['PendingQuery'];
 export type PendingReason = components['schemas']['PendingReason'];
 export type HistoryEntry = components['schemas']['HistoryEntry'];
+export type HistoryQuery = components['schemas']['HistoryQuery'];
 export type Pod = components['schemas']['Pod'];
+export type PodDelete = components['schemas']['PodDelete'];
 export type PodDeletion = components['schemas']['PodDeletion'];
 export type PodDetail = components['schemas']['PodDetail'];
 export type PodHistory = components['schemas']['PodHistory'];
@@ -2010,6 +2301,7 @@ export type QueueView = components['schemas']['QueueView'];
 export type QueueSizes = components['schemas']['QueueSizes'];
 export type Throughput = components['schemas']['Throughput'];
 export type ThroughputPoint = components['schemas']['ThroughputPoint'];
+export type ThroughputQuery = components['schemas']['ThroughputQuery'];
 export type ChangeLogEvent = components['schemas']['ChangeLogEvent'];
 export type EngineLogEvent = components['schemas']['EngineLogEvent'];
 export type LiveEvent = components['schemas']['LiveEvent'];
@@ -2058,7 +2350,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["ClusterCreateRequest"];
+                readonly "application/json": components["schemas"]["ClusterCreate"];
             };
         };
         readonly responses: {
@@ -2151,7 +2443,7 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
-                readonly "application/json": components["schemas"]["PatchedClusterChangeRequest"];
+                readonly "application/json": components["schemas"]["ClusterChange"];
             };
         };
         readonly responses: {
@@ -2189,19 +2481,12 @@ export interface operations {
                 readonly namespace?: string;
                 /** @description that was chosen */
                 readonly node?: string;
-                /** @description that refused nodes */
+                /** @description that rejected nodes */
                 readonly plugin?: string;
                 readonly profile?: string;
-                /** @description for which it refused nodes, in full */
+                /** @description for which it rejected nodes, in full */
                 readonly reason?: string;
-                /**
-                 * @description * `scheduled` - Scheduled
-                 *     * `unschedulable` - Unschedulable
-                 *     * `error` - Error
-                 *     * `skipped` - Skipped
-                 *     * `noProfile` - No Profile
-                 */
-                readonly result?: "scheduled" | "unschedulable" | "error" | "skipped" | "noProfile";
+                readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
                 /** @description seen at this time or later */
                 readonly since?: string;
                 /** @description before this time */
@@ -2238,19 +2523,19 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly descending?: boolean;
-                readonly feasible?: boolean | null;
+                readonly feasible?: boolean;
                 readonly limit?: number;
                 /** @description part of a node's name */
                 readonly node?: string;
                 readonly offset?: number;
-                /** @description that refused the node */
+                /** @description that rejected the node */
                 readonly plugin?: string;
                 /** @description for which, in full */
                 readonly reason?: string;
                 /** @description walk, node, total, or raw:, normalized:, weighted: with a plugin's name */
                 readonly sort?: string;
                 /** @description for the highest total, the chosen node among them */
-                readonly tied?: boolean | null;
+                readonly tied?: boolean;
             };
             readonly header?: never;
             readonly path: {
@@ -2287,13 +2572,7 @@ export interface operations {
                 /** @description part of a node's name */
                 readonly node?: string;
                 readonly offset?: number;
-                /**
-                 * @description candidate: fits without its victims; untried: enough had been found
-                 *
-                 *     * `candidate` - Candidate
-                 *     * `refused` - Refused
-                 *     * `untried` - Untried
-                 */
+                /** @description candidate: fits without its victims; untried: enough had been found */
                 readonly outcome?: "candidate" | "refused" | "untried";
             };
             readonly header?: never;
@@ -2365,15 +2644,11 @@ export interface operations {
                 /** @description of the rows in one page */
                 readonly limit?: number;
                 readonly name?: string;
-                /** @description of what it is about */
+                /** @description of the object they are about */
                 readonly namespace?: string;
                 readonly reason?: string;
                 /** @description seen at this time or later */
                 readonly since?: string;
-                /**
-                 * @description * `Normal` - Normal
-                 *     * `Warning` - Warning
-                 */
                 readonly type?: "Normal" | "Warning";
                 /** @description before this time */
                 readonly until?: string;
@@ -2416,19 +2691,12 @@ export interface operations {
                 readonly namespace?: string;
                 /** @description that was chosen */
                 readonly node?: string;
-                /** @description that refused nodes */
+                /** @description that rejected nodes */
                 readonly plugin?: string;
                 readonly profile?: string;
-                /** @description for which it refused nodes, in full */
+                /** @description for which it rejected nodes, in full */
                 readonly reason?: string;
-                /**
-                 * @description * `scheduled` - Scheduled
-                 *     * `unschedulable` - Unschedulable
-                 *     * `error` - Error
-                 *     * `skipped` - Skipped
-                 *     * `noProfile` - No Profile
-                 */
-                readonly result?: "scheduled" | "unschedulable" | "error" | "skipped" | "noProfile";
+                readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
                 /** @description seen at this time or later */
                 readonly since?: string;
                 /** @description before this time */
@@ -2500,21 +2768,15 @@ export interface operations {
     readonly ImportList_post: {
         readonly parameters: {
             readonly query?: {
-                /**
-                 * @description * `auto` - auto
-                 *     * `always` - always
-                 *     * `never` - never
-                 */
-                readonly admission?: "auto" | "always" | "never";
+                /** @description auto: for objects that come from no cluster, having no uid and creationTimestamp */
+                readonly admission?: "always" | "auto" | "never";
                 /** @description names a raw body in messages */
                 readonly filename?: string;
-                /**
-                 * @description * `frozen` - frozen
-                 *     * `simulate` - simulate
-                 *     * `` -
-                 */
-                readonly lifecycle?: "frozen" | "simulate" | "";
+                /** @description the cluster's from now on; empty: as it is */
+                readonly lifecycle?: "" | "frozen" | "simulate";
+                /** @description take what can be taken, and report the rest */
                 readonly partial?: boolean;
+                /** @description delete what the cluster has and the files do not */
                 readonly replace?: boolean;
             };
             readonly header?: never;
@@ -2663,7 +2925,7 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
-                readonly "application/json": components["schemas"]["PatchedNodeChangeRequest"];
+                readonly "application/json": components["schemas"]["NodeChange"];
             };
         };
         readonly responses: {
@@ -2797,7 +3059,7 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
-                readonly "application/json": components["schemas"]["PaceChangeRequest"];
+                readonly "application/json": components["schemas"]["PaceChange"];
             };
         };
         readonly responses: {
@@ -2856,7 +3118,9 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly limit?: number;
+                /** @description that rejected nodes */
                 readonly plugin?: string;
+                /** @description for which it rejected nodes, in full */
                 readonly reason?: string;
             };
             readonly header?: never;
@@ -2921,7 +3185,9 @@ export interface operations {
     readonly Pod_delete: {
         readonly parameters: {
             readonly query?: {
+                /** @description the pod's own when left out */
                 readonly grace_seconds?: number;
+                /** @description refuse when the pod of this name has another */
                 readonly uid?: string;
             };
             readonly header?: never;
@@ -3040,19 +3306,12 @@ export interface operations {
                 readonly namespace?: string;
                 /** @description that was chosen */
                 readonly node?: string;
-                /** @description that refused nodes */
+                /** @description that rejected nodes */
                 readonly plugin?: string;
                 readonly profile?: string;
-                /** @description for which it refused nodes, in full */
+                /** @description for which it rejected nodes, in full */
                 readonly reason?: string;
-                /**
-                 * @description * `scheduled` - Scheduled
-                 *     * `unschedulable` - Unschedulable
-                 *     * `error` - Error
-                 *     * `skipped` - Skipped
-                 *     * `noProfile` - No Profile
-                 */
-                readonly result?: "scheduled" | "unschedulable" | "error" | "skipped" | "noProfile";
+                readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
                 /** @description seen at this time or later */
                 readonly since?: string;
                 /** @description before this time */
@@ -3096,7 +3355,7 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
-                readonly "application/json": components["schemas"]["PruneRequest"];
+                readonly "application/json": components["schemas"]["Prune"];
             };
         };
         readonly responses: {
@@ -3122,26 +3381,19 @@ export interface operations {
     readonly NodeRefusalList_get: {
         readonly parameters: {
             readonly query: {
-                /** @description go on from an unfinished answer */
-                readonly before?: number | null;
+                /** @description continue an incomplete answer */
+                readonly before?: number;
                 /** @description instead of since: so many seconds ago */
                 readonly last_seconds?: number;
                 readonly limit?: number;
                 readonly namespace?: string;
                 readonly node: string;
-                /** @description that refused nodes */
+                /** @description that rejected nodes */
                 readonly plugin?: string;
                 readonly profile?: string;
-                /** @description for which it refused nodes, in full */
+                /** @description for which it rejected nodes, in full */
                 readonly reason?: string;
-                /**
-                 * @description * `scheduled` - Scheduled
-                 *     * `unschedulable` - Unschedulable
-                 *     * `error` - Error
-                 *     * `skipped` - Skipped
-                 *     * `noProfile` - No Profile
-                 */
-                readonly result?: "scheduled" | "unschedulable" | "error" | "skipped" | "noProfile";
+                readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
                 /** @description seen at this time or later */
                 readonly since?: string;
                 /** @description before this time */
@@ -3221,7 +3473,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["RoleChangeRequest"];
+                readonly "application/json": components["schemas"]["RoleChange"];
             };
         };
         readonly responses: {
@@ -3456,19 +3708,12 @@ export interface operations {
                 readonly namespace?: string;
                 /** @description that was chosen */
                 readonly node?: string;
-                /** @description that refused nodes */
+                /** @description that rejected nodes */
                 readonly plugin?: string;
                 readonly profile?: string;
-                /** @description for which it refused nodes, in full */
+                /** @description for which it rejected nodes, in full */
                 readonly reason?: string;
-                /**
-                 * @description * `scheduled` - Scheduled
-                 *     * `unschedulable` - Unschedulable
-                 *     * `error` - Error
-                 *     * `skipped` - Skipped
-                 *     * `noProfile` - No Profile
-                 */
-                readonly result?: "scheduled" | "unschedulable" | "error" | "skipped" | "noProfile";
+                readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
                 /** @description seen at this time or later */
                 readonly since?: string;
                 /** @description before this time */
@@ -3626,12 +3871,7 @@ export interface operations {
             readonly query?: {
                 /** @description instead of since: so many seconds ago */
                 readonly last_seconds?: number;
-                /**
-                 * @description that a point tells of
-                 *
-                 *     * `1` - 1
-                 *     * `60` - 60
-                 */
+                /** @description length of a point; by default 1 for spans of an hour at most, else 60 */
                 readonly seconds?: 1 | 60;
                 /** @description seen at this time or later */
                 readonly since?: string;
@@ -3763,7 +4003,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["TokenCreateRequest"];
+                readonly "application/json": components["schemas"]["TokenCreate"];
             };
         };
         readonly responses: {

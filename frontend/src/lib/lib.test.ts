@@ -112,7 +112,6 @@ describe("queues", () => {
         scheduler_problem: "",
         retention_hours: 168,
         retention_mb: 4096,
-        leader: null,
       },
       nodes: [],
       pods: [pod("low", 0), pod("late", 5), pod("early", 5), pod("long", 0), { ...pod("soon", 0), nominated: "n7" }],

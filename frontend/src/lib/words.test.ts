@@ -34,7 +34,6 @@ function stateOf(lifecycle_mode: Cluster["lifecycle_mode"]) {
       scheduler_problem: "",
       retention_hours: 168,
       retention_mb: 4096,
-      leader: null,
     },
     nodes: [],
     pods: [POD],

@@ -16,7 +16,6 @@ const CLUSTER = {
   scheduler_problem: "",
   retention_hours: 168,
   retention_mb: 4096,
-  leader: null,
 } as const;
 const NODE = {
   name: "n1",

@@ -36,7 +36,6 @@ const snapshot = (rv: number, seq: number): Snapshot => ({
     scheduler_problem: "",
     retention_hours: 168,
     retention_mb: 4096,
-    leader: null,
   },
   nodes: [],
   pods: [],

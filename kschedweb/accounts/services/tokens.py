@@ -13,10 +13,10 @@ from kschedweb.accounts.choices import AccessAction, Role
 from kschedweb.accounts.models import TOKEN_NAME, AccessRecord, Token
 from kschedweb.accounts.secrets import digest
 from kschedweb.common.errors import ConflictError, InvalidError, NotFoundError
+from kschedweb.views.accounts import TOKEN_DAYS_MOST
 
 # Lets scanners of repositories and logs know one when they see it.
 PREFIX = "ksched_"
-TOKEN_DAYS_MOST = 366
 # `last_used_at` is written no more often: a program may ask many times in a second.
 USE_NOTED_EVERY = timedelta(minutes=1)
 

@@ -1,7 +1,7 @@
 """Reads of the traces: for browsers that follow, for pages of attempts and pods, for questions over many attempts."""
 
-from kschedweb.traces.adapters import MatrixQuery, PreemptionQuery
 from kschedweb.traces.selectors.attempts import (
+    EVERY_NODE,
     AttemptFilter,
     attempt_detail,
     attempt_get,
@@ -43,12 +43,11 @@ from kschedweb.traces.selectors.questions import (
 from kschedweb.traces.selectors.throughput import throughput
 
 __all__ = [
+    "EVERY_NODE",
     "SNAPSHOT_ATTEMPTS",
     "SNAPSHOT_EVENTS",
     "AttemptFilter",
     "EventFilter",
-    "MatrixQuery",
-    "PreemptionQuery",
     "attempt_detail",
     "attempt_get",
     "attempt_matrix",

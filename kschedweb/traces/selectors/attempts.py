@@ -5,6 +5,7 @@ seen last. Rows are read without matrices unless one is asked for.
 """
 
 import hashlib
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,11 +19,12 @@ from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.cluster.models import Pod
 from kschedweb.common.errors import NotFoundError
 from kschedweb.traces import adapters
-from kschedweb.traces.adapters import MatrixQuery, PreemptionQuery
 from kschedweb.traces.models import Attempt, NodeOrder
-from kschedweb.views import view_of
+from kschedweb.views import MatrixQuery, PreemptionQuery, view_of
 
 _HEAVY = ("matrix", "digest")
+_WHOLE = MatrixQuery(limit=sys.maxsize)
+EVERY_NODE = PreemptionQuery(limit=sys.maxsize)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,13 +88,13 @@ def attempt_detail(attempt: Attempt, query: MatrixQuery) -> views.AttemptDetail:
     )
 
 
-def attempt_matrix(attempt: Attempt, query: MatrixQuery | None = None) -> views.Matrix | None:
+def attempt_matrix(attempt: Attempt, query: MatrixQuery = _WHOLE) -> views.Matrix | None:
     """The attempt's matrix with one page of its nodes; None when none is stored."""
     if attempt.matrix is None:
         return None
     names = order_names(attempt.cluster_id, attempt.node_order)
     try:
-        return adapters.matrix_view(bytes(attempt.matrix), names, query or MatrixQuery())
+        return adapters.matrix_view(bytes(attempt.matrix), names, query)
     except adapters.TraceError as error:
         raise NotFoundError(f"the matrix of this attempt cannot be read: {error}", seq=attempt.seq) from error
 

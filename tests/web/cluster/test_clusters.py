@@ -2,7 +2,9 @@
 
 from typing import Any
 
+import orjson
 import pytest
+import zstandard
 from rest_framework.test import APIClient
 
 from kschedweb import views
@@ -54,6 +56,16 @@ def test_description_is_changed_and_told_in_the_log(client: APIClient, cluster: 
     assert event.cluster.description == "capacity plan for spring"
     assert client.patch(url, {"description": ""}).json()["description"] == ""
     assert client.patch(url, {"description": "x" * 501}).status_code == 400
+
+
+def test_log_of_an_older_version_is_read(client: APIClient, cluster: Cluster) -> None:
+    assert "leader" not in client.get(f"/api/clusters/{cluster.pk}").json(), "who leads is no setting: see /leadership"
+    change = Change.objects.get(cluster=cluster)
+    setting = orjson.loads(zstandard.decompress(bytes(change.object)))
+    change.object = zstandard.compress(orjson.dumps(setting | {"leader": None, "gone": {"since": "long"}}))
+    change.save()
+    event = selectors.change_event(selectors.change_rows(cluster.pk, 0, change.rv)[0])
+    assert isinstance(event, views.ClusterSetting) and event.cluster.name == "c"
 
 
 @pytest.mark.parametrize(

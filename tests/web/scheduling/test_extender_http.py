@@ -270,7 +270,7 @@ def attempt_of(cluster: Cluster) -> tuple[Attempt, views.Matrix]:
     order = NodeOrder.objects.get(cluster=cluster, digest=attempt.node_order)
     assert attempt.matrix is not None
     names = adapters.node_names(bytes(order.names))
-    return attempt, adapters.matrix_view(bytes(attempt.matrix), names, adapters.MatrixQuery())
+    return attempt, adapters.matrix_view(bytes(attempt.matrix), names, views.MatrixQuery())
 
 
 @pytest.mark.django_db(transaction=True)

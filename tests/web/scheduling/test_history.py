@@ -14,6 +14,7 @@ from django.core.handlers.asgi import ASGIRequest
 from django.utils import timezone
 from rest_framework.request import Request
 
+from kschedweb import views
 from kschedweb.cluster.models import Cluster, Event
 from kschedweb.rest import exports
 from kschedweb.scheduling import services
@@ -312,5 +313,5 @@ def test_cell_of_a_table_is_never_a_formula(cluster: Cluster, start: str) -> Non
 def test_service_is_given_an_asynchronous_answer(crowded: Cluster) -> None:
     request = Request(ASGIRequest({"type": "http", "method": "GET", "path": "/", "query_string": b""}, io.BytesIO()))
     request.user = User(pk=1)
-    answer = exports.ExportView().get(request, crowded.pk, "moves", "csv")
+    answer = exports.ExportView().get(request, crowded.pk, "moves", "csv", views.AttemptQuery())
     assert answer.is_async

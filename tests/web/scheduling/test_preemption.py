@@ -6,6 +6,7 @@ import orjson
 import pytest
 import zstandard
 
+from kschedweb import views
 from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.models import Change, Cluster, Event, Pod
 from kschedweb.cluster.services import pod_delete
@@ -93,7 +94,7 @@ def test_preemption_leaves_its_records(crowded: Cluster, put_objects: PutObjects
     assert (first.result, first.nominated_node_name, last.result) == ("unschedulable", "n1", "scheduled")
     assert (told["node"], sorted(told["victims"])) == ("n1", ["default/low-a", "default/low-b"])
     assert (told["num_victims"], told["candidates"], told["num_pdb_violations"]) == (2, 1, 0)
-    search = selectors.attempt_preemption(first, selectors.PreemptionQuery(outcome="candidate"))
+    search = selectors.attempt_preemption(first, views.PreemptionQuery(outcome="candidate"))
     assert [found.node for found in search.nodes] == ["n1"]
     assert Eviction.objects.filter(cluster=crowded, status=WorkStatus.DONE, preemptor_uid=high.uid).count() == 2
     preempted = Event.objects.filter(cluster=crowded, reason="Preempted")

@@ -1,18 +1,118 @@
-"""Query parameters of questions over the traces."""
+"""What a request brings is read into structs; a refusal names every field that is wrong, and says how."""
+
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+from rest_framework.exceptions import ValidationError
 
-from kschedweb.rest.inputs import PendingPodInput, RefusalInput
+from kschedweb import views
+from kschedweb.rest import inputs
+
+
+def problems(cls: type[views.Input], data: Any, *, is_text: bool = False) -> Any:
+    with pytest.raises(ValidationError) as refused:
+        inputs.read(cls, data, is_text=is_text)
+    return refused.value.detail
 
 
 @pytest.mark.parametrize("blank", [" ", "\t", "\x1c"], ids=repr)
 def test_text_is_looked_for_as_it_was_given(blank: str) -> None:
-    asked = RefusalInput(data={"reason": f"{blank}Too many pods{blank}"})
-    assert asked.is_valid(), asked.errors
-    assert asked.validated_data["reason"] == f"{blank}Too many pods{blank}"
+    asked = inputs.read(views.RefusalQuery, {"reason": f"{blank}Too many pods{blank}"}, is_text=True)
+    assert inputs.attempt_filter(asked).reason == f"{blank}Too many pods{blank}"
 
 
 def test_blanks_count_when_a_text_is_too_long() -> None:
-    asked = PendingPodInput(data={"reason": "\x1c" + "a" * 1000})
-    assert not asked.is_valid()
-    assert list(asked.errors) == ["reason"]
+    assert list(problems(views.PendingPodQuery, {"reason": "\x1c" + "a" * 1000}, is_text=True)) == ["reason"]
+
+
+@pytest.mark.parametrize(
+    ("cls", "data", "want"),
+    [
+        pytest.param(views.ClusterCreate, {}, {"name": ["is required"]}, id="what is left out"),
+        pytest.param(views.ClusterCreate, [], ["expected an object"], id="a list"),
+        pytest.param(views.ClusterCreate, None, ["expected an object"], id="null"),
+        pytest.param(
+            views.ClusterChange, {"name": None}, {"name": ["expected text, got null (None)"]}, id="a null field"
+        ),
+        pytest.param(views.ClusterChange, {"name": ""}, {"name": ["must not be empty ('')"]}, id="an empty text"),
+        pytest.param(
+            views.ClusterChange,
+            {"description": "a\0b"},
+            {"description": ["has a character or a form that is not allowed ('a\\x00b')"]},
+            id="a NUL, which no column holds",
+        ),
+        pytest.param(
+            views.ClusterChange,
+            {"lifecycle_mode": "melt", "retention_mb": 1, "name": 5},
+            {
+                "lifecycle_mode": ["expected one of frozen, simulate"],
+                "retention_mb": ["must be at least 64 (1)"],
+                "name": ["expected text, got an integer (5)"],
+            },
+            id="every field that is wrong",
+        ),
+        pytest.param(
+            views.NodeChange,
+            {"taints": [{"key": "a", "effect": "NoSchedule"}, {"key": "b"}]},
+            {"taints[1].effect": ["is required"]},
+            id="a part of a part",
+        ),
+        pytest.param(
+            views.Prune, {"hours": "1"}, {"hours": ["expected a number, got text ('1')"]}, id="a number as text"
+        ),
+    ],
+)
+def test_body_is_refused_for(cls: type[views.Input], data: Any, want: Any) -> None:
+    assert problems(cls, data) == want
+
+
+@pytest.mark.parametrize(
+    ("cls", "query", "field"),
+    [
+        pytest.param(views.MatrixQuery, {"offset": "-1"}, "offset", id="below its least"),
+        pytest.param(views.MatrixQuery, {"offset": "9" * 5000}, "offset", id="a number of 5,000 digits"),
+        pytest.param(views.MatrixQuery, {"feasible": "maybe"}, "feasible", id="neither true nor false"),
+        pytest.param(views.MatrixQuery, {"sort": "raw:"}, "sort", id="a sort without its plugin"),
+        pytest.param(views.ThroughputQuery, {"seconds": "2"}, "seconds", id="none of the choices"),
+        pytest.param(views.EventQuery, {"since": "yesterday"}, "since", id="no time"),
+        pytest.param(views.PageQuery, {"limit": "1001"}, "limit", id="above its most"),
+        pytest.param(views.NodeRefusalQuery, {}, "node", id="a required one left out"),
+    ],
+)
+def test_query_is_refused_for(cls: type[views.Input], query: dict[str, str], field: str) -> None:
+    assert list(problems(cls, query, is_text=True)) == [field]
+
+
+def test_query_is_read_from_text() -> None:
+    query = {"offset": "5", "descending": "true", "feasible": "false", "other": "passed over"}
+    read = inputs.read(views.MatrixQuery, query, is_text=True)
+    assert (read.offset, read.descending, read.feasible) == (5, True, False)
+    assert views.given(read) == {"offset": 5, "descending": True, "feasible": False, "sort": "walk", "limit": 200}
+
+
+def test_span_without_a_zone_is_utc_and_begins_once() -> None:
+    query = inputs.read(views.EventQuery, {"since": "2026-01-01T00:00:00"}, is_text=True)
+    assert inputs.event_filter(query).since == datetime(2026, 1, 1, tzinfo=UTC)
+    both = views.EventQuery(since=datetime(2026, 1, 1, tzinfo=UTC), last_seconds=5)
+    with pytest.raises(ValidationError, match="either since or last_seconds"):
+        inputs.event_filter(both)
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_time_beyond_the_calendar_is_refused(at: str) -> None:
+    query = inputs.read(views.EventQuery, {"until": at}, is_text=True)
+    with pytest.raises(ValidationError, match="before the first year"):
+        inputs.event_filter(query)
+
+
+def test_times_are_read_in_utc() -> None:
+    """PostgreSQL knows no offset beyond 15:59."""
+    query = inputs.read(views.EventQuery, {"until": "2026-01-01T00:00:00-20:52"}, is_text=True)
+    assert inputs.event_filter(query).until == datetime(2026, 1, 1, 20, 52, tzinfo=UTC)
+    assert str(inputs.event_filter(query).until).endswith("+00:00")
+
+
+def test_node_of_another_question_is_not_the_chosen_node() -> None:
+    assert inputs.attempt_filter(views.AttemptQuery(node="n1")).node == "n1"
+    assert inputs.attempt_filter(views.NodeRefusalQuery(node="n1")).node == ""

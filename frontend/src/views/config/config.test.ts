@@ -16,7 +16,6 @@ const CLUSTER: Cluster = {
   scheduler_problem: "",
   retention_hours: 168,
   retention_mb: 4096,
-  leader: null,
 };
 const CONFIG: SchedulerConfig = {
   version: 2,
