@@ -174,7 +174,7 @@ def import_done(page: Page, cluster: Cluster) -> None:
 
 def configuration(page: Page) -> Locator:
     page.get_by_role("button", name="Settings").click()
-    page.get_by_role("button", name="Scheduler configuration").click()
+    page.get_by_role("link", name="Scheduler configuration").click()
     return page.get_by_role("dialog")
 
 

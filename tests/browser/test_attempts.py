@@ -187,7 +187,7 @@ def test_escape_in_the_filter_clears_it_and_leaves_the_panel_open(page: Page, cl
 def test_draft_of_the_configuration_outlives_escape(page: Page) -> None:
     settings = page.get_by_role("button", name="Settings")
     settings.click()
-    page.get_by_role("button", name="Scheduler configuration").click()
+    page.get_by_role("link", name="Scheduler configuration").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name="Edit").click()
     dialog.get_by_role("textbox").fill("kind: HalfWritten\n")
@@ -195,12 +195,12 @@ def test_draft_of_the_configuration_outlives_escape(page: Page) -> None:
     expect(dialog).to_have_count(0)
     expect(settings).to_be_focused()
     settings.click()
-    page.get_by_role("button", name="Scheduler configuration").click()
+    page.get_by_role("link", name="Scheduler configuration").click()
     expect(dialog.get_by_role("textbox")).to_have_value("kind: HalfWritten\n")
     dialog.get_by_role("button", name="Cancel").click()
     page.keyboard.press("Escape")
     settings.click()
-    page.get_by_role("button", name="Scheduler configuration").click()
+    page.get_by_role("link", name="Scheduler configuration").click()
     dialog.get_by_role("button", name="Edit").wait_for()
     expect(dialog.get_by_role("textbox")).to_have_count(0)
 

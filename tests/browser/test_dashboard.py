@@ -61,7 +61,7 @@ def test_frames_are_no_reason_to_ask_again(page: Page) -> None:
     page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame)))
     page.reload()
     page.get_by_role("button", name="Settings").click()
-    page.get_by_role("button", name="Scheduler configuration").click()
+    page.get_by_role("link", name="Scheduler configuration").click()
     page.get_by_role("dialog").wait_for()
     page.wait_for_timeout(5_000)
     assert len(frames) > 10

@@ -8,7 +8,19 @@ import { nodeView } from "../views/node/view";
 import { podView } from "../views/pod/view";
 import { bytes, cpu, duration, quantity, span } from "./format";
 import { lanesOf } from "./queues";
-import { openedBy } from "./view";
+import {
+  flag,
+  followed,
+  objectKey,
+  oneOf,
+  openedBy,
+  place,
+  settingsIn,
+  view,
+  whole,
+  withSettings,
+  words,
+} from "./view";
 import { toYaml } from "./yaml";
 
 describe("format", () => {
@@ -192,5 +204,47 @@ spec:
   tolerations: []
 `,
     );
+  });
+});
+
+describe("settings of a view", () => {
+  const settings = { sort: oneOf("walk", "node"), node: words(), all: flag, from: place };
+  const initial = { sort: "walk", node: "", all: false, from: 0 } as const;
+
+  it("are left out of the address while they are as at first", () => {
+    expect(settingsIn(settings, "#/clusters/1")).toEqual(initial);
+    expect(withSettings(settings, initial, "#/clusters/1?sort=node&all=yes")).toBe("#/clusters/1");
+  });
+
+  it("are read as they were written, and those of others stay", () => {
+    const changed = { sort: "node", node: "a b/c?d&e=%", all: true, from: 50 } as const;
+    const hash = withSettings(settings, changed, "#/clusters/1?other=x");
+    expect(settingsIn(settings, hash)).toEqual(changed);
+    expect(hash).toContain("other=x");
+    expect(settingsIn(settings, withSettings(settings, { from: 0 }, hash))).toEqual({ ...changed, from: 0 });
+  });
+
+  it.each(["sort=up", "all=no", "from=-1", "from=1e3", "from=x", "sort", "%"])(
+    "are as at first when %s is none",
+    (written) => {
+      expect(settingsIn(settings, `#/clusters/1?${written}`)).toEqual(initial);
+    },
+  );
+
+  it("do not belong to the path", () => {
+    expect(podView.match("#/clusters/1/pods/a/b?sort=node/x")).toEqual({ clusterId: 1, key: "a/b", attempt: null });
+    expect(openedBy([podView], "#/clusters/1/pods/a/b?sort=node")?.identity).toBe("#/clusters/1/pods/a/b");
+  });
+
+  it("come along while their view stays, as far as they stay", () => {
+    const load = () => Promise.reject(new Error("not loaded here"));
+    const ground = view({ path: "/c/:id", params: { id: whole }, settings: { span: words() }, stays: ["span"], load });
+    const pod = view({ path: "/c/:id/p/:key", params: { id: whole, key: objectKey }, settings, stays: ["all"], load });
+    const go = (to: string) => followed([ground, pod], "#/c/1/p/a/b?span=day&all=yes&from=5", to);
+    expect(go("#/c/1/p/a/b")).toBe("#/c/1/p/a/b?span=day&all=yes");
+    expect(go("#/c/1/p/a/b?span=hour")).toBe("#/c/1/p/a/b?span=hour&all=yes");
+    expect(go("#/c/1/p/a/other")).toBe("#/c/1/p/a/other?span=day");
+    expect(go("#/c/1")).toBe("#/c/1?span=day");
+    expect(go("#/c/2")).toBe("#/c/2");
   });
 });

@@ -1,7 +1,10 @@
 import { flushSync, mount, tick, unmount } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Cluster, SchedulerConfig } from "../../contract/api.gen";
+import type { State } from "../../live/state";
+import { router } from "../../state/route.svelte";
 import ConfigDialog from "./ConfigDialog.svelte";
+import { configHref, configView } from "./view";
 
 const CLUSTER: Cluster = {
   id: 7,
@@ -53,8 +56,10 @@ const VERSIONS = [
 let made: ReturnType<typeof mount> | null = null;
 let sent: { method: string; url: string; body: string }[] = [];
 let refusal: unknown = null;
+let inForce = CONFIG;
 
 beforeEach(() => {
+  inForce = CONFIG;
   sent = [];
   refusal = null;
   HTMLDialogElement.prototype.showModal = function () {
@@ -66,7 +71,8 @@ beforeEach(() => {
     if (request.method === "PUT" && refusal) return new Response(JSON.stringify(refusal), { status: 422 });
     if (url.endsWith("/versions")) return new Response(JSON.stringify({ results: VERSIONS, next: null }));
     if (url.endsWith("/versions/1")) return new Response(JSON.stringify({ ...CONFIG, version: 1, text: "" }));
-    return new Response(JSON.stringify(request.method === "PUT" ? { ...CONFIG, version: 3 } : CONFIG));
+    if (request.method === "PUT") inForce = { ...CONFIG, version: 3 };
+    return new Response(JSON.stringify(inForce));
   });
 });
 
@@ -82,9 +88,18 @@ async function settled(): Promise<void> {
   flushSync();
 }
 
-async function show(): Promise<void> {
-  made = mount(ConfigDialog, { target: document.body, props: { cluster: CLUSTER, onclose: () => undefined } });
+async function show(href = configHref(7)): Promise<void> {
+  router.open(href);
   await settled();
+  const { version } = configView.match(location.hash) ?? { version: null };
+  made = mount(ConfigDialog, { target: document.body, props: { live: { cluster: CLUSTER } as State, version } });
+  await settled();
+}
+
+/** The view as another address shows it: what the page does by itself. */
+async function follow(): Promise<void> {
+  if (made) void unmount(made);
+  await show(location.hash);
 }
 
 async function press(name: string): Promise<void> {
@@ -129,10 +144,15 @@ describe("ConfigDialog", () => {
   it("takes an old version back into force", async () => {
     await show();
     await press("Versions");
+    expect(location.hash).toBe(`${configHref(7)}?tab=versions`);
     await press("Version 1");
+    expect(location.hash).toBe(configHref(7, 1));
+    await follow();
     expect(text()).toContain("no longer active");
     await press("Use this version again");
     expect(sent.filter((each) => each.method === "PUT").map((each) => each.body)).toEqual([""]);
+    expect(location.hash).toBe(configHref(7));
+    await follow();
     expect(text()).toContain("Version 3, by ada");
   });
 });

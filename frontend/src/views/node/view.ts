@@ -1,9 +1,10 @@
 /** A node. */
-import { text, view, whole } from "../../lib/view";
+import { flag, text, view, whole, words } from "../../lib/view";
 
 export const nodeView = view({
   path: "/clusters/:clusterId/nodes/:name",
   params: { clusterId: whole, name: text },
+  settings: { rejections: flag, plugin: words(), manifest: flag },
   load: () => import("./NodePanel.svelte"),
 });
 

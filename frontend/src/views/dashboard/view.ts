@@ -1,0 +1,15 @@
+/** The dashboard of a cluster: what it shows stays on the screen under every view that opens over it. */
+import { oneOf, view, whole, words } from "../../lib/view";
+
+export const dashboardView = view({
+  path: "/clusters/:clusterId",
+  params: { clusterId: whole },
+  settings: {
+    nodes: oneOf("preferred", "grid", "list"),
+    span: oneOf("minutes", "hour", "day"),
+    slowest: oneOf("hour", "ever"),
+    pending: words(),
+  },
+  stays: ["nodes", "span", "slowest", "pending"],
+  load: () => import("./Dashboard.svelte"),
+});
