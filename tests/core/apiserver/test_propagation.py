@@ -59,3 +59,11 @@ def test_grace_below_zero_is_a_second(server: ApiServer, spec: int, asked: int |
     done(server, pod(nodeName="n1", terminationGracePeriodSeconds=spec))
     done(server, Delete(POD, asked))
     assert stored(server)["metadata"]["deletionGracePeriodSeconds"] == left
+
+
+def test_grace_shortened_below_zero_is_a_second(server: ApiServer) -> None:
+    done(server, pod(nodeName="n1"))
+    done(server, Delete(POD))
+    done(server, Delete(POD, -3))
+    metadata = stored(server)["metadata"]
+    assert (metadata["deletionGracePeriodSeconds"], metadata["deletionTimestamp"]) == (1, "2030-01-01T00:00:01Z")
