@@ -1,0 +1,48 @@
+"""What every default plugin says its answers depend on: caching goes by it, and less than the truth decides wrongly."""
+
+from __future__ import annotations
+
+import pytest
+
+from scheduler_core import config
+from scheduler_core.build import build
+from scheduler_core.framework.interface import DependsOn
+from scheduler_core.ports import FirstDraws
+from tests.builders import PodBuilder, make_pod
+
+PLAIN = {
+    "NodeUnschedulable": DependsOn.NODE_OBJECT,
+    "NodeName": DependsOn.NODE_OBJECT,
+    "TaintToleration": DependsOn.NODE_OBJECT,
+    "NodeAffinity": DependsOn.NODE_OBJECT,
+    "NodePorts": DependsOn.NODE_INFO,
+    "NodeResourcesFit": DependsOn.NODE_INFO,
+    "NodeResourcesBalancedAllocation": DependsOn.NODE_INFO,
+    "VolumeRestrictions": DependsOn.POD,
+    "NodeVolumeLimits": DependsOn.POD,
+    "VolumeBinding": DependsOn.POD,
+    "VolumeZone": DependsOn.POD,
+    "DynamicResources": DependsOn.POD,
+    "PodTopologySpread": DependsOn.CLUSTER,
+    "InterPodAffinity": DependsOn.CLUSTER,
+    "ImageLocality": DependsOn.CLUSTER,
+}
+VOLUMES = dict.fromkeys(("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"))
+CLAIMS = {"DynamicResources": None}
+
+
+@pytest.mark.parametrize(
+    ("pod", "differs"),
+    [
+        pytest.param(make_pod("p"), {}, id="a plain pod"),
+        pytest.param(make_pod("p").spec(volumes=[{"name": "v", "emptyDir": {}}]), VOLUMES, id="with volumes"),
+        pytest.param(
+            make_pod("p").spec(resourceClaims=[{"name": "c", "resourceClaimName": "c"}]), CLAIMS, id="with claims"
+        ),
+    ],
+)
+def test_plugins_say_what_their_answers_depend_on(pod: PodBuilder, differs: dict[str, DependsOn | None]) -> None:
+    (profile,) = build(config.load(None), draws=FirstDraws()).engine.frameworks.values()
+    built = pod.build()
+    assert {name: plugin.depends_on(built) for name, plugin in profile.cacheable.items()} == PLAIN | differs
+    assert not profile.ends_reuse
