@@ -149,3 +149,12 @@ def test_addresses_named_are_answered(page: Path) -> None:
             resolve(filled)
         except Resolver404:
             pytest.fail(f"nothing answers {path}")
+
+
+def test_list_of_decisions_has_every_page_under_its_title() -> None:
+    folder = ROOT / "docs" / "decisions"
+    listed = dict(re.findall(r"^\| \[\d{4}\]\(([^)]+)\) \| (.+) \|$", (folder / "README.md").read_text(), re.MULTILINE))
+    titles = {path.name: path.read_text().partition("\n")[0] for path in folder.glob("0*.md")}
+    # The list may add which earlier page one changes.
+    changed = re.compile(r" \((?:changes|continues|supersedes) .*")
+    assert {name: f"# {name[:4]} {changed.sub('', title)}" for name, title in listed.items()} == titles

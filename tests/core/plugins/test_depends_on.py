@@ -8,6 +8,7 @@ from scheduler_core import config
 from scheduler_core.build import build
 from scheduler_core.framework.interface import DependsOn
 from scheduler_core.ports import FirstDraws
+from scheduler_core.table.node_table import NodeTable
 from tests.builders import PodBuilder, make_pod
 
 PLAIN = {
@@ -46,3 +47,19 @@ def test_plugins_say_what_their_answers_depend_on(pod: PodBuilder, differs: dict
     built = pod.build()
     assert {name: plugin.depends_on(built) for name, plugin in profile.cacheable.items()} == PLAIN | differs
     assert not profile.ends_reuse
+
+
+@pytest.mark.parametrize(
+    ("pod", "asked"),
+    [
+        pytest.param(make_pod("p"), set(), id="a plain pod"),
+        pytest.param(make_pod("p").pod_affinity("zone", {"app": "db"}), {"InterPodAffinity"}, id="with affinity"),
+        pytest.param(make_pod("p").spread("zone", {"app": "db"}), {"PodTopologySpread"}, id="with constraints"),
+        pytest.param(make_pod("p").owner("ReplicaSet", "rs"), {"PodTopologySpread"}, id="with a controller"),
+    ],
+)
+def test_plugins_depend_on_an_empty_cluster_only_for_pods_they_are_about(pod: PodBuilder, asked: set[str]) -> None:
+    (profile,) = build(config.load(None), draws=FirstDraws()).engine.frameworks.values()
+    built, table = pod.build(), NodeTable()
+    found = {plugin.name for plugin in profile.sometimes_on_cluster if plugin.depends_on_cluster(built, table)}
+    assert found == asked

@@ -41,14 +41,14 @@ class BothFormsPlugin(NodeFormPlugin):
         return self.ask("score_nodes", np.zeros(len(rows), dtype=np.int64))  # type: ignore[no-any-return]
 
 
-def asked_for_the_third_pod(plugin: type[Told], level: DependsOn) -> list[str]:
+def asked_for_the_third_pod(plugin: type[Told], level: DependsOn, labels: dict[str, str] = {}) -> list[str]:
     plugins = ToldPlugins().add("R", plugin, depends_on=lambda: level)
     cluster = start(profile("R"), plugins=plugins)
     cluster.put(*[make_node(f"n{number:02}").build() for number in range(NODES)])
     for number in range(2):  # the second of its kind begins what is cached
-        cluster.attempt(make_pod(f"p{number}").build())
+        cluster.attempt(make_pod(f"p{number}").label(labels).build())
     plugins.log.clear()
-    assert cluster.attempt(make_pod("p2").build()).result == "scheduled"
+    assert cluster.attempt(make_pod("p2").label(labels).build()).result == "scheduled"
     return plugins.log
 
 
@@ -74,3 +74,11 @@ def test_third_equivalent_pod_makes_a_plugin_judge_what_it_depends_on(level: Dep
 )
 def test_plugin_without_a_table_form_is_cached_as_well(level: DependsOn, want: list[str]) -> None:
     assert asked_for_the_third_pod(NodeFormPlugin, level) == want
+
+
+def test_pods_with_very_long_signatures_share_nothing() -> None:
+    labels = {f"key{number}": "x" * 60 for number in range(600)}
+    assert asked_for_the_third_pod(BothFormsPlugin, DependsOn.NODE_OBJECT, labels) == [
+        "filter_nodes R",
+        "score_nodes R",
+    ]
