@@ -41,7 +41,7 @@ class BothFormsPlugin(NodeFormPlugin):
         return self.ask("score_nodes", np.zeros(len(rows), dtype=np.int64))  # type: ignore[no-any-return]
 
 
-def asked_for_the_third_pod(plugin: type[Told], level: DependsOn, labels: dict[str, str] = {}) -> list[str]:
+def asked_for_the_third_pod(plugin: type[Told], level: DependsOn, labels: dict[str, str] | None = None) -> list[str]:
     plugins = ToldPlugins().add("R", plugin, depends_on=lambda: level)
     cluster = start(profile("R"), plugins=plugins)
     cluster.put(*[make_node(f"n{number:02}").build() for number in range(NODES)])
