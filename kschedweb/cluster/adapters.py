@@ -98,7 +98,7 @@ class AlikePods:
 
 
 class Admission(apiserver.Admission):
-    """Admission of many objects at once, most of which are alike."""
+    """Admission of many objects at once, most of them equal but for their names."""
 
     def __init__(self, existing: Iterable[Manifest]) -> None:
         self._alike: dict[bytes, tuple[bytes, Mapping[str, Any]]] = {}

@@ -58,7 +58,7 @@ def words_of(error: Exception) -> str:
 
 
 def _load_cert(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    """Python reads a key from files only: it lies in one for that moment, for nobody else to read."""
+    """Python reads keys from files only: write it to a private file for the duration of the read."""
     descriptor, path = tempfile.mkstemp(suffix=".pem")
     try:
         with os.fdopen(descriptor, "wb") as file:

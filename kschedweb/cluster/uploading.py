@@ -53,7 +53,7 @@ def uploads_of(request: Request) -> list[Received]:
 
 
 def content_of(request: Request, most: int) -> bytes:
-    """The beginning of what was sent, as one: at most so many bytes and one more, which tells that there are more."""
+    """Return the beginning of the upload: at most this number of bytes, and one more if there are more."""
     content = b""
     for received in uploads_of(request):
         for piece in received.pieces():

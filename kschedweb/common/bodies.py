@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """A route that takes more: how many bytes, and whether whoever asks may send them (blocking)."""
+    """A route with a higher limit: its bytes, and a check whether the sender may use it (blocking)."""
 
     limit: int
     is_allowed: Callable[[], bool]

@@ -95,7 +95,7 @@ def stop(process: subprocess.Popen[bytes], stop_signal: signal.Signals, patience
 
 
 def private_directory(path: Path, mode: int = 0o700) -> Path:
-    """A directory of ours and nobody else's, made when absent; PermissionError when somebody else made it."""
+    """A directory only this user can enter, created when absent; PermissionError when another user owns it."""
     path.mkdir(parents=True, exist_ok=True, mode=mode)
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():

@@ -104,7 +104,7 @@ def _packed_objects(cluster_id: int) -> bytes:
 
 
 def _object_lines(cluster_id: int) -> Iterator[bytes]:
-    """Nodes, other kinds, pods, each as it came: the order in which an engine is told of them."""
+    """Nodes, then other kinds, then pods, each in order of creation: the order in which an engine gets them."""
     for model, kind in ((Node, "'Node'"), (ApiObject, "kind"), (Pod, "'Pod'")):
         with connection.chunked_cursor() as cursor:
             # Manifests are passed on as PostgreSQL writes them: nobody has to parse them here.

@@ -1,4 +1,4 @@
-"""Which clusters have something due that nobody has looked at for a while, as the tables tell.
+"""Finds clusters with overdue work, from the tables.
 
 The sweep wakes their leaders; an elector stops renewing those whose slices do not run.
 """
@@ -25,7 +25,7 @@ SELECT c.id FROM {Cluster._meta.db_table} c
 
 
 def clusters_due(cluster_ids: Collection[int], seconds: float) -> set[int]:
-    """Those of the clusters with work that has been due for longer than so many seconds."""
+    """Return those of the clusters with work that has been due for longer than `seconds`."""
     if not cluster_ids:
         return set()
     with connection.cursor() as cursor:

@@ -167,7 +167,7 @@ class Elector:
             return sorted(self._led)
 
     def timer_set(self, cluster_id: int, seconds: float | None) -> None:
-        """Wake a slice of the cluster in so many seconds; None when the engine waits for nothing."""
+        """Schedule a slice of the cluster in this number of seconds; None when nothing is due."""
         with self._guard:
             led = self._led.get(cluster_id)
             if led is None:

@@ -25,7 +25,7 @@ OPERATIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Leadership:
-    """Who leads a cluster. `age` is that of the last renewal, of the cluster itself when nobody ever led it."""
+    """The leader of a cluster. `age`: since the last renewal, or since its creation if it never had one."""
 
     cluster_id: int
     cluster: str

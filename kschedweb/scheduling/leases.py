@@ -59,7 +59,7 @@ class LeaseView:
 
 
 def leases_list() -> list[LeaseView]:
-    """The leases of all clusters; a cluster nobody led yet gets its row here."""
+    """Return the leases of all clusters; creates the row of a cluster that never had a leader."""
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO leases (cluster_id, holder, duration_seconds, transitions, version)"
@@ -198,7 +198,7 @@ def fence_share(*, cluster_id: int, epoch: int | None = None) -> int | None:
 
 
 def fence_close(*, cluster_id: int) -> None:
-    """Let nobody hold the fence until this transaction ends: no scheduler's transaction commits meanwhile."""
+    """Take the fence until this transaction ends, so that no transaction of a scheduler commits meanwhile."""
     _fence_hold(cluster_id, None, "UPDATE")
 
 

@@ -52,7 +52,7 @@ class Remembered:
         return last.seq
 
     def event_counted(self, key: SeriesKey, at: int) -> Series | None:
-        """The series this event goes on, counted already."""
+        """Return the series that this event continues, with its count raised."""
         series = self.series.get(key)
         if series is None or at - series.seen_at > SERIES_WITHIN_US:
             return None

@@ -1,4 +1,4 @@
-"""What makes two pods alike to every rule: all the scheduler reads of a pod except what names it.
+"""The signature of a pod: everything the scheduler reads of it except its identity. Equal signatures: equivalent pods.
 
 The signature covers namespace, labels, the controlling owner, the whole spec but its node name, whether the pod is
 being deleted, and those parts of its status that count as requests. It says nothing of name, uid, annotations,

@@ -54,7 +54,7 @@ class Store(Protocol):
         ...
 
     def lock(self, keys: Iterable[ObjectKey]) -> dict[ObjectKey, Stored]:
-        """The objects that are there; nobody else changes them before this transaction ends. Once per transaction."""
+        """Return the objects that exist and lock them until this transaction ends. Call once per transaction."""
         ...
 
     def commit(self, changes: Sequence[ObjectChange], now: int) -> int:

@@ -91,7 +91,7 @@ def with_defaults(config: KubeSchedulerConfiguration) -> KubeSchedulerConfigurat
 
 
 def merge_plugins(defaults: Plugins, user: Plugins) -> Plugins:
-    """The default plugins changed by the user's sets, for each extension point and MultiPoint by itself."""
+    """The default plugins changed by the user's sets, for each extension point and for MultiPoint separately."""
     return Plugins(
         **{field: _merge_set(getattr(defaults, field), getattr(user, field)) for field in Plugins.__struct_fields__}
     )

@@ -18,7 +18,7 @@ DEFAULTS: Final[Mapping[str, bool]] = {POP_FROM_BACKOFF_Q: True, QUEUEING_HINTS:
 
 
 def completed(given: Mapping[str, bool] | None) -> Mapping[str, bool]:
-    """Every gate with its value; ConfigError names those nobody knows."""
+    """Every gate with its value; ConfigError names unknown ones."""
     unknown = sorted(set(given or ()) - set(DEFAULTS))
     if unknown:
         raise ConfigError([f"unrecognized feature gate: {name}" for name in unknown])

@@ -1,4 +1,4 @@
-"""How a preemption is carried out while the scheduler goes on.
+"""Carries out a preemption while scheduling continues.
 
     begin ── nominations of lower pods cleared, all victims but the last asked for ──▶ GATED
     GATED ── verdict on all of them ──▶ the last victim asked for, the preemptor may be tried again

@@ -224,7 +224,7 @@ class RowSearch:
             self._choose_victims(rows, ranks, lower, left)
 
     def _refuse_without_them(self, rows: Places, ranks: Places, lower: BoolArray) -> _Left | None:
-        """Take all lower pods off; rows on which the pod does not fit even so are refused. None: nobody knows."""
+        """Remove all lower pods; refuse rows on which the pod does not fit even then. None: arrays cannot tell."""
         question, pods, outcomes, table = self._question, self._pods, self._outcomes, self._table
         state, pod = question.state, question.pod
         refusals = outcomes.refusals.with_rows(len(rows))

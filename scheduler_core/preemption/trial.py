@@ -66,7 +66,7 @@ def dry_run(question: Question, node_infos: Iterable[NodeInfo], want: int) -> Dr
 
 
 def select_victims_on_node(question: Question, node_info: NodeInfo) -> Candidate | Status:
-    """Who has to go for the pod to fit, or why nobody's going helps. The node is used up."""
+    """Return the victims needed for the pod to fit, or the reason none suffice. Mutates `node_info`."""
     trial = _Trial(question, question.state.clone(), node_info)
     potential = [info for info in node_info.pods if info.pod.priority < question.pod.priority]
     if not potential:

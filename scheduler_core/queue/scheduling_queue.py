@@ -299,7 +299,7 @@ class SchedulingQueue:
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
     def dump(self, encode: Encode = manifests.encode) -> dict[str, Any]:
-        """All state as plain values; a queue with the same parts that loads it goes on in the same way."""
+        """All state as plain values; a queue with the same parts that loads it behaves the same from then on."""
         return {
             **dump_sub_queues(self._queues, encode),
             "move_request_cycle": self.move_request_cycle,

@@ -108,7 +108,7 @@ def _bind(engine: Engine, cycle: BindingCycle) -> None:
 
 
 def _bind_by_extender(engine: Engine, cycle: BindingCycle) -> Status | None:
-    """What came of an extender's binding: it has written the pod's node itself, nobody else is asked for that."""
+    """The result of an extender's binding: the extender has set the pod's node itself."""
     if not engine.extenders:
         return None
     exchanges = cycle.attempt.exchanges if cycle.attempt is not None else []
@@ -119,7 +119,7 @@ def _bind_by_extender(engine: Engine, cycle: BindingCycle) -> Status | None:
 
 
 def restore(engine: Engine, pod: Pod, node_name: str, attempts: int) -> None:
-    """Stand where another engine stood after it had asked for this binding, at the latest of so many attempts."""
+    """Restore the state of an engine after it asked for this binding, at this attempt number."""
     assumed = pod.on_node(node_name)
     engine.cache.assume_pod(assumed)
     engine.note_cache_move("assumed", assumed, node_name)

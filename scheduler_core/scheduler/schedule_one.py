@@ -120,7 +120,7 @@ def _reason_to_skip(engine: Engine, pod: Pod, framework: Framework) -> str:
 
 
 def _reserve_and_permit(engine: Engine, cycle: Cycle, queued: QueuedPodInfo, assumed: Pod) -> BindingCycle | Failure:
-    """The binding cycle the pod goes on to, or who does not let it."""
+    """Return the binding cycle of the pod, or the status that prevents it."""
     framework = cycle.profile
     node_name = assumed.spec.node_name
     cycle.lap_ns = engine.stopwatch()

@@ -34,7 +34,7 @@ class RowTally:
         self._followers: LruDict[Hashable, DomainSums] = LruDict(MAX_FOLLOWERS)
 
     def change(self, row: int, amount: int) -> None:
-        """The row holds so many more pods that count."""
+        """Add this number of counted pods to the row."""
         self.counts[row] += amount
         for sums in self._followers.values():
             sums.change(row, amount)

@@ -118,7 +118,7 @@ def _print(measured: Measured) -> None:
 
 
 def _verify(jobs: Sequence[Job]) -> bool:
-    """Return whether the plain engine decides every job alike; print the first difference."""
+    """Return whether the plain cycle decides every job the same; print the first difference."""
     all_agree = True
     for job in jobs:
         workload = job.workload()

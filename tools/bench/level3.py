@@ -100,7 +100,7 @@ def warm_up(service: RunningService, job: Job) -> None:
 
 
 def run(service: RunningService, job: Job, *, viewers: int = 1, chunk: int = CHUNK, pause_seconds: float = 0.0) -> Run:
-    """One run in a cluster of its own, which is removed after; so many pods to a request, and pauses between them."""
+    """One run in a new cluster, which is deleted afterwards; `chunk` pods per request, with pauses between requests."""
     workload = job.workload()
     calibration_ns = calibrate(time.perf_counter_ns)
     started = time.perf_counter_ns()

@@ -22,7 +22,7 @@ NOT_MEASURED = "Not measured yet."
 
 
 class PageProblem(Exception):
-    """The page asks for a section nobody makes."""
+    """The page has a section that is not generated."""
 
 
 def filled(page: str, campaign: Campaign, rows: Sequence[Row]) -> str:

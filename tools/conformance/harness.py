@@ -103,7 +103,7 @@ class _Run:
         return attempt, cycle_of(attempt) | ({"volumes": decided} if decided else {})
 
     def _kept_out(self, key: str) -> Json:
-        """A pod the queue would not give: nobody's, or gated (the recording looks for a deletion before that)."""
+        """The cycle of a pod without a profile or gated, not popped (recordings check for a deletion first)."""
         engine = self.scheduler.engine
         pod = self._pending[key]
         framework = engine.frameworks.get(pod.spec.scheduler_name)

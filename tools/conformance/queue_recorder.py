@@ -190,7 +190,7 @@ class RecordingQueue(SchedulingQueue):
     # -- state -----------------------------------------------------------------------------------------------------
 
     def state(self, now: int, log: LogSink) -> Json:
-        """The whole state; `pods` are all entries. A pod found twice is told to `log`."""
+        """The whole state; `pods` are all entries. A pod found twice is reported to `log`."""
         ordinary = sorted(self.backoff.ordinary, key=self._backoff_order)
         errors = sorted(self.backoff.errors, key=self._backoff_order)
         waiting = [*self.unschedulable]

@@ -1,4 +1,4 @@
-"""Roles given and taken; each is told of in the log of access."""
+"""Grants and revokes roles; each change is in the access records."""
 
 from typing import Any
 

@@ -55,7 +55,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to carry out an import; it stands as long as nobody else has claimed the row."""
+    """A claim on an import; valid until another worker claims the row."""
 
     import_id: Any
     attempt: int

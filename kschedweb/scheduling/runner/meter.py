@@ -190,7 +190,7 @@ def usual_calls(attempt: Attempt) -> tuple[Usual, int, int] | None:
 def _calls(
     framework: Framework, skip_filter: tuple[str, ...], skip_score: tuple[str, ...], filtered: int, scored: int
 ) -> list[Calls]:
-    """Calls of cycles in which nothing was refused, over so many nodes in all."""
+    """Calls of cycles in which nothing was refused, over this number of nodes in total."""
     found: list[Calls] = [(plugin.name, "PreFilter", 0) for plugin in framework.pre_filter]
     found = [each for each in found if each[0] not in skip_filter]
     if filtered:

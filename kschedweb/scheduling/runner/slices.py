@@ -141,7 +141,7 @@ def worker() -> Worker:
 
 
 def worker_stop() -> None:
-    """Give all leases up; called when the process is told to end and its last slice is over."""
+    """Release all leases; called when the process is told to stop and its last slice has ended."""
     if _worker is not None:
         log.info("Requested to terminate, exiting")
         for cluster_id in _worker.elector.stop():

@@ -71,7 +71,7 @@ def seconds_since(now: datetime) -> datetime:
 
 
 def _point(at: datetime, *values: Any) -> views.ThroughputPoint:
-    """A row of SUMMED and NEWEST as it is told."""
+    """Convert a row of SUMMED and NEWEST to a view."""
     results = dict(zip(RESULT_COLUMNS, values, strict=False))
     bound, run, *sizes = values[len(results) :]
     return views.ThroughputPoint(

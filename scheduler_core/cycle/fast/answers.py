@@ -97,7 +97,7 @@ class _RowAnswers(ABC):
 
     @abstractmethod
     def _resize(self, n_rows: int) -> None:
-        """Prepare for answers of so many rows; there are none yet."""
+        """Prepare for answers of `n_rows` rows, and drop those there are."""
 
 
 class CachedRefusals(_RowAnswers):

@@ -38,7 +38,7 @@ class Pace:
         return min(most, max(least, self._reach + self._reach // 16))
 
     def note(self, reach: int) -> None:
-        """A walk went over so many nodes."""
+        """Note how many nodes a walk went over."""
         self._reach = max(reach, self._reach - self._reach // 8)
 
 

@@ -63,7 +63,7 @@ class NominatedHeadroom:
 
     @staticmethod
     def of(cycle: Cycle, nominated: Mapping[int, Sequence[PodInfo]]) -> NominatedHeadroom | None:
-        """None where each of the nodes has to be asked by itself."""
+        """None when the nodes have to be asked one by one."""
         filters = filters_at_work(cycle.profile, cycle.state, cycle.pod)
         plugin = next((headroom for _, headroom in filters or () if headroom is not None), None)
         nowhere = np.zeros(0, dtype=np.intp)

@@ -42,7 +42,7 @@ class FirstRefusals(msgspec.Struct):
         return FirstRefusals(np.zeros(n_rows, dtype=np.uint16), refused_by)
 
     def with_rows(self, n_rows: int) -> FirstRefusals:
-        """No refusals of so many rows, with the numbering of these."""
+        """Return `n_rows` rows without refusals that share this numbering."""
         fresh = FirstRefusals.none(n_rows)
         fresh.statuses, fresh._numbers, fresh._errors = self.statuses, self._numbers, self._errors
         return fresh

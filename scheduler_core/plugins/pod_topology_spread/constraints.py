@@ -113,7 +113,7 @@ class CountedRows(msgspec.Struct, frozen=True, cache_hash=True):
 
 
 class MatchingPods(msgspec.Struct, frozen=True, cache_hash=True):
-    """The pods a selector counts: of the namespace, not being deleted; an empty selector counts nobody."""
+    """The pods a selector counts: of the namespace, not being deleted; an empty selector counts none."""
 
     namespace: str
     selector: LabelSelectorMatcher

@@ -151,7 +151,7 @@ class Binder:
     def topologies_with_room(
         self, claim: PersistentVolumeClaim, storage_class: StorageClass
     ) -> list[LabelSelectorMatcher] | None:
-        """Selectors of the nodes where the driver reports room for the claim; None when nobody counts."""
+        """Selectors of the nodes where the driver reports room for the claim; None when capacity is not tracked."""
         requests = claim.spec.resources.requests or {}
         driver = self.storage.csi_driver(storage_class.provisioner)
         if STORAGE not in requests or driver is None or not driver.spec.storage_capacity:

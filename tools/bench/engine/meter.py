@@ -13,7 +13,7 @@ from scheduler_core.ports import Stopwatch, stopped_watch
 
 @dataclass(slots=True)
 class Meter:
-    """`laps_ns`: one number per pod. `on_running` hears True when the clock starts or goes on, False when it halts."""
+    """`laps_ns`: one per pod. `on_running` is called with True when the clock runs again, False when it stops."""
 
     clock: Stopwatch
     cpu_clock: Stopwatch
@@ -36,5 +36,5 @@ class Meter:
 
 
 def idle_meter() -> Meter:
-    """For runs that nobody times."""
+    """For runs that are not timed."""
     return Meter(stopped_watch, stopped_watch)

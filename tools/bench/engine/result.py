@@ -108,5 +108,5 @@ def details_of(runs: Sequence[Run]) -> Details:
 
 
 def percentile(ordered: Sequence[float], percent: int) -> float:
-    """The smallest number that at least so many percent do not exceed; 0 of nothing."""
+    """The smallest number that at least this percentage does not exceed; 0 without numbers."""
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)] if ordered else 0.0
