@@ -82,3 +82,21 @@ def test_pods_with_very_long_signatures_share_nothing() -> None:
         "filter_nodes R",
         "score_nodes R",
     ]
+
+
+def test_walk_that_begins_at_another_node_is_made_anew() -> None:
+    cluster = start()
+    cluster.put(*[make_node(f"n{number}").build() for number in range(3)])
+
+    def walk_of(name: str, **fields: str) -> list[int]:
+        pod = make_pod(name).req(cpu="64").priority(0)
+        if fields:
+            terms = [{"key": "metadata.name", "operator": "In", "values": [fields["only"]]}]
+            pod = pod.required_node_affinity({"matchFields": terms})
+        rows = cluster.attempt(pod.build()).filter_rows
+        assert rows is not None
+        return [int(node) for node in rows.nodes]
+
+    assert [walk_of(f"big{number}") for number in range(3)] == [[0, 1, 2]] * 3
+    walk_of("chosen", only="n0")  # one node was looked at: the next walk begins after it
+    assert walk_of("big3") == [1, 2, 0]
