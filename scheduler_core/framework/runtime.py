@@ -24,6 +24,7 @@ from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     BindPlugin,
     CacheablePlugin,
+    EvictionObserver,
     FilterPlugin,
     Handle,
     HeadroomPlugin,
@@ -128,6 +129,8 @@ class Framework:
         self.normalizers = {p.name: p for p in self.score if isinstance(p, ScoreExtensions)}
         self.node_judges = {p.name: p for p in self.filter if isinstance(p, NodeJudgePlugin)}
         self.node_scorers = {p.name: p for p in self.score if isinstance(p, NodeScorerPlugin)}
+        # Asked once: to tell whether an object has a Protocol's methods takes longer than a filter over all nodes.
+        self.eviction_observers = [p for p in self.instances.values() if isinstance(p, EvictionObserver)]
         queue_sorts = cast(list[QueueSortPlugin], points["queue_sort"])
         if len(queue_sorts) != 1:
             raise ConfigError(

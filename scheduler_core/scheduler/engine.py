@@ -137,12 +137,7 @@ class Engine:
 
     def eviction_observers(self) -> list[EvictionObserver]:
         """Plugins that want to hear what came of evictions, those of the first profile first."""
-        return [
-            plugin
-            for framework in self.frameworks.values()
-            for plugin in framework.instances.values()
-            if isinstance(plugin, EvictionObserver)
-        ]
+        return [plugin for framework in self.frameworks.values() for plugin in framework.eviction_observers]
 
     def is_assumed(self, pod: Pod) -> bool:
         """Whether the pod is assumed on a node. One without a uid cannot be, which is logged."""
