@@ -100,3 +100,21 @@ def test_walk_that_begins_at_another_node_is_made_anew() -> None:
     assert [walk_of(f"big{number}") for number in range(3)] == [[0, 1, 2]] * 3
     walk_of("chosen", only="n0")  # one node was looked at: the next walk begins after it
     assert walk_of("big3") == [1, 2, 0]
+
+
+@pytest.mark.parametrize("plugin", [NodeFormPlugin, BothFormsPlugin])
+def test_plugin_that_depends_on_the_cluster_is_asked_though_no_node_changed(plugin: type[Told]) -> None:
+    refused = Status.unschedulable("not now")
+    plugins = ToldPlugins().add(
+        "R",
+        plugin,
+        depends_on=lambda: DependsOn.CLUSTER,
+        filter=lambda: refused,
+        filter_nodes=lambda: RowVerdicts(np.ones(2, dtype=np.uint16), [refused]),
+    )
+    cluster = start(profile("R"), plugins=plugins)
+    cluster.put(make_node("n1").build(), make_node("n2").build())
+    for number in range(4):
+        plugins.log.clear()
+        assert cluster.attempt(make_pod(f"p{number}").build()).result == "unschedulable"
+        assert any(asked.startswith("filter") for asked in plugins.log)
