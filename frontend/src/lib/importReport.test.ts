@@ -45,7 +45,7 @@ describe("an import's report", () => {
       "Defaulted and admitted as if just created: 2 objects.",
       "Left out, because the scheduler does not use them: Deployment (3).",
       "In total the pods request more than the nodes have: 5 of 4 cpu.",
-      "Took 0.3 s.",
+      "Took 250 ms.",
     ]);
   });
 

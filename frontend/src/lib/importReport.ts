@@ -1,7 +1,7 @@
 /** What an import came to, in words: the service's report and its refusals without their keys. */
 import type { ImportReport } from "../contract/api.gen";
 import { i18n, t } from "../i18n/index.svelte";
-import { bytes, quantity } from "./format";
+import { bytes, duration, quantity } from "./format";
 
 /** What may become of the objects of a kind, in the order in which it is told. */
 const OUTCOMES = ["created", "updated", "replaced", "unchanged", "deleted", "refused"] as const;
@@ -46,7 +46,7 @@ export function notesText(report: ImportReport): readonly string[] {
   } else if (resources.some(([, { capacity }]) => capacity > 0)) {
     notes.push(t("import.enough"));
   }
-  notes.push(t("import.took", { seconds: i18n.number(report.seconds, 1) }));
+  notes.push(t("import.took", { duration: duration(Math.round(report.seconds * 1_000_000)) }));
   return notes;
 }
 

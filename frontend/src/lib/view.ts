@@ -126,7 +126,7 @@ function partsOf(hash: string): { readonly path: string; readonly settings: stri
 }
 
 function joinedParts(path: string, settings: URLSearchParams): string {
-  return settings.size ? `${path}?${settings}` : path;
+  return settings.size ? `${path || "#"}?${settings}` : path;
 }
 
 function namesOf<Values extends object>(settings: Settings<Values>): readonly (keyof Values)[] {

@@ -1,9 +1,11 @@
 import { flushSync, mount, unmount } from "svelte";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Attempt, PodView, QueueView } from "../contract/api.gen";
 import { attemptText } from "../lib/words";
 import Lane from "./dashboard/Lane.svelte";
+import PendingReasons from "./dashboard/PendingReasons.svelte";
 import AttemptCard from "./pod/AttemptCard.svelte";
+import AttemptList from "./pod/AttemptList.svelte";
 
 const ATTEMPT: Attempt = {
   seq: 9,
@@ -198,6 +200,39 @@ describe("ScoreBars", () => {
     });
     flushSync();
     expect(document.body.textContent).toContain("9 more nodes with the same total score");
+  });
+});
+
+describe("AttemptList", () => {
+  it("counts repeats, which are no rows of their own", () => {
+    const attempts = [
+      { ...ATTEMPT, repeat_count: 2 },
+      { ...ATTEMPT, seq: 3 },
+    ];
+    const props = { attempts, open: undefined, hasOlder: false, onolder: () => undefined, clusterId: 1, key: "a/b" };
+    made = mount(AttemptList, { target: document.body, props });
+    flushSync();
+    expect(document.querySelector("h3")?.textContent).toBe("All attempts · 4");
+  });
+});
+
+describe("PendingReasons", () => {
+  it("counts the pods it lists, which may have been asked for later", async () => {
+    const reason = { plugin: "NodeName", reason: "no", pods: 1, nodes: 5, examples: [] };
+    const pod = { namespace: "a", attempt: 1, seq: 1, nodes: 5, message: "", created_at: "", seen_at: "" };
+    const answers: Record<string, unknown> = {
+      pending: { pods: 1, queues: {}, reasons: [reason] },
+      pods: { pods: ["x", "y"].map((name) => ({ ...pod, name, pod_uid: name })) },
+    };
+    vi.stubGlobal("fetch", async ({ url }: Request) => {
+      return new Response(JSON.stringify(answers[new URL(url).pathname.split("/").at(-1) ?? ""]));
+    });
+    made = mount(PendingReasons, { target: document.body, props: { clusterId: 1, count: 2 } });
+    await vi.waitFor(() => expect(document.querySelector("button b")?.textContent).toBe("1"));
+    document.querySelector("button")?.click();
+    await vi.waitFor(() => expect(document.querySelectorAll(".pods a")).toHaveLength(2));
+    expect(document.querySelector("button b")?.textContent).toBe("2");
+    vi.unstubAllGlobals();
   });
 });
 
