@@ -14,6 +14,7 @@ CoreError
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 MAX_EXTENDER_BYTES: Final = 1024  # as notes of events; an index over reasons takes no more than 2,700
@@ -33,12 +34,20 @@ class ManifestError(CoreError):
 
 
 class AdmissionError(CoreError):
-    """The API server would refuse the object: `path` says which field, `detail` why."""
+    """The API server would refuse the object: `path` says which field, `detail` why.
 
-    def __init__(self, path: str, detail: str) -> None:
+    `problems` are all of them as (path, detail), the first one first. `is_forbidden`: an admission plugin refuses the
+    request (403), and `detail` is its message; otherwise the object is invalid (422).
+    """
+
+    def __init__(
+        self, path: str, detail: str, *, problems: Sequence[tuple[str, str]] = (), is_forbidden: bool = False
+    ) -> None:
         super().__init__(f"{path}: {detail}" if path else detail)
         self.path = path
         self.detail = detail
+        self.problems = tuple(problems) or ((path, detail),)
+        self.is_forbidden = is_forbidden
 
 
 class YamlError(CoreError):

@@ -13,11 +13,12 @@ import orjson
 
 from kschedweb.cluster.choices import PodPhase
 from kschedweb.common.packing import kept_json
-from scheduler_core.admission import accept_existing
+from scheduler_core.admission import accept_existing, explain_unreadable
 from scheduler_core.api import manifests, resources
 from scheduler_core.api.meta import KubeObject, ResourceList
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
+from scheduler_core.api.schema import DecodeError
 from scheduler_core.apiserver import admission as apiserver
 from scheduler_core.apiserver.kinds import ADMISSION_KINDS, KINDS
 from scheduler_core.errors import AdmissionError, ManifestError
@@ -114,6 +115,13 @@ class Admission(apiserver.Admission):
             return None
         rest = {key: value for key, value in metadata.items() if key not in ("name", "uid")}
         return AlikePods(self._alike, kept_json(({**manifest, "metadata": rest}, now)))
+
+    def create(self, manifest: Mapping[str, Any], uid: str, now: int) -> Manifest:
+        """The manifest as its creation stores it; raises one of REFUSALS, which say where the problem is."""
+        try:
+            return super().create(manifest, uid, now)
+        except DecodeError as error:
+            raise explain_unreadable(dict(manifest), error) from None
 
     def check(self, manifest: Manifest) -> Manifest:
         """The manifest of an object that a cluster has admitted before; raises one of REFUSALS."""

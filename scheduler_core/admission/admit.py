@@ -1,8 +1,11 @@
 """Creation and change of objects, as the API server does them, on whole manifests.
 
-`admit_create` defaults, lets admission fill in and refuse, stamps and validates; `admit_update` checks what may
-change. Objects that come from a cluster (uid and creationTimestamp) are kept as they are: `accept_existing`.
-Nothing given is changed: a new manifest is returned. Raises ManifestError and AdmissionError with the field path.
+Every manifest is read by the schema and defaulted, goes through admission plugins, gets what the server itself writes
+(`strategies`), and is validated. Objects that come from a cluster (uid and creationTimestamp) are kept as they are:
+`accept_existing`. Nothing given is changed: a new manifest is returned. Raises AdmissionError, and DecodeError for what
+does not fit its kind.
+
+Source: kubernetes v1.34.1, staging/src/k8s.io/apiserver/pkg/{endpoints/handlers,registry/rest}.
 """
 
 from __future__ import annotations
@@ -10,25 +13,34 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from scheduler_core.admission.context import AdmissionContext, Manifest, Problem
-from scheduler_core.admission.defaulting import default_pod, merge_label_keys
-from scheduler_core.admission.gates import gated_condition
-from scheduler_core.admission.kinds import default_kind
+from scheduler_core.admission.context import AdmissionContext, Manifest, refuse
+from scheduler_core.admission.defaults import default
 from scheduler_core.admission.limits import admit_limit_ranges
-from scheduler_core.admission.node import default_node
+from scheduler_core.admission.node import distrust_node, settle_node
+from scheduler_core.admission.parts import part_problems, prepare_part
 from scheduler_core.admission.priority import admit_priority, admit_priority_class
-from scheduler_core.admission.qos import qos_class
 from scheduler_core.admission.runtime_class import admit_runtime_class
 from scheduler_core.admission.storage_class import admit_storage_class
+from scheduler_core.admission.strategies import prepare_create, prepare_status_update, prepare_update
 from scheduler_core.admission.tolerations import default_tolerations
-from scheduler_core.admission.updates import update_problems
-from scheduler_core.admission.validation import structural_problems, validate
-from scheduler_core.api.manifests import convert, decode, format_time, kind_of, without_nulls
-from scheduler_core.api.pod import Pod
+from scheduler_core.admission.validation import (
+    create_problems,
+    status_update_problems,
+    structural_problems,
+    update_problems,
+)
+from scheduler_core.api.manifests import decode, format_time, kind_of, without_nulls
+from scheduler_core.api.schema import DecodeError, read, without_empty_lists
+from scheduler_core.errors import ManifestError
 
 DEFAULT_NAMESPACE = "default"
+# Volumes and claims are kept while they are used.
+_PROTECTED = {
+    "PersistentVolume": "kubernetes.io/pv-protection",
+    "PersistentVolumeClaim": "kubernetes.io/pvc-protection",
+}
 # Kept by the store or written by the server; what a client sends for them is dropped.
-_SERVER_FIELDS = ("resourceVersion", "managedFields", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds")
+_SERVER_FIELDS = ("resourceVersion", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 
 def is_from_cluster(manifest: Manifest) -> bool:
@@ -39,107 +51,127 @@ def is_from_cluster(manifest: Manifest) -> bool:
 
 def accept_existing(manifest: Manifest, kind: str) -> Manifest:
     """An object of a cluster as it is, without resourceVersion and managedFields; it must be readable and named."""
-    existing = _readable(manifest, kind)
+    cls = kind_of(manifest, kind=kind)
+    decode(manifest, kind=kind)
+    existing = cast(Manifest, without_nulls(manifest))  # new objects and lists all the way down
+    existing["apiVersion"], existing["kind"] = cls.api_version, cls.kind
+    metadata = existing.setdefault("metadata", {})
     for field in ("resourceVersion", "managedFields", "selfLink"):
-        existing["metadata"].pop(field, None)
-    _refuse_first(structural_problems(existing, kind))
+        metadata.pop(field, None)
+    refuse(structural_problems(existing, kind))
     return existing
+
+
+def explain_unreadable(manifest: Manifest, error: DecodeError) -> ManifestError:
+    """The same problem with the field's place and in plain words, for people who import files."""
+    try:
+        decode(manifest)
+    except ManifestError as explained:
+        return explained
+    return ManifestError("", str(error))
 
 
 def admit_create(manifest: Manifest, kind: str, context: AdmissionContext, *, now: int) -> Manifest:
     """The manifest as it is stored at its creation, `now` in microseconds."""
-    new = _readable(manifest, kind)
-    created = _time_text(now)
-    _stamp(new, context, created)
+    cls = kind_of(manifest, kind=kind)
+    new, _ = read(manifest, cls.api_version, kind)
+    created = format_time(datetime.fromtimestamp(now // 1_000_000, UTC))
+    _stamp(new, context, created, namespaced=cls.namespaced)
+    default(new, kind)
+    _mutate(new, kind, context)
+    prepare_create(new, kind, created)
+    if kind == "Node" and context.is_simulated:
+        settle_node(new, created)
+    if kind == "Service" and context.allocate is not None:
+        context.allocate(new, None)
+    if kind != "Pod" or "resources" in new["spec"]:
+        default(new, kind)  # the server defaults again what it reads from its store
+    refuse(create_problems(new, kind, context))
+    return new if kind == "Pod" else cast(Manifest, without_empty_lists(new))
+
+
+def admit_update(
+    old: Manifest, new: Manifest, kind: str, context: AdmissionContext, *, now: int, subresource: str = ""
+) -> Manifest:
+    """The manifest as it is stored after a change of `old`, or of its status; what may not change is refused."""
+    cls = kind_of(old, kind=kind)
+    changed, _ = read(new, cls.api_version, kind)
+    default(changed, kind)
+    # An object taken over from a cluster may lack defaults of this version.
+    before, _ = read(old, cls.api_version, kind)
+    default(before, kind)
+    now_text = format_time(datetime.fromtimestamp(now // 1_000_000, UTC))
+    _keep_identity(changed, before)
+    if subresource == "status":
+        prepare_status_update(changed, before, kind, now_text)
+        refuse(status_update_problems(changed, before, kind, context))
+        return changed
+    if subresource:
+        changed = prepare_part(changed, before, subresource)
+        refuse(part_problems(changed, before, subresource, context))
+        return changed
     if kind == "Pod":
-        _admit_pod(new, context)
-    elif kind == "Node":
-        default_node(new, created)
-    else:
-        default_kind(new, kind)
-    if kind == "PersistentVolumeClaim":
+        _fill_left_out(changed, before)
+        default_tolerations(changed)
+    elif kind == "PriorityClass":
+        admit_priority_class(changed, context)
+    prepare_update(changed, before, kind, now_text)
+    if kind == "Service" and context.allocate is not None:
+        context.allocate(changed, before)
+    refuse(update_problems(changed, before, kind, context))
+    return changed if kind == "Pod" else cast(Manifest, without_empty_lists(changed))
+
+
+def _mutate(new: Manifest, kind: str, context: AdmissionContext) -> None:
+    """What admission plugins write into a new object, or refuse."""
+    if kind == "Pod":
+        admit_limit_ranges(new, context)
+        admit_priority(new, context)
+        default_tolerations(new)
+        admit_runtime_class(new, context)
+    elif kind == "PersistentVolumeClaim":
         admit_storage_class(new, context)
     elif kind == "PriorityClass":
         admit_priority_class(new, context)
-    validate(new, kind)
-    return new
+    if context.is_simulated:
+        return
+    if kind == "Node":
+        distrust_node(new)
+    elif kind in _PROTECTED:
+        finalizers = new["metadata"].get("finalizers", [])
+        if _PROTECTED[kind] not in finalizers:
+            new["metadata"]["finalizers"] = [*finalizers, _PROTECTED[kind]]
 
 
-def admit_update(old: Manifest, new: Manifest, kind: str, context: AdmissionContext) -> Manifest:
-    """The manifest as it is stored after a change of `old`; what may not change is refused."""
-    changed = _readable(new, kind)
-    before = cast(Manifest, without_nulls(old))
-    metadata, old_metadata = changed["metadata"], before["metadata"]
-    metadata.pop("managedFields", None)
-    uid = metadata.get("uid")
-    if uid and uid != old_metadata.get("uid"):
-        detail = f'Invalid value: "{uid}": field is immutable'
-        raise Problem("metadata.uid", detail).error()
-    for field in ("uid", "creationTimestamp", "namespace"):
-        if field in old_metadata:
-            metadata[field] = old_metadata[field]
-    if kind == "Pod":
-        # Both sides: an object taken over from a cluster may lack defaults of this version.
-        default_pod(before)
-        default_pod(changed)
-        default_tolerations(changed)
-        for field in ("priority", "preemptionPolicy"):  # filled in at its creation, and left out by many clients
-            if field in before["spec"]:
-                changed["spec"].setdefault(field, before["spec"][field])
-    elif kind not in ("Node", "Namespace"):
-        default_kind(changed, kind)
-    if kind == "PriorityClass":
-        admit_priority_class(changed, context)
-    _refuse_first(update_problems(before, changed, kind))
-    validate(changed, kind, is_update=True)
-    was = old_metadata.get("generation", 1)
-    metadata["generation"] = was if changed.get("spec") == before.get("spec") else was + 1
-    return changed
+def _fill_left_out(pod: Manifest, before: Manifest) -> None:
+    """What admission wrote at the creation, and what many clients leave out."""
+    for field in ("priority", "preemptionPolicy"):
+        if field in before["spec"]:
+            pod["spec"].setdefault(field, before["spec"][field])
 
 
-def _admit_pod(pod: Manifest, context: AdmissionContext) -> None:
-    default_pod(pod)
-    admit_priority(pod, context)
-    default_tolerations(pod)
-    admit_runtime_class(pod, context)
-    admit_limit_ranges(pod, context)
-    status: Manifest = {"phase": "Pending", "qosClass": qos_class(convert(pod, Pod).spec)}
-    if pod["spec"].get("schedulingGates"):
-        status["conditions"] = [gated_condition() | {"lastTransitionTime": pod["metadata"]["creationTimestamp"]}]
-    pod["status"] = status
-    merge_label_keys(pod)
-
-
-def _stamp(manifest: Manifest, context: AdmissionContext, created: str) -> None:
-    metadata = manifest["metadata"]
+def _stamp(manifest: Manifest, context: AdmissionContext, created: str, *, namespaced: bool) -> None:
+    metadata: dict[str, Any] = manifest["metadata"]
     for field in _SERVER_FIELDS:
         metadata.pop(field, None)
     metadata["uid"] = context.new_uid()
     metadata["creationTimestamp"] = created
-    metadata["generation"] = 1
     if not metadata.get("name") and metadata.get("generateName"):
         # The random end of generated names comes from the uid: it is the one draw a creation makes.
         metadata["name"] = metadata["generateName"] + metadata["uid"].replace("-", "")[-5:].lower()
-    if kind_of(manifest).namespaced:
+    if namespaced:
         metadata["namespace"] = metadata.get("namespace") or DEFAULT_NAMESPACE
     else:
         metadata.pop("namespace", None)
 
 
-def _readable(manifest: Any, kind: str) -> Manifest:
-    """A copy without nulls that can be decoded, with kind and apiVersion."""
-    cls = kind_of(manifest, kind=kind)
-    decode(manifest, kind=kind)
-    readable = cast(Manifest, without_nulls(manifest))  # new objects and lists all the way down
-    readable["apiVersion"], readable["kind"] = cls.api_version, cls.kind
-    readable.setdefault("metadata", {})
-    return readable
-
-
-def _refuse_first(problems: list[Problem]) -> None:
-    if problems:
-        raise problems[0].error()
-
-
-def _time_text(now: int) -> str:
-    return format_time(datetime.fromtimestamp(now // 1_000_000, UTC))
+def _keep_identity(changed: Manifest, before: Manifest) -> None:
+    """What an update may leave out: the stored value stays."""
+    metadata, stored = changed["metadata"], before["metadata"]
+    for field in ("uid", "deletionGracePeriodSeconds", "namespace"):
+        if field in stored and metadata.get(field) in (None, ""):
+            metadata[field] = stored[field]
+    for field in ("creationTimestamp", "deletionTimestamp"):
+        if field in stored:
+            metadata[field] = stored[field]
+    metadata.pop("selfLink", None)

@@ -17,13 +17,28 @@ Manifest = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class AdmissionContext:
-    """The cluster as admission sees it, by name; limit ranges by namespace. `new_uid` names what is created."""
+    """The cluster as admission sees it, by name; limit ranges by namespace. `new_uid` names what is created.
+
+    `is_simulated`: nodes are Ready from the start and containers need no image, because nothing runs here; otherwise
+    everything is as on a real API server. `allows_admin_access`: the namespace lets claims ask for it. `allocate` gives
+    a service (new, old) its addresses and ports.
+    """
 
     new_uid: Callable[[], str]
     priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict)
     runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
     limit_ranges: Mapping[str, Sequence[LimitRange]] = field(default_factory=dict)
     storage_classes: Mapping[str, StorageClass] = field(default_factory=dict)
+    is_simulated: bool = True
+    allows_admin_access: bool = True
+    allocate: Callable[[Manifest, Manifest | None], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A value that is printed in a way of its own."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +52,22 @@ class Problem:
         return AdmissionError(self.path, self.detail)
 
 
+def refuse(problems: Iterable[Problem]) -> None:
+    """Raise AdmissionError for the problems, if there are any."""
+    found = [(problem.path, problem.detail) for problem in problems]
+    if found:
+        raise AdmissionError(*found[0], problems=found)
+
+
+def refused(path: str, message: str) -> AdmissionError:
+    """An admission plugin does not let the request pass (403)."""
+    return AdmissionError(path, f"Forbidden: {message}", is_forbidden=True)
+
+
 def invalid(path: str, value: Any, detail: str) -> Problem:
     shown = str(value) if isinstance(value, Quantity) else value
-    return Problem(path, f"Invalid value: {json.dumps(shown, separators=(',', ':'), default=str)}: {detail}")
+    text = shown.text if isinstance(shown, Shown) else json.dumps(shown, separators=(",", ":"), default=str)
+    return Problem(path, f"Invalid value: {text}: {detail}")
 
 
 def required(path: str, detail: str = "") -> Problem:
@@ -50,10 +78,23 @@ def duplicate(path: str, value: Any) -> Problem:
     return Problem(path, f"Duplicate value: {json.dumps(value)}")
 
 
-def unsupported(path: str, value: str, supported: Iterable[str]) -> Problem:
+def unsupported(path: str, value: Any, supported: Iterable[str]) -> Problem:
     names = ", ".join(f'"{name}"' for name in supported)
-    return Problem(path, f"Unsupported value: {json.dumps(value)}: supported values: {names}")
+    text = value.text if isinstance(value, Shown) else json.dumps(value)
+    return Problem(path, f"Unsupported value: {text}" + (f": supported values: {names}" if names else ""))
 
 
 def forbidden(path: str, detail: str) -> Problem:
     return Problem(path, f"Forbidden: {detail}")
+
+
+def not_found(path: str, value: Any) -> Problem:
+    return Problem(path, f"Not found: {json.dumps(value)}")
+
+
+def too_long(path: str, most: int) -> Problem:
+    return Problem(path, f"Too long: may not be more than {most} bytes")
+
+
+def too_many(path: str, count: int, most: int) -> Problem:
+    return Problem(path, f"Too many: {count}: must have at most {most} items")

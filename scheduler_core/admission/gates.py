@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from scheduler_core.admission.context import Manifest, Problem, forbidden, invalid
+from scheduler_core.admission.context import Manifest, Problem, Shown, forbidden, invalid
+from scheduler_core.api.schema import internal_text
 
 GATED_MESSAGE: Final = "Scheduling is blocked due to non-empty scheduling gates"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -40,13 +41,14 @@ def gated_problems(old: Manifest, new: Manifest) -> Iterator[Problem]:
     path = f"spec.affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms"
     old_terms = before["nodeSelectorTerms"]
     new_required = new.get("affinity", {}).get("nodeAffinity", {}).get(_REQUIRED, {})
-    new_terms = new_required.get("nodeSelectorTerms", [])
+    new_terms = new_required.get("nodeSelectorTerms") or []
     if len(old_terms) != len(new_terms):
-        yield invalid(path, new_terms, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
+        shown = Shown(internal_text(new_terms, "[]core.NodeSelectorTerm"))
+        yield invalid(path, shown, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
         return
     for index, (old_term, new_term) in enumerate(zip(old_terms, new_terms, strict=True)):
         if not _only_narrows(old_term, new_term):
-            yield invalid(f"{path}[{index}]", new_term, _ONLY_ADDITIONS)
+            yield invalid(f"{path}[{index}]", Shown(internal_text(new_term, "core.NodeSelectorTerm")), _ONLY_ADDITIONS)
 
 
 def _only_narrows(old: Manifest, new: Manifest) -> bool:

@@ -6,7 +6,7 @@ Source: kubernetes v1.34.1, plugin/pkg/admission/limitranger; core/v1 defaults o
 from __future__ import annotations
 
 from scheduler_core.admission.context import AdmissionContext, Manifest
-from scheduler_core.admission.defaulting import containers_of
+from scheduler_core.admission.defaults.pods import containers_of
 from scheduler_core.api.meta import ResourceList
 from scheduler_core.api.policy import LimitRangeItem
 
@@ -27,17 +27,6 @@ def container_defaults(item: LimitRangeItem) -> tuple[ResourceList, ResourceList
     limits = {**(item.max or {}), **(item.default or {})}
     requests = {**(item.min or {}), **limits, **(item.default_request or {})}
     return limits, requests
-
-
-def default_limit_range(manifest: Manifest) -> None:
-    for item in manifest.get("spec", {}).get("limits", ()):
-        if item.get("type") != "Container":
-            continue
-        limits = {**item.get("max", {}), **item.get("default", {})}
-        requests = {**item.get("min", {}), **limits, **item.get("defaultRequest", {})}
-        for field, values in (("default", limits), ("defaultRequest", requests)):
-            if values:
-                item[field] = values
 
 
 def _fill(container: Manifest, field: str, defaults: ResourceList) -> None:

@@ -1,4 +1,4 @@
-"""New nodes: allocatable from capacity, ready unless said otherwise, conditions mirrored to taints.
+"""New nodes: tainted until they are ready, or ready at once with conditions mirrored to taints.
 
 The scheduler looks at taints only, so a condition without its taint would have no effect. Nodes of a simulated
 cluster are Ready from the start: no kubelet comes to report it.
@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Final
 
 from scheduler_core.admission.context import Manifest
-from scheduler_core.admission.defaulting import default_resource_lists
 from scheduler_core.admission.tolerations import NOT_READY, UNREACHABLE
 
 UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
@@ -26,12 +25,17 @@ CONDITION_TAINTS: Final = {
 }
 
 
-def default_node(node: Manifest, created: str) -> None:
-    """`created` is the time of creation, as text."""
+def distrust_node(node: Manifest) -> None:
+    """Keep pods off a new node until a kubelet has reported and a controller has taken the taint away."""
+    taints = node["spec"].get("taints", [])
+    taint = {"key": NOT_READY, "effect": "NoSchedule"}
+    if not any((one["key"], one["effect"]) == (NOT_READY, "NoSchedule") for one in taints):
+        node["spec"]["taints"] = [*taints, taint]
+
+
+def settle_node(node: Manifest, created: str) -> None:
+    """Make a new node one that a kubelet has reported; `created` is the time of its creation, as text."""
     status = node.setdefault("status", {})
-    default_resource_lists(status, ("capacity", "allocatable"))
-    if status.get("allocatable") is None and status.get("capacity"):
-        status["allocatable"] = dict(status["capacity"])
     conditions = status.setdefault("conditions", [])
     if not any(condition.get("type") == "Ready" for condition in conditions):
         conditions.append(

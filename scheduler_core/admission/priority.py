@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from scheduler_core.admission.context import AdmissionContext, Manifest, forbidden
+from scheduler_core.admission.context import AdmissionContext, Manifest, refused
 from scheduler_core.api.meta import ObjectMeta
 from scheduler_core.api.policy import PriorityClass
 
@@ -28,7 +28,7 @@ def admit_priority(pod: Manifest, context: AdmissionContext) -> None:
     if name:
         chosen = context.priority_classes.get(name) or SYSTEM_CLASSES.get(name)
         if chosen is None:
-            raise forbidden("spec.priorityClassName", f"no PriorityClass with name {name} was found").error()
+            raise refused("spec.priorityClassName", f"no PriorityClass with name {name} was found")
     else:
         chosen = default_class(context)
         if chosen is not None:
@@ -37,18 +37,18 @@ def admit_priority(pod: Manifest, context: AdmissionContext) -> None:
     policy = (chosen.preemption_policy if chosen is not None else None) or PREEMPT_LOWER_PRIORITY
     given = spec.get("priority")
     if given is not None and given != priority:
-        raise forbidden(
+        raise refused(
             "spec.priority",
             f"the integer value of priority ({given}) must not be provided in pod spec; priority admission controller "
             f"computed {priority} from the given PriorityClass name",
-        ).error()
+        )
     given_policy = spec.get("preemptionPolicy")
     if given_policy is not None and given_policy != policy:
-        raise forbidden(
+        raise refused(
             "spec.preemptionPolicy",
             f"the string value of PreemptionPolicy ({given_policy}) must not be provided in pod spec; priority "
             f"admission controller computed {policy} from the given PriorityClass name",
-        ).error()
+        )
     spec["priority"] = priority
     spec["preemptionPolicy"] = policy
 
@@ -66,7 +66,7 @@ def admit_priority_class(manifest: Manifest, context: AdmissionContext) -> None:
     name = manifest["metadata"].get("name")
     for other, existing in sorted(context.priority_classes.items()):
         if existing.global_default and other != name:
-            raise forbidden(
+            raise refused(
                 "globalDefault",
                 f"PriorityClass {other} is already marked as default. Only one default can exist",
-            ).error()
+            )

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from scheduler_core.admission.context import AdmissionContext, Manifest, forbidden
+from scheduler_core.admission.context import AdmissionContext, Manifest, refused
 from scheduler_core.api.policy import RuntimeClass
 from scheduler_core.api.quantity import parse
 
@@ -21,18 +21,18 @@ def admit_runtime_class(pod: Manifest, context: AdmissionContext) -> None:
     if not name:
         if given:
             detail = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
-            raise forbidden("spec.overhead", detail).error()
+            raise refused("spec.overhead", detail)
         return
     runtime_class = context.runtime_classes.get(name)
     if runtime_class is None:
-        raise forbidden("spec.runtimeClassName", f'pod rejected: RuntimeClass "{name}" not found').error()
+        raise refused("spec.runtimeClassName", f'pod rejected: RuntimeClass "{name}" not found')
     overhead = (runtime_class.overhead.pod_fixed if runtime_class.overhead is not None else None) or {}
     if given and not overhead:
         detail = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
-        raise forbidden("spec.overhead", detail).error()
+        raise refused("spec.overhead", detail)
     if given and given != overhead:
         detail = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
-        raise forbidden("spec.overhead", detail).error()
+        raise refused("spec.overhead", detail)
     if overhead:
         spec["overhead"] = {resource: str(quantity) for resource, quantity in overhead.items()}
     _merge_scheduling(spec, runtime_class)
@@ -46,7 +46,7 @@ def _merge_scheduling(spec: Manifest, runtime_class: RuntimeClass) -> None:
     for key, value in (scheduling.node_selector or {}).items():
         if selector.get(key, value) != value:
             detail = f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; pod.spec.nodeSelector[{key}] = "
-            raise forbidden("spec.nodeSelector", detail + selector[key]).error()
+            raise refused("spec.nodeSelector", detail + selector[key])
     if scheduling.node_selector:
         spec["nodeSelector"] = {**selector, **scheduling.node_selector}
     tolerations: list[Any] = spec.get("tolerations", [])

@@ -19,6 +19,7 @@ from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.policy import LimitRange, PodDisruptionBudget, PriorityClass, RuntimeClass
 from scheduler_core.api.quantity import ZERO, Quantity, parse
+from scheduler_core.api.records import Event, Lease, ResourceQuota
 from scheduler_core.api.resource_claims import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from scheduler_core.api.storage import (
     CSIDriver,
@@ -61,6 +62,9 @@ KINDS: dict[str, type[KubeObject]] = {
         PriorityClass,
         RuntimeClass,
         LimitRange,
+        ResourceQuota,
+        Lease,
+        Event,
         Service,
         ReplicationController,
         ReplicaSet,

@@ -57,7 +57,7 @@ def qualified_name_problem(name: str) -> str | None:
     if not last:
         return "name part must be non-empty"
     if len(last) > 63:
-        return "name part must be no more than 63 bytes"
+        return "name part must be no more than 63 characters"
     if _NAME_PART.fullmatch(last) is None:
         return f"name part {_NAME_PART_TEXT}"
     return None
@@ -67,21 +67,21 @@ def qualified_name_problem(name: str) -> str | None:
 def label_value_problem(value: str) -> str | None:
     """Values of labels; an empty one is valid."""
     if len(value) > 63:
-        return "must be no more than 63 bytes"
+        return "must be no more than 63 characters"
     return _VALUE_TEXT if value and _NAME_PART.fullmatch(value) is None else None
 
 
 def label_problem(name: str) -> str | None:
     """Names of namespaces, containers, volumes: one DNS label."""
     if len(name) > 63:
-        return "must be no more than 63 bytes"
+        return "must be no more than 63 characters"
     return _LABEL_TEXT if _LABEL.fullmatch(name) is None else None
 
 
 def subdomain_problem(name: str) -> str | None:
     """Names of most objects."""
     if len(name) > 253:
-        return "must be no more than 253 bytes"
+        return "must be no more than 253 characters"
     return _SUBDOMAIN_TEXT if _SUBDOMAIN.fullmatch(name) is None else None
 
 

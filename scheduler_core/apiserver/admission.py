@@ -10,15 +10,22 @@ from scheduler_core.api.manifests import decode
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.policy import LimitRange, PriorityClass, RuntimeClass
 from scheduler_core.api.storage import StorageClass
-from scheduler_core.apiserver.kinds import ADMISSION_KINDS, KINDS
+from scheduler_core.apiserver.kinds import ADMISSION_KINDS
 from scheduler_core.apiserver.store import Store, Stored
 
 
 class Admission:
-    """What objects go through on their way in. `new_uid` names what is created."""
+    """What objects go through on their way in. `new_uid` names what is created.
 
-    def __init__(self, new_uid: Callable[[], str], known: Iterable[KubeObject] = ()) -> None:
+    `is_simulated`: see `AdmissionContext`.
+    """
+
+    def __init__(
+        self, new_uid: Callable[[], str], known: Iterable[KubeObject] = (), *, is_simulated: bool = True
+    ) -> None:
         self.new_uid = new_uid
+        self.is_simulated = is_simulated
+        self.allocate: Callable[[dict[str, Any], dict[str, Any] | None], None] | None = None
         self._priority_classes: dict[str, PriorityClass] = {}
         self._runtime_classes: dict[str, RuntimeClass] = {}
         self._limit_ranges: dict[str, list[LimitRange]] = {}
@@ -27,27 +34,28 @@ class Admission:
             self.remember(obj)
 
     @staticmethod
-    def of_store(store: Store, new_uid: Callable[[], str]) -> Admission:
+    def of_store(store: Store, new_uid: Callable[[], str], *, is_simulated: bool = True) -> Admission:
         """Admission that knows what the store has."""
-        return Admission(new_uid, map(decode, store.list(*ADMISSION_KINDS)))
+        return Admission(new_uid, map(decode, store.list(*ADMISSION_KINDS)), is_simulated=is_simulated)
 
     def create(self, manifest: Mapping[str, Any], uid: str, now: int) -> Stored:
-        """The manifest as its creation stores it; raises AdmissionError or ManifestError."""
-        context = AdmissionContext(
+        """The manifest as its creation stores it; raises AdmissionError or DecodeError."""
+        return admit_create(dict(manifest), manifest["kind"], self._context(uid), now=now)
+
+    def update(self, stored: Stored, new: Stored, now: int, subresource: str = "") -> Stored:
+        """The manifest as its update stores it; raises AdmissionError or DecodeError."""
+        return admit_update(stored, new, stored["kind"], self._context(""), now=now, subresource=subresource)
+
+    def _context(self, uid: str) -> AdmissionContext:
+        return AdmissionContext(
             new_uid=lambda: uid,
             priority_classes=self._priority_classes,
             runtime_classes=self._runtime_classes,
             limit_ranges=self._limit_ranges,
             storage_classes=self._storage_classes,
+            is_simulated=self.is_simulated,
+            allocate=self.allocate,
         )
-        created = admit_create(dict(manifest), manifest["kind"], context, now=now)
-        if not KINDS[created["kind"]].has_generation:
-            created["metadata"].pop("generation", None)
-        return created
-
-    def update(self, stored: Stored, new: Stored) -> Stored:
-        """The manifest as its update stores it; raises AdmissionError or ManifestError."""
-        return admit_update(stored, new, new["kind"], AdmissionContext(new_uid=self.new_uid))
 
     def remember(self, obj: KubeObject) -> None:
         """Admit by this class or range from now on, in place of a namesake."""

@@ -5,15 +5,15 @@ Source: kubernetes v1.34.1, staging/src/k8s.io/apimachinery/pkg/api/errors.
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 import msgspec
 
-from scheduler_core.apiserver import scale
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.requests import ObjectKey
 from scheduler_core.apiserver.store import ObjectChange, Stored
-from scheduler_core.errors import AdmissionError, ManifestError
+from scheduler_core.errors import AdmissionError
 
 _CAUSES: Final = (
     ("Required value", "FieldValueRequired"),
@@ -21,6 +21,9 @@ _CAUSES: Final = (
     ("Unsupported value", "FieldValueNotSupported"),
     ("Forbidden", "FieldValueForbidden"),
     ("Not found", "FieldValueNotFound"),
+    ("Too long", "FieldValueTooLong"),
+    ("Too many", "FieldValueTooMany"),
+    ("Internal error", "InternalError"),
 )
 
 
@@ -43,6 +46,8 @@ class Status(msgspec.Struct, frozen=True):
     kind: str = ""
     uid: str = ""
     causes: tuple[Cause, ...] = ()
+    retry_after_seconds: int = 0
+    is_generic: bool = False  # no object is concerned: the details are there and empty
 
     def manifest(self) -> dict[str, Any]:
         """The Status as the API server writes it."""
@@ -62,11 +67,13 @@ class Status(msgspec.Struct, frozen=True):
             details["causes"] = [
                 {key: value for key, value in msgspec.structs.asdict(cause).items() if value} for cause in self.causes
             ]
+        if self.retry_after_seconds:
+            details["retryAfterSeconds"] = self.retry_after_seconds
         if self.message:
             written["message"] = self.message
         if self.reason:
             written["reason"] = self.reason
-        if details or self.code == 422:
+        if details or self.code == 422 or self.is_generic:
             written["details"] = details
         if self.code != 200:
             written["code"] = self.code
@@ -78,6 +85,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
     changes: tuple[ObjectChange, ...]
     answer: Stored | Status
+    warnings: tuple[str, ...] = ()
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -116,7 +124,8 @@ def conflict(key: ObjectKey, detail: str, *, subresource: str = "") -> Refused:
 
 def storage_conflict(key: ObjectKey, precondition: str, given: str, stored: str) -> Refused:
     """A failed precondition, in the words of the storage below the API server."""
-    place = "/".join(part for part in (KINDS[key.kind].resource, key.namespace, key.name) if part)
+    kind = KINDS[key.kind]
+    place = "/".join(part for part in (kind.stored_as or kind.cls.plural, key.namespace, key.name) if part)
     detail = (
         f"StorageError: invalid object, Code: 4, Key: /registry/{place}, ResourceVersion: 0, AdditionalErrorMsg:"
         f" Precondition failed: {precondition} in precondition: {given}, {precondition} in object meta: {stored}"
@@ -130,6 +139,14 @@ def delete_conflict(key: ObjectKey, detail: str) -> Refused:
     return Refused(Status(409, "Conflict", message, key.name, KINDS[key.kind].group, key.kind))
 
 
+def needs_version(key: ObjectKey) -> Refused:
+    """The update does not say what it is based on, which its kind demands; named by the resource."""
+    kind = KINDS[key.kind]
+    cause = Cause("FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion")
+    message = f'{kind.resource} "{key.name}" is invalid: {cause.field}: {cause.message}'
+    return Refused(Status(422, "Invalid", message, key.name, kind.group, kind.cls.plural, causes=(cause,)))
+
+
 def bad_request(message: str) -> Refused:
     return Refused(Status(400, "BadRequest", message))
 
@@ -141,27 +158,52 @@ def internal_error(message: str) -> Refused:
 
 def no_such_resource() -> Refused:
     """The kind has no such subresource."""
-    return Refused(Status(404, "NotFound", "the server could not find the requested resource"))
+    return Refused(Status(404, "NotFound", "the server could not find the requested resource", is_generic=True))
 
 
-def invalid(
-    key: ObjectKey, error: ManifestError | AdmissionError, *, is_update: bool = False, is_scale: bool = False
-) -> Refused:
-    """What admission refuses, as the one cause; what cannot be read is a bad request.
+def invalid(key: ObjectKey, error: AdmissionError, *, group_kind: tuple[str, str] | None = None) -> Refused:
+    """What validation refuses, each problem a cause, or what an admission plugin forbids.
 
-    The API server checks the metadata of an update twice, and says so twice.
+    `group_kind` where the checked object is of another kind than the stored one.
     """
-    if isinstance(error, ManifestError):
-        cause = Cause("FieldValueInvalid", error.detail, error.path)
-        return Refused(Status(400, "BadRequest", str(error), causes=(cause,)))
-    reason = next((reason for start, reason in _CAUSES if error.detail.startswith(start)), "FieldValueInvalid")
-    cause = Cause(reason, error.detail, error.path)
-    causes = (cause, cause) if is_update and error.path.startswith("metadata.") else (cause,)
-    group, kind = (scale.GROUP, scale.KIND) if is_scale else (KINDS[key.kind].group, key.kind)
+    if error.is_forbidden:
+        return forbidden(key, error.detail.removeprefix("Forbidden: "))
+    causes = tuple(Cause(_reason(detail), detail, path) for path, detail in error.problems)
+    texts = list(dict.fromkeys(f"{path}: {detail}" for path, detail in error.problems))
+    group, kind = group_kind or (KINDS[key.kind].group, key.kind)
     named = f"{kind}.{group}" if group else kind
-    return Refused(
-        Status(422, "Invalid", f'{named} "{key.name}" is invalid: {error}', key.name, group, kind, causes=causes)
-    )
+    shown = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    message = f'{named} "{key.name}" is invalid: {shown}'
+    return Refused(Status(422, "Invalid", message, key.name, group, kind, causes=causes))
+
+
+def forbidden(key: ObjectKey, detail: str) -> Refused:
+    """An admission plugin, or the life of the namespace, does not let the request pass."""
+    return _about(key, 403, "Forbidden", f'{KINDS[key.kind].resource} "{key.name}" is forbidden: {detail}')
+
+
+def terminating(key: ObjectKey) -> Refused:
+    """The object's namespace is on its way out."""
+    detail = f"unable to create new content in namespace {key.namespace} because it is being terminated"
+    cause = Cause("NamespaceTerminating", f"namespace {key.namespace} is being terminated", "metadata.namespace")
+    status = forbidden(key, detail).status
+    return Refused(msgspec.structs.replace(status, causes=(cause,)))
+
+
+def unpatchable(shown: str, detail: str) -> Refused:
+    """What a patch makes of the object does not fit its kind; nothing says which object."""
+    cause = Cause("FieldValueInvalid", f"Invalid value: {json.dumps(shown, ensure_ascii=False)}: {detail}", "patch")
+    return Refused(Status(422, "Invalid", f' "" is invalid: patch: {cause.message}', causes=(cause,)))
+
+
+def unreadable(kind: str, detail: str) -> Refused:
+    """The body does not fit its kind."""
+    version = KINDS[kind].version
+    return bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {detail}')
+
+
+def _reason(detail: str) -> str:
+    return next((reason for start, reason in _CAUSES if detail.startswith(start)), "FieldValueInvalid")
 
 
 def _about(key: ObjectKey, code: int, reason: str, message: str, suffix: str = "") -> Refused:

@@ -13,7 +13,7 @@ from scheduler_core.model.effects import BindingRequest, EvictionRequest, PodSta
 
 PREEMPTION_BY_SCHEDULER: Final = "PreemptionByScheduler"
 
-# The fields VolumeBinding writes; of other kinds, which custom plugins write, everything but identity and status.
+# The fields VolumeBinding writes; of other kinds, which custom plugins write, everything but identity.
 _WRITTEN: Final = {
     PersistentVolume.kind: (("metadata", "annotations"), ("spec", "claimRef")),
     PersistentVolumeClaim.kind: (("metadata", "annotations"),),
@@ -37,16 +37,21 @@ def status_request(patch: PodStatusPatch) -> ReportUnschedulable:
     return ReportUnschedulable(key, condition, patch.nominated_node_name, patch.pod_uid)
 
 
-def write_request(obj: KubeObject) -> Patch:
-    """A patch of the version the object was made from; fields the core does not know stay as they are."""
+def write_requests(obj: KubeObject) -> list[Patch]:
+    """Patches of the version the object was made from; fields the core does not know stay as they are.
+
+    What custom plugins write may have a status, which is a request of its own: of the version the first one makes.
+    """
     manifest = manifests.encode(obj)
     fields = _WRITTEN.get(obj.kind)
     body: dict[str, Any] = {}
     if fields is None:
         body = {name: value for name, value in manifest.items() if name not in _NOT_WRITTEN}
-        fields = _LABELS_AND_ANNOTATIONS
-    for section, name in fields:
+    for section, name in fields or _LABELS_AND_ANNOTATIONS:
         if name in manifest.get(section, {}):
             body.setdefault(section, {})[name] = manifest[section][name]
     key = ObjectKey(obj.kind, obj.namespace, obj.name)
-    return Patch(key, body, uid=obj.uid, resource_version=obj.metadata.resource_version)
+    written = Patch(key, body, uid=obj.uid, resource_version=obj.metadata.resource_version)
+    if fields is not None or not manifest.get("status"):
+        return [written]
+    return [written, Patch(key, {"status": manifest["status"]}, uid=obj.uid, subresource="status")]

@@ -19,16 +19,21 @@ class Kind:
     """One kind. `answers_deleted`: DELETE answers with the object instead of a Status.
 
     `has_status`: status is a subresource, which writes of the object itself leave alone. `place`: kinds of a lower one
-    are created first, because admission of others looks them up.
+    are created first, because admission of others looks them up. `needs_version`: an update has to say what it is
+    based on. `made_by_update`: an update of what is not there creates it. `owns`: its deletion may wait for, or orphan,
+    what it owns. `stored_as`: the name in the storage below, where it is not the plural.
     """
 
     cls: type[KubeObject]
     has_status: bool = False
     has_scale: bool = False
-    has_generation: bool = False
     answers_deleted: bool = False
     default_propagation: Propagation = Propagation.BACKGROUND
     place: int = 10
+    needs_version: bool = False
+    made_by_update: bool = False
+    owns: bool = True
+    stored_as: str = ""
 
     @property
     def name(self) -> str:
@@ -37,6 +42,11 @@ class Kind:
     @property
     def namespaced(self) -> bool:
         return self.cls.namespaced
+
+    @property
+    def version(self) -> str:
+        """The version inside the group: `v1`."""
+        return self.cls.api_version.rpartition("/")[2]
 
     @property
     def group(self) -> str:
@@ -53,36 +63,41 @@ _ROWS: Final[dict[str, Kind]] = {
     row.name: row
     for row in (
         Kind(CLASSES["Namespace"], has_status=True, answers_deleted=True, place=0),
-        Kind(CLASSES["PriorityClass"], has_generation=True, place=1),
-        Kind(CLASSES["RuntimeClass"], place=2),
-        Kind(CLASSES["LimitRange"], place=3),
+        Kind(CLASSES["PriorityClass"], place=1),
+        Kind(CLASSES["RuntimeClass"], place=2, needs_version=True, made_by_update=True),
+        Kind(CLASSES["LimitRange"], place=3, made_by_update=True),
         Kind(CLASSES["StorageClass"], answers_deleted=True, place=4),
-        Kind(CLASSES["Node"], has_status=True, place=90),
-        Kind(CLASSES["Pod"], has_status=True, has_generation=True, answers_deleted=True, place=100),
+        Kind(CLASSES["Node"], has_status=True, place=90, stored_as="minions"),
+        Kind(CLASSES["Pod"], has_status=True, answers_deleted=True, place=100),
         Kind(CLASSES["PersistentVolume"], has_status=True, answers_deleted=True),
         Kind(CLASSES["PersistentVolumeClaim"], has_status=True, answers_deleted=True),
-        Kind(CLASSES["CSINode"]),
-        Kind(CLASSES["CSIDriver"]),
-        Kind(CLASSES["CSIStorageCapacity"]),
-        Kind(CLASSES["VolumeAttachment"], has_status=True),
-        Kind(CLASSES["PodDisruptionBudget"], has_status=True, has_generation=True),
-        Kind(CLASSES["Service"], has_status=True, answers_deleted=True),
+        Kind(CLASSES["CSINode"], needs_version=True),
+        Kind(CLASSES["CSIDriver"], needs_version=True),
+        Kind(CLASSES["CSIStorageCapacity"], needs_version=True),
+        Kind(CLASSES["VolumeAttachment"], has_status=True, needs_version=True),
+        Kind(CLASSES["PodDisruptionBudget"], has_status=True, needs_version=True),
+        Kind(
+            CLASSES["Service"], has_status=True, answers_deleted=True, made_by_update=True, stored_as="services/specs"
+        ),
         Kind(
             CLASSES["ReplicationController"],
+            stored_as="controllers",
             has_status=True,
             has_scale=True,
-            has_generation=True,
             default_propagation=Propagation.ORPHAN,
         ),
-        Kind(CLASSES["ReplicaSet"], has_status=True, has_scale=True, has_generation=True),
-        Kind(CLASSES["StatefulSet"], has_status=True, has_scale=True, has_generation=True),
-        Kind(CLASSES["Deployment"], has_status=True, has_scale=True, has_generation=True),
-        Kind(CLASSES["DaemonSet"], has_status=True, has_generation=True),
-        Kind(CLASSES["Job"], has_status=True, has_generation=True, default_propagation=Propagation.ORPHAN),
+        Kind(CLASSES["ReplicaSet"], has_status=True, has_scale=True),
+        Kind(CLASSES["StatefulSet"], has_status=True, has_scale=True),
+        Kind(CLASSES["Deployment"], has_status=True, has_scale=True),
+        Kind(CLASSES["DaemonSet"], has_status=True),
+        Kind(CLASSES["Job"], has_status=True, default_propagation=Propagation.ORPHAN),
         Kind(CLASSES["ResourceClaim"], has_status=True, answers_deleted=True),
         Kind(CLASSES["ResourceClaimTemplate"], answers_deleted=True),
-        Kind(CLASSES["ResourceSlice"], has_generation=True, answers_deleted=True),
-        Kind(CLASSES["DeviceClass"], has_generation=True, answers_deleted=True),
+        Kind(CLASSES["ResourceSlice"], answers_deleted=True),
+        Kind(CLASSES["DeviceClass"], answers_deleted=True),
+        Kind(CLASSES["ResourceQuota"], has_status=True, answers_deleted=True),
+        Kind(CLASSES["Lease"], needs_version=True, made_by_update=True),
+        Kind(CLASSES["Event"], made_by_update=True, owns=False),
     )
 }
 

@@ -10,19 +10,23 @@ from scheduler_core.api.manifests import convert, decode
 from scheduler_core.api.meta import KubeObject, ObjectMeta
 from scheduler_core.api.pod import Pod, PodStatus
 from scheduler_core.apiserver.requests import ObjectKey
-from scheduler_core.apiserver.store import ObjectChange, Operation, Stored
+from scheduler_core.apiserver.store import Logged, ObjectChange, Operation, Stored, key_of
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 
 class MemoryStore:
-    """Objects in dicts by kind; `rv` is the position of the last change."""
+    """Objects in dicts by kind; `rv` is the position of the last change.
 
-    def __init__(self) -> None:
+    `keeps_history`: it can be read as it was, which simulations do not need.
+    """
+
+    def __init__(self, *, keeps_history: bool = False) -> None:
         self.rv = 0
         self._objects: dict[str, dict[ObjectKey, Stored]] = {}
         self._pods: dict[ObjectKey, Pod] = {}  # as last told in the log
         self._log: list[Change] = []
         self._cleared = 0  # position of the last change that is no longer in the log
+        self._history: list[Logged] | None = [] if keeps_history else None
 
     def get(self, key: ObjectKey) -> Stored | None:
         return self._objects.get(key.kind, {}).get(key)
@@ -43,15 +47,38 @@ class MemoryStore:
             self.rv += 1
             key, metadata = change.key, change.manifest["metadata"]
             objects = self._objects.setdefault(key.kind, {})
+            before = objects.get(key)
             if change.operation == Operation.DELETED:
                 objects.pop(key, None)
                 self._pods.pop(key, None)
                 self._log.append(ObjectDeleted(key.kind, key.namespace, key.name, metadata["uid"], self.rv))
+                stored = {**change.manifest, "metadata": {**metadata, "resourceVersion": str(self.rv)}}
             else:
                 stored = {**change.manifest, "metadata": {**metadata, "resourceVersion": str(self.rv)}}
                 self._log.append(ObjectPut(self._typed(key, stored), self.rv))
                 objects[key] = stored
+            if self._history is not None:
+                self._history.append(Logged(self.rv, change.operation, stored, before))
         return self.rv
+
+    def position(self) -> int:
+        return self.rv
+
+    def oldest_position(self) -> int:
+        return self.rv if self._history is None else 0
+
+    def logged_after(self, kind: str, rv: int) -> Sequence[Logged]:
+        return [entry for entry in (self._history or ())[rv:] if entry.manifest["kind"] == kind]
+
+    def list_at(self, kind: str, namespace: str, rv: int) -> Sequence[Stored]:
+        objects = dict(self._objects.get(kind, {}))
+        for entry in reversed(self.logged_after(kind, rv)):
+            key = key_of(entry.manifest)
+            if entry.before is None:
+                objects.pop(key, None)
+            else:
+                objects[key] = entry.before
+        return [objects[key] for key in sorted(objects) if namespace in ("", key.namespace)]
 
     def _typed(self, key: ObjectKey, stored: Stored) -> KubeObject:
         """Decode the manifest; a pod whose spec stays, or only gets its node, keeps the typed spec it had."""

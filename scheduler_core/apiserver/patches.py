@@ -10,6 +10,7 @@ patchMergeKey tags of staging/src/k8s.io/api.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -87,7 +88,7 @@ def _strategic(target: Any, patch: Mapping[str, Any], kind: str) -> dict[str, An
     if directive == "delete":
         return {}
     if directive is not None:
-        raise PatchError(500, f"unknown patch type: {directive} in map: {_go_map(patch)}")
+        raise PatchError(500, f"unknown patch type: {directive} in map: {go_map(patch)}")
     result = dict(target) if isinstance(target, Mapping) else {}
     if _RETAIN in patch:
         result = {key: value for key, value in result.items() if key in patch[_RETAIN]}
@@ -118,26 +119,43 @@ def _merged_list(target: Any, patch: list[Any], field: str, kind: str) -> list[A
         raise PatchError(500, f"expected maps in the list of the field {field}")
     if any(item.get(_DIRECTIVE) == "replace" for item in patch):
         return [dict(item) for item in patch if _DIRECTIVE not in item]
-    result: list[Any] = list(target) if isinstance(target, list) else []
-    added: list[Any] = []
+    before: list[Any] = list(target) if isinstance(target, list) else []
+    result, ours = list(before), []
     for item in patch:
         if merge_key not in item:
-            raise PatchError(500, f"map: {_go_map(item)} does not contain declared merge key: {merge_key}")
-        place = next((n for n, one in enumerate(result) if one.get(merge_key) == item[merge_key]), None)
+            raise PatchError(500, f"map: {go_map(item)} does not contain declared merge key: {merge_key}")
+        value = item[merge_key]
+        place = next((n for n, one in enumerate(result) if one.get(merge_key) == value), None)
         if item.get(_DIRECTIVE) == "delete":
-            result = [one for one in result if one.get(merge_key) != item[merge_key]]
-        elif place is None:
-            added.append(_strategic({}, item, kind))
+            result = [one for one in result if one.get(merge_key) != value]
+            continue
+        made = _strategic({} if place is None else result[place], item, kind)
+        if place is None:
+            result.append(made)
         else:
-            result[place] = _strategic(result[place], item, kind)
-    # What is new comes first, as the API server puts it without an order given.
-    return [*added, *result]
+            result[place] = made
+        ours.append(value)
+    return _ordered(result, before, ours, merge_key)
 
 
-def _go_map(value: Any) -> str:
+def _ordered(result: list[Any], before: list[Any], ours: list[Any], merge_key: str) -> list[Any]:
+    """The items of the patch in its order, among the others, which keep theirs; what is new comes first."""
+    places = {one.get(merge_key): n for n, one in reversed(list(enumerate(before)))}
+    by_key = {one.get(merge_key): one for one in result}
+    patched_items = [by_key[value] for value in dict.fromkeys(ours) if value in by_key]
+    others = [one for one in result if one.get(merge_key) not in ours]
+    merged_items: list[Any] = []
+    while others and patched_items:
+        here, there = places.get(others[0].get(merge_key)), places.get(patched_items[0].get(merge_key))
+        first = others if here is not None and there is not None and here < there else patched_items
+        merged_items.append(first.pop(0))
+    return [*merged_items, *others, *patched_items]
+
+
+def go_map(value: Any) -> str:
     """A map as Go prints it, which the API server's message contains."""
     if isinstance(value, Mapping):
-        return f"map[{' '.join(f'{key}:{_go_map(value[key])}' for key in sorted(value))}]"
+        return f"map[{' '.join(f'{key}:{go_map(value[key])}' for key in sorted(value))}]"
     return str(value)
 
 
@@ -145,8 +163,29 @@ def _json_patched(manifest: Mapping[str, Any], body: Any) -> dict[str, Any]:
     if not isinstance(body, list):
         message = "json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
         raise PatchError(400, f"error decoding patch: {message}")
+    # The API server's library lets a replacement add the member of an object.
+    body = [_lenient(manifest, operation) for operation in body]
     try:
         result: dict[str, Any] = jsonpatch.apply_patch(manifest, body)
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
         raise PatchError(422, "the server rejected our request due to an error in our request") from error
     return result
+
+
+def _lenient(manifest: Mapping[str, Any], operation: Any) -> Any:
+    if not isinstance(operation, Mapping) or operation.get("op") != "replace":
+        return operation
+    holder_path, _, member = str(operation.get("path", "")).rpartition("/")
+    holder = jsonpatch.JsonPointer(holder_path).resolve(manifest, None) if holder_path else manifest
+    is_new = isinstance(holder, Mapping) and member.replace("~1", "/").replace("~0", "~") not in holder
+    return {**operation, "op": "add"} if is_new else operation
+
+
+def unknown_of_operations(body: Any) -> list[str]:
+    """Members that operations of a JSON patch do not have."""
+    known = ("op", "path", "from", "value")
+    return [f"[{n}].{name}" for n, operation in enumerate(body) for name in operation if name not in known]
+
+
+def compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

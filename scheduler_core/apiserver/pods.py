@@ -5,11 +5,13 @@ Source: kubernetes v1.34.1, pkg/registry/core/pod/storage.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from scheduler_core.api.times import time_text
 from scheduler_core.apiserver import answers
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
+from scheduler_core.apiserver.budgets import take
 from scheduler_core.apiserver.requests import Bind, Delete, Evict, ReportUnschedulable
 from scheduler_core.apiserver.store import ObjectChange, Operation, Stored
 from scheduler_core.apiserver.verbs import delete
@@ -29,6 +31,9 @@ def bind(stored: Stored | None, request: Bind, now: int) -> Outcome | Refused:
     metadata, spec = stored["metadata"], stored["spec"]
     if request.uid and request.uid != metadata["uid"]:
         return answers.storage_conflict(key, "UID", request.uid, metadata["uid"])
+    version = metadata.get("resourceVersion", "")
+    if request.resource_version and request.resource_version != version:
+        return answers.storage_conflict(key, "ResourceVersion", request.resource_version, version)
     problem = ""
     if "deletionTimestamp" in metadata:
         problem = f"pod {key.name} is being deleted, cannot be assigned to a host"
@@ -39,27 +44,38 @@ def bind(stored: Stored | None, request: Bind, now: int) -> Outcome | Refused:
     if problem:
         return answers.conflict(key, problem, subresource="binding")
     status = with_condition(stored.get("status") or {}, POD_SCHEDULED, ("True", "", ""), now)
-    bound = {**stored, "spec": {**spec, "nodeName": request.node_name}, "status": status}
+    if request.annotations:
+        metadata = {**metadata, "annotations": {**(metadata.get("annotations") or {}), **request.annotations}}
+    bound = {**stored, "metadata": metadata, "spec": {**spec, "nodeName": request.node_name}, "status": status}
     return Outcome((ObjectChange(Operation.UPDATED, bound),), CREATED)
 
 
-def evict(stored: Stored | None, request: Evict, now: int) -> Outcome | Refused:
-    """The pod with a DisruptionTarget condition and deleted gracefully, in one change."""
+def evict(stored: Stored | None, request: Evict, now: int, budgets: Sequence[Stored] = ()) -> Outcome | Refused:
+    """The pod with a DisruptionTarget condition and deleted gracefully, after the budget that allows it."""
     key = request.key
     if stored is None:
         return answers.not_found(key)
-    if request.uid and request.uid != stored["metadata"]["uid"]:
+    if request.uid and request.uid != stored["metadata"]["uid"] and not request.asks_budgets:
         return answers.storage_conflict(key, "UID", request.uid, stored["metadata"]["uid"])
+    taken: list[ObjectChange] = []
+    if request.asks_budgets:
+        budget = take(stored, budgets, now)
+        if isinstance(budget, Refused):
+            return budget
+        if budget is not None:
+            taken.append(ObjectChange(Operation.UPDATED, budget))
     condition = ("True", request.reason, request.message)
     status = with_condition(stored.get("status") or {}, DISRUPTION_TARGET, condition, now)
     target = stored if status == stored.get("status") else {**stored, "status": status}
-    outcome = delete(target, Delete(key), now)
+    asked = request.uid if request.asks_budgets else ""
+    outcome = delete(target, Delete(key, request.grace_seconds, None, asked, request.resource_version), now)
     if isinstance(outcome, Refused):
-        return outcome
+        # What was taken of a budget is not given back.
+        return Outcome(tuple(taken), outcome.status) if taken else outcome
     changes = outcome.changes
     if not changes and target is not stored:
         changes = (ObjectChange(Operation.UPDATED, target),)  # under deletion already: only the condition is new
-    return Outcome(changes, CREATED)
+    return Outcome((*taken, *changes), CREATED)
 
 
 def report_unschedulable(stored: Stored | None, request: ReportUnschedulable, now: int) -> Outcome | Refused:
@@ -89,7 +105,7 @@ def with_condition(status: dict[str, Any], name: str, condition: Condition, now:
     state, reason, message = condition
     conditions: list[dict[str, Any]] = list(status.get("conditions") or ())
     place = next((n for n, one in enumerate(conditions) if one.get("type") == name), len(conditions))
-    before = conditions[place] if place < len(conditions) else {"type": name}
+    before = conditions[place] if place < len(conditions) else {"type": name, "lastProbeTime": None}
     written = {key: value for key, value in before.items() if key not in ("reason", "message")}
     if before.get("status") != state:
         written |= {"status": state, "lastTransitionTime": time_text(now)}

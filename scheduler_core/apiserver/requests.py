@@ -40,9 +40,13 @@ class Propagation(StrEnum):
 
 
 class Create(msgspec.Struct, frozen=True, tag="create"):
-    """Create the object of this manifest; its name may be left to `generateName`."""
+    """Create the object of this manifest; its name may be left to `generateName`.
+
+    `is_new_form`: an event that was sent as one of events.k8s.io, which is checked more strictly.
+    """
 
     manifest: Manifest
+    is_new_form: bool = False
 
 
 class Update(msgspec.Struct, frozen=True, tag="update"):
@@ -51,10 +55,15 @@ class Update(msgspec.Struct, frozen=True, tag="update"):
     key: ObjectKey
     manifest: Manifest
     subresource: str = ""
+    is_new_form: bool = False
 
 
 class Patch(msgspec.Struct, frozen=True, tag="patch"):
-    """Change a part of the object or of its `subresource`; `body` is a list for a JSON patch."""
+    """Change a part of the object or of its `subresource`; `body` is a list for a JSON patch.
+
+    `validation` Strict refuses, and Warn tells of, fields that there are not; `repeated` are paths of fields that stood
+    in the body twice.
+    """
 
     key: ObjectKey
     body: Manifest | Sequence[Manifest]
@@ -62,6 +71,9 @@ class Patch(msgspec.Struct, frozen=True, tag="patch"):
     subresource: str = ""
     uid: str = ""
     resource_version: str = ""
+    validation: str = "Ignore"
+    repeated: tuple[str, ...] = ()
+    is_new_form: bool = False
 
 
 class Delete(msgspec.Struct, frozen=True, tag="delete"):
@@ -75,11 +87,13 @@ class Delete(msgspec.Struct, frozen=True, tag="delete"):
 
 
 class Bind(msgspec.Struct, frozen=True, tag="bind"):
-    """Assign the pod to the node, which need not exist."""
+    """Assign the pod to the node, which need not exist; annotations are added to the pod's."""
 
     key: ObjectKey
     node_name: str
     uid: str = ""
+    resource_version: str = ""
+    annotations: Mapping[str, str] = {}
 
 
 class ReportUnschedulable(msgspec.Struct, frozen=True, tag="report_unschedulable"):
@@ -96,12 +110,19 @@ class ReportUnschedulable(msgspec.Struct, frozen=True, tag="report_unschedulable
 
 
 class Evict(msgspec.Struct, frozen=True, tag="evict"):
-    """Delete the pod gracefully with a DisruptionTarget condition of this reason; budgets are not asked."""
+    """Delete the pod gracefully with a DisruptionTarget condition of this reason.
+
+    `asks_budgets`: PodDisruptionBudgets may refuse it, and what it takes of one is written there; the scheduler's
+    preemption and node controllers do not ask.
+    """
 
     key: ObjectKey
     reason: str
     message: str = ""
     uid: str = ""
+    resource_version: str = ""
+    grace_seconds: int | None = None
+    asks_budgets: bool = False
 
 
 Request = Create | Update | Patch | Delete | Bind | Evict | ReportUnschedulable

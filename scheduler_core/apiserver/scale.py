@@ -24,7 +24,7 @@ def scale_of(stored: Stored) -> Stored:
         "apiVersion": f"{GROUP}/v1",
         "metadata": {name: stored["metadata"][name] for name in _METADATA if name in stored["metadata"]},
         "spec": {"replicas": replicas} if replicas else {},
-        "status": {"replicas": status.get("replicas") or 0, "selector": _selector_text(spec.get("selector") or {})},
+        "status": {"replicas": status.get("replicas") or 0, "selector": selector_text(spec.get("selector") or {})},
     }
 
 
@@ -38,7 +38,7 @@ def scaled(stored: Stored, scale: Mapping[str, Any]) -> Stored:
     return {**stored, "spec": {**stored["spec"], "replicas": replicas}}
 
 
-def _selector_text(selector: Mapping[str, Any]) -> str:
+def selector_text(selector: Mapping[str, Any]) -> str:
     """A selector as a query has it; that of a ReplicationController is a map of labels."""
     labels = selector.get("matchLabels") if {"matchLabels", "matchExpressions"} & selector.keys() else selector
     parts = [f"{key}={value}" for key, value in (labels or {}).items()]

@@ -13,6 +13,7 @@ import msgspec
 
 from scheduler_core.api.manifests import decode
 from scheduler_core.apiserver import answers, pods, verbs
+from scheduler_core.apiserver.addresses import Addresses
 from scheduler_core.apiserver.admission import Admission
 from scheduler_core.apiserver.answers import Outcome, Refused
 from scheduler_core.apiserver.kinds import ADMISSION_KINDS, KINDS
@@ -27,7 +28,7 @@ from scheduler_core.apiserver.requests import (
     Request,
     Update,
 )
-from scheduler_core.apiserver.store import ObjectChange, Operation, Store, Stored
+from scheduler_core.apiserver.store import ObjectChange, Operation, Store, Stored, key_of
 from scheduler_core.errors import ManifestError
 
 Answer = Outcome | Refused
@@ -40,15 +41,19 @@ _SUFFIX_LENGTH = 5
 class ApiServer(Generic[AnyStore]):
     """One cluster's API server. `new_uid` names what is created; generated names follow from uids."""
 
-    def __init__(self, store: AnyStore, new_uid: Callable[[], str]) -> None:
+    def __init__(self, store: AnyStore, new_uid: Callable[[], str], *, is_simulated: bool = True) -> None:
         self.store = store
         self._new_uid = new_uid
+        self._is_simulated = is_simulated
 
-    def carry_out(self, requests: Sequence[Request], now: int) -> list[Answer]:
-        """Decide on the requests and commit; the answers in their order, each object with its resourceVersion."""
+    def carry_out(self, requests: Sequence[Request], now: int, dry_run: bool = False) -> list[Answer]:
+        """Decide on the requests and commit; the answers in their order, each object with its resourceVersion.
+
+        A dry run commits nothing, and answers with the versions that objects have.
+        """
         decided = self.decide(requests, now)
         changes = changes_of(decided)
-        if not changes:
+        if not changes or dry_run:
             return decided
         position = self.store.commit(changes, now) - len(changes)
         numbered: list[Answer] = []
@@ -63,21 +68,80 @@ class ApiServer(Generic[AnyStore]):
         """What becomes of the requests, with everything they concern locked; the caller commits the changes."""
         named: list[tuple[Request, str, ObjectKey] | Refused] = [self._named(request) for request in requests]
         keys = [each[2] for each in named if not isinstance(each, Refused)]
+        asking = [request for request in requests if isinstance(request, Evict) and request.asks_budgets]
+        for namespace in dict.fromkeys(request.key.namespace for request in asking):
+            keys += map(key_of, self.store.list("PodDisruptionBudget", namespace=namespace))
         objects: dict[ObjectKey, Stored | None] = dict(self.store.lock(dict.fromkeys(keys)))
-        admission = Admission(self._new_uid)
+        admission = Admission(self._new_uid, is_simulated=self._is_simulated)
         if any(isinstance(request, Create) for request in requests):
-            admission = Admission.of_store(self.store, self._new_uid)
+            admission = Admission.of_store(self.store, self._new_uid, is_simulated=self._is_simulated)
+        if any(key.kind == "Service" for key in keys):
+            admission.allocate = Addresses(self.store.list("Service")).allocate
         decided: list[Answer] = []
         for each in named:
             if isinstance(each, Refused):
                 decided.append(each)
                 continue
-            request, uid, key = each
-            answer = _answer(objects.get(key), request, admission, uid, now)
+            answer = self._answer(objects, each, admission, now)
             if isinstance(answer, Outcome):
                 _apply(answer.changes, objects, admission)
             decided.append(answer)
         return decided
+
+    def _answer(
+        self,
+        objects: dict[ObjectKey, Stored | None],
+        named: tuple[Request, str, ObjectKey],
+        admission: Admission,
+        now: int,
+    ) -> Answer:
+        request, uid, key = named
+        stored = objects.get(key)
+        match request:
+            case Create():
+                refused = self._namespace_problem(key)
+                return refused or verbs.create(stored, request, admission, uid, now)
+            case Update():
+                if stored is None and KINDS[key.kind].made_by_update and not request.subresource:
+                    return self._made(named, admission, now)
+                return verbs.update(stored, request, admission, now)
+            case Patch():
+                return verbs.patch(stored, request, admission, now)
+            case Delete():
+                return verbs.delete(stored, request, now, is_simulated=self._is_simulated)
+            case Bind():
+                return pods.bind(stored, request, now)
+            case Evict():
+                return pods.evict(stored, request, now, _budgets(objects, key) if request.asks_budgets else ())
+            case ReportUnschedulable():
+                return pods.report_unschedulable(stored, request, now)
+
+    def _made(self, named: tuple[Request, str, ObjectKey], admission: Admission, now: int) -> Answer:
+        """An update that creates what is not there, unless it says that something was."""
+        request, _, key = named
+        assert isinstance(request, Update)
+        metadata = {**(request.manifest.get("metadata") or {}), "name": key.name}
+        if metadata.get("uid"):
+            return answers.storage_conflict(key, "UID", metadata["uid"], "")
+        if metadata.get("resourceVersion"):
+            return answers.not_found(key)
+        if key.namespace:
+            metadata["namespace"] = key.namespace
+        refused = self._namespace_problem(key)
+        manifest = {**request.manifest, "kind": key.kind, "metadata": metadata}
+        return refused or verbs.create(None, Create(manifest), admission, self._new_uid(), now)
+
+    def _namespace_problem(self, key: ObjectKey) -> Refused | None:
+        """Nothing is created in a namespace that is not there or that is going."""
+        if self._is_simulated or not key.namespace:
+            return None
+        namespace = ObjectKey("Namespace", "", key.namespace)
+        stored = self.store.get(namespace)
+        if stored is None:
+            return answers.not_found(namespace)
+        if stored.get("status", {}).get("phase") == "Terminating" or "deletionTimestamp" in stored["metadata"]:
+            return answers.terminating(key)
+        return None
 
     def _named(self, request: Request) -> tuple[Request, str, ObjectKey] | Refused:
         """The request, a uid and the key of its object; what is created gets its name here."""
@@ -94,30 +158,18 @@ class ApiServer(Generic[AnyStore]):
         metadata["name"] = key.name
         if KINDS[key.kind].namespaced:
             metadata["namespace"] = key.namespace
-        return Create({**request.manifest, "metadata": metadata}), uid, key
+        return msgspec.structs.replace(request, manifest={**request.manifest, "metadata": metadata}), uid, key
+
+
+def _budgets(objects: dict[ObjectKey, Stored | None], pod: ObjectKey) -> list[Stored]:
+    """The budgets of the pod's namespace, as requests before this one left them."""
+    found = (one for key, one in objects.items() if (key.kind, key.namespace) == ("PodDisruptionBudget", pod.namespace))
+    return [one for one in found if one is not None]
 
 
 def changes_of(answers: Iterable[Answer]) -> list[ObjectChange]:
     """What the answers change, in their order."""
     return [change for answer in answers if isinstance(answer, Outcome) for change in answer.changes]
-
-
-def _answer(stored: Stored | None, request: Request, admission: Admission, uid: str, now: int) -> Answer:
-    match request:
-        case Create():
-            return verbs.create(stored, request, admission, uid, now)
-        case Update():
-            return verbs.update(stored, request, admission, now)
-        case Patch():
-            return verbs.patch(stored, request, admission, now)
-        case Delete():
-            return verbs.delete(stored, request, now)
-        case Bind():
-            return pods.bind(stored, request, now)
-        case Evict():
-            return pods.evict(stored, request, now)
-        case ReportUnschedulable():
-            return pods.report_unschedulable(stored, request, now)
 
 
 def _apply(changes: Iterable[ObjectChange], objects: dict[ObjectKey, Stored | None], admission: Admission) -> None:

@@ -60,3 +60,35 @@ class Store(Protocol):
     def commit(self, changes: Sequence[ObjectChange], now: int) -> int:
         """Write the changes of locked or new objects, numbered in their order; the position the log then ends at."""
         ...
+
+
+class Logged(msgspec.Struct, frozen=True):
+    """One entry of the log: the object after it (of a deleted one the last state) and before it, None when new.
+
+    Both carry the resourceVersion they had; a deleted object carries that of its deletion.
+    """
+
+    rv: int
+    operation: Operation
+    manifest: Stored
+    before: Stored | None
+
+
+class History(Store, Protocol):
+    """A store that can be read as it was, for lists and watches."""
+
+    def position(self) -> int:
+        """The position of the last change."""
+        ...
+
+    def oldest_position(self) -> int:
+        """The first position at which the store can still be read."""
+        ...
+
+    def list_at(self, kind: str, namespace: str, rv: int) -> Sequence[Stored]:
+        """The objects of a kind as they were at a position that is not too old, in order."""
+        ...
+
+    def logged_after(self, kind: str, rv: int) -> Sequence[Logged]:
+        """Every change of objects of the kind after a position that is not too old, in order."""
+        ...

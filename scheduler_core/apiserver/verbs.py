@@ -14,14 +14,23 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from scheduler_core.api.manifests import decode, format_time
+import msgspec
+
+from scheduler_core.admission.context import refuse
+from scheduler_core.admission.priority import SYSTEM_CLASSES
+from scheduler_core.api.manifests import format_time
+from scheduler_core.api.schema import DecodeError, read
 from scheduler_core.api.times import time_text
 from scheduler_core.apiserver import answers
 from scheduler_core.apiserver.admission import Admission
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
+from scheduler_core.apiserver.bootstrap import IMMORTAL_NAMESPACES
+from scheduler_core.apiserver.events import event_change_problems, event_problems
 from scheduler_core.apiserver.kinds import KINDS, Kind
-from scheduler_core.apiserver.patches import PatchError, patched
-from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, Propagation, Update
+from scheduler_core.apiserver.patches import PatchError, compact, go_map, patched, unknown_of_operations
+from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, PatchType, Propagation, Update
+from scheduler_core.apiserver.scale import GROUP as SCALE_GROUP
+from scheduler_core.apiserver.scale import KIND as SCALE_KIND
 from scheduler_core.apiserver.scale import scale_of, scaled
 from scheduler_core.apiserver.store import ObjectChange, Operation, Stored, key_of
 from scheduler_core.errors import AdmissionError, ManifestError
@@ -30,9 +39,6 @@ STATUS: Final = "status"
 SCALE: Final = "scale"
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 _OWNED_FINALIZERS: Final = {Propagation.ORPHAN: _ORPHAN, Propagation.FOREGROUND: _FOREGROUND}
-# What an update may leave out: the stored value stays.
-_KEPT_WHEN_ABSENT: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
-_IMMUTABLE: Final = ("name", "namespace", *_KEPT_WHEN_ABSENT)
 
 
 def create(stored: Stored | None, request: Create, admission: Admission, uid: str, now: int) -> Outcome | Refused:
@@ -45,8 +51,12 @@ def create(stored: Stored | None, request: Create, admission: Admission, uid: st
         return answers.already_exists(key, stored)
     try:
         created = admission.create(manifest, uid, now)
-    except (AdmissionError, ManifestError) as error:
+        if key.kind == "Event":
+            refuse(list(event_problems(created, is_new_form=request.is_new_form)))
+    except AdmissionError as error:
         return answers.invalid(key, error)
+    except DecodeError as error:
+        return answers.unreadable(key.kind, str(error))
     return Outcome((ObjectChange(Operation.CREATED, created),), created)
 
 
@@ -65,12 +75,14 @@ def update(stored: Stored | None, request: Update, admission: Admission, now: in
         return answers.internal_error(f'strconv.ParseUint: parsing "{version}": invalid syntax')
     if stored is None:
         return answers.not_found(key)
-    if version not in ("0", stored["metadata"].get("resourceVersion")):
-        return answers.modified(key)
     uid = metadata.get("uid")
     if uid and uid != stored["metadata"]["uid"]:
         return answers.storage_conflict(key, "UID", uid, stored["metadata"]["uid"])
-    return _replace(stored, dict(request.manifest), request.subresource, admission)
+    if version == "0" and KINDS[key.kind].needs_version and request.subresource != SCALE:
+        return answers.needs_version(key)
+    if version not in ("0", stored["metadata"].get("resourceVersion")):
+        return answers.modified(key)
+    return _replace(stored, dict(request.manifest), request, admission, now)
 
 
 def patch(stored: Stored | None, request: Patch, admission: Admission, now: int) -> Outcome | Refused:
@@ -92,15 +104,70 @@ def patch(stored: Stored | None, request: Patch, admission: Admission, now: int)
     new_metadata = new.get("metadata")
     if isinstance(new_metadata, Mapping) and new_metadata.get("resourceVersion") != metadata.get("resourceVersion"):
         return answers.modified(key)
-    return _replace(stored, new, request.subresource, admission)
+    problem, warnings = _patch_problems(new, request)
+    if problem is not None:
+        return problem
+    outcome = _replace(stored, new, request, admission, now)
+    return msgspec.structs.replace(outcome, warnings=warnings) if isinstance(outcome, Outcome) else outcome
 
 
-def delete(stored: Stored | None, request: Delete, now: int) -> Outcome | Refused:
-    """The object marked, or removed when nothing keeps it."""
+def _patch_problems(new: Stored, request: Patch) -> tuple[Refused | None, tuple[str, ...]]:
+    """(why what the patch makes is no object of its kind, what to warn of)."""
+    is_scale = request.subresource == SCALE
+    kind = SCALE_KIND if is_scale else request.key.kind
+    shown = go_map(request.body) if request.patch_type == PatchType.STRATEGIC else compact(new)
+    try:
+        _, unknown = read(new, f"{SCALE_GROUP}/v1" if is_scale else KINDS[kind].cls.api_version, kind)
+    except DecodeError as error:
+        return answers.unpatchable(shown, str(error)), ()
+    repeated = [f'duplicate field "{path}"' for path in request.repeated]
+    problems = [*repeated, *(f'unknown field "{path}"' for path in unknown)]
+    extra = unknown_of_operations(request.body) if request.patch_type == PatchType.JSON else []
+    problems += [f'json patch unknown field "{path}"' for path in extra]
+    if problems and request.validation == "Strict":
+        return answers.unpatchable(shown, f"strict decoding error: {', '.join(problems)}"), ()
+    return None, tuple(problems[len(repeated) :]) if request.validation == "Warn" else ()
+
+
+def delete(stored: Stored | None, request: Delete, now: int, *, is_simulated: bool = True) -> Outcome | Refused:
+    """The object marked, or removed when nothing keeps it.
+
+    In a simulated cluster a deletion is one change; a real API server marks a pod first, and keeps a namespace until
+    its content is gone.
+    """
     key = request.key
+    if not is_simulated and key.kind == "Namespace" and key.name in IMMORTAL_NAMESPACES:
+        return answers.forbidden(key, "this namespace may not be deleted")
+    if key.kind == "PriorityClass" and key.name in SYSTEM_CLASSES and not is_simulated:
+        return answers.forbidden(key, "this is a system priority class and cannot be deleted")
     if stored is None:
         return answers.not_found(key)
+    problem = _precondition_problem(stored, request)
+    if problem is not None:
+        return problem
     metadata, kind = stored["metadata"], KINDS[key.kind]
+    marked, grace = _marked_gracefully(stored, request, now)
+    if marked is None:
+        return Outcome((), stored)
+    finalizers = _finalizers_after_deletion(metadata.get("finalizers") or [], kind, request.propagation)
+    if finalizers != (metadata.get("finalizers") or []):
+        marked = _with_metadata(marked, finalizers=finalizers)
+    is_kept = bool(finalizers) or (not is_simulated and _is_kept(marked))
+    if is_kept and grace is None:
+        marked, grace = _marked(marked, now), 0
+        if key.kind == "Namespace":
+            marked = _with_metadata(marked, deletionGracePeriodSeconds=None)
+            marked = {**marked, "status": {**(marked.get("status") or {}), "phase": "Terminating"}}
+    if not is_kept and not grace:
+        answer = marked if kind.answers_deleted else answers.deleted(key, metadata["uid"])
+        gone = ObjectChange(Operation.DELETED, marked)
+        is_two = not is_simulated and marked is not stored and marked != stored
+        return Outcome((ObjectChange(Operation.UPDATED, marked), gone) if is_two else (gone,), answer)
+    return _updated(stored, marked)
+
+
+def _precondition_problem(stored: Stored, request: Delete) -> Refused | None:
+    key, metadata = request.key, stored["metadata"]
     if request.uid and request.uid != metadata["uid"]:
         return answers.delete_conflict(
             key,
@@ -114,18 +181,7 @@ def delete(stored: Stored | None, request: Delete, now: int) -> Outcome | Refuse
             f"the ResourceVersion in the precondition ({request.resource_version}) does not match the"
             f" ResourceVersion in record ({version}). The object might have been modified",
         )
-    marked, grace = _marked_gracefully(stored, request, now)
-    if marked is None:
-        return Outcome((), stored)
-    finalizers = _finalizers_after_deletion(metadata.get("finalizers") or [], kind, request.propagation)
-    if finalizers != (metadata.get("finalizers") or []):
-        marked = _with_metadata(marked, finalizers=finalizers)
-    if finalizers and grace is None:
-        marked, grace = _marked(marked, now), 0
-    if not finalizers and not grace:
-        answer = marked if kind.answers_deleted else answers.deleted(key, metadata["uid"])
-        return Outcome((ObjectChange(Operation.DELETED, marked),), answer)
-    return _updated(stored, marked)
+    return None
 
 
 def removed(stored: Stored) -> Outcome:
@@ -133,82 +189,36 @@ def removed(stored: Stored) -> Outcome:
     return Outcome((ObjectChange(Operation.DELETED, stored),), stored)
 
 
-def _replace(stored: Stored, new: Stored, subresource: str, admission: Admission) -> Outcome | Refused:
-    key = key_of(stored)
+def _replace(stored: Stored, new: Stored, request: Update | Patch, admission: Admission, now: int) -> Outcome | Refused:
+    key, subresource, is_new_form = key_of(stored), request.subresource, request.is_new_form
     kind = KINDS[key.kind]
     if (subresource == SCALE and not kind.has_scale) or (subresource == STATUS and not kind.has_status):
         return answers.no_such_resource()
+    is_scale = subresource == SCALE
     try:
-        if subresource == STATUS:
-            written = _status_of(stored, new)
-        elif subresource == SCALE:
-            written = _with_generation(stored, scaled(stored, new), kind)
-        else:
-            new = {**new, "apiVersion": stored["apiVersion"], "kind": stored["kind"]}
-            if kind.has_status:
-                new = _with_status(new, stored.get("status"))
-            new = _checked_metadata(stored, new)
-            written = _with_generation(stored, admission.update(stored, new), kind)
-    except (AdmissionError, ManifestError) as error:
-        return answers.invalid(key, error, is_update=True, is_scale=subresource == SCALE)
+        changed = scaled(stored, new) if is_scale else {**new, "apiVersion": stored["apiVersion"], "kind": key.kind}
+        written = admission.update(stored, changed, now, "" if is_scale else subresource)
+        if key.kind == "Event" and is_new_form:
+            refuse(list(event_change_problems(written, stored)))
+    except AdmissionError as error:
+        return answers.invalid(key, error, group_kind=(SCALE_GROUP, SCALE_KIND) if is_scale else None)
+    except DecodeError as error:
+        return answers.unreadable(key.kind, str(error))
     metadata = stored["metadata"]
+    if "resourceVersion" in metadata:
+        written["metadata"]["resourceVersion"] = metadata["resourceVersion"]
+    else:
+        written["metadata"].pop("resourceVersion", None)
     is_deleted = "deletionTimestamp" in metadata and not metadata.get("deletionGracePeriodSeconds")
-    if is_deleted and not written["metadata"].get("finalizers"):
+    if is_deleted and not written["metadata"].get("finalizers") and not _is_kept(written):
         return removed(written)
     outcome = _updated(stored, written)
-    return Outcome(outcome.changes, scale_of(written)) if subresource == SCALE else outcome
+    return Outcome(outcome.changes, scale_of(written)) if is_scale else outcome
 
 
-def _status_of(stored: Stored, new: Stored) -> Stored:
-    """The stored object with the new one's status; raises ManifestError when it cannot be read."""
-    written = _with_status(stored, new.get("status"))
-    decode(written)
-    return written
-
-
-def _with_status(manifest: Stored, status: Any) -> Stored:
-    if status is None:
-        return {key: value for key, value in manifest.items() if key != "status"}
-    return {**manifest, "status": status}
-
-
-def _checked_metadata(stored: Stored, new: Stored) -> Stored:
-    """The new object with what the store keeps of its metadata; raises AdmissionError for what may not change."""
-    metadata, before = dict(new.get("metadata") or {}), stored["metadata"]
-    for field in _KEPT_WHEN_ABSENT:
-        if field in before and metadata.get(field) is None:
-            metadata[field] = before[field]
-    if before.get("namespace"):
-        metadata.setdefault("namespace", before["namespace"])
-    for field in _IMMUTABLE:
-        if metadata.get(field) != before.get(field):
-            value = metadata.get(field)
-            shown = f'"{value}"' if isinstance(value, str) else value
-            raise AdmissionError(f"metadata.{field}", f"Invalid value: {shown}: field is immutable")
-    if "deletionTimestamp" in before:
-        added = [name for name in metadata.get("finalizers") or () if name not in (before.get("finalizers") or ())]
-        if added:
-            shown = ", ".join(f'"{name}"' for name in added)
-            raise AdmissionError(
-                "metadata.finalizers",
-                "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers"
-                f" []string{{{shown}}}",
-            )
-    return {**new, "metadata": metadata}
-
-
-def _with_generation(stored: Stored, new: Stored, kind: Kind) -> Stored:
-    """The generation counts changes of all but metadata and status, in kinds that have one."""
-    generation = stored["metadata"].get("generation")
-    if kind.has_generation:
-        generation = generation or 1
-        same = _desired(stored) == _desired(new)
-        return _with_metadata(new, generation=generation if same else generation + 1)
-    return _with_metadata(new, generation=generation)
-
-
-def _desired(manifest: Stored) -> Stored:
-    return {key: value for key, value in manifest.items() if key not in ("metadata", "status")}
+def _is_kept(manifest: Stored) -> bool:
+    """A namespace has finalizers of its own, which keep it too."""
+    return manifest["kind"] == "Namespace" and bool(manifest.get("spec", {}).get("finalizers"))
 
 
 def _updated(stored: Stored, new: Stored) -> Outcome:
@@ -260,6 +270,8 @@ def _mark(stored: Stored, now: int, grace: int) -> Stored:
 
 def _finalizers_after_deletion(finalizers: list[str], kind: Kind, asked: Propagation | None) -> list[str]:
     """The finalizers with the one that says what becomes of owned objects, or without it."""
+    if not kind.owns or kind.name == "Namespace":
+        return finalizers
     policy = asked
     if policy is None and _ORPHAN in finalizers:
         policy = Propagation.ORPHAN

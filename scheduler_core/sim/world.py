@@ -7,11 +7,11 @@ server, so a world decides nothing by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 from scheduler_core.apiserver.answers import Refused
-from scheduler_core.apiserver.effects import bind_request, evict_request, status_request, write_request
+from scheduler_core.apiserver.effects import bind_request, evict_request, status_request, write_requests
 from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Delete, Request
 from scheduler_core.apiserver.server import Answer, ApiServer
@@ -100,7 +100,7 @@ class World:
     def carry_out(self, effects: Effects) -> None:
         """Do what the engine asks for, and keep the verdicts for it."""
         requests: list[Request] = [status_request(patch) for patch in effects.status_patches]
-        requests += map(write_request, effects.writes)
+        requests += chain.from_iterable(map(write_requests, effects.writes))
         if requests:
             self.request(*requests)
         if effects.evictions:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -25,7 +26,7 @@ from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, Eviction
 from kschedweb.traces import services as trace_services
 from kschedweb.traces.models import Attempt, EngineLog, NodeOrder, QueueState
-from scheduler_core.apiserver.effects import status_request, write_request
+from scheduler_core.apiserver.effects import status_request, write_requests
 from scheduler_core.apiserver.requests import Request
 from scheduler_core.apiserver.server import changes_of
 from scheduler_core.model.effects import BindingRequest, Effects, EvictionRequest
@@ -115,7 +116,7 @@ def step_commit(*, position: StepPosition, rows: StepRows, effects: Effects, reb
         _work_insert(Eviction, position, effects.evictions)
         server = cluster_services.server_of(cluster_id, SCHEDULER_ACTOR)
         requests: list[Request] = [status_request(patch) for patch in effects.status_patches]
-        requests += map(write_request, effects.writes)
+        requests += chain.from_iterable(map(write_requests, effects.writes))
         decided = server.decide(requests, position.now_us)
         if rebuilt:
             QueueState.objects.filter(cluster_id=cluster_id).delete()

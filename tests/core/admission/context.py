@@ -6,6 +6,10 @@ import itertools
 from typing import Any
 
 from scheduler_core.admission import AdmissionContext, admit_create, admit_update
+from scheduler_core.admission.context import refuse
+from scheduler_core.admission.defaults import default
+from scheduler_core.admission.validation import create_problems
+from scheduler_core.api.schema import read
 
 NOW = 1_893_456_000_000_000  # 2030-01-01T00:00:00Z
 
@@ -20,4 +24,11 @@ def create(manifest: dict[str, Any], **lookups: Any) -> dict[str, Any]:
 
 
 def update(old: dict[str, Any], new: dict[str, Any], **lookups: Any) -> dict[str, Any]:
-    return admit_update(old, new, old["kind"], make_context(**lookups))
+    return admit_update(old, new, old["kind"], make_context(**lookups), now=NOW)
+
+
+def validate(manifest: dict[str, Any], kind: str) -> None:
+    """Raise AdmissionError for what the API server refuses in a new object; defaults are filled in before."""
+    filled, _ = read(manifest, manifest["apiVersion"], kind)
+    default(filled, kind)
+    refuse(create_problems(filled, kind, make_context()))

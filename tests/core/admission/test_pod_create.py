@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from scheduler_core.admission import explain_unreadable
 from scheduler_core.api.manifests import decode
-from scheduler_core.errors import AdmissionError, ManifestError
+from scheduler_core.api.schema import DecodeError
+from scheduler_core.errors import AdmissionError
 from tests.builders import PodBuilder, make, make_pod
 from tests.core.admission.context import create
 from tests.core.admission.pods import created, fresh
@@ -48,11 +50,11 @@ def test_created_pod_has_the_constants() -> None:
     assert spec["volumes"] == [{"name": "v", "emptyDir": {}}]
 
 
-def test_values_given_are_kept_and_unknown_fields_too() -> None:
+def test_values_given_are_kept_and_unknown_fields_dropped() -> None:
     pod = fresh().container().spec(restartPolicy="Never", terminationGracePeriodSeconds=0, fieldOfTomorrow={"a": [1]})
     spec = created(pod)["spec"]
     assert (spec["restartPolicy"], spec["terminationGracePeriodSeconds"]) == ("Never", 0)
-    assert spec["fieldOfTomorrow"] == {"a": [1]}
+    assert "fieldOfTomorrow" not in spec
 
 
 def test_the_given_manifest_is_not_changed() -> None:
@@ -113,9 +115,9 @@ def test_pod_level_resources_are_defaulted(given: dict[str, Any], want: dict[str
 
 
 def test_pod_level_hugepages_limit_comes_from_the_containers() -> None:
-    pages = {"hugepages-2Mi": "4Mi"}
+    pages = {"hugepages-2Mi": "4Mi", "cpu": "1"}
     pod = (
-        fresh().container(pages, limits=pages).container(pages, limits=pages).spec(resources={"requests": {"cpu": "1"}})
+        fresh().container(pages, limits=pages).container(pages, limits=pages).spec(resources={"requests": {"cpu": "2"}})
     )
     resources = created(pod)["spec"]["resources"]
     assert resources["limits"] == {"hugepages-2Mi": "8Mi"}
@@ -123,10 +125,10 @@ def test_pod_level_hugepages_limit_comes_from_the_containers() -> None:
 
 
 def test_host_network_turns_container_ports_into_host_ports() -> None:
-    ports = [{"containerPort": 80}, {"containerPort": 81, "hostPort": 82}]
+    ports = [{"containerPort": 80}, {"containerPort": 81, "hostPort": 81}]
     pod = fresh().container(ports=ports).init_container(ports=[{"containerPort": 90}]).spec(hostNetwork=True)
     spec = created(pod)["spec"]
-    assert [port["hostPort"] for port in spec["containers"][0]["ports"]] == [80, 82]
+    assert [port["hostPort"] for port in spec["containers"][0]["ports"]] == [80, 81]
     assert spec["initContainers"][0]["ports"][0]["hostPort"] == 90
 
 
@@ -158,7 +160,7 @@ def test_limit_range_comes_after_requests_from_limits_and_leaves_given_values() 
     )
     assert resources_of(pod) == {"requests": {"cpu": "1"}, "limits": {"cpu": "1"}}
     elsewhere = create(make_pod("a", namespace="b").container().manifest(), limit_ranges=limit_ranges(max={"cpu": "1"}))
-    assert "resources" not in elsewhere["spec"]["containers"][0]
+    assert elsewhere["spec"]["containers"][0]["resources"] == {}
 
 
 @pytest.mark.parametrize(
@@ -188,6 +190,7 @@ def test_gated_pod_is_born_with_the_condition() -> None:
             "status": "False",
             "reason": "SchedulingGated",
             "message": "Scheduling is blocked due to non-empty scheduling gates",
+            "lastProbeTime": None,
             "lastTransitionTime": "2030-01-01T00:00:00Z",
         }
     ]
@@ -206,7 +209,7 @@ def test_label_keys_are_merged_into_selectors() -> None:
         "matchLabelKeys": ["app", "gone"],
         "mismatchLabelKeys": ["tier"],
     }
-    without_selector = {"topologyKey": "zone", "matchLabelKeys": ["app"]}
+    without_selector = {"topologyKey": "zone"}
     pod = fresh().container().label(app="x", tier="web").spread("zone", {"a": "b"}, matchLabelKeys=["tier"])
     pod.spec(
         affinity={
@@ -232,9 +235,12 @@ def test_label_keys_are_merged_into_selectors() -> None:
     }
 
 
-def test_unreadable_pod_is_a_manifest_error() -> None:
-    with pytest.raises(ManifestError, match=r"spec.containers\[0\].resources.requests.cpu: unable to parse"):
-        created(fresh().req(cpu="1K"))
+def test_unreadable_pod_is_refused_in_the_decoders_words_and_explained_with_its_place() -> None:
+    pod = fresh().req(cpu="1K")
+    with pytest.raises(DecodeError, match="^unable to parse quantity's suffix$") as caught:
+        created(pod)
+    explained = explain_unreadable(pod.manifest(), caught.value)
+    assert str(explained).startswith("spec.containers[0].resources.requests.cpu: unable to parse")
 
 
 def test_null_fields_are_dropped() -> None:

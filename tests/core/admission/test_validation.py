@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.admission import validate
 from scheduler_core.errors import AdmissionError
 from tests.builders import make_manifest, make_node
+from tests.core.admission.context import validate
 
 LABELED = "name part must consist of alphanumeric characters"
 NOT_NEGATIVE = "must be greater than or equal to 0"
@@ -23,27 +23,31 @@ SELECTOR = {"matchLabels": {"a": "b"}}
 
 OTHERS = [
     pytest.param(
-        make_node("n").taint("a b").manifest(), f'spec.taints[0].key: Invalid value: "a b": {LABELED}', id="taint key"
+        make_node("n").taint("a b").manifest(),
+        f'metadata.taints[0].key: Invalid value: "a b": {LABELED}',
+        id="taint key",
     ),
     pytest.param(
-        make_node("n").taint("a", "x y").manifest(), 'spec.taints[0].value: Invalid value: "x y"', id="taint value"
+        make_node("n").taint("a", "x y").manifest(), 'metadata.taints[0].value: Invalid value: "x y"', id="taint value"
     ),
     pytest.param(
-        make_node("n").taint("a", effect="").manifest(), "spec.taints[0].effect: Required value", id="no taint effect"
+        make_node("n").taint("a", effect="").manifest(),
+        "metadata.taints[0].effect: Required value",
+        id="no taint effect",
     ),
     pytest.param(
         make_node("n").taint("a", effect="X").manifest(),
-        'spec.taints[0].effect: Unsupported value: "X"',
+        'metadata.taints[0].effect: Unsupported value: "X"',
         id="taint effect",
     ),
     pytest.param(
         make_node("n").taint("a").taint("a", "b").manifest(),
-        'spec.taints[1]: Duplicate value: "a:NoSchedule"',
+        'metadata.taints[1]: Duplicate value: {"Key":"a"',
         id="taint twice",
     ),
     pytest.param(
         make_node("n").capacity(cpu="-1").manifest(),
-        f'status.capacity[cpu]: Invalid value: "-1": {NOT_NEGATIVE}',
+        f'status.capacity.cpu: Invalid value: "-1": {NOT_NEGATIVE}',
         id="negative capacity",
     ),
     pytest.param(
@@ -53,7 +57,7 @@ OTHERS = [
     ),
     pytest.param(
         other("PriorityClass", value=10**9 + 1),
-        "value: Invalid value: 1000000001: maximum allowed value of a user defined priority is 1000000000",
+        "value: Forbidden: maximum allowed value of a user defined priority is 1000000000",
         id="priority",
     ),
     pytest.param(
@@ -62,10 +66,10 @@ OTHERS = [
         id="system class",
     ),
     pytest.param(other("PriorityClass", preemptionPolicy="X"), 'preemptionPolicy: Unsupported value: "X"', id="policy"),
-    pytest.param(other("RuntimeClass"), "handler: Required value", id="no handler"),
+    pytest.param(other("RuntimeClass"), "handler: Invalid value: ", id="no handler"),
     pytest.param(
         other("RuntimeClass", handler="h", overhead={"podFixed": {"cpu": "-1"}}),
-        "overhead.podFixed[cpu]: Invalid value",
+        "overhead.limits[cpu]: Invalid value",
         id="class overhead",
     ),
     pytest.param(
@@ -73,7 +77,7 @@ OTHERS = [
         "scheduling.nodeSelector: Invalid value",
         id="class selector",
     ),
-    pytest.param(other("LimitRange", spec={"limits": [{}]}), "spec.limits[0].type: Required value", id="limit type"),
+    pytest.param(other("LimitRange", spec={"limits": [{}]}), "spec.limits[0].type: Invalid value: ", id="limit type"),
     pytest.param(
         other("LimitRange", spec={"limits": [{"type": "Pod", "min": {"cpu": "2"}, "max": {"cpu": "1"}}]}),
         "min value 2 is greater than max value 1",
@@ -85,10 +89,12 @@ OTHERS = [
         id="volume access",
     ),
     pytest.param(
-        other("PersistentVolume", spec={"accessModes": ["a"]}), "spec.capacity: Required value", id="no volume size"
+        other("PersistentVolume", spec={"accessModes": ["ReadWriteOnce"]}),
+        "spec.capacity: Required value",
+        id="no volume size",
     ),
     pytest.param(
-        other("PersistentVolume", spec={"accessModes": ["a"], "capacity": {"storage": "0"}}),
+        other("PersistentVolume", spec={"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "0"}}),
         'spec.capacity[storage]: Invalid value: "0": must be greater than zero',
         id="volume size",
     ),
@@ -96,14 +102,14 @@ OTHERS = [
         other(
             "PersistentVolume",
             spec={
-                "accessModes": ["a"],
+                "accessModes": ["ReadWriteOnce"],
                 "capacity": {"storage": "1"},
                 "nodeAffinity": {
                     "required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Near"}]}]}
                 },
             },
         ),
-        "spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].operator: Unsupported value",
+        "spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].operator: Invalid value",
         id="volume affinity",
     ),
     pytest.param(
@@ -112,12 +118,15 @@ OTHERS = [
         id="claim access",
     ),
     pytest.param(
-        other("PersistentVolumeClaim", spec={"accessModes": ["a"]}),
+        other("PersistentVolumeClaim", spec={"accessModes": ["ReadWriteOnce"]}),
         "spec.resources[storage]: Required value",
         id="no claim size",
     ),
     pytest.param(
-        other("PersistentVolumeClaim", spec={"accessModes": ["a"], "resources": {"requests": {"storage": "0"}}}),
+        other(
+            "PersistentVolumeClaim",
+            spec={"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "0"}}},
+        ),
         "spec.resources[storage]: Invalid value",
         id="claim size",
     ),
@@ -149,7 +158,7 @@ OTHERS = [
     ),
     pytest.param(
         other("PodDisruptionBudget", spec={"selector": {"matchExpressions": [{"key": "a", "operator": "In"}]}}),
-        "spec.selector: values: Invalid value: []",
+        "spec.selector.matchExpressions[0].values: Required value",
         id="budget selector",
     ),
     pytest.param(other("ReplicaSet", spec={"template": TEMPLATE}), "spec.selector: Required value", id="no selector"),
@@ -158,7 +167,11 @@ OTHERS = [
         "spec.selector: Invalid value: {}: empty selector is invalid",
         id="empty selector",
     ),
-    pytest.param(other("Deployment", spec={"selector": SELECTOR}), "spec.template: Required value", id="no template"),
+    pytest.param(
+        other("Deployment", spec={"selector": SELECTOR}),
+        "spec.template.metadata.labels: Invalid value: null",
+        id="no template",
+    ),
     pytest.param(
         other("StatefulSet", spec={"selector": {"matchLabels": {"a": "c"}}, "template": TEMPLATE}),
         "`selector` does not match template `labels`",
@@ -180,7 +193,7 @@ OTHERS = [
         id="parallelism",
     ),
     pytest.param(
-        other("ReplicationController", spec={"template": TEMPLATE}),
+        other("ReplicationController", spec={"template": {**TEMPLATE, "metadata": {}}}),
         "spec.selector: Required value",
         id="no map selector",
     ),

@@ -76,8 +76,8 @@ def test_label_selector_matches(selector: dict[str, Any] | None, want: bool) -> 
         pytest.param(expression("/b", "Exists"), "prefix part must be non-empty", id="empty prefix"),
         pytest.param(expression("", "Exists"), "name part must be non-empty", id="empty key"),
         pytest.param(expression("a", "In", "b c"), "a valid label must be an empty string or consist", id="bad value"),
-        pytest.param(expression("a", "In", "b" * 64), "must be no more than 63 bytes", id="long value"),
-        pytest.param(expression("a" * 64, "Exists"), "must be no more than 63 bytes", id="long key"),
+        pytest.param(expression("a", "In", "b" * 64), "must be no more than 63 characters", id="long value"),
+        pytest.param(expression("a" * 64, "Exists"), "must be no more than 63 characters", id="long key"),
     ],
 )
 def test_label_selector_refuses(requirement: dict[str, Any], message: str) -> None:

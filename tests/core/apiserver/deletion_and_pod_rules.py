@@ -161,7 +161,14 @@ def test_bind_sets_the_node_and_the_condition(server: ApiServer) -> None:
         "phase": "Pending",
         "qosClass": "Burstable",
         "nominatedNodeName": "n2",
-        "conditions": [{"type": "PodScheduled", "status": "True", "lastTransitionTime": "2030-01-01T00:01:00Z"}],
+        "conditions": [
+            {
+                "type": "PodScheduled",
+                "status": "True",
+                "lastProbeTime": None,
+                "lastTransitionTime": "2030-01-01T00:01:00Z",
+            }
+        ],
     }
 
 
@@ -208,6 +215,7 @@ def test_evict_marks_the_pod_with_the_reason_and_gives_it_its_grace(server: ApiS
         {
             "type": "DisruptionTarget",
             "status": "True",
+            "lastProbeTime": None,
             "lastTransitionTime": "2030-01-01T00:00:00Z",
             "reason": "PreemptionByScheduler",
             "message": "preempted",
@@ -237,7 +245,9 @@ def test_a_condition_keeps_its_time_while_its_status_stays(server: ApiServer) ->
     done(server, ReportUnschedulable(POD, UNSCHEDULABLE))
     done(server, ReportUnschedulable(POD, ("False", "Unschedulable", "2 nodes")), NOW + 60 * SECOND)
     want = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "2 nodes"}
-    assert stored(server)["status"]["conditions"] == [{**want, "lastTransitionTime": "2030-01-01T00:00:00Z"}]
+    assert stored(server)["status"]["conditions"] == [
+        {**want, "lastProbeTime": None, "lastTransitionTime": "2030-01-01T00:00:00Z"}
+    ]
 
 
 def test_a_nomination_is_cleared_by_an_empty_name(server: ApiServer) -> None:

@@ -1,60 +1,43 @@
 """Plays recorded conversations with kube-apiserver against the rules, on a store in memory.
 
-There is no HTTP here: a step becomes a request, what only the wire knows (media types, headers, dry runs, lists) is
-passed over. Compared are the code, the Status, and of objects everything but defaults which are not filled in yet.
+The recordings bring their own program that repeats and compares them (`replay.py`); here it talks to the rules where it
+would open a connection. What only the wire knows is passed over: media types, authorization, malformed bodies.
 """
 
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import itertools
 import json
 import re
+import time
+import urllib.parse
 import uuid
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from scheduler_core.apiserver import answers
-from scheduler_core.apiserver.answers import Outcome, Refused, Status
-from scheduler_core.apiserver.kinds import KINDS
+from scheduler_core.apiserver import tables
+from scheduler_core.apiserver.bodies import read_json
+from scheduler_core.apiserver.bootstrap import bootstrap_requests
+from scheduler_core.apiserver.calls import Body, Call, Reply, answer
 from scheduler_core.apiserver.memory import MemoryStore
-from scheduler_core.apiserver.requests import (
-    Bind,
-    Create,
-    Delete,
-    Evict,
-    ObjectKey,
-    Patch,
-    PatchType,
-    Propagation,
-    Request,
-    Update,
-)
+from scheduler_core.apiserver.requests import PatchType
 from scheduler_core.apiserver.server import ApiServer
+from scheduler_core.apiserver.watch import BOOKMARK, Watch
 from tests.core.apiserver.asking import NOW
 
 Json = dict[str, Any]
-
-PATH = re.compile(
-    r"/(?:api|apis/[^/]+)/[^/]+(?:/namespaces/(?P<namespace>[^/]+)(?=/))?/(?P<plural>[a-z]+)"
-    r"(?:/(?P<name>[^/]+))?(?:/(?P<subresource>[a-z]+))?"
-)
-_KINDS = {kind.cls.plural: kind for kind in KINDS.values()}
-_REPEATED = re.compile(r"#\{(\d+)\*([^}]*)\}")
-_PLACEHOLDER = re.compile(r"<(uid|gen|ip|rv):(\d+)>|<(time)([+]\d+)?>")
-# Fields of containers, pods and conditions that are not defaulted yet, and empty ones the real server writes.
-_NOT_FILLED_IN = frozenset(
-    {
-        "terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy", "securityContext", "lastProbeTime",
-        "managedFields", "observedGeneration",
-    }
-)  # fmt: skip
+RECORDED = Path(__file__).resolve().parents[4] / "shared" / "golden" / "kubeapi"
+_AS = re.compile(r"as=(\w+);v=v1;g=meta\.k8s\.io")
+_SECOND = 1_000_000
 
 
 class NotPlayableError(Exception):
-    """The step needs more than rules for the kinds there are."""
+    """The step needs more than rules."""
 
 
 def scenarios(folder: Path, family: str) -> Iterator[Json]:
@@ -62,166 +45,149 @@ def scenarios(folder: Path, family: str) -> Iterator[Json]:
         yield from map(json.loads, lines)
 
 
-class Player:
-    """One scenario on an empty cluster."""
+@lru_cache(maxsize=1)
+def replay() -> Any:
+    """The program that came with the recordings."""
+    spec = importlib.util.spec_from_file_location("recorded_replay", RECORDED / "replay.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def play(scenario: Json) -> list[str]:
+    """What differs, step by step; NotPlayableError when a step is none for the rules."""
+    program = replay()
+    client = _Client()
+    # Pauses move the clock of the cluster and take no time.
+    program.time = SimpleNamespace(time=time.time, sleep=client.advance)
+    runner = program.Runner(client, scenario, "zabcdef")
+    pairs = runner.run()
+    if client.problem:
+        raise NotPlayableError(client.problem)
+    if runner.setup_error:
+        return [runner.setup_error]
+    matcher = program.Matcher("zabcdef")
+    problems = []
+    for number, (step, response) in enumerate(pairs):
+        program.compare({**step, "skip": [*step.get("skip", ()), "ct"]}, step["expect"], response, matcher)
+        at = f"step {number} {step.get('method', 'collect')} {step.get('path', '')}"
+        problems += [f"{at} {each}" for each in matcher.diffs]
+    return problems
+
+
+class _Client:
+    """What the program takes for a connection to a server: the rules on an empty cluster."""
 
     def __init__(self) -> None:
         numbers = itertools.count(0x51ED270B)
-        self.server = ApiServer(
-            MemoryStore(), lambda: str(uuid.UUID(int=next(numbers) * 0x9E3779B97F4A7C15 % (1 << 128)))
+        self.problem = ""
+        self._store = MemoryStore(keeps_history=True)
+        self._server = ApiServer(
+            self._store,
+            lambda: str(uuid.UUID(int=next(numbers) * 0x9E3779B97F4A7C15 % (1 << 128))),
+            is_simulated=False,
         )
-        self._variables = {"r": "zabcdef"}
-        self._bound: dict[str, str] = {}
+        self._now = NOW
+        self._server.carry_out(bootstrap_requests(), NOW)
 
-    def play(self, scenario: Json) -> list[str]:
-        """What differs, step by step; NotPlayableError when a step is no request for the rules."""
-        for step in scenario.get("setup", ()):
-            status, body = self._send(step)
-            if status >= 400:
-                return [f"setup {step['method']} {step['path']}: {body.get('message')}"]
-        problems = []
-        for number, step in enumerate(scenario["steps"]):
-            status, body = self._send(step)
-            for name, pointer in step.get("save", {}).items():
-                self._variables[name] = str(_at(body, pointer))
-            want = step.get("expect")
-            if want is None:
-                continue
-            found = [] if status == want["status"] else [f"code {status}, not {want['status']}: {body.get('message')}"]
-            if not found and "body" in want:
-                found = list(self._differences(_comparable(want["body"]), _comparable(body), ""))
-            problems += [f"step {number} {step['method']} {step['path']} {each}" for each in found]
-        return problems
+    def advance(self, seconds: float) -> None:
+        self._now += int(seconds * _SECOND)
 
-    def _send(self, step: Json) -> tuple[int, Json]:
-        step = json.loads(self._filled(json.dumps(step)))
-        match = PATH.fullmatch(step["path"])
-        kind = _KINDS.get(match["plural"]) if match else None
-        if match is None or kind is None or "raw" in step or "watch" in step or "sleep" in step:
-            raise NotPlayableError(f"{step.get('method')} {step['path']}")
-        if step.get("query") or step.get("user", "admin") != "admin":
-            raise NotPlayableError(f"query {step.get('query')}")
-        key = ObjectKey(kind.name, (match["namespace"] or "") if kind.namespaced else "", match["name"] or "")
-        if kind.name == "Namespace" and match["plural"] == "namespaces" and match["namespace"]:
-            key = ObjectKey("Namespace", "", match["namespace"])
-        if step["method"] == "GET":
-            if not key.name:
-                raise NotPlayableError("list")
-            stored = self.server.store.get(key)
-            return (200, stored) if stored is not None else (404, answers.not_found(key).status.manifest())
-        request = _request(step, key, match["subresource"] or "")
-        (answer,) = self.server.carry_out([request], NOW)
-        if isinstance(answer, Refused):
-            return answer.status.code, answer.status.manifest()
-        assert isinstance(answer, Outcome)
-        if isinstance(answer.answer, Status):
-            return answer.answer.code, answer.answer.manifest()
-        return 201 if step["method"] == "POST" else 200, answer.answer
+    def request(
+        self, method: str, path: str, user: str = "admin", headers: Json | None = None, body: bytes | None = None
+    ) -> Any:
+        reply = self._answer(method, path, user, headers or {}, body)
+        if not isinstance(reply, Reply):
+            self.problem = self.problem or f"a watch is not streamed: {path}"
+            return replay().Resp(0, [], b"")
+        return self._response(reply, (headers or {}).get("Accept") or "", path)
 
-    def _filled(self, text: str) -> str:
-        text = text.replace("{r}", self._variables["r"])
-        text = re.sub(r"\$\{(\w+)\}", lambda found: self._variables.get(found[1], found[0]), text)
-        return _REPEATED.sub(lambda found: found[2] * int(found[1]), text)
+    def stream(
+        self, path: str, user: str, headers: Json, until: int | None, timeout: float, *rest: Any, **_: Any
+    ) -> Any:
+        """A watch, which asks the log again and again, as a connection would wait."""
+        watch = self._answer("GET", path, user, headers, None)
+        ready = _.get("ready")
+        if ready is not None:
+            ready.set()
+        if isinstance(watch, Reply):
+            return self._response(watch, headers.get("Accept") or "", path)
+        told = list(watch.initial)
+        deadline = time.monotonic() + (0.3 if until is None else min(timeout, 3))
+        while not watch.is_over and (until is None or self._count(told, rest) < until):
+            told += watch.events(self._store.logged_after(watch.selection.kind, watch.position))
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.002)
+        shape = _AS.search(headers.get("Accept") or "")
+        events: list[Json] = []
+        for event in told:
+            if event.type != BOOKMARK or (rest and rest[0]):
+                manifest = event.manifest
+                shown = manifest if shape is None else _object_as(manifest, shape[1], path, is_first=not events)
+                events.append({"type": event.type, "object": shown})
+        response = replay().Resp(200, self._headers(), b"")
+        response.events = events if until is None else events[:until]
+        response.closed = True
+        return response
 
-    def _differences(self, want: Any, got: Any, path: str) -> Iterator[str]:
-        if isinstance(want, Mapping) and isinstance(got, Mapping):
-            for key in [*want, *(key for key in got if key not in want)]:
-                if key not in want or key not in got:
-                    yield f"{path}/{key}: want {want.get(key)!r}, got {got.get(key)!r}"
-                else:
-                    yield from self._differences(want[key], got[key], f"{path}/{key}")
-        elif isinstance(want, list) and isinstance(got, list) and len(want) == len(got):
-            for number, (one, other) in enumerate(zip(want, got, strict=True)):
-                yield from self._differences(one, other, f"{path}/{number}")
-        elif isinstance(want, str) and isinstance(got, str):
-            if not self._matches(want, got):
-                yield f"{path}: want {self._filled(want)!r}, got {got!r}"
-        elif want != got:
-            yield f"{path}: want {want!r}, got {got!r}"
+    def _count(self, told: list[Any], rest: tuple[Any, ...]) -> int:
+        return len(told) if rest and rest[0] else sum(event.type != BOOKMARK for event in told)
 
-    def _matches(self, want: str, got: str) -> bool:
-        want = self._filled(want)
-        pattern, names = "", []
-        end = 0
-        for found in _PLACEHOLDER.finditer(want):
-            pattern += re.escape(want[end : found.start()]) + "(.+)"
-            names.append(found)
-            end = found.end()
-        match = re.fullmatch(pattern + re.escape(want[end:]), got, re.DOTALL)
-        if match is None:
-            return False
-        return all(self._placeholder_holds(found, value) for found, value in zip(names, match.groups(), strict=True))
+    def _answer(self, method: str, path: str, user: str, headers: Json, body: bytes | None) -> Reply | Watch:
+        bare, _, query = path.partition("?")
+        media_type = (headers.get("Content-Type") or "application/json").split(";")[0]
+        patch_type = PatchType(media_type) if media_type in set(PatchType) else None
+        if (
+            user != "admin"
+            or (patch_type is None and media_type != "application/json")
+            or (method == "PATCH" and patch_type is None)
+        ):
+            self.problem = self.problem or f"{method} {bare} as {user} in {media_type}"
+        if headers.get("Content-Type", "") not in ("", media_type) or "apply" in media_type:
+            self.problem = self.problem or f"media type {headers['Content-Type']}"
+        try:
+            decoded = read_json(body) if body else Body()
+        except ValueError:
+            self.problem = self.problem or f"{method} {bare} with a malformed body"
+            decoded = Body()
+        if self.problem:
+            return Reply(0, {})
+        call = Call(
+            method, urllib.parse.unquote(bare), urllib.parse.parse_qs(query, keep_blank_values=True), decoded,
+            patch_type or PatchType.MERGE,
+        )  # fmt: skip
+        return answer(self._server, call, self._now)
 
-    def _placeholder_holds(self, found: re.Match[str], value: str) -> bool:
-        if found[3]:
-            off = datetime.fromisoformat(value).timestamp() - NOW / 1_000_000 - int(found[4] or 0)
-            return abs(off) <= 6
-        before = self._bound.setdefault(found[0], value)
-        if found[1] == "rv":
-            smaller = [int(v) for name, v in self._bound.items() if (n := _number(name)) and n < int(found[2])]
-            return value == before and value.isdigit() and all(int(value) > one for one in smaller)
-        return value == before
+    def _response(self, reply: Reply, accept: str, path: str) -> Any:
+        body = reply.body
+        shape = _AS.search(accept)
+        if shape is not None and reply.code < 300 and body.get("kind") != "Status":
+            body = self._shown(reply, shape[1], path)
+        told = [*self._headers(), *(("warning", f"299 - {json.dumps(text)}") for text in reply.warnings)]
+        if reply.retry_after_seconds:
+            told.append(("retry-after", str(reply.retry_after_seconds)))
+        return replay().Resp(reply.code, told, json.dumps(body).encode())
 
+    def _shown(self, reply: Reply, shape: str, path: str) -> Any:
+        if reply.page is None:
+            return _object_as(reply.stored, shape, path)
+        if shape == "Table":
+            return tables.table_of_page(reply.kind, reply.page, self._now, _include(path))
+        return tables.metadata_of_page(reply.page)
 
-def _number(placeholder: str) -> int:
-    match = re.fullmatch(r"<rv:(\d+)>", placeholder)
-    return int(match[1]) if match else 0
+    def _headers(self) -> list[tuple[str, str]]:
+        date = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(self._now // _SECOND))
+        return [("content-type", "application/json"), ("date", date)]
 
 
-def _request(step: Json, key: ObjectKey, subresource: str) -> Request:
-    body, media_type = step.get("body"), (step.get("headers") or {}).get("Content-Type", "")
-    match step["method"], subresource:
-        case "POST", "":
-            if not isinstance(body, dict) or key.name:
-                raise NotPlayableError("body")
-            metadata = dict(body.get("metadata") or {})
-            if metadata.get("namespace", key.namespace) != key.namespace:
-                raise NotPlayableError("namespace of body and path")
-            if key.namespace:
-                metadata["namespace"] = key.namespace
-            return Create(
-                {"kind": key.kind, "apiVersion": KINDS[key.kind].cls.api_version, **body, "metadata": metadata}
-            )
-        case "POST", "binding":
-            metadata, target = body.get("metadata") or {}, body.get("target") or {}
-            if metadata.get("name") != key.name or metadata.get("resourceVersion") or not target.get("name"):
-                raise NotPlayableError("checked before the rule")
-            return Bind(key, target["name"], metadata.get("uid", ""))
-        case "POST", "eviction":
-            if (body.get("metadata") or {}).get("name") != key.name or body.get("deleteOptions"):
-                raise NotPlayableError("checked before the rule")
-            return Evict(key, "EvictionByEvictionAPI", "Eviction API: evicting")
-        case "PUT", "" | "status":
-            return Update(key, body, subresource)
-        case "PATCH", "" | "status" if media_type in set(PatchType):
-            return Patch(key, body, PatchType(media_type), subresource)
-        case "DELETE", "" if key.name:
-            options = body or {}
-            preconditions = options.get("preconditions") or {}
-            policy = options.get("propagationPolicy")
-            if policy is not None and policy not in set(Propagation):
-                raise NotPlayableError("checked before the rule")
-            return Delete(
-                key,
-                options.get("gracePeriodSeconds"),
-                None if policy is None else Propagation(policy),
-                preconditions.get("uid", ""),
-                preconditions.get("resourceVersion", ""),
-            )
-    raise NotPlayableError(f"{step['method']} {subresource} {media_type}")
+def _object_as(manifest: Any, shape: str, path: str, *, is_first: bool = True) -> Json:
+    if shape != "Table":
+        return tables.metadata_of_object(manifest)
+    table = tables.table_of_object(manifest, NOW, _include(path))
+    return table if is_first else {**table, "columnDefinitions": None}
 
 
-def _comparable(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {
-            key: _comparable(item)
-            for key, item in value.items()
-            if key not in _NOT_FILLED_IN and item is not None and not (key == "resources" and item == {})
-        }
-    return [_comparable(item) for item in value] if isinstance(value, list) else value
-
-
-def _at(value: Any, pointer: str) -> Any:
-    for step in pointer.split("/")[1:]:
-        value = value[int(step)] if isinstance(value, list) else value.get(step, "")
-    return value
+def _include(path: str) -> str:
+    return urllib.parse.parse_qs(path.partition("?")[2]).get("includeObject", ["Metadata"])[0]

@@ -52,7 +52,7 @@ def test_update_without_a_kind_keeps_the_one_there_is(server: ApiServer) -> None
 def test_fields_that_cannot_be_read_are_refused(server: ApiServer, subresource: str) -> None:
     body: dict[str, Any] = {"status": {"phase": 5}} if subresource else {"spec": {"priority": "high"}}
     done(server, pod())
-    assert refused(server, Patch(POD, body, subresource=subresource)).code == 400
+    assert refused(server, Patch(POD, body, subresource=subresource)).code == 422
 
 
 def test_status_of_a_kind_without_one_is_no_resource(server: ApiServer) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler_core.apiserver.effects import bind_request, evict_request, status_request, write_request
+from scheduler_core.apiserver.effects import bind_request, evict_request, status_request, write_requests
 from scheduler_core.apiserver.requests import Bind, Evict, ObjectKey, ReportUnschedulable
 from scheduler_core.model.effects import BindingRequest, EvictionRequest, PodStatusPatch
 from tests.builders import make
@@ -34,7 +34,7 @@ def test_volume_is_written_with_its_claim_and_annotations_only() -> None:
         spec={"claimRef": {"name": "data", "namespace": "shop"}, "capacity": {"storage": "1Gi"}},
         status={"phase": "Bound"},
     )
-    patch = write_request(volume)
+    [patch] = write_requests(volume)
     assert (patch.key, patch.uid, patch.resource_version) == (ObjectKey("PersistentVolume", "", "v"), "u", "7")
     assert patch.body == {
         "metadata": {"annotations": {"a": "b"}},
@@ -42,6 +42,14 @@ def test_volume_is_written_with_its_claim_and_annotations_only() -> None:
     }
 
 
-def test_other_kinds_are_written_but_for_identity_and_status() -> None:
+def test_other_kinds_are_written_but_for_identity() -> None:
     config = make("PriorityClass", "high", metadata={"labels": {"c": "d"}, "annotations": {"a": "b"}}, value=7)
-    assert write_request(config).body == {"metadata": {"labels": {"c": "d"}, "annotations": {"a": "b"}}, "value": 7}
+    assert write_requests(config)[0].body == {"metadata": {"labels": {"c": "d"}, "annotations": {"a": "b"}}, "value": 7}
+
+
+def test_status_that_a_custom_plugin_writes_is_a_request_of_its_own() -> None:
+    node = make("Node", "n", metadata={"uid": "u", "resourceVersion": "7"}, status={"allocatable": {"cpu": "4"}})
+    first, second = write_requests(node)
+    assert (first.subresource, first.resource_version, "status" in first.body) == ("", "7", False)
+    assert (second.subresource, second.uid, second.resource_version) == ("status", "u", "")
+    assert second.body == {"status": {"allocatable": {"cpu": "4"}}}

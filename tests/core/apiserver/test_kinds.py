@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from scheduler_core.admission.strategies import STRATEGIES
 from scheduler_core.apiserver.kinds import ADMISSION_KINDS, KINDS
 from scheduler_core.apiserver.requests import Propagation
 
@@ -18,6 +19,8 @@ WITHOUT_STATUS = {
     "ResourceClaimTemplate",
     "ResourceSlice",
     "DeviceClass",
+    "Lease",
+    "Event",
 }
 WITH_SCALE = {"ReplicationController", "ReplicaSet", "StatefulSet", "Deployment"}
 WITH_GENERATION = WITH_SCALE | {
@@ -41,6 +44,7 @@ ANSWERS_DELETED = {
     "ResourceClaimTemplate",
     "ResourceSlice",
     "DeviceClass",
+    "ResourceQuota",
 }
 ORPHANS = {"ReplicationController", "Job"}
 
@@ -50,7 +54,7 @@ def test_kind_is_treated_as_upstream_does(name: str) -> None:
     kind = KINDS[name]
     assert kind.has_status is (name not in WITHOUT_STATUS)
     assert kind.has_scale is (name in WITH_SCALE)
-    assert kind.has_generation is (name in WITH_GENERATION)
+    assert (name in STRATEGIES and STRATEGIES[name].born > 0) is (name in WITH_GENERATION)
     assert kind.answers_deleted is (name in ANSWERS_DELETED)
     assert kind.default_propagation is (Propagation.ORPHAN if name in ORPHANS else Propagation.BACKGROUND)
 

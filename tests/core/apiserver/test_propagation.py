@@ -8,7 +8,8 @@ import pytest
 
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Propagation
 from scheduler_core.apiserver.server import ApiServer
-from tests.core.apiserver.asking import CLASS, POD, done, pod, priority_class, stored
+from scheduler_core.apiserver.store import ObjectChange, Operation
+from tests.core.apiserver.asking import CLASS, NOW, POD, done, made, pod, priority_class, stored
 
 RC_SPEC = {
     "replicas": 1,
@@ -35,7 +36,10 @@ OTHER, ORPHAN, FOREGROUND = "example.com/f", "orphan", "foregroundDeletion"
 def test_finalizers_after_a_deletion(
     server: ApiServer, there: Sequence[str], asked: Propagation | None, left: Sequence[str]
 ) -> None:
-    done(server, priority_class(finalizers=list(there)))
+    made(server, priority_class())
+    manifest = stored(server, CLASS)
+    kept = {**manifest, "metadata": {**manifest["metadata"], "finalizers": list(there)}}
+    server.store.commit([ObjectChange(Operation.UPDATED, kept)], NOW)
     done(server, Delete(CLASS, propagation=asked))
     assert stored(server, CLASS)["metadata"]["finalizers"] == left
 

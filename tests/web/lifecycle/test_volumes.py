@@ -11,7 +11,7 @@ from kschedweb.cluster.services import requests_carry_out
 from kschedweb.lifecycle.runner import ControllerHost
 from kschedweb.scheduling.runner.sweep import sweep
 from scheduler_core.apiserver.answers import Outcome, Refused
-from scheduler_core.apiserver.effects import write_request
+from scheduler_core.apiserver.effects import write_requests
 from scheduler_core.apiserver.requests import ObjectKey, Patch
 from tests.builders import make, make_manifest, make_node, make_pod
 from tests.web.scheduling.conftest import PutObjects, cluster, lead, put_objects, settle
@@ -122,7 +122,7 @@ def test_custom_plugins_may_write_other_kinds() -> None:
     capacity = make(
         "CSIStorageCapacity", "room", storageClassName="late", capacity="5Gi", metadata={"labels": {"a": "b"}}
     )
-    assert write_request(capacity).body == {
+    assert write_requests(capacity)[0].body == {
         "metadata": {"labels": {"a": "b"}},
         "storageClassName": "late",
         "capacity": "5Gi",

@@ -1,7 +1,6 @@
-"""Defaults of a pod, in the API server's order: quantities, requests from limits, pod level, host ports, constants.
+"""Defaults of pods and pod templates, in place.
 
-Works in place on a manifest without `null`s. Source: kubernetes v1.34.1, pkg/apis/core/v1/defaults.go and
-pkg/registry/core/pod/strategy.go.
+Source: kubernetes v1.34.1, pkg/apis/core/v1/defaults.go and pkg/registry/core/pod/strategy.go.
 """
 
 from __future__ import annotations
@@ -10,41 +9,53 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from scheduler_core.admission.context import Manifest
+from scheduler_core.admission.defaults.values import default_resource_lists, default_volume, pull_policy, put
 from scheduler_core.api.manifests import convert
 from scheduler_core.api.pod import PodSpec
-from scheduler_core.api.quantity import parse
 from scheduler_core.api.resources import container_limits, container_requests, is_hugepages, is_pod_level
 
-VOLUME_FIELDS_WITHOUT_SOURCE: Final = frozenset({"name"})
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
 def default_pod(pod: Manifest) -> None:
-    """Everything the API server fills in before any admission plugin looks."""
-    spec = pod.setdefault("spec", {})
+    """A pod: its spec, and what templates do not get."""
+    spec, status = pod["spec"], pod["status"]
+    for one, many in (("podIP", "podIPs"), ("hostIP", "hostIPs")):  # the one is the first of the others
+        if status.get(one) and not status.get(many):
+            status[many] = [{"ip": status[one]}]
+        elif status.get(many):
+            status[one] = status[many][0].get("ip", "")
+    put(spec, "enableServiceLinks", True)
     for container in containers_of(spec):
-        default_resource_lists(container.get("resources"), ("limits", "requests"))
+        default_resource_lists(container["resources"], ("limits", "requests"))
         _requests_from_limits(container)
-    default_resource_lists(spec, ("overhead",))
+        if spec.get("hostNetwork"):
+            for port in container.get("ports", ()):
+                if not port.get("hostPort") and port["containerPort"]:
+                    port["hostPort"] = port["containerPort"]
     if "resources" in spec:
         default_resource_lists(spec["resources"], ("limits", "requests"))
         _pod_level_resources(spec)
+    default_pod_spec(spec)
+
+
+def default_pod_spec(spec: Manifest) -> None:
+    """What pods and templates share."""
+    put(spec, "dnsPolicy", "ClusterFirst")
+    put(spec, "restartPolicy", "Always")
+    put(spec, "securityContext", {})
+    put(spec, "terminationGracePeriodSeconds", 30)
+    put(spec, "schedulerName", "default-scheduler")
+    default_resource_lists(spec, ("overhead",))
     for container in containers_of(spec):
-        for port in container.get("ports", ()):
-            if spec.get("hostNetwork") and not port.get("hostPort"):
-                port["hostPort"] = port.get("containerPort", 0)
-            port.setdefault("protocol", "TCP")
+        _container(container)
+    for container in spec.get("ephemeralContainers", ()):
+        _container(container)
     for volume in spec.get("volumes", ()):
-        if not volume.keys() - VOLUME_FIELDS_WITHOUT_SOURCE:
-            volume["emptyDir"] = {}
-    for field, value in (
-        ("restartPolicy", "Always"),
-        ("dnsPolicy", "ClusterFirst"),
-        ("schedulerName", "default-scheduler"),
-    ):
-        if not spec.get(field):
-            spec[field] = value
-    spec.setdefault("terminationGracePeriodSeconds", 30)
-    spec.setdefault("enableServiceLinks", True)
+        default_volume(volume)
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if account:
+        spec["serviceAccountName"] = spec["serviceAccount"] = account
 
 
 def merge_label_keys(pod: Manifest) -> None:
@@ -60,7 +71,7 @@ def merge_label_keys(pod: Manifest) -> None:
 
 def containers_of(spec: Manifest) -> Iterator[Manifest]:
     """Containers, then init containers."""
-    yield from spec.get("containers", ())
+    yield from spec.get("containers") or ()
     yield from spec.get("initContainers", ())
 
 
@@ -74,16 +85,42 @@ def affinity_terms(spec: Manifest) -> Iterator[Manifest]:
             yield weighted["podAffinityTerm"]
 
 
-def default_resource_lists(holder: Any, fields: tuple[str, ...]) -> None:
-    """Quantities as the API server stores them: canonical text, nothing finer than thousandths."""
-    for field in fields:
-        values: dict[str, Any] = (holder or {}).get(field) or {}
-        for name, text in values.items():
-            values[name] = str(parse(text).rounded_up_to_milli())
+def _container(container: Manifest) -> None:
+    put(container, "terminationMessagePath", "/dev/termination-log")
+    put(container, "terminationMessagePolicy", "File")
+    if not container.get("imagePullPolicy"):
+        container["imagePullPolicy"] = pull_policy(container.get("image", ""))
+    default_resource_lists(container["resources"], ("limits", "requests"))
+    for port in container.get("ports", ()):
+        put(port, "protocol", "TCP")
+    for variable in container.get("env", ()):
+        if "fieldRef" in variable.get("valueFrom", ()):
+            put(variable["valueFrom"]["fieldRef"], "apiVersion", "v1")
+    for name in _PROBES:
+        if name in container:
+            _probe(container[name])
+    for handler in container.get("lifecycle", {}).values():
+        if isinstance(handler, dict):
+            _http_get(handler)
+
+
+def _probe(probe: Manifest) -> None:
+    for field, value in (("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1)):
+        put(probe, field, value)
+    put(probe, "failureThreshold", 3)
+    _http_get(probe)
+    if "grpc" in probe:
+        put(probe["grpc"], "service", "")
+
+
+def _http_get(handler: Manifest) -> None:
+    if "httpGet" in handler:
+        put(handler["httpGet"], "path", "/")
+        put(handler["httpGet"], "scheme", "HTTP")
 
 
 def _requests_from_limits(container: Manifest) -> None:
-    limits = container.get("resources", {}).get("limits")
+    limits = container["resources"].get("limits")
     if limits:
         container["resources"]["requests"] = {**limits, **container["resources"].get("requests", {})}
 
@@ -96,7 +133,7 @@ def _pod_level_resources(spec: Manifest) -> None:
         for name, quantity in container_limits(typed).items():
             if is_hugepages(name) and name not in requests and name not in limits:
                 limits[name] = str(quantity)
-    if limits:
+    if resources.get("limits"):
         for name, quantity in container_requests(typed).items():
             if name in ("cpu", "memory") and name not in requests:
                 requests[name] = str(quantity)
@@ -109,7 +146,7 @@ def _pod_level_resources(spec: Manifest) -> None:
 
 
 def _extend_selector(holder: Manifest, labels: dict[str, str], field: str, operator: str) -> None:
-    selector = holder.get("labelSelector")
+    selector: dict[str, Any] | None = holder.get("labelSelector")
     keys = [key for key in holder.get(field, ()) if key in labels]
     if selector is None or not keys:
         return

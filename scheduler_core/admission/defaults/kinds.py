@@ -1,0 +1,252 @@
+"""Defaults by kind, in place.
+
+Source: kubernetes v1.34.1, pkg/apis/*/v1/defaults.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from scheduler_core.admission.context import Manifest
+from scheduler_core.admission.defaults.pods import default_pod, default_pod_spec
+from scheduler_core.admission.defaults.values import (
+    default_claim_spec,
+    default_resource_lists,
+    default_volume_source,
+    put,
+)
+
+NAME_LABEL: Final = "kubernetes.io/metadata.name"
+_CLIENT_IP_SECONDS: Final = 10800
+_MAX_INT32: Final = 2**31 - 1
+
+
+def default(manifest: Manifest, kind: str) -> None:
+    """Fill in what the API server would, in place; the manifest was read by the schema."""
+    fill = _DEFAULTS.get(kind)
+    if fill is not None:
+        fill(manifest)
+
+
+def _namespace(manifest: Manifest) -> None:
+    metadata = manifest["metadata"]
+    if metadata.get("name"):
+        metadata["labels"] = {**metadata.get("labels", {}), NAME_LABEL: metadata["name"]}
+
+
+def _node(manifest: Manifest) -> None:
+    spec, status = manifest["spec"], manifest["status"]
+    if spec.get("podCIDR") and not spec.get("podCIDRs"):  # the one is the first of the others
+        spec["podCIDRs"] = [spec["podCIDR"]]
+    elif spec.get("podCIDRs"):
+        spec["podCIDR"] = spec["podCIDRs"][0]
+    default_resource_lists(status, ("capacity", "allocatable"))
+    if "allocatable" not in status and status.get("capacity"):
+        status["allocatable"] = dict(status["capacity"])
+
+
+def _persistent_volume(manifest: Manifest) -> None:
+    spec = manifest["spec"]
+    default_resource_lists(spec, ("capacity",))
+    default_volume_source(spec)
+    put(spec, "persistentVolumeReclaimPolicy", "Retain")
+    put(spec, "volumeMode", "Filesystem")
+    put(manifest["status"], "phase", "Pending")
+
+
+def _persistent_volume_claim(manifest: Manifest) -> None:
+    default_claim_spec(manifest["spec"])
+    default_resource_lists(manifest["status"], ("capacity",))
+    put(manifest["status"], "phase", "Pending")
+
+
+def _limit_range(manifest: Manifest) -> None:
+    for item in manifest["spec"].get("limits") or ():
+        default_resource_lists(item, ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"))
+        if item["type"] != "Container":
+            continue
+        limits = {**item.get("max", {}), **item.get("default", {})}
+        requests = {**item.get("min", {}), **limits, **item.get("defaultRequest", {})}
+        for field, values in (("default", limits), ("defaultRequest", requests)):
+            if values:
+                item[field] = values
+
+
+def _resource_quota(manifest: Manifest) -> None:
+    default_resource_lists(manifest["spec"], ("hard",))
+    default_resource_lists(manifest["status"], ("hard", "used"))
+
+
+def _service(manifest: Manifest) -> None:
+    spec = manifest["spec"]
+    put(spec, "sessionAffinity", "None")
+    if spec["sessionAffinity"] == "None":
+        spec.pop("sessionAffinityConfig", None)
+    elif spec["sessionAffinity"] == "ClientIP":
+        config = spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {})
+        put(config, "timeoutSeconds", _CLIENT_IP_SECONDS)
+    put(spec, "type", "ClusterIP")
+    for port in spec.get("ports", ()):
+        put(port, "protocol", "TCP")
+        if port["targetPort"] in (0, ""):
+            port["targetPort"] = port["port"]
+    if spec["type"] in ("NodePort", "LoadBalancer"):
+        put(spec, "externalTrafficPolicy", "Cluster")
+    if spec["type"] in ("NodePort", "LoadBalancer", "ClusterIP"):
+        put(spec, "internalTrafficPolicy", "Cluster")
+    if spec["type"] == "LoadBalancer":
+        put(spec, "allocateLoadBalancerNodePorts", True)
+        for ingress in manifest["status"]["loadBalancer"].get("ingress", ()):
+            if ingress.get("ip"):
+                put(ingress, "ipMode", "VIP")
+
+
+def _replication_controller(manifest: Manifest) -> None:
+    spec = manifest["spec"]
+    template = spec.get("template")
+    labels = template["metadata"].get("labels") if template else None
+    if labels:
+        if not spec.get("selector"):
+            spec["selector"] = dict(labels)
+        if not manifest["metadata"].get("labels"):
+            manifest["metadata"]["labels"] = dict(labels)
+    put(spec, "replicas", 1)
+    _template(manifest)
+
+
+def _replica_set(manifest: Manifest) -> None:
+    put(manifest["spec"], "replicas", 1)
+    _template(manifest)
+
+
+def _deployment(manifest: Manifest) -> None:
+    spec = manifest["spec"]
+    put(spec, "replicas", 1)
+    strategy = spec["strategy"]
+    put(strategy, "type", "RollingUpdate")
+    if strategy["type"] == "RollingUpdate":
+        rolling = strategy.setdefault("rollingUpdate", {})
+        put(rolling, "maxUnavailable", "25%")
+        put(rolling, "maxSurge", "25%")
+    put(spec, "revisionHistoryLimit", 10)
+    put(spec, "progressDeadlineSeconds", 600)
+    _template(manifest)
+
+
+def _daemon_set(manifest: Manifest) -> None:
+    spec = manifest["spec"]
+    strategy = spec["updateStrategy"]
+    put(strategy, "type", "RollingUpdate")
+    if strategy["type"] == "RollingUpdate":
+        rolling = strategy.setdefault("rollingUpdate", {})
+        put(rolling, "maxUnavailable", 1)
+        put(rolling, "maxSurge", 0)
+    put(spec, "revisionHistoryLimit", 10)
+    _template(manifest)
+
+
+def _stateful_set(manifest: Manifest) -> None:
+    spec = manifest["spec"]
+    put(spec, "podManagementPolicy", "OrderedReady")
+    strategy = spec["updateStrategy"]
+    if not strategy.get("type"):
+        strategy["type"] = "RollingUpdate"
+        strategy.setdefault("rollingUpdate", {}).setdefault("partition", 0)
+    elif strategy["type"] == "RollingUpdate" and "rollingUpdate" in strategy:
+        strategy["rollingUpdate"].setdefault("partition", 0)
+    retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
+    put(retention, "whenDeleted", "Retain")
+    put(retention, "whenScaled", "Retain")
+    put(spec, "replicas", 1)
+    put(spec, "revisionHistoryLimit", 10)
+    for claim in spec.get("volumeClaimTemplates", ()):
+        _persistent_volume_claim(claim)
+        claim.update({"kind": "PersistentVolumeClaim", "apiVersion": "v1"})
+    _template(manifest)
+
+
+def _job(manifest: Manifest) -> None:
+    spec = manifest["spec"]
+    if "completions" not in spec and "parallelism" not in spec:
+        spec["completions"] = 1
+    put(spec, "parallelism", 1)
+    put(spec, "backoffLimit", _MAX_INT32 if "backoffLimitPerIndex" in spec else 6)
+    labels = spec["template"]["metadata"].get("labels")
+    if labels and not manifest["metadata"].get("labels"):
+        manifest["metadata"]["labels"] = dict(labels)
+    put(spec, "completionMode", "NonIndexed")
+    put(spec, "suspend", False)
+    put(spec, "manualSelector", False)
+    put(spec, "podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")
+    for rule in spec.get("podFailurePolicy", {}).get("rules") or ():
+        for pattern in rule.get("onPodConditions") or ():
+            put(pattern, "status", "True")
+    _template(manifest)
+
+
+def _template(manifest: Manifest) -> None:
+    template = manifest["spec"].get("template")
+    if template is not None:
+        default_pod_spec(template["spec"])
+
+
+def _storage_class(manifest: Manifest) -> None:
+    put(manifest, "volumeBindingMode", "Immediate")
+    put(manifest, "reclaimPolicy", "Delete")
+
+
+def _csi_driver(manifest: Manifest) -> None:
+    spec = manifest["spec"]
+    put(spec, "attachRequired", True)
+    for field in ("podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount"):
+        put(spec, field, False)
+    put(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType")
+    if not spec.get("volumeLifecycleModes"):
+        spec["volumeLifecycleModes"] = ["Persistent"]
+
+
+def _priority_class(manifest: Manifest) -> None:
+    put(manifest, "preemptionPolicy", "PreemptLowerPriority")
+
+
+def _resource_claim(manifest: Manifest) -> None:
+    _device_requests(manifest["spec"])
+
+
+def _resource_claim_template(manifest: Manifest) -> None:
+    _device_requests(manifest["spec"]["spec"])
+
+
+def _device_requests(spec: Manifest) -> None:
+    for request in spec["devices"].get("requests") or ():
+        exact = [request["exactly"]] if "exactly" in request else []
+        for one in [*exact, *request.get("firstAvailable", ())]:
+            put(one, "allocationMode", "ExactCount")
+            if one["allocationMode"] == "ExactCount" and not one.get("count"):
+                one["count"] = 1
+            for toleration in one.get("tolerations", ()):
+                put(toleration, "operator", "Equal")
+
+
+_DEFAULTS: Final[dict[str, Callable[[Manifest], None]]] = {
+    "Namespace": _namespace,
+    "Node": _node,
+    "Pod": default_pod,
+    "PersistentVolume": _persistent_volume,
+    "PersistentVolumeClaim": _persistent_volume_claim,
+    "LimitRange": _limit_range,
+    "ResourceQuota": _resource_quota,
+    "Service": _service,
+    "ReplicationController": _replication_controller,
+    "ReplicaSet": _replica_set,
+    "Deployment": _deployment,
+    "DaemonSet": _daemon_set,
+    "StatefulSet": _stateful_set,
+    "Job": _job,
+    "StorageClass": _storage_class,
+    "CSIDriver": _csi_driver,
+    "PriorityClass": _priority_class,
+    "ResourceClaim": _resource_claim,
+    "ResourceClaimTemplate": _resource_claim_template,
+}

@@ -1,0 +1,112 @@
+"""Fields behind feature gates that are off in 1.34: dropped, unless the object had them before.
+
+Source: kubernetes v1.34.1, pkg/features/kube_features.go; pkg/api/pod/util.go;
+pkg/registry/*/strategy.go.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from scheduler_core.admission.context import Manifest
+
+_CONTAINER: Final = ("restartPolicyRules", "lifecycle.stopSignal", "env[].valueFrom.fileKeyRef")
+_POD_SPEC: Final = (
+    *(f"{name}[].{field}" for name in ("containers", "initContainers", "ephemeralContainers") for field in _CONTAINER),
+    "hostnameOverride",
+    "volumes[].image",
+    "volumes[].projected.sources[].clusterTrustBundle",
+    "volumes[].projected.sources[].podCertificate",
+)
+_CLAIM_SPEC: Final = (
+    "devices.constraints[].distinctAttribute",
+    *(f"devices.requests[].{form}.capacity" for form in ("exactly", "firstAvailable[]")),
+)
+_TEMPLATE: Final = tuple(f"spec.template.spec.{path}" for path in _POD_SPEC)
+
+# By kind: the paths below the manifest, `[]` for each item of a list or map.
+_PATHS: Final[dict[str, tuple[str, ...]]] = {
+    "Pod": tuple(f"spec.{path}" for path in _POD_SPEC),
+    "ReplicationController": _TEMPLATE,
+    "ReplicaSet": _TEMPLATE,
+    "Deployment": (*_TEMPLATE, "status.terminatingReplicas"),
+    "DaemonSet": _TEMPLATE,
+    "StatefulSet": (*_TEMPLATE, "spec.updateStrategy.rollingUpdate.maxUnavailable"),
+    "Job": _TEMPLATE,
+    "Lease": ("spec.strategy", "spec.preferredHolder"),
+    "CSIDriver": ("spec.nodeAllocatableUpdatePeriodSeconds",),
+    "Node": ("spec.configSource", "status.config"),
+    "VolumeAttachment": ("status.attachError.errorCode", "status.detachError.errorCode"),
+    "DeviceClass": ("spec.extendedResourceName",),
+    "ResourceClaim": (
+        *(f"spec.{path}" for path in _CLAIM_SPEC),
+        "status.allocation.allocationTimestamp",
+        *(
+            f"status.allocation.devices.results[].{field}"
+            for field in ("bindingConditions", "bindingFailureConditions", "shareID", "consumedCapacity")
+        ),
+        "status.devices[].shareID",
+    ),
+    "ResourceClaimTemplate": tuple(f"spec.spec.{path}" for path in _CLAIM_SPEC),
+    "ResourceSlice": (
+        "spec.sharedCounters",
+        "spec.perDeviceNodeSelection",
+        *(
+            f"spec.devices[].{field}"
+            for field in (
+                "taints", "consumesCounters", "nodeName", "nodeSelector", "allNodes", "bindingConditions",
+                "bindingFailureConditions", "bindsToNode", "allowMultipleAllocations", "capacity[].requestPolicy",
+            )
+        ),
+    ),
+}  # fmt: skip
+
+
+def drop_disabled(manifest: Manifest, old: Manifest | None, kind: str) -> None:
+    """Drop in place what only gates that are off would keep; what `old` has anywhere stays."""
+    for path in _PATHS.get(kind, ()):
+        steps = path.split(".")
+        if _found(manifest, steps) and not (old is not None and _found(old, steps)):
+            _drop(manifest, steps)
+    for spec in _pod_specs(manifest, kind):
+        _drop_container_restart_policies(spec)
+
+
+def _pod_specs(manifest: Manifest, kind: str) -> list[Manifest]:
+    if kind == "Pod":
+        return [manifest["spec"]]
+    template = (manifest.get("spec") or {}).get("template") if kind in _PATHS else None
+    return [template["spec"]] if isinstance(template, dict) else []
+
+
+def _drop_container_restart_policies(spec: Manifest) -> None:
+    """Without the gate for restart rules only init containers may have a policy, and only Always."""
+    for container in spec.get("containers") or ():
+        container.pop("restartPolicy", None)
+    for container in spec.get("initContainers", ()):
+        if container.get("restartPolicy") != "Always":
+            container.pop("restartPolicy", None)
+
+
+def _items(value: Any, step: str) -> list[Any]:
+    """What the step leads to: the field's value, or each of its items."""
+    name = step.removesuffix("[]")
+    found = value.get(name) if isinstance(value, dict) else None
+    if found is None:
+        return []
+    if not step.endswith("[]"):
+        return [found]
+    return list(found.values()) if isinstance(found, dict) else list(found)
+
+
+def _found(value: Any, steps: list[str]) -> bool:
+    return any(len(steps) == 1 or _found(one, steps[1:]) for one in _items(value, steps[0]))
+
+
+def _drop(value: Any, steps: list[str]) -> None:
+    if len(steps) == 1:
+        if isinstance(value, dict):
+            value.pop(steps[0], None)
+        return
+    for one in _items(value, steps[0]):
+        _drop(one, steps[1:])

@@ -1,0 +1,28 @@
+"""Kinds that are kept and shown but steer no scheduling: events, leases, quotas. Only their metadata is typed.
+
+Source: kubernetes v1.34.1, staging/src/k8s.io/api/{core,coordination}/v1/types.go.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from scheduler_core.api.meta import KubeObject
+
+
+class Event(KubeObject, frozen=True, kw_only=True):
+    api_version: ClassVar[str] = "v1"
+    kind: ClassVar[str] = "Event"
+    plural: ClassVar[str] = "events"
+
+
+class Lease(KubeObject, frozen=True, kw_only=True):
+    api_version: ClassVar[str] = "coordination.k8s.io/v1"
+    kind: ClassVar[str] = "Lease"
+    plural: ClassVar[str] = "leases"
+
+
+class ResourceQuota(KubeObject, frozen=True, kw_only=True):
+    api_version: ClassVar[str] = "v1"
+    kind: ClassVar[str] = "ResourceQuota"
+    plural: ClassVar[str] = "resourcequotas"

@@ -1,0 +1,132 @@
+"""The types of `fields.txt`: which fields a part of a manifest has, and how each is written.
+
+Source: kubernetes v1.34.1, staging/src/k8s.io/{api,apimachinery}: the tags of the Go types.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+# Kinds of two groups may share a name; the schema's groups by API group.
+_PACKAGES: Final = {
+    "v1": "core",
+    "apps/v1": "apps",
+    "batch/v1": "batch",
+    "policy/v1": "policy",
+    "scheduling.k8s.io/v1": "scheduling",
+    "node.k8s.io/v1": "node",
+    "storage.k8s.io/v1": "storage",
+    "resource.k8s.io/v1": "resource",
+    "coordination.k8s.io/v1": "coordination",
+    "events.k8s.io/v1": "events",
+    "autoscaling/v1": "autoscaling",
+}
+_GO_NAMES: Final = {
+    "quantity": "resource.Quantity",
+    "time": "v1.Time",
+    "microtime": "v1.MicroTime",
+    "intorstring": "intstr.IntOrString",
+    "raw": "runtime.RawExtension",
+    "bytes": "[]uint8",
+}
+SCALARS: Final = frozenset(
+    {"string", "int32", "int64", "bool", "quantity", "intorstring", "time", "microtime", "raw", "bytes"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field. `shape` is what is left of its type without pointer: a scalar, a type's name, `[]x` or `{}x`.
+
+    `merge_key` is empty where a merged list holds plain values; `keys` are those of a list that apply treats as a map.
+    """
+
+    name: str
+    shape: str
+    go_name: str
+    is_pointer: bool
+    omits_empty: bool
+    omits_zero: bool
+    is_merged: bool
+    merge_key: str
+    retains_keys: bool
+    treatment: str
+    keys: tuple[str, ...]
+
+    @property
+    def item(self) -> str:
+        """The shape of the items of a list or of the values of a map."""
+        return self.shape[2:]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Type:
+    """A struct: `name` is package and name, `fields` by name in writing order."""
+
+    name: str
+    fields: dict[str, Field]
+
+    @property
+    def go_name(self) -> str:
+        return self.name.rpartition(".")[2]
+
+
+def type_named(name: str) -> Type:
+    """A type such as `core.PodSpec`; KeyError when there is none."""
+    return _types()[name]
+
+
+def type_of(api_version: str, kind: str) -> Type:
+    """The type of a kind's manifests."""
+    return _types()[f"{_PACKAGES[api_version]}.{kind}"]
+
+
+@lru_cache(maxsize=1)
+def _types() -> dict[str, Type]:
+    types: dict[str, Type] = {}
+    fields: dict[str, Field] = {}
+    for line in (Path(__file__).parent / "fields.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("  "):
+            field = _field(line.split())
+            fields[field.name] = field
+        elif not line.startswith("#"):
+            fields = {}
+            types[line] = Type(line, fields)
+    return types
+
+
+def _field(words: list[str]) -> Field:
+    name, text, *rest = words
+    plain = text.removeprefix("*")
+    shape, _, named = plain.partition(":")
+    merged = next((word for word in rest if word.startswith("merge")), "")
+    treatment = next((word for word in rest if word.partition(":")[0] in ("atomic", "set", "map", "granular")), "")
+    return Field(
+        name=name.rstrip("?"),
+        shape=shape,
+        go_name=_go_name(shape, named),
+        is_pointer=text.startswith("*"),
+        omits_empty="?" in name,
+        omits_zero=name.endswith("??"),
+        is_merged=bool(merged),
+        merge_key=merged.partition(":")[2],
+        retains_keys="retainKeys" in rest,
+        treatment=treatment.partition(":")[0],
+        keys=tuple(filter(None, treatment.partition(":")[2].split(","))),
+    )
+
+
+def _go_name(shape: str, named: str) -> str:
+    """What messages call the type: `[]v1.PersistentVolumeAccessMode`, `map[string]string`."""
+    if shape.startswith("[]"):
+        return "[]" + _go_name(shape[2:], named)
+    if named:
+        return f"v1.{named}"
+    if shape.startswith("{}"):
+        return "map[string]" + _go_name(shape[2:], "")
+    if shape in _GO_NAMES:
+        return _GO_NAMES[shape]
+    return f"v1.{shape.rpartition('.')[2]}" if "." in shape else shape

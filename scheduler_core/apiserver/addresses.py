@@ -1,0 +1,145 @@
+"""Addresses and ports of services: what a new or changed service gets, and what it may not have.
+
+The cluster has one range of IPv4 addresses. A draw follows from the service's uid; a taken address gives the next one.
+Source: kubernetes v1.34.1, pkg/registry/core/service/{ipallocator,portallocator,storage}.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from typing import Any, Final
+
+from scheduler_core.admission.context import Manifest, Problem, invalid, refuse
+from scheduler_core.apiserver.store import Stored
+
+RANGE: Final = ipaddress.IPv4Network("10.96.0.0/16")
+NODE_PORTS: Final = range(30000, 32768)
+_OPEN: Final = ("NodePort", "LoadBalancer")
+_FAMILY_FIELDS: Final = ("ipFamilies", "ipFamilyPolicy")
+
+
+class Addresses:
+    """What the services of a cluster hold."""
+
+    def __init__(self, services: Iterable[Stored]) -> None:
+        self._addresses: set[str] = set()
+        self._ports: set[tuple[int, str]] = set()
+        for service in services:
+            self._hold(service["spec"])
+
+    def allocate(self, service: Manifest, old: Manifest | None) -> None:
+        """Give the service what it lacks, in place; raises AdmissionError for what is taken or out of range."""
+        spec, before = service["spec"], (old or {}).get("spec", {})
+        if spec["type"] == "ExternalName":
+            self._release(before)
+            return
+        self._release(before)
+        try:
+            self._take_addresses(service, before)
+            self._take_ports(service, before)
+        except BaseException:
+            self._hold(before)
+            raise
+        self._hold(spec)
+
+    def _take_addresses(self, service: Manifest, before: Manifest) -> None:
+        spec = service["spec"]
+        _agree(spec)
+        if before and before.get("type") != "ExternalName":
+            for field in ("clusterIP", "clusterIPs", *_FAMILY_FIELDS):
+                if field not in spec and field in before:
+                    spec[field] = before[field]
+        addresses: list[str] = spec.get("clusterIPs", [])
+        if addresses and addresses[0] == "None":
+            single = bool(spec.get("selector"))
+            spec.setdefault("ipFamilyPolicy", "SingleStack" if single else "RequireDualStack")
+            spec.setdefault("ipFamilies", ["IPv4"] if single else ["IPv4", "IPv6"])
+            return
+        if spec.get("ipFamilyPolicy") == "RequireDualStack":
+            detail = "this cluster is not configured for dual-stack services"
+            refuse([invalid("spec.ipFamilyPolicy", "RequireDualStack", detail)])
+        spec.setdefault("ipFamilyPolicy", "SingleStack")
+        spec.setdefault("ipFamilies", ["IPv4"])
+        if not addresses:
+            address = self._free_address(service["metadata"]["uid"])
+            spec["clusterIP"], spec["clusterIPs"] = address, [address]
+        elif addresses != before.get("clusterIPs"):
+            refuse(self._address_problems(addresses))
+
+    def _address_problems(self, addresses: list[str]) -> list[Problem]:
+        try:
+            address = ipaddress.ip_address(addresses[0])
+        except ValueError:
+            return []  # validation says so
+        problem = ""
+        if address not in RANGE:
+            problem = "the provided network does not match the current range"
+        elif addresses[0] in self._addresses:
+            problem = "provided IP is already allocated"
+        if not problem:
+            return []
+        return [invalid("spec.clusterIPs", addresses, f"failed to allocate IP {addresses[0]}: {problem}")]
+
+    def _take_ports(self, service: Manifest, before: Manifest) -> None:
+        spec = service["spec"]
+        if spec["type"] not in _OPEN or spec.get("allocateLoadBalancerNodePorts") is False:
+            return
+        known = {(port["port"], port.get("protocol")): port.get("nodePort") for port in before.get("ports", ())}
+        taken = set(self._ports)
+        for index, port in enumerate(spec.get("ports", ())):
+            protocol = port.get("protocol", "")
+            number = port.get("nodePort") or known.get((port["port"], protocol))
+            if number:
+                refuse(self._port_problems(f"spec.ports[{index}].nodePort", number, (number, protocol) in taken))
+            else:
+                used = {one for one, other in taken if other == protocol}
+                number = _draw(service["metadata"]["uid"], NODE_PORTS, used.__contains__)
+            port["nodePort"] = number
+            taken.add((number, protocol))
+        is_local = spec["type"] == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+        if is_local and not spec.get("healthCheckNodePort"):
+            spec["healthCheckNodePort"] = before.get("healthCheckNodePort") or _draw(
+                service["metadata"]["uid"], NODE_PORTS, lambda one: (one, "TCP") in taken
+            )
+
+    def _port_problems(self, path: str, number: int, is_taken: bool) -> list[Problem]:
+        if number not in NODE_PORTS:
+            bounds = f"{NODE_PORTS[0]}-{NODE_PORTS[-1]}"
+            detail = f"provided port is not in the valid range. The range of valid ports is {bounds}"
+            return [invalid(path, number, detail)]
+        return [invalid(path, number, "provided port is already allocated")] if is_taken else []
+
+    def _free_address(self, uid: str) -> str:
+        hosts = range(10, RANGE.num_addresses - 1)
+        return str(RANGE[_draw(uid, hosts, lambda one: str(RANGE[one]) in self._addresses)])
+
+    def _hold(self, spec: Manifest) -> None:
+        self._addresses.update(spec.get("clusterIPs", ()))
+        self._ports.update(_ports(spec))
+
+    def _release(self, spec: Manifest) -> None:
+        self._addresses.difference_update(spec.get("clusterIPs", ()))
+        self._ports.difference_update(_ports(spec))
+
+
+def _ports(spec: Manifest) -> set[tuple[int, str]]:
+    return {(port["nodePort"], port.get("protocol", "")) for port in spec.get("ports", ()) if port.get("nodePort")}
+
+
+def _agree(spec: Manifest) -> None:
+    """`clusterIP` is the first of `clusterIPs`; old clients know only the one."""
+    if spec.get("clusterIP") and not spec.get("clusterIPs"):
+        spec["clusterIPs"] = [spec["clusterIP"]]
+    elif spec.get("clusterIPs") and not spec.get("clusterIP"):
+        spec["clusterIP"] = spec["clusterIPs"][0]
+
+
+def _draw(uid: str, numbers: range, is_taken: Any) -> int:
+    """A free number: where to begin follows from the uid."""
+    start = int(uid.replace("-", "")[-12:] or "0", 16) % len(numbers)
+    for step in range(len(numbers)):
+        number = numbers[(start + step) % len(numbers)]
+        if not is_taken(number):
+            return number
+    return numbers[start]

@@ -1,0 +1,43 @@
+"""What every cluster has from its start: the namespaces and priority classes that the API server makes itself.
+
+Source: kubernetes v1.34.1, pkg/controlplane/controller/systemnamespaces and pkg/registry/scheduling/rest.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from scheduler_core.apiserver.requests import Create
+
+IMMORTAL_NAMESPACES: Final = ("default", "kube-public", "kube-system")
+_NAMESPACES: Final = (*IMMORTAL_NAMESPACES, "kube-node-lease")
+_CLASSES: Final = (
+    (
+        "system-cluster-critical",
+        2_000_000_000,
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+    ),
+    (
+        "system-node-critical",
+        2_000_001_000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ),
+)
+
+
+def bootstrap_requests() -> list[Create]:
+    """Requests that make these objects; those that exist already are refused, which does no harm."""
+    namespaces = [Create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}) for name in _NAMESPACES]
+    classes = [
+        Create(
+            {
+                "apiVersion": "scheduling.k8s.io/v1",
+                "kind": "PriorityClass",
+                "metadata": {"name": name},
+                "value": value,
+                "description": description,
+            }
+        )
+        for name, value, description in _CLASSES
+    ]
+    return [*namespaces, *classes]

@@ -1,0 +1,418 @@
+"""Calls of the Kubernetes API answered by the rules: what an HTTP shell asks, once it has decoded a request.
+
+`answer(server, call, now)` gives a `Reply`: a code, a body (an object, a list or a Status as manifest) and warnings; or
+a `Watch`, whose events the shell streams (see `watch`). The shell decodes bodies, chooses media types, authenticates,
+serves discovery and OpenAPI, and shows objects as tables (`tables`) or as metadata only where a client asks for that.
+
+Longer than 400 lines because it is one call on its way, from its options to its reply, for every verb.
+
+Source: kubernetes v1.34.1, staging/src/k8s.io/apiserver/pkg/endpoints/handlers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from scheduler_core.api.schema import DecodeError, read
+from scheduler_core.apiserver import answers, events, lists
+from scheduler_core.apiserver.answers import Outcome, Refused, Status
+from scheduler_core.apiserver.kinds import KINDS
+from scheduler_core.apiserver.lists import ListQuery, Page
+from scheduler_core.apiserver.options import (
+    DeleteOptions,
+    Query,
+    WriteOptions,
+    delete_options,
+    first,
+    write_options,
+)
+from scheduler_core.apiserver.requests import (
+    Bind,
+    Create,
+    Delete,
+    Evict,
+    ObjectKey,
+    Patch,
+    PatchType,
+    Request,
+    Update,
+)
+from scheduler_core.apiserver.routes import Route, asks_watch, route
+from scheduler_core.apiserver.scale import GROUP as SCALE_GROUP
+from scheduler_core.apiserver.scale import scale_of
+from scheduler_core.apiserver.selection import Selection, SelectionError, selection
+from scheduler_core.apiserver.server import ApiServer
+from scheduler_core.apiserver.store import History, Stored
+from scheduler_core.apiserver.warnings import creation_warnings
+from scheduler_core.apiserver.watch import Watch, start
+
+_OLD_EVICTION: Final = "policy/v1beta1"
+EVICTED: Final = ("EvictionByEvictionAPI", "Eviction API: evicting")
+_METHOD_TEXT: Final = "the server does not allow this method on the requested resource"
+_FALSE: Final = ("", "0", "false")
+
+
+class Body(msgspec.Struct, frozen=True):
+    """A decoded body: JSON values, and the paths of fields that stood there twice (`spec.restartPolicy`)."""
+
+    value: Any = None
+    repeated: tuple[str, ...] = ()
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A request. `path` begins below the cluster; `patch_type` is the media type of a patch's body."""
+
+    method: str
+    path: str
+    query: Query = {}
+    body: Body = Body()
+    patch_type: PatchType = PatchType.MERGE
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """The answer. `page` is set for a list and `stored` for an object, so that the shell can show tables of them."""
+
+    code: int
+    body: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
+    retry_after_seconds: int = 0
+    page: Page | None = None
+    stored: Mapping[str, Any] | None = None
+    kind: str = ""
+
+
+class _RefusedError(Exception):
+    def __init__(self, refused: Refused) -> None:
+        super().__init__(refused.status.message)
+        self.refused = refused
+
+
+def answer(server: ApiServer[History], call: Call, now: int) -> Reply | Watch:
+    """Carry out the call at this time, in microseconds."""
+    found = route(call.path)
+    if found is None or not found.methods():
+        return _status(answers.no_such_resource().status)
+    if call.method not in found.methods():
+        return _status(Status(405, "MethodNotAllowed", _METHOD_TEXT, is_generic=True))
+    try:
+        return _Answering(server, call, found, now).answer()
+    except _RefusedError as error:
+        return _status(error.refused.status)
+
+
+def _status(status: Status) -> Reply:
+    return Reply(status.code, status.manifest(), retry_after_seconds=status.retry_after_seconds)
+
+
+class _Answering:
+    """One call on its way."""
+
+    def __init__(self, server: ApiServer[History], call: Call, found: Route, now: int) -> None:
+        self._server = server
+        self._call = call
+        self._route = found
+        self._kind = found.kind
+        self._now = now
+        namespace = found.namespace if found.kind.namespaced else ""
+        self._key = ObjectKey(found.kind.name, namespace, found.name)
+        self._is_event = found.api_version == events.API_VERSION
+
+    def answer(self) -> Reply | Watch:
+        found, method = self._route, self._call.method
+        if found.is_bindings or found.subresource == "binding":
+            return self._bind()
+        if found.subresource == "eviction":
+            return self._evict()
+        if method == "GET":
+            is_watch = asks_watch(self._call.path)
+            return self._get() if found.name and not is_watch else self._list()
+        if method == "POST":
+            return self._create()
+        if method == "PUT":
+            return self._update()
+        if method == "PATCH":
+            return self._patch()
+        return self._delete() if found.name else self._delete_collection()
+
+    # Reading
+
+    def _get(self) -> Reply:
+        self._wait_for_version(first(self._call.query, "resourceVersion"))
+        stored = self._server.store.get(self._key)
+        if stored is None:
+            return _status(answers.not_found(self._key).status)
+        shown = scale_of(stored) if self._route.subresource == "scale" else stored
+        return self._object(200, shown)
+
+    def _wait_for_version(self, text: str) -> None:
+        if text in ("", "0"):
+            return
+        if not text.isdigit():
+            detail = f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+            raise _RefusedError(answers.internal_error(f"resourceVersion: {detail}"))
+        position = self._server.store.position()
+        if int(text) > position:
+            raise _RefusedError(lists.too_large(int(text), position))
+
+    def _list(self) -> Reply | Watch:
+        query = self._list_query()
+        if (
+            asks_watch(self._call.path)
+            or first(self._call.query, "watch") not in _FALSE
+            or ("watch" in self._call.query and first(self._call.query, "watch") == "")
+        ):
+            started = start(self._server.store, query, self._call.query)
+            return _status(started.status) if isinstance(started, Refused) else started
+        if self._call.query.get("sendInitialEvents"):
+            detail = "Forbidden: sendInitialEvents is forbidden for list"
+            cause = answers.Cause("FieldValueForbidden", detail, "sendInitialEvents")
+            raise _RefusedError(lists.options_refused("ListOptions", [cause]))
+        page = lists.page(self._server.store, query)
+        if isinstance(page, Refused):
+            return _status(page.status)
+        return self._page(page)
+
+    def _list_query(self) -> ListQuery:
+        query = self._call.query
+        limit = first(query, "limit")
+        try:
+            return ListQuery(
+                self._selection(),
+                first(query, "resourceVersion"),
+                first(query, "resourceVersionMatch"),
+                int(limit) if limit else 0,
+                first(query, "continue"),
+            )
+        except ValueError:
+            message = f'strconv.ParseInt: parsing "{limit}": invalid syntax'
+            raise _RefusedError(answers.bad_request(message)) from None
+
+    def _selection(self) -> Selection:
+        query = self._call.query
+        try:
+            labels, fields = first(query, "labelSelector"), first(query, "fieldSelector")
+            if self._route.name:  # a watch of one object
+                fields = f"metadata.name={self._route.name}"
+            return selection(self._kind.name, self._route.namespace, labels, fields, is_new_form=self._is_event)
+        except SelectionError as error:
+            raise _RefusedError(answers.bad_request(str(error))) from None
+
+    def _page(self, page: Page) -> Reply:
+        shown = page
+        if self._is_event:
+            shown = msgspec.structs.replace(page, items=[events.from_core(item) for item in page.items])
+        body = lists.list_manifest(self._kind.name, shown)
+        body["apiVersion"] = self._route.api_version
+        return Reply(200, body, page=page, kind=self._kind.name)
+
+    # Writing
+
+    def _create(self) -> Reply:
+        options = self._write_options("CreateOptions")
+        manifest, warnings = self._decoded(options)
+        metadata = dict(manifest["metadata"])
+        if self._kind.namespaced:
+            given = metadata.get("namespace") or self._route.namespace
+            if given != self._route.namespace:
+                message = "the namespace of the provided object does not match the namespace sent on the request"
+                raise _RefusedError(answers.bad_request(message))
+            metadata["namespace"] = self._route.namespace
+        if self._is_event:
+            manifest = events.to_core(manifest)
+        request = Create({**manifest, "metadata": metadata}, is_new_form=self._is_event)
+        reply = self._carried_out(request, options.dry_run, 201, warnings)
+        if reply.code == 201:
+            reply = msgspec.structs.replace(reply, warnings=(*reply.warnings, *creation_warnings(dict(reply.body))))
+        return reply
+
+    def _update(self) -> Reply:
+        options = self._write_options("UpdateOptions")
+        manifest, warnings = self._decoded(options)
+        if self._is_event:
+            manifest = events.to_core(manifest)
+        request = Update(self._key, manifest, self._route.subresource, self._is_event)
+        return self._carried_out(request, options.dry_run, 200, warnings)
+
+    def _patch(self) -> Reply:
+        options = self._write_options("PatchOptions")
+        body, warnings = self._call.body.value, [f'duplicate field "{path}"' for path in self._call.body.repeated]
+        request = Patch(
+            self._key, body, self._call.patch_type, self._route.subresource, validation=options.validation,
+            repeated=self._call.body.repeated, is_new_form=self._is_event,
+        )  # fmt: skip
+        return self._carried_out(request, options.dry_run, 200, warnings if options.validation == "Warn" else [])
+
+    def _delete(self) -> Reply:
+        options = self._delete_options()
+        warnings = []
+        if self._kind.name == "Job" and options.propagation is None and self._call.body.value is None:
+            warnings = [_ORPHANS]
+        request = Delete(self._key, options.grace_seconds, options.propagation, options.uid, options.resource_version)
+        return self._carried_out(request, options.dry_run, 200, warnings)
+
+    def _delete_collection(self) -> Reply:
+        options = self._delete_options()
+        query = self._list_query()
+        page = lists.page(self._server.store, query)
+        if isinstance(page, Refused):
+            return _status(page.status)
+        requests = [
+            Delete(
+                ObjectKey(self._kind.name, item["metadata"].get("namespace", ""), item["metadata"]["name"]),
+                options.grace_seconds, options.propagation, options.uid, options.resource_version,
+            )
+            for item in page.items
+        ]  # fmt: skip
+        for one in self._server.carry_out(requests, self._now, options.dry_run):
+            if isinstance(one, Refused) and one.status.code != 404:
+                return _status(one.status)
+        return self._page(page)
+
+    def _bind(self) -> Reply:
+        options = self._write_options("CreateOptions")
+        binding, warnings = self._read_part("v1", "Binding", options)
+        metadata, target = binding["metadata"], binding["target"]
+        name = self._route.name or metadata.get("name", "")
+        if self._route.name and metadata.get("name", "") != self._route.name:
+            raise _RefusedError(answers.bad_request("name in URL does not match name in Binding object"))
+        if not name:
+            raise _RefusedError(answers.bad_request("Name parameter required."))
+        problems = []
+        if target.get("kind") not in (None, "", "Node"):
+            kind = target["kind"]
+            problems.append(f'target.kind: Unsupported value: "{kind}": supported values: "Node", "<empty>"')
+        if not target.get("name"):
+            problems.append("target.name: Required value")
+        if problems:
+            message = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+            raise _RefusedError(answers.internal_error(message))
+        key = ObjectKey("Pod", self._route.namespace, name)
+        request = Bind(
+            key, target["name"], metadata.get("uid", ""), metadata.get("resourceVersion", ""),
+            metadata.get("annotations") or {},
+        )  # fmt: skip
+        return self._carried_out(request, options.dry_run, 201, warnings)
+
+    def _evict(self) -> Reply:
+        options = self._write_options("CreateOptions")
+        body = self._call.body
+        if isinstance(body.value, Mapping) and body.value.get("apiVersion") == _OLD_EVICTION:
+            body = Body({**body.value, "apiVersion": "policy/v1"}, body.repeated)
+        self._call = msgspec.structs.replace(self._call, body=body)
+        eviction, warnings = self._read_part("policy/v1", "Eviction", options)
+        name = eviction["metadata"].get("name", "")
+        if name != self._route.name:
+            raise _RefusedError(answers.bad_request("name in URL does not match name in Eviction object"))
+        asked = eviction.get("deleteOptions") or {}
+        preconditions = asked.get("preconditions") or {}
+        request = Evict(
+            self._key, *EVICTED, preconditions.get("uid") or "", preconditions.get("resourceVersion") or "",
+            asked.get("gracePeriodSeconds"), asks_budgets=True,
+        )  # fmt: skip
+        return self._carried_out(request, options.dry_run or bool(asked.get("dryRun")), 201, warnings)
+
+    def _carried_out(self, request: Request, dry_run: bool, code: int, warnings: Sequence[str]) -> Reply:
+        (result,) = self._server.carry_out([request], self._now, dry_run)
+        if isinstance(result, Refused):
+            return msgspec.structs.replace(_status(result.status), warnings=tuple(warnings))
+        told = (*warnings, *result.warnings)
+        if isinstance(result.answer, Status):
+            if self._is_event and result.answer.kind:
+                result = msgspec.structs.replace(
+                    result, answer=msgspec.structs.replace(result.answer, group=events.GROUP)
+                )
+            assert isinstance(result.answer, Status)
+            return msgspec.structs.replace(_status(result.answer), warnings=told)
+        if isinstance(request, Update) and _is_creation(result):
+            code = 201
+        return msgspec.structs.replace(self._object(code, result.answer), warnings=told)
+
+    def _object(self, code: int, manifest: Stored) -> Reply:
+        shown = events.from_core(manifest) if self._is_event else manifest
+        return Reply(code, shown, stored=manifest, kind=str(manifest["kind"]))
+
+    # Decoding
+
+    def _write_options(self, kind: str) -> WriteOptions:
+        options = write_options(kind, self._call.query)
+        if isinstance(options, Refused):
+            raise _RefusedError(options)
+        return options
+
+    def _delete_options(self) -> DeleteOptions:
+        options = delete_options(self._call.query, self._call.body.value)
+        if isinstance(options, Refused):
+            raise _RefusedError(options)
+        return options
+
+    def _decoded(self, options: WriteOptions) -> tuple[dict[str, Any], list[str]]:
+        """The body as its kind, which the path may say as well, and what to warn of."""
+        if self._route.subresource == "scale":
+            return self._read_part(f"{SCALE_GROUP}/v1", "Scale", options)
+        return self._read_part(self._route.api_version, self._kind.name, options)
+
+    def _read_part(self, api_version: str, kind: str, options: WriteOptions) -> tuple[dict[str, Any], list[str]]:
+        value = self._call.body.value
+        if value is None:
+            value = {}
+        if not isinstance(value, Mapping):
+            raise _RefusedError(answers.bad_request(f"the object provided is unrecognized (must be of type {kind})"))
+        self._check_type(value, api_version, kind)
+        version = api_version.rpartition("/")[2]
+        try:
+            manifest, unknown = read(value, api_version, kind)
+        except DecodeError as error:
+            message = f'{kind} in version "{version}" cannot be handled as a {kind}: {error}'
+            raise _RefusedError(answers.bad_request(message)) from None
+        problems = [
+            *(f'duplicate field "{path}"' for path in self._call.body.repeated),
+            *(f'unknown field "{path}"' for path in unknown),
+        ]
+        if problems and options.validation == "Strict":
+            message = f'{kind} in version "{version}" cannot be handled as a {kind}: strict decoding error: '
+            raise _RefusedError(answers.bad_request(message + ", ".join(problems)))
+        return manifest, problems if options.validation == "Warn" else []
+
+    def _check_type(self, value: Mapping[str, Any], api_version: str, kind: str) -> None:
+        given_version, given_kind = value.get("apiVersion") or api_version, value.get("kind") or kind
+        if (given_version, given_kind) == (api_version, kind):
+            return
+        group, _, version = str(given_version).rpartition("/")
+        known = KINDS.get(str(given_kind))
+        if known is not None and known.cls.api_version == given_version:
+            source = f"{_package(given_version)}.{given_kind}"
+            internal = f"{_internal(api_version)}.{kind}"
+            message = (
+                f'{given_kind} in version "{version}" cannot be handled as a {kind}: converting ({source}) to'
+                f" ({internal}): unknown conversion"
+            )
+        elif given_kind == kind:
+            message = (
+                f"the API version in the data ({given_version}) does not match the expected API version ({api_version})"
+            )
+        else:
+            known_as = f'no kind "{given_kind}" is registered for version "{given_version}"'
+            message = f'{known_as} in scheme "pkg/api/legacyscheme/scheme.go:30"'
+        raise _RefusedError(answers.bad_request(message))
+
+
+_ORPHANS: Final = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set"
+    " propagationPolicy=Orphan to suppress this warning"
+)
+
+
+def _is_creation(outcome: Outcome) -> bool:
+    return bool(outcome.changes) and outcome.changes[0].operation == "created"
+
+
+def _package(api_version: str) -> str:
+    return api_version.rpartition("/")[2]
+
+
+def _internal(api_version: str) -> str:
+    group = api_version.rpartition("/")[0].split(".")[0]
+    return group or "core"

@@ -1,0 +1,307 @@
+"""Which objects a list or a watch asks for: selectors of labels and of fields, as queries write them.
+
+Source: kubernetes v1.34.1, staging/src/k8s.io/apimachinery/pkg/{labels,fields}; pkg/registry/*/strategy.go and
+pkg/apis/*/v1/conversion.go for the fields of each kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from scheduler_core.api.selectors import int64_of
+from scheduler_core.api.syntax import label_value_problem, qualified_name_problem
+from scheduler_core.apiserver.store import Stored
+
+_TOKEN: Final = re.compile(r"\s*(!=|==|[!=<>(),]|[^\s!=<>(),]+)")
+_OPERATORS: Final = ("=", "==", "in", "!=", "notin", ">", "<", "gt", "lt")
+_EXPECTED: Final = "in, notin, =, ==, !=, gt, lt"
+
+
+class SelectionError(Exception):
+    """The selector cannot be read; the message is the API server's (400)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTerm:
+    """One requirement; `operator` is =, !=, in, notin, exists, !, > or <."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        value = labels.get(self.key)
+        match self.operator:
+            case "exists":
+                return value is not None
+            case "!":
+                return value is None
+            case "=" | "==" | "in":
+                return value in self.values
+            case "!=" | "notin":
+                return value not in self.values
+        number, bound = int64_of(value or ""), int64_of(self.values[0])
+        if value is None or number is None or bound is None:
+            return False
+        return number > bound if self.operator == ">" else number < bound
+
+
+@dataclass(frozen=True, slots=True)
+class FieldTerm:
+    field: str
+    is_equal: bool
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is asked for; everything of the kind when there are no terms."""
+
+    kind: str
+    namespace: str = ""
+    labels: tuple[LabelTerm, ...] = ()
+    fields: tuple[FieldTerm, ...] = ()
+
+    @property
+    def has_terms(self) -> bool:
+        return bool(self.labels or self.fields)
+
+    def matches(self, manifest: Stored) -> bool:
+        metadata = manifest["metadata"]
+        if self.namespace and metadata.get("namespace") != self.namespace:
+            return False
+        labels = metadata.get("labels") or {}
+        if not all(term.matches(labels) for term in self.labels):
+            return False
+        return all(
+            (field_value(manifest, self.kind, term.field) == term.value) == term.is_equal for term in self.fields
+        )
+
+
+def selection(
+    kind: str, namespace: str, label_selector: str, field_selector: str, *, is_new_form: bool = False
+) -> Selection:
+    """The selection of a query; raises SelectionError. `is_new_form`: of events with the names of events.k8s.io."""
+    fields = field_terms(kind, field_selector, _NEW_EVENT_FIELDS if is_new_form else {})
+    return Selection(kind, namespace, label_terms(label_selector), fields)
+
+
+def label_terms(text: str) -> tuple[LabelTerm, ...]:
+    """The requirements of `app=web,tier notin (a,b),!old`; raises SelectionError."""
+    reader = _Tokens(text)
+    terms: list[LabelTerm] = []
+    if not reader.peek():
+        return ()
+    while True:
+        token = reader.peek()
+        if token in ("=", "==", "!=", "(", ")", ",", "<", ">") or not token:
+            raise SelectionError(f"found '{token}', expected: !, identifier, or 'end of string'")
+        terms.append(_term(reader))
+        token = reader.take()
+        if not token:
+            return tuple(sorted(terms, key=lambda term: term.key))
+        if token != ",":
+            raise SelectionError(f"found '{token}', expected: ',' or 'end of string'")
+        token = reader.peek()
+        if token != "!" and (not token or token in "=(),<>" or token in ("==", "!=")):
+            raise SelectionError(f"found '{token}', expected: identifier after ','")
+
+
+def _term(reader: _Tokens) -> LabelTerm:
+    if reader.peek() == "!":
+        reader.take()
+        return _checked(reader.take(), "!", ())
+    key = reader.take()
+    problem = qualified_name_problem(key)
+    if problem is not None:
+        raise SelectionError(f'unable to parse requirement: <nil>: Invalid value: "{key}": {problem}')
+    token = reader.peek()
+    if not token or token == ",":
+        return _checked(key, "exists", ())
+    if token not in _OPERATORS:
+        raise SelectionError(f"unable to parse requirement: found '{token}', expected: {_EXPECTED}")
+    operator = {"gt": ">", "lt": "<"}.get(reader.take(), token)
+    if operator in ("in", "notin"):
+        return _checked(key, operator, _values(reader))
+    token = reader.peek()
+    if not token or token == ",":
+        return _checked(key, operator, ("",))
+    if token in ("=", "==", "!=", "(", ")", "<", ">", "!"):
+        raise SelectionError(f"unable to parse requirement: found '{token}', expected: identifier")
+    return _checked(key, operator, (reader.take(),))
+
+
+def _values(reader: _Tokens) -> tuple[str, ...]:
+    token = reader.take()
+    if token != "(":
+        raise SelectionError(f"unable to parse requirement: found '{token}' expected: '('")
+    values: list[str] = []
+    expects_value = True
+    while True:
+        token = reader.take()
+        if token == ")":
+            if expects_value:
+                values.append("")
+            return tuple(values)
+        if token == ",":
+            if expects_value:
+                values.append("")
+            expects_value = True
+        elif not token or not expects_value or token in "=(<>!" or token in ("==", "!="):
+            wanted = "',', ')' or identifier" if expects_value else "',' or ')'"
+            raise SelectionError(f"unable to parse requirement: found '{token}', expected: {wanted}")
+        else:
+            values.append(token)
+            expects_value = False
+
+
+def _checked(key: str, operator: str, values: tuple[str, ...]) -> LabelTerm:
+    problem = qualified_name_problem(key)
+    if problem is not None:
+        raise SelectionError(f'unable to parse requirement: <nil>: Invalid value: "{key}": {problem}')
+    if operator in (">", "<") and int64_of(values[0]) is None:
+        detail = "for 'Gt', 'Lt' operators, the value must be an integer"
+        raise SelectionError(f'unable to parse requirement: values[0]: Invalid value: "{values[0]}": {detail}')
+    for index, value in enumerate(values):
+        problem = label_value_problem(value)
+        if problem is not None:
+            place = f"values[{index}][{key}]"
+            raise SelectionError(f'unable to parse requirement: {place}: Invalid value: "{value}": {problem}')
+    return LabelTerm(key, operator, values)
+
+
+class _Tokens:
+    """The words and signs of a selector, one after the other; empty at its end."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = _TOKEN.findall(text)
+        self._next = 0
+
+    def peek(self) -> str:
+        return self._tokens[self._next] if self._next < len(self._tokens) else ""
+
+    def take(self) -> str:
+        token = self.peek()
+        self._next += 1
+        return token
+
+
+def field_terms(kind: str, text: str, names: Mapping[str, str] = {}) -> tuple[FieldTerm, ...]:
+    """The requirements of `metadata.name=a,status.phase!=Running`; raises SelectionError.
+
+    `names` are other names of fields.
+    """
+    terms = []
+    for part in re.split(r"(?<!\\),", text):
+        if not part:
+            continue
+        match = re.match(r"((?:[^=!\\]|\\.|!(?!=))*)(!=|==|=)(.*)", part, re.DOTALL)
+        if match is None:
+            raise SelectionError(f"invalid selector: '{text}'; can't understand '{part}'")
+        field, operator, value = names.get(match[1], match[1]), match[2], re.sub(r"\\([\\,=])", r"\1", match[3])
+        if field not in fields_of(kind):
+            raise SelectionError(_unknown_field(kind, field))
+        terms.append(FieldTerm(field, operator != "!=", value))
+    return tuple(terms)
+
+
+def _unknown_field(kind: str, field: str) -> str:
+    if kind in _GENERIC_WORDS:
+        return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+    if kind in _NAMED_WORDS:
+        return f'field label "{field}" not supported for {_NAMED_WORDS[kind]}'
+    if kind == "ResourceSlice":
+        return f"field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {field}"
+    return f"field label not supported: {field}"
+
+
+def fields_of(kind: str) -> tuple[str, ...]:
+    """The fields by which objects of the kind can be selected."""
+    return (*_COMMON, *_FIELDS.get(kind, ()))
+
+
+def field_value(manifest: Stored, kind: str, field: str) -> str:
+    """A field as text, as selectors compare it; empty when there is none."""
+    read = _READERS.get((kind, field))
+    if read is not None:
+        return read(manifest)
+    value: Any = manifest
+    for step in field.split("."):
+        value = value.get(step) if isinstance(value, Mapping) else None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+def _flag(*path: str) -> Callable[[Stored], str]:
+    def read(manifest: Stored) -> str:
+        value: Any = manifest
+        for step in path:
+            value = (value or {}).get(step)
+        return "true" if value else "false"
+
+    return read
+
+
+def _number(*path: str) -> Callable[[Stored], str]:
+    def read(manifest: Stored) -> str:
+        value: Any = manifest
+        for step in path:
+            value = (value or {}).get(step)
+        return str(value or 0)
+
+    return read
+
+
+_COMMON: Final = ("metadata.name", "metadata.namespace")
+_OBJECT: Final = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+_FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    "Pod": (
+        "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
+        "status.phase", "status.podIP", "status.nominatedNodeName",
+    ),
+    "Node": ("spec.unschedulable",),
+    "Namespace": ("status.phase", "name"),
+    "ReplicationController": ("status.replicas",),
+    "ReplicaSet": ("status.replicas",),
+    "Job": ("status.successful",),
+    "Service": ("spec.clusterIP", "spec.type"),
+    "PersistentVolume": ("name",),
+    "PersistentVolumeClaim": ("name",),
+    "ResourceSlice": ("spec.nodeName", "spec.driver"),
+    "Event": (
+        *(f"involvedObject.{part}" for part in _OBJECT),
+        "reason", "reportingComponent", "source", "type",
+    ),
+}  # fmt: skip
+_READERS: Final[dict[tuple[str, str], Callable[[Stored], str]]] = {
+    ("Pod", "spec.hostNetwork"): _flag("spec", "hostNetwork"),
+    ("Node", "spec.unschedulable"): _flag("spec", "unschedulable"),
+    ("ReplicationController", "status.replicas"): _number("status", "replicas"),
+    ("ReplicaSet", "status.replicas"): _number("status", "replicas"),
+    ("Job", "status.successful"): _number("status", "succeeded"),
+    ("Namespace", "name"): lambda manifest: str(manifest["metadata"]["name"]),
+    ("Event", "source"): lambda manifest: str(
+        (manifest.get("source") or {}).get("component") or manifest.get("reportingComponent") or ""
+    ),
+}
+_NEW_EVENT_FIELDS: Final = {
+    **{f"regarding.{part}": f"involvedObject.{part}" for part in _OBJECT},
+    "reportingController": "reportingComponent",
+}
+# How the groups word it.
+_GENERIC_WORDS: Final = frozenset(
+    {
+        "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity", "VolumeAttachment", "PodDisruptionBudget",
+        "PriorityClass", "RuntimeClass", "Lease", "ResourceClaim", "ResourceClaimTemplate", "DeviceClass",
+        "LimitRange", "ResourceQuota", "PersistentVolume", "PersistentVolumeClaim", "StatefulSet", "DaemonSet",
+        "Deployment",
+    }
+)  # fmt: skip
+_NAMED_WORDS: Final[dict[str, str]] = {
+    "ReplicaSet": "appsv1.ReplicaSet",
+    "Job": "Job",
+}

@@ -1,0 +1,142 @@
+"""Watches: what a client is told of the changes of the objects it asked for.
+
+`start` gives a `Watch`, which begins with events of its own (`initial`) and goes on with the log: the shell calls
+`events(entries)` for what `History.logged_after(kind, watch.position)` gives, and keeps `watch.position` at the last
+entry it has passed. Objects that come into the selection are ADDED, those that leave it DELETED, with what they were
+before. `bookmark()` tells a client how far it has come.
+
+Source: kubernetes v1.34.1, staging/src/k8s.io/apiserver/pkg/storage/{cacher,etcd3} and endpoints/handlers/get.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from scheduler_core.api.schema import read
+from scheduler_core.apiserver.answers import Cause, Refused, Status, bad_request, internal_error
+from scheduler_core.apiserver.kinds import KINDS
+from scheduler_core.apiserver.lists import ListQuery, options_refused
+from scheduler_core.apiserver.selection import Selection
+from scheduler_core.apiserver.store import History, Logged, Operation, Stored
+
+ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"
+INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
+_TRUE: Final = ("1", "t", "T", "TRUE", "true", "True")
+
+
+class WatchEvent(msgspec.Struct, frozen=True):
+    """`manifest` is the object, a bookmark's empty object, or a Status for ERROR, after which the stream ends."""
+
+    type: str
+    manifest: Mapping[str, Any]
+
+
+class Watch(msgspec.Struct):
+    """A watch under way. `timeout_seconds` 0 means the shell's own; `is_over`: only `initial` is told."""
+
+    selection: Selection
+    position: int
+    initial: list[WatchEvent]
+    tells_bookmarks: bool = False
+    timeout_seconds: int = 0
+    is_over: bool = False
+
+    def events(self, entries: Iterable[Logged]) -> list[WatchEvent]:
+        """What these entries of the log, which follow each other, are to the client; the position goes on."""
+        told = []
+        for entry in entries:
+            event = _event(self.selection, entry)
+            if event is not None:
+                told.append(event)
+            self.position = max(self.position, entry.rv)
+        return told
+
+    def bookmark(self, position: int, *, ends_initial: bool = False) -> WatchEvent:
+        """That everything up to the position has been told."""
+        return _bookmark(self.selection.kind, position, ends_initial=ends_initial)
+
+
+def start(store: History, query: ListQuery, options: Mapping[str, Sequence[str]]) -> Watch | Refused:
+    """The watch that a query asks for, with its first events."""
+    wants_initial = _flag(options, "sendInitialEvents")
+    bookmarks = bool(_flag(options, "allowWatchBookmarks"))
+    problem = _problem(query, wants_initial)
+    if problem is not None:
+        return problem
+    version = query.resource_version
+    if version and not version.isdigit():
+        return internal_error(
+            f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: parsing "{version}": invalid syntax'
+        )
+    seconds = (options.get("timeoutSeconds") or ("",))[0]
+    if seconds and not seconds.lstrip("-").isdigit():
+        return bad_request(f'strconv.ParseInt: parsing "{seconds}": invalid syntax')
+    watch = Watch(query.selection, store.position(), [], bookmarks, int(seconds) if seconds.isdigit() else 0)
+    if wants_initial or (version in ("", "0") and wants_initial is not False):
+        chosen = store.list(query.selection.kind, namespace=query.selection.namespace)
+        watch.initial = [WatchEvent(ADDED, manifest) for manifest in chosen if query.selection.matches(manifest)]
+        if wants_initial and bookmarks:
+            watch.initial.append(watch.bookmark(watch.position, ends_initial=True))
+        return watch
+    if version in ("", "0"):
+        return watch
+    wanted = int(version)
+    if wanted < store.oldest_position():
+        status = Status(410, "Expired", f"too old resource version: {wanted} ({store.oldest_position()})")
+        watch.initial, watch.is_over = [WatchEvent(ERROR, status.manifest())], True
+        return watch
+    watch.position = wanted
+    return watch
+
+
+def _event(selection: Selection, entry: Logged) -> WatchEvent | None:
+    was = entry.before is not None and selection.matches(entry.before)
+    is_now = entry.operation != Operation.DELETED and selection.matches(entry.manifest)
+    if is_now:
+        return WatchEvent(MODIFIED if was else ADDED, entry.manifest)
+    if not was:
+        return None
+    if entry.operation == Operation.DELETED:
+        return WatchEvent(DELETED, entry.manifest)
+    assert entry.before is not None
+    return WatchEvent(DELETED, _numbered(entry.before, entry.rv))
+
+
+def _numbered(manifest: Stored, rv: int) -> Stored:
+    return {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": str(rv)}}
+
+
+def _bookmark(kind: str, position: int, *, ends_initial: bool) -> WatchEvent:
+    metadata: dict[str, Any] = {"resourceVersion": str(position)}
+    if ends_initial:
+        metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
+    manifest, _ = read({"metadata": metadata}, KINDS[kind].cls.api_version, kind)
+    return WatchEvent(BOOKMARK, manifest)
+
+
+def _flag(options: Mapping[str, Sequence[str]], name: str) -> bool | None:
+    values = options.get(name)
+    return None if not values else values[0] in _TRUE
+
+
+def _problem(query: ListQuery, wants_initial: bool | None) -> Refused | None:
+    match = query.version_match
+    causes: list[Cause] = []
+    if wants_initial is not None and match != "NotOlderThan":
+        detail = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        causes.append(Cause("FieldValueForbidden", detail, "resourceVersionMatch"))
+        if match:
+            detail = f'Unsupported value: "{match}": supported values: "NotOlderThan"'
+            causes.append(Cause("FieldValueNotSupported", detail, "resourceVersionMatch"))
+    elif wants_initial is None and match and query.continued:
+        detail = "Forbidden: resourceVersionMatch is forbidden when continue is provided"
+        causes.append(Cause("FieldValueForbidden", detail, "resourceVersionMatch"))
+    elif wants_initial is None and match:
+        detail = "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        causes.append(Cause("FieldValueForbidden", detail, "resourceVersionMatch"))
+    if wants_initial is not None and query.continued:
+        causes.append(Cause("FieldValueForbidden", "Forbidden: is forbidden when continue is provided", "continue"))
+    return options_refused("ListOptions", causes) if causes else None
