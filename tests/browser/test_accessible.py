@@ -130,7 +130,7 @@ def pod_preempting(page: Page, cluster: Cluster) -> None:
     preemption(page, cluster, "first", 5)
     panel = page.get_by_role("complementary", name="Pod default/first-proud")
     unfold(panel)
-    panel.get_by_role("group", name="What became of the nodes").wait_for()
+    panel.get_by_role("group", name="Nodes by outcome").wait_for()
 
 
 def pod_preempted(page: Page, cluster: Cluster) -> None:
@@ -199,7 +199,7 @@ def configuration_refused(page: Page, cluster: Cluster) -> None:
 
 def configuration_effective(page: Page, cluster: Cluster) -> None:
     dialog = configuration(page)
-    dialog.get_by_role("button", name="What runs").click()
+    dialog.get_by_role("button", name="Effective configuration").click()
     dialog.get_by_text("NodeResourcesFit").first.wait_for()
 
 

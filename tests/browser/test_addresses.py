@@ -79,7 +79,7 @@ def test_dashboard_stays_as_it_is_under_panels(page: Page, cluster: Cluster) -> 
 def test_configuration_has_an_address(page: Page, cluster: Cluster) -> None:
     page.goto(f"{cluster.url}/#/clusters/{cluster.id}/config?tab=effective")
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_role("button", name="What runs")).to_have_attribute("aria-pressed", "true")
+    expect(dialog.get_by_role("button", name="Effective configuration")).to_have_attribute("aria-pressed", "true")
     dialog.get_by_role("button", name="Versions").click()
     dialog.get_by_role("button", name=re.compile("^Version 1")).wait_for()
     page.reload()

@@ -96,7 +96,7 @@ def test_attempt_of_another_pod_is_not_shown_as_this_pods(page: Page, cluster: C
     panel.get_by_role("region", name="Last attempt").wait_for()
     (other,) = attempts_of(cluster, "mine")[:1]
     panel = open_pod(page, cluster, "not-mine", other["seq"])
-    expect(panel.get_by_text("There is no such attempt at this pod.")).to_be_visible()
+    expect(panel.get_by_text("This pod has no attempt with that number.")).to_be_visible()
     expect(panel.get_by_role("region", name="All attempts")).to_be_visible()
 
 

@@ -89,7 +89,7 @@ def test_options_of_the_command_are_there_and_the_report_has_no_raw_keys(page: P
     dialog = drop(page, ("dump.json", text))
     expect(dialog.get_by_label(f"This cluster: {name}")).to_be_checked()
     dialog.get_by_text("Options").click()
-    dialog.get_by_label("Replace everything").check()
+    dialog.get_by_label("Also delete objects that are not in the files").check()
     dialog.get_by_label("Skip refused objects").check()
     dialog.get_by_label("Defaulting and admission").select_option("always")
     dialog.get_by_label("Pod lifecycle").select_option("simulate")
@@ -116,7 +116,7 @@ def test_refused_import_says_where_and_the_next_try_goes_into_the_same_cluster(p
     expect(alert).to_contain_text(f"The import was refused; the new cluster {name} is empty.")
     expect(alert).to_contain_text(re.compile(r"Object\s*Pod default/p"))
     expect(alert).to_contain_text(re.compile(r"Field\s*spec.containers"))
-    dialog.get_by_role("button", name="Change something and try again").click()
+    dialog.get_by_role("button", name="Change the files or options").click()
     dialog.get_by_role("button", name="Remove broken.json").click()
     good = {"name": "good.json", "mimeType": "application/json", "buffer": manifest(node("n1")).encode()}
     dialog.get_by_label("Choose files, or drop them here").set_input_files(good)

@@ -84,7 +84,7 @@ def sentences(attempt: dict[str, Any], nodes: Sequence[dict[str, Any]]) -> list[
         if not nodes:
             return ["Rejected before any node was evaluated."]
         (_, reason), count = refusals(nodes)[0]
-        most = f"Most often: {reason}"
+        most = f"Most common reason: {reason}"
         return [f"None of {number(len(nodes), 'node', 'nodes')} could take it.", most, number(count, "node", "nodes")]
     return []
 

@@ -34,11 +34,11 @@ describe("historyText", () => {
 describe("historyDetails", () => {
   it("names the event and the hint that moved the pod", () => {
     const moved = entry({ event: "NodeAdd", hint: "NodeResourcesFit" });
-    expect(historyDetails(moved)).toEqual(["because of NodeAdd", "on the hint of NodeResourcesFit"]);
+    expect(historyDetails(moved)).toEqual(["because of NodeAdd", "queueing hint of NodeResourcesFit"]);
   });
   it("says for whom a pod waits, and why a binding failed", () => {
     const waits = entry({ kind: "cache", what: "waiting", plugins: ["Gang"] });
-    expect(historyDetails(waits)).toEqual(["for Gang"]);
+    expect(historyDetails(waits)).toEqual(["waiting for Gang"]);
     const refused = entry({ kind: "binding", what: "refused", message: "the node is gone" });
     expect(historyDetails(refused)).toEqual(["the node is gone"]);
     expect(historyTone(refused)).toBe("bad");

@@ -41,7 +41,7 @@ describe("an import's report", () => {
       ["Pod", "1 refused"],
     ]);
     expect(notesText(REPORT)).toEqual([
-      "Stored as they were in their cluster: 1 object.",
+      "Stored unchanged: 1 object.",
       "Defaulted and admitted as if just created: 2 objects.",
       "Left out, because the scheduler does not use them: Deployment (3).",
       "In total the pods request more than the nodes have: 5 of 4 cpu.",

@@ -88,7 +88,7 @@ describe("AttemptCard", () => {
     flushSync();
     const text = document.body.textContent ?? "";
     expect(text).toContain(
-      "None of 60 nodes could take it. Most often: Insufficient cpu (NodeResourcesFit), on 53 nodes.",
+      "None of 60 nodes could take it. Most common reason: Insufficient cpu (NodeResourcesFit), on 53 nodes.",
     );
     const rejections = [...document.querySelectorAll("li .reason")].map((element) => element.textContent);
     expect(rejections).toEqual(["Insufficient cpu", "node(s) were unschedulable"]);
@@ -107,7 +107,7 @@ describe("AttemptCard", () => {
     made = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
     flushSync();
     const text = document.body.textContent ?? "";
-    expect(text).toContain("Most often: Insufficient example.com/gpu-milli (NodeResourcesFit), on 35 nodes.");
+    expect(text).toContain("Most common reason: Insufficient example.com/gpu-milli (NodeResourcesFit), on 35 nodes.");
     const items = [...document.querySelectorAll("li .reason")].map((element) => element.closest("li"));
     expect(items.map((item) => item?.querySelector(".count")?.textContent)).toEqual(["35 nodes", "25 nodes"]);
     expect(items[0]?.textContent).toContain("UnschedulableAndUnresolvable: 20 nodes");
@@ -256,7 +256,7 @@ describe("Preemption", () => {
       "candidates: 9",
       "and 3 more",
       "1 victim more than allowed",
-      "3 nodes were equally",
+      "3 nodes were equal in all criteria",
     ])
       expect(section?.textContent).toContain(text);
   });
@@ -296,7 +296,7 @@ describe("attemptText", () => {
       "n1 and 6 other nodes had the highest total score, 180. One of them was drawn at random, with the cluster's seed.",
     ],
     ["two tied", { ...PLACED, tied: 2 }, "n1 and 1 other node had the highest total score, 180."],
-    ["nothing was scored", { ...PLACED, tied: 2, best: [] }, "n1 and 1 other node were equally good."],
+    ["nothing was scored", { ...PLACED, tied: 2, best: [] }, "n1 and 1 other node had equal scores."],
     ["it is older than the count of ties", { ...PLACED, tied: null }, "n1 had a total score of 180."],
     ["one node could take it", { ...PLACED, feasible: 1, best: [] }, "n1 was the only one"],
     [

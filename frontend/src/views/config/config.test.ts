@@ -121,11 +121,11 @@ describe("ConfigDialog", () => {
 
   it("lists the plugins of each extension point that has any, with their weights", async () => {
     await show();
-    await press("What runs");
+    await press("Effective configuration");
     expect([...document.querySelectorAll("dt")].map((each) => each.textContent)).toEqual(["filter", "score"]);
     expect(document.querySelectorAll("dd")[1]?.textContent?.trim()).toBe("RackAware×5");
     expect(text()).toContain("RackAware does not declare itself deterministic");
-    expect(text()).toContain("without depends_on in RackAware, no result is reused");
+    expect(text()).toContain("RackAware does not declare depends_on");
   });
 
   it("lists every problem of a refused text and keeps the draft", async () => {
