@@ -27,6 +27,7 @@ __all__ = [
     "ADMISSION_KINDS",
     "REFUSALS",
     "Admission",
+    "AdmissionError",
     "KubeObject",
     "ManifestError",
     "Node",

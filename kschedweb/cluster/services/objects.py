@@ -5,10 +5,11 @@ server does to a creation. What is there is matched by uid, else by namespace an
 
   equal                                   unchanged, no log entry
   same uid                                updated in place
-  another uid, or a pod that leaves its node, or an assigned pod with another spec
+  another uid, or a pod that leaves its node, or one that no update makes so
                                           replaced: deleted and created, for the engine knows pods by uid and a pod
                                           never changes its node
-Objects without a uid of their own keep the uid, the node and the status that the cluster gave their namesake.
+Objects without a uid of their own are updates of their namesake, by the rules of the API server; its uid, status,
+finalizers, owners, node and volume stay unless they are given.
 """
 
 import re
@@ -43,6 +44,8 @@ _FORMS = (
     ("namespace", re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"), "lower-case letters, digits and '-'"),
     ("uid", re.compile(r"[!-~]{1,128}"), "at most 128 visible characters"),
 )
+# Where the scheduler and the volume controller put an object.
+_PLACES = {"Pod": "nodeName", "PersistentVolumeClaim": "volumeName", "PersistentVolume": "claimRef"}
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
@@ -275,7 +278,7 @@ def _place_one(
             metadata.setdefault("creationTimestamp", time_text(now))
             manifest = admission.check(item.manifest)
         if namesake is not None and not has_own_uid:
-            manifest = _inherit(manifest, namesake, now)
+            manifest = _laid_over(manifest, item.manifest, namesake, admission, now)
         obj = adapters.decode(manifest)
         admission.remember(obj)
         new = state.draft(item.kind, manifest, obj)
@@ -321,26 +324,34 @@ def _settle(new: Draft, namesake: Stored | None, twin: Stored | None, there: _Ex
     return "updated"
 
 
-def _inherit(manifest: dict[str, Any], old: Stored, now: int) -> dict[str, Any]:
-    """A manifest written by hand, laid over what the cluster already has under this name."""
-    if old.kind != "Pod":
-        status = manifest.get("status") or old.manifest.get("status")
-        return {**manifest, "status": status} if status else manifest
-    spec, old_spec = dict(manifest.get("spec") or {}), old.manifest.get("spec") or {}
-    metadata, old_metadata = dict(manifest["metadata"]), old.manifest["metadata"]
-    if old.node_name:
-        spec.setdefault("nodeName", old.node_name)
-        if spec != old_spec:
-            # A pod that has a node cannot become another: it is replaced and scheduled anew.
-            metadata |= {"uid": str(uuid.uuid4()), "creationTimestamp": time_text(now)}
-            return {**manifest, "metadata": metadata}
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
-        if name in old_metadata:
-            metadata[name] = old_metadata[name]
-    manifest = {**manifest, "metadata": metadata, "spec": spec}
-    if "status" in old.manifest:
-        manifest["status"] = old.manifest["status"]
-    return manifest
+def _laid_over(
+    manifest: dict[str, Any], given: dict[str, Any], old: Stored, admission: adapters.Admission, now: int
+) -> dict[str, Any]:
+    """A manifest written by hand, as an update of what the cluster already has under this name.
+
+    `manifest` is what creating it would store, `given` what was sent. What others write into an object and nobody
+    writes by hand stays; a pod that cannot become so is replaced and scheduled anew.
+    """
+    before = old.manifest
+    metadata, spec = dict(manifest["metadata"]), dict(manifest.get("spec") or {})
+    for name in ("finalizers", "ownerReferences"):
+        if name in before["metadata"]:
+            metadata.setdefault(name, before["metadata"][name])
+    place = _PLACES.get(old.kind)
+    if place is not None and place in before.get("spec", {}):
+        spec.setdefault(place, before["spec"][place])
+    wanted = {**manifest, "metadata": metadata, **({"spec": spec} if "spec" in manifest else {})}
+    try:
+        changed = admission.update(before, wanted, now)
+    except adapters.AdmissionError:
+        if old.kind != "Pod":
+            raise
+        anew = {"uid": str(uuid.uuid4()), "creationTimestamp": time_text(now)}
+        return {**manifest, "metadata": {**manifest["metadata"], **anew}}
+    if old.kind == "Pod" or not given.get("status"):
+        return changed
+    status = {**(manifest.get("status") or {}), **given["status"]}
+    return admission.update(changed, {**changed, "status": status}, now, "status")
 
 
 def _forget_origin(item: Item) -> None:

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from kschedweb.cluster import clock, selectors, services
 from kschedweb.cluster.models import ApiObject, Change, Cluster, Import, Node, Pod
 from kschedweb.environment import ROOT
-from scheduler_core.apiserver.requests import Bind, ObjectKey
+from scheduler_core.apiserver.requests import Bind, ObjectKey, Patch
 from tests.web.rest import items, log, logged_in, node, pod, upload
 
 OPENB = ROOT.parent / "shared" / "data" / "openb"
@@ -218,6 +218,33 @@ def test_import_leaves_node_and_status_when_a_bound_pod_is_named_again(cluster: 
     replaced = Pod.objects.get()
     assert (replaced.node_name, replaced.requests["cpu"]) == ("", 2000)
     assert replaced.uid != bound.uid
+
+
+def test_import_keeps_what_others_wrote_when_an_object_is_named_again(cluster: Cluster) -> None:
+    client = logged_in()
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "finalizers": ["example.com/f"]},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    upload(client, cluster, claim)
+    key = ObjectKey("PersistentVolumeClaim", "default", "data")
+    bind = Patch(key, {"spec": {"volumeName": "v"}})
+    services.requests_carry_out(cluster_id=cluster.pk, requests=[bind], actor="test", now=clock.now_of(cluster.pk))
+    again = {**claim, "metadata": {"name": "data", "labels": {"a": "b"}}}
+    assert upload(client, cluster, again).json()["report"]["kinds"] == {"PersistentVolumeClaim": {"updated": 1}}
+    manifest = ApiObject.objects.get().manifest
+    assert (manifest["metadata"]["finalizers"], manifest["metadata"]["labels"]) == (["example.com/f"], {"a": "b"})
+    assert manifest["spec"]["volumeName"] == "v"
+
+
+def test_import_refuses_what_no_update_may_change(cluster: Cluster) -> None:
+    client = logged_in()
+    named = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}}
+    upload(client, cluster, {**named, "value": 1})
+    answer = upload(client, cluster, {**named, "value": 2})
+    assert (answer.status_code, "may not be changed" in answer.content.decode()) == (422, True)
 
 
 def test_import_deletes_the_rest_when_it_replaces(cluster: Cluster) -> None:
