@@ -46,6 +46,8 @@ _FORMS = (
 )
 # Where the scheduler and the volume controller put an object.
 _PLACES = {"Pod": "nodeName", "PersistentVolumeClaim": "volumeName", "PersistentVolume": "claimRef"}
+# What the API server alone writes into metadata.
+_COUNTED = ("generation", "deletionTimestamp", "deletionGracePeriodSeconds")
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
@@ -341,6 +343,11 @@ def _laid_over(
     if place is not None and place in before.get("spec", {}):
         spec.setdefault(place, before["spec"][place])
     wanted = {**manifest, "metadata": metadata, **({"spec": spec} if "spec" in manifest else {})}
+    kept = {name: before["metadata"][name] for name in _COUNTED if name in before["metadata"]}
+    if "status" not in given or old.kind == "Pod":
+        same = {**wanted, "metadata": {**metadata, **kept}, "status": before.get("status")}
+        if same == {**before, "status": before.get("status")}:
+            return before
     try:
         changed = admission.update(before, wanted, now)
     except adapters.AdmissionError:
