@@ -12,7 +12,7 @@ Source of the rules: kubernetes v1.34.1, pkg/controller/volume/persistentvolume.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -21,6 +21,7 @@ from scheduler_core.api.derived import ZONE
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.node import Node
 from scheduler_core.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from scheduler_core.api.syntax import subdomain_problem
 from scheduler_core.api.volumes import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -44,6 +45,7 @@ from scheduler_core.plugins.volume_binding.claims import BindingError
 
 PROVISION_DELAY_US = 500_000
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
+_LONGEST_DRIVER_NAME: Final = 63
 
 
 class VolumeController:
@@ -233,7 +235,7 @@ class VolumeController:
             "storageClassName": storage_class.name,
             "volumeMode": claim.spec.volume_mode or "Filesystem",
             "persistentVolumeReclaimPolicy": storage_class.reclaim_policy or "Delete",
-            "csi": {"driver": storage_class.provisioner, "volumeHandle": name},
+            **_source(storage_class.provisioner, name),
             "claimRef": manifests.encode(bound_to_claim(PersistentVolume(), claim))["spec"]["claimRef"],
         }
         if claim.spec.volume_attributes_class_name:
@@ -302,3 +304,10 @@ def _status_patch(obj: KubeObject, status: Mapping[str, Any]) -> Patch:
 
 def _key(obj: KubeObject) -> ObjectKey:
     return ObjectKey(obj.kind, obj.namespace, obj.name)
+
+
+def _source(provisioner: str, volume_name: str) -> dict[str, Any]:
+    """What the volume is made of: a CSI volume, unless the provisioner's name is none of a CSI driver."""
+    if len(provisioner) <= _LONGEST_DRIVER_NAME and subdomain_problem(provisioner) is None:
+        return {"csi": {"driver": provisioner, "volumeHandle": volume_name}}
+    return {"hostPath": {"path": f"/var/lib/volumes/{volume_name}"}}

@@ -9,7 +9,10 @@ import pytest
 
 from scheduler_core.api import manifests
 from scheduler_core.api.meta import KubeObject
+from scheduler_core.apiserver.answers import Refused
+from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, Request
+from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.volumes import PROVISION_DELAY_US, VolumeController
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
@@ -138,6 +141,15 @@ def test_volume_is_made_after_a_while_in_the_zone_of_the_node() -> None:
     assert controller.next_due() is None
     (phase,) = controller.step(NOW + PROVISION_DELAY_US, [ObjectPut(manifests.decode(created.manifest))])
     assert body(phase)["status"] == {"phase": "Bound"}
+
+
+@pytest.mark.parametrize("provisioner", [DRIVER, "rancher.io/local-path", "kubernetes.io/aws-ebs", "d" * 64])
+def test_made_volume_is_one_the_api_server_takes(provisioner: str) -> None:
+    controller, server = VolumeController(CLUSTER), ApiServer(MemoryStore(), lambda: "uid")
+    controller.step(NOW, puts([CLAIM, make_class(provisioner=provisioner)]))
+    (created, *_) = controller.step(NOW + PROVISION_DELAY_US, [])
+    (answer,) = server.carry_out([created], NOW)
+    assert not isinstance(answer, Refused)
 
 
 def test_nothing_is_made_when_the_claim_goes_or_loses_its_node_meanwhile() -> None:

@@ -34,7 +34,7 @@ def test_difference_in_a_score_is_found_where_it_is(workload: Workload, monkeypa
         return scores(self, *arguments) + 1
 
     monkeypatch.setattr(NodeResourcesFit, "score_nodes", higher)
-    verdict = verify("L1", workload, reuse=True)
+    verdict = verify("L1", workload, reuse=False)  # with it, so few nodes are asked about one by one
     assert (verdict.agreed, verdict.pod_key) == (0, "default/pod-000000")
     assert verdict.divergence is not None
     assert verdict.divergence.where.startswith("score of NodeResourcesFit for node-")
