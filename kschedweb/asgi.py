@@ -17,9 +17,11 @@ from channels.routing import ProtocolTypeRouter  # noqa: E402
 
 from kschedweb.accounts import sockets  # noqa: E402
 from kschedweb.cluster.intake import limits  # noqa: E402
+from kschedweb.common.asgi import Receive, Scope, Send  # noqa: E402
 from kschedweb.common.bodies import Bodies, Large  # noqa: E402
 from kschedweb.common.parts import Parts  # noqa: E402
 from kschedweb.common.shares import Shares  # noqa: E402
+from kschedweb.kubeapi.application import KubeApi, is_path  # noqa: E402
 from kschedweb.live.consumers import UNKNOWN_CLUSTER  # noqa: E402
 from kschedweb.live.feed import Feed, LogRange  # noqa: E402
 from kschedweb.live.guard import OK, Watcher  # noqa: E402
@@ -70,9 +72,21 @@ def large(scope: Mapping[str, Any]) -> Large | None:
     return None
 
 
+class Http:
+    """The Kubernetes API has connections of its own kind; everything else is Django's."""
+
+    def __init__(self) -> None:
+        self._kubernetes = KubeApi()
+        self._django = Parts(Bodies(Shares(django_application, sockets.holder), large))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        belongs = is_path(scope["path"])
+        await (self._kubernetes if belongs else self._django)(scope, receive, send)
+
+
 application = ProtocolTypeRouter(
     {
-        "http": Parts(Bodies(Shares(django_application, sockets.holder), large)),
+        "http": Http(),
         "websocket": websocket_application(Feed(Logs()), Gate()),
     }
 )

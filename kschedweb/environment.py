@@ -18,6 +18,8 @@ Wrong values fail at start with one line for each variable that is wrong. Lists 
 | KSCHED_DATA_DIR               | .ksched in the tree     | logs, beat's schedule, embedded databases
 | KSCHED_HOST                   | 127.0.0.1               | address the web process listens on
 | KSCHED_PORT                   | 8480                    | and its port
+| KSCHED_TLS_CERT               |                         | file with the certificate (PEM) to answer https with
+| KSCHED_TLS_KEY                |                         | file with its private key; both or neither
 | KSCHED_DATABASE_POOL          | 0                       | size of the connection pool; 0: one kept for each thread
 | KSCHED_WORKER_ID              | host name, 8 hex digits | names one incarnation of a scheduler worker
 | KSCHED_LEASE_DURATION_SECONDS | 15                      | a leader unheard of for so long may be replaced
@@ -77,6 +79,8 @@ class Environment(BaseSettings):
     data_dir: Path = ROOT / ".ksched"
     host: str = "127.0.0.1"
     port: int = Field(default=8480, ge=1, le=65535)
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
     database_pool: int = Field(default=0, ge=0, le=200)
     worker_id: str = Field(default="", pattern=r"^[A-Za-z0-9._-]{0,100}$")
     lease_duration_seconds: float = Field(default=15.0, gt=0)
@@ -138,6 +142,15 @@ class Environment(BaseSettings):
                     raise ValueError(f"{name}: has a default password; give that server one of its own")
             if "*" in self.allowed_hosts:
                 raise ValueError("KSCHED_ALLOWED_HOSTS: '*' is refused unless KSCHED_DEBUG is on; name the hosts")
+        return self
+
+    @model_validator(mode="after")
+    def _tls(self) -> Self:
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise ValueError("KSCHED_TLS_CERT and KSCHED_TLS_KEY: both are needed, or neither")
+        for name, path in (("KSCHED_TLS_CERT", self.tls_cert), ("KSCHED_TLS_KEY", self.tls_key)):
+            if path is not None and not path.is_file():
+                raise ValueError(f"{name}: there is no file {path}")
         return self
 
     @model_validator(mode="after")

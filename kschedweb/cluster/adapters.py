@@ -222,6 +222,11 @@ def stored_pod_columns(manifest: Manifest) -> PodColumns:
     )
 
 
+def _phase(phase: str | None) -> str:
+    """The column's phase: requests may set one that Kubernetes does not know, and the manifest keeps it."""
+    return PodPhase.PENDING.value if not phase else phase if phase in _PHASES else PodPhase.UNKNOWN.value
+
+
 def changing_pod_columns(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of a stored pod that change after its creation."""
     spec, status = manifest["spec"], manifest.get("status") or {}
@@ -230,7 +235,7 @@ def changing_pod_columns(manifest: Mapping[str, Any]) -> dict[str, Any]:
     )
     return {
         "node_name": spec.get("nodeName") or "",
-        "phase": status.get("phase") or PodPhase.PENDING.value,
+        "phase": _phase(status.get("phase")),
         "nominated_node_name": status.get("nominatedNodeName") or "",
         "gated": bool(spec.get("schedulingGates")),
         "deletion_timestamp": moment_of(manifest["metadata"].get("deletionTimestamp")),

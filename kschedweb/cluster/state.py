@@ -137,8 +137,8 @@ def stored(cluster_id: int, *, names: Collection[str] | None = None, uids: Colle
     return [row for kind in _TABLES for row in _stored(kind, cluster_id, where, values)]
 
 
-def stored_under(cluster_id: int, keys: Iterable[ObjectKey]) -> list[Stored]:
-    """The rows of these keys, locked table by table in the order of their ids."""
+def stored_under(cluster_id: int, keys: Iterable[ObjectKey], *, locked: bool = True) -> list[Stored]:
+    """The rows of these keys, locked table by table in the order of their ids unless `locked` is False."""
     found: list[Stored] = []
     of_tables = _by_table((key.kind, key) for key in keys)
     for kind, table in _TABLES.items():
@@ -147,7 +147,7 @@ def stored_under(cluster_id: int, keys: Iterable[ObjectKey]) -> list[Stored]:
             texts = ", ".join("%b::text[]" for _ in columns)
             where = f"({', '.join(columns)}) IN (SELECT * FROM unnest({texts}))"
             values = [[getattr(key, name) for key in of_tables[kind]] for name in columns]
-            found += _stored(kind, cluster_id, where, values)
+            found += _stored(kind, cluster_id, where, values, locked=locked)
     return found
 
 

@@ -21,8 +21,9 @@ class PostgresStore:
         self._locked: dict[ObjectKey, state.Stored] = {}
 
     def get(self, key: ObjectKey) -> Stored | None:
-        """The object, locked."""
-        return self.lock([key]).get(key)
+        """The object, not locked."""
+        rows = state.stored_under(self._cluster_id, [key], locked=False)
+        return _manifest(rows[0]) if rows else None
 
     def list(self, *kinds: str, namespace: str = "") -> Sequence[Stored]:
         """The objects of these kinds, ordered by kind, namespace and name."""

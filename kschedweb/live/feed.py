@@ -124,7 +124,7 @@ class Feed:
         if hub is None:
             hub = self._hubs[cluster_id] = _Hub(cluster_id, self._source, self._in_thread)
             if self._listener is None:
-                self._listener = asyncio.create_task(self._listen_forever(), name="live-listener")
+                self._listener = asyncio.create_task(listen_forever(self._listen, self._wake), name="live-listener")
         hub.watchers += 1
         try:
             subscription = await hub.subscribe(after)
@@ -166,24 +166,32 @@ class Feed:
 
         return await asyncio.get_running_loop().run_in_executor(self._thread, run)
 
-    async def _listen_forever(self) -> None:
-        failures = 0
-        while True:
-            try:
-                async with await psycopg.AsyncConnection.connect(**self._listen(), autocommit=True) as connection:
-                    await connection.execute(f"LISTEN {READERS_CHANNEL}")
-                    failures = 0
-                    for hub in self._hubs.values():
-                        hub.wake()
-                    async for notice in connection.notifies():
-                        named = self._hubs.get(int(notice.payload)) if notice.payload.isdecimal() else None
-                        if named is not None:
-                            named.wake()
-            except (psycopg.Error, OSError) as error:
-                if not failures:
-                    log.warning("not listening to PostgreSQL, looking once a second instead: %s", error)
-            await asyncio.sleep(_backoff(failures))
-            failures += 1
+    def _wake(self, cluster_id: int | None) -> None:
+        """Something was written to the cluster, or maybe to all of them."""
+        if cluster_id is None:
+            for hub in self._hubs.values():
+                hub.wake()
+        elif (named := self._hubs.get(cluster_id)) is not None:
+            named.wake()
+
+
+async def listen_forever(parameters: Callable[[], Mapping[str, Any]], wake: Callable[[int | None], None]) -> None:
+    """Call `wake` with the cluster that each notification names, and with None when some may have been missed."""
+    failures = 0
+    while True:
+        try:
+            async with await psycopg.AsyncConnection.connect(**parameters(), autocommit=True) as connection:
+                await connection.execute(f"LISTEN {READERS_CHANNEL}")
+                failures = 0
+                wake(None)
+                async for notice in connection.notifies():
+                    if notice.payload.isdecimal():
+                        wake(int(notice.payload))
+        except (psycopg.Error, OSError) as error:
+            if not failures:
+                log.warning("not listening to PostgreSQL, looking once a second instead: %s", error)
+        await asyncio.sleep(_backoff(failures))
+        failures += 1
 
 
 class InThread(Protocol):

@@ -7,9 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kschedweb import environment
-from kschedweb.ops import postgres, supervisor, up, valkey
+from kschedweb.ops import certificates, postgres, supervisor, up, valkey
 
 DEFAULT_PORT = 8480
+# What the user can solve.
+PROBLEMS = (
+    up.UpProblem,
+    certificates.CertificateProblem,
+    postgres.PostgresProblem,
+    valkey.ValkeyProblem,
+    PermissionError,
+)
 
 
 def main(words: list[str]) -> int:
@@ -25,7 +33,7 @@ def reported(command: Callable[[], int]) -> int:
         return command()
     except supervisor.DataDirectoryInUse as problem:
         print(f"ksched: {problem}; stop it with `./ksched down`, or choose another --data-dir", file=sys.stderr)
-    except (up.UpProblem, postgres.PostgresProblem, valkey.ValkeyProblem, PermissionError) as problem:
+    except PROBLEMS as problem:
         print(f"ksched: {problem}", file=sys.stderr)
     except KeyboardInterrupt:
         return 130
@@ -59,6 +67,7 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
         default=os.environ.get("KSCHED_PORT") or str(DEFAULT_PORT),
         help=f"port to listen on (default: {DEFAULT_PORT})",
     )
+    start.add_argument("--tls", action="store_true", help="answer https, with a certificate made for this service")
     start.add_argument("--no-sample", action="store_true", help="do not load the sample cluster on the first start")
 
     data_dir(command("down", "Stop the service."))
@@ -107,13 +116,36 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
         "--hours", type=float, help="keep the history of this many hours (at least ten minutes are kept)"
     )
     prune.add_argument("--mb", type=float, help="keep at most this many megabytes of history")
+
+    kube = command("kubeconfig", "Print a kubeconfig for a cluster of the running service, with a token of its own.")
+    data_dir(kube)
+    kube.add_argument("cluster", metavar="CLUSTER", help="name of the cluster")
+    kube.add_argument(
+        "--role",
+        choices=["viewer", "operator", "admin"],
+        default="admin",
+        help="what the token may do (default: admin)",
+    )
+    kube.add_argument("--out", type=Path, metavar="FILE", help="write to this file, readable by you only")
+    kube.add_argument("--server", metavar="URL", help="how the service is reached (default: as it listens)")
+    kube.add_argument("--revoke", metavar="TOKEN", help="end this token instead")
+
+    cluster = command("cluster", "Make a cluster in the running service.")
+    data_dir(cluster)
+    cluster.add_argument("action", choices=["create"], metavar="create", help="what to do")
+    cluster.add_argument("name", metavar="NAME", help="name of the new cluster")
+    cluster.add_argument("--lifecycle", choices=["frozen", "simulate"], help="whether controllers act in the cluster")
+    cluster.add_argument("--nodes", type=int, default=0, help="put so many ready nodes into it (default: 0)")
+    cluster.add_argument(
+        "--shape", metavar="NAME=AMOUNT,...", help="what each node has (default: cpu=16,memory=64Gi,pods=110)"
+    )
     return commands
 
 
 def dispatch(options: argparse.Namespace) -> int:
     data = options.data_dir.resolve()
     if options.command == "up":
-        return up.up(data_dir=data, host=options.host, port=options.port, sample=not options.no_sample)
+        return up.up(data_dir=data, host=options.host, port=options.port, sample=not options.no_sample, tls=options.tls)
     if options.command == "down":
         return up.down(data_dir=data)
     if options.command == "status":
@@ -126,6 +158,14 @@ def dispatch(options: argparse.Namespace) -> int:
         from kschedweb.ops.configuring import configure
 
         return configure(data_dir=data, options=options)
+    if options.command == "kubeconfig":
+        from kschedweb.ops.kubernetes import kubeconfig
+
+        return kubeconfig(data_dir=data, options=options)
+    if options.command == "cluster":
+        from kschedweb.ops.kubernetes import cluster_create
+
+        return cluster_create(data_dir=data, options=options)
     from kschedweb.ops.client import import_files
 
     return import_files(data_dir=data, options=options)

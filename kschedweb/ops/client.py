@@ -5,7 +5,6 @@ transaction. A large upload is answered with an import to follow; `--wait` then 
 """
 
 import argparse
-import http.client
 import json
 import re
 import secrets
@@ -42,12 +41,13 @@ class Client:
     host: str
     port: int
     token: str
+    certificate: str = ""
 
     def call(
         self, method: str, path: str, body: bytes | None = None, content_type: str = "application/json"
     ) -> tuple[int, Any]:
         """Status and parsed answer; Refused when the service says no."""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_SECONDS)
+        connection = up.connection_to(self.host, self.port, self.certificate, TIMEOUT_SECONDS)
         headers = {"Accept": "application/json", "Authorization": f"Bearer {self.token}"}
         if body is not None:
             headers["Content-Type"] = content_type
@@ -130,7 +130,7 @@ def connect(data_dir: Path) -> Client:
     known = json.loads(credential.read_text())
     if "token" not in known:
         raise Refused("the service was set up by an older version: start it again with ./ksched up")
-    return Client(host=facts["host"], port=facts["port"], token=known["token"])
+    return Client(facts["host"], facts["port"], known["token"], facts.get("certificate", ""))
 
 
 def cluster_named(client: Client, options: argparse.Namespace) -> dict[str, Any]:

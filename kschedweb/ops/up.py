@@ -13,6 +13,7 @@ import secrets
 import shutil
 import signal
 import socket
+import ssl
 import sys
 import tempfile
 import time
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from kschedweb import environment
-from kschedweb.ops import postgres, supervisor, valkey, worker
+from kschedweb.ops import certificates, postgres, supervisor, valkey, worker
 from kschedweb.ops.processes import Launch, private_directory, wait_until
 from kschedweb.ops.supervisor import Interrupted, Supervisor
 
@@ -52,19 +53,29 @@ class Place:
     run: Path
     host: str
     port: int
+    certificate: Path | None = None
 
     @property
     def url(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
+        return f"{'http' if self.certificate is None else 'https'}://{host}:{self.port}"
 
 
-def up(*, data_dir: Path, host: str, port: int, sample: bool) -> int:
-    """Run the service until it is asked to stop."""
+def run_directory(data: Path) -> Path:
+    """Where the sockets of a data directory are: its own path may be too long for them."""
+    digest = hashlib.sha256(os.fsencode(data)).hexdigest()[:8]
+    return Path(tempfile.gettempdir()) / f"ksched-{os.getuid()}-{digest}"
+
+
+def up(*, data_dir: Path, host: str, port: int, sample: bool, tls: bool = False) -> int:
+    """Run the service until it is asked to stop; with `tls`, over https with a certificate of its own making."""
     # Others pass through it to what is theirs (PostgreSQL as another user); all files in it are private one by one.
     data = private_directory(data_dir, 0o711)
-    digest = hashlib.sha256(os.fsencode(data)).hexdigest()[:8]
-    place = Place(data, Path(tempfile.gettempdir()) / f"ksched-{os.getuid()}-{digest}", host, port)
+    if tls and not os.environ.get("KSCHED_TLS_CERT"):
+        certificate, key = certificates.own(data, host)
+        os.environ.update(KSCHED_TLS_CERT=str(certificate), KSCHED_TLS_KEY=str(key))
+    named = os.environ.get("KSCHED_TLS_CERT")
+    place = Place(data, run_directory(data), host, port, Path(named).resolve() if named else None)
     leftovers = _processes_of_last_run(data)
     with Supervisor(directory=data, say=say) as watch:
         try:
@@ -88,7 +99,7 @@ def _start(watch: Supervisor, place: Place, leftovers: list[int], *, sample: boo
     os.environ.update(set_where, DJANGO_SETTINGS_MODULE="kschedweb.settings")
     # What the user has set stays.
     os.environ["KSCHED_SECRET_KEY"] = os.environ.get("KSCHED_SECRET_KEY") or _secret_key(place.data)
-    os.environ["KSCHED_HTTPS"] = os.environ.get("KSCHED_HTTPS") or "0"
+    os.environ["KSCHED_HTTPS"] = os.environ.get("KSCHED_HTTPS") or str(int(place.certificate is not None))
     # On a laptop an extender is a program on the same laptop; in production the operator names the hosts.
     os.environ.setdefault("KSCHED_EXTENDER_HOSTS", "127.0.0.1,localhost,[::1]")
     for name, seconds in QUICK_LEASE.items():
@@ -104,10 +115,15 @@ def _start(watch: Supervisor, place: Place, leftovers: list[int], *, sample: boo
     watch.start("web", partial(_python, "kschedweb.ops.web"), stage=SERVICE)
     for kind in worker.KINDS:
         watch.start(kind, partial(_python, "kschedweb.ops.worker", kind), stage=SERVICE)
-    watch.tell(url=place.url, host=place.host, port=place.port)
-    if not watch.wait(lambda: answers_ready(place.host, place.port), seconds=READY_SECONDS, pause_seconds=0.2):
+    certificate = str(place.certificate) if place.certificate is not None else ""
+    watch.tell(url=place.url, host=place.host, port=place.port, certificate=certificate)
+
+    def is_ready() -> bool:
+        return answers_ready(place.host, place.port, certificate)
+
+    if not watch.wait(is_ready, seconds=READY_SECONDS, pause_seconds=0.2):
         say(f"not ready after {READY_SECONDS:g} seconds; the reason should be in {place.data / 'logs'}. Still trying.")
-        while not watch.wait(lambda: answers_ready(place.host, place.port), seconds=60.0, pause_seconds=1.0):
+        while not watch.wait(is_ready, seconds=60.0, pause_seconds=1.0):
             pass
     say(f"ready after {time.monotonic() - started_at:.1f} s")
     if "password" in facts:
@@ -140,7 +156,7 @@ def status(*, data_dir: Path) -> int:
     if facts is None or "port" not in facts:
         print(f"starting (process {pid})")
         return 1
-    ready = answers_ready(facts["host"], facts["port"])
+    ready = answers_ready(facts["host"], facts["port"], facts.get("certificate", ""))
     print(f"{facts['url']}  {'ready' if ready else 'NOT READY'}  since {facts['started']}  (process {pid})")
     for name, process in facts["processes"].items():
         restarts = process["restarts"]
@@ -175,9 +191,18 @@ def check_port(host: str, port: int) -> None:
             raise UpProblem(f"cannot listen on {host}:{port} ({error.strerror}): choose another with --port") from None
 
 
-def answers_ready(host: str, port: int) -> bool:
+def connection_to(host: str, port: int, certificate: str, seconds: float) -> http.client.HTTPConnection:
+    """A connection to the service; over TLS when it has a certificate, which has to be the one it shows."""
+    if not certificate:
+        return http.client.HTTPConnection(host, port, timeout=seconds)
+    context = ssl.create_default_context(cafile=certificate)
+    context.check_hostname = False  # the service is known by its certificate, whatever name it was made for
+    return http.client.HTTPSConnection(host, port, timeout=seconds, context=context)
+
+
+def answers_ready(host: str, port: int, certificate: str = "") -> bool:
     """Whether /readyz answers 200."""
-    connection = http.client.HTTPConnection(host, port, timeout=2)
+    connection = connection_to(host, port, certificate, 2)
     try:
         connection.request("GET", "/readyz", headers={"Host": "localhost"})
         return connection.getresponse().status == 200

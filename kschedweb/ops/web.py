@@ -6,6 +6,7 @@ One process: a second one would have a second reader of every cluster's logs; mo
 import os
 import socket
 import sys
+from pathlib import Path
 
 import uvicorn
 
@@ -35,10 +36,10 @@ def main() -> None:
         listening = listen(settings.host, settings.port)
     except OSError as problem:
         sys.exit(f"kschedweb cannot listen on {settings.host}:{settings.port}: {problem.strerror}")
-    serve(listening)
+    serve(listening, settings.tls_cert, settings.tls_key)
 
 
-def serve(listening: socket.socket) -> None:
+def serve(listening: socket.socket, certificate: Path | None = None, key: Path | None = None) -> None:
     """Answer what comes in until SIGTERM or SIGINT."""
     from kschedweb.asgi import application
     from kschedweb.common.collector import ease
@@ -57,6 +58,8 @@ def serve(listening: socket.socket) -> None:
         access_log=False,
         proxy_headers=False,  # addresses are looked at by kschedweb.common.addresses
         server_header=False,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=STOP_SECONDS,
     )

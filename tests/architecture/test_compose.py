@@ -13,7 +13,7 @@ from kschedweb.ops import worker
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 OURS = {name: service for name, service in COMPOSE["services"].items() if "build" in service}
 # Read by the service, not set there: each has a default which is right in a container.
-LEFT_AT_DEFAULT = {"KSCHED_DEBUG", "KSCHED_WORKER_ID"}
+LEFT_AT_DEFAULT = {"KSCHED_DEBUG", "KSCHED_TLS_CERT", "KSCHED_TLS_KEY", "KSCHED_WORKER_ID"}
 # In a container they are others than for a process by itself.
 OTHER_DEFAULTS = {"KSCHED_HTTPS", "KSCHED_LOG_FORMAT"}
 # Set in .env for the image of PostgreSQL.

@@ -17,7 +17,7 @@ from django.test import Client
 from psycopg import pq
 
 from kschedweb.environment import ROOT
-from kschedweb.ops import processes
+from kschedweb.ops import processes, up
 
 ANSWER_SECONDS = 90.0
 READY_SECONDS = 120.0
@@ -52,6 +52,7 @@ class Web:
     port: int
     log_path: Path
     address: str = "127.0.0.1"
+    certificate: str = ""
 
     def answers(self) -> bool:
         try:
@@ -65,7 +66,8 @@ class Web:
     def ask(self, method: str, path: str, body: bytes, **headers: str) -> Answer:
         """One request on a connection of its own; names of headers are written with `_` for `-`."""
         source = (self.address, 0)
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_SECONDS, source_address=source)
+        connection = up.connection_to("127.0.0.1", self.port, self.certificate, ANSWER_SECONDS)
+        connection.source_address = source
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path, body or None, named)
@@ -111,7 +113,7 @@ def web_process(folder: Path, **environment: str) -> Iterator[Web]:
     with open(log_path, "wb") as log:
         process = processes.spawn(launch, log)
     try:
-        web = Web(port, log_path)
+        web = Web(port, log_path, certificate=environment.get("KSCHED_TLS_CERT", ""))
         ready = processes.wait_until(lambda: web.answers() or process.poll() is not None, seconds=READY_SECONDS)
         assert ready and process.poll() is None, web.log()
         yield web

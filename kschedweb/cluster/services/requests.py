@@ -25,7 +25,7 @@ _ERRORS = {400: InvalidError, 404: NotFoundError, 409: ConflictError, 422: Inval
 
 def server_of(cluster_id: int, actor: str) -> ApiServer[PostgresStore]:
     """The API server of a cluster for the transaction under way."""
-    return ApiServer(PostgresStore(cluster_id, actor), _new_uid)
+    return ApiServer(PostgresStore(cluster_id, actor), new_uid)
 
 
 def requests_carry_out(*, cluster_id: int, requests: Sequence[Request], actor: str, now: int) -> list[Answer]:
@@ -110,5 +110,6 @@ def _carry_out(cluster_id: int, request: Request, actor: str) -> Outcome:
     return answer
 
 
-def _new_uid() -> str:
+def new_uid() -> str:
+    """The uid of a new object."""
     return str(uuid.uuid4())

@@ -1,0 +1,115 @@
+"""A cluster in PostgreSQL that can be read as it was: lists at earlier positions, and the log for watches.
+
+What an object was before a change is the entry before it in the log; where retention has cut that away, the past of the
+object is not known any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kschedweb.cluster.models import Cluster
+from kschedweb.cluster.store import PostgresStore
+from kschedweb.common import bulk, packing
+from scheduler_core.apiserver.requests import ObjectKey
+from scheduler_core.apiserver.store import Logged, Operation, Stored
+
+_OPERATIONS = tuple(str(each) for each in Operation)
+
+
+class ForgottenError(Exception):
+    """The past that was asked for has been cut away."""
+
+
+class PostgresHistory(PostgresStore):
+    """The store of one cluster with its past; reads belong into one REPEATABLE READ transaction."""
+
+    def __init__(self, cluster_id: int, actor: str) -> None:
+        super().__init__(cluster_id, actor)
+        self.cluster_id = cluster_id
+
+    def position(self) -> int:
+        return Cluster.objects.values_list("rv", flat=True).get(pk=self.cluster_id)
+
+    def oldest_position(self) -> int:
+        """The position before the oldest entry of the log; the present one when the log is empty."""
+        (found,) = bulk.read_rows(
+            "SELECT coalesce((SELECT rv - 1 FROM cluster_change WHERE cluster_id = %s ORDER BY rv LIMIT 1),"
+            " (SELECT rv FROM cluster_cluster WHERE id = %s))",
+            [self.cluster_id, self.cluster_id],
+        )
+        return int(found[0])
+
+    def list_at(self, kind: str, namespace: str, rv: int) -> Sequence[Stored]:
+        """The objects as they were: today's, with the changes since taken back; ForgottenError."""
+        entries = self.logged_after(kind, rv, is_exact=True)
+        objects = {_key(manifest): manifest for manifest in self.list(kind, namespace=namespace)}
+        for entry in reversed(entries):
+            key = _key(entry.manifest)
+            if namespace not in ("", key.namespace):
+                continue
+            if entry.before is None:
+                objects.pop(key, None)
+            else:
+                objects[key] = entry.before
+        return [objects[key] for key in sorted(objects)]
+
+    def logged_after(self, kind: str, rv: int, *, is_exact: bool = False) -> Sequence[Logged]:
+        return logged(self.cluster_id, rv, None, kind=kind, is_exact=is_exact)
+
+
+def logged(cluster_id: int, after: int, to: int | None, *, kind: str = "", is_exact: bool = False) -> list[Logged]:
+    """The changes of objects of a kind, or of all, in (after, to], in order.
+
+    Where the state before a change is not known, that after it stands for it; with `is_exact`: ForgottenError.
+    """
+    of_kind, values = ("AND kind = %s", [kind]) if kind else ("", [])
+    up_to, ends = ("AND rv <= %s", [to]) if to is not None else ("", [])
+    rows = bulk.read_rows(
+        "SELECT rv, uid, operation, object FROM cluster_change"
+        f" WHERE cluster_id = %s AND rv > %s {up_to} {of_kind} AND operation = ANY (%b::text[]) ORDER BY rv",
+        [cluster_id, after, *ends, *values, list(_OPERATIONS)],
+    )
+    before = _states_at(cluster_id, after, _first_changed(rows))
+    found = []
+    for rv, uid, operation, content in rows:
+        manifest = _numbered(packing.unpacked(content), rv)
+        earlier = before.get(uid)
+        if earlier is None and operation != Operation.CREATED:
+            if is_exact:
+                raise ForgottenError
+            earlier = manifest
+        found.append(Logged(rv, Operation(operation), manifest, None if operation == Operation.CREATED else earlier))
+        before[uid] = manifest
+    return found
+
+
+def _first_changed(rows: Iterable[Sequence[Any]]) -> list[str]:
+    """The uids whose first entry is not their creation."""
+    first: dict[str, str] = {}
+    for _, uid, operation, _ in rows:
+        first.setdefault(uid, operation)
+    return [uid for uid, operation in first.items() if operation != Operation.CREATED]
+
+
+def _states_at(cluster_id: int, rv: int, uids: Sequence[str]) -> dict[str, Stored]:
+    """The last entry of each of these objects up to a position."""
+    if not uids:
+        return {}
+    rows = bulk.read_rows(
+        "SELECT DISTINCT ON (uid) uid, rv, object FROM cluster_change"
+        " WHERE cluster_id = %s AND uid = ANY (%b::text[]) AND rv <= %s AND operation = ANY (%b::text[])"
+        " ORDER BY uid, rv DESC",
+        [cluster_id, list(uids), rv, list(_OPERATIONS)],
+    )
+    return {uid: _numbered(packing.unpacked(content), at) for uid, at, content in rows}
+
+
+def _numbered(manifest: Mapping[str, Any], rv: int) -> Stored:
+    return {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": str(rv)}}
+
+
+def _key(manifest: Stored) -> ObjectKey:
+    metadata = manifest["metadata"]
+    return ObjectKey(manifest["kind"], metadata.get("namespace", ""), metadata["name"])

@@ -1,0 +1,199 @@
+"""Who asks, and what the roles of the service let them do: attributes of requests, verbs, the words of refusals.
+
+The role viewer may get, list and watch everything; operator and admin may do everything. Requests without a token are
+made by system:anonymous, which may read the version and the health only. Nobody may act in the name of another.
+
+Source: kubernetes v1.34.1, staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go and
+plugin/pkg/auth/authorizer/rbac/bootstrappolicy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Final
+
+import msgspec
+
+from kschedweb.accounts import services
+from kschedweb.accounts.authentication import bearer
+from kschedweb.accounts.choices import Role
+from kschedweb.accounts.models import Token
+from kschedweb.accounts.permissions import ACTOR_LENGTH
+from kschedweb.accounts.secrets import digest
+from kschedweb.accounts.selectors import role_in
+from kschedweb.accounts.sockets import TokenCredential
+from kschedweb.cluster.models import Cluster
+from kschedweb.kubeapi.exchange import UNAUTHORIZED, Query, RefusedError, Request
+from scheduler_core.apiserver.answers import Status
+from scheduler_core.apiserver.options import first
+
+ANONYMOUS: Final = "system:anonymous"
+READ_VERBS: Final = ("get", "list", "watch")
+# What everybody may read, and what whoever has a token may.
+_OPEN_PATHS: Final = ("/healthz", "/livez", "/readyz", "/version", "/version/")
+_DISCOVERY_PATHS: Final = ("/api", "/apis", "/openapi")
+# Questions about oneself, which are POSTed.
+_SELF_REVIEWS: Final = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
+_VERBS: Final = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+class Attributes(msgspec.Struct, frozen=True):
+    """What a request wants to do. `path` alone is set where no resource is meant."""
+
+    verb: str
+    path: str = ""
+    group: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+    @property
+    def is_resource(self) -> bool:
+        return bool(self.resource)
+
+
+class Principal(msgspec.Struct, frozen=True):
+    """Who asks, and their role in the cluster; `cluster_id` is 0 where none of that name exists for them."""
+
+    name: str
+    groups: tuple[str, ...]
+    role: Role | None = None
+    cluster_id: int = 0
+    lifecycle_mode: str = ""
+    actor: str = ""
+    uid: str = ""
+    credential: Hashable = None
+
+    @property
+    def is_anonymous(self) -> bool:
+        return self.name == ANONYMOUS
+
+
+def principal(request: Request) -> Principal:
+    """Who asks; RefusedError for a token that is unknown or over. Blocking."""
+    secret = bearer(request.header("authorization"))
+    if not secret:
+        return Principal(ANONYMOUS, ("system:unauthenticated",))
+    token = services.token_use(secret=secret)
+    if token is None:
+        raise RefusedError(UNAUTHORIZED)
+    return _of_token(token, request.cluster)
+
+
+def of_secret(secret: str, cluster: str) -> Principal | None:
+    """Whom a token stands for; None when it is unknown or over. Blocking."""
+    token = services.token_use(secret=secret)
+    return None if token is None else _of_token(token, cluster)
+
+
+def _of_token(token: Token, name: str) -> Principal:
+    user = token.user
+    found = Cluster.objects.filter(name=name).values_list("id", "lifecycle_mode").first() if "\0" not in name else None
+    role = None if found is None else role_in(user, token, found[0])
+    groups = ("system:authenticated",) if role is None else (f"ksched:{role}", "system:authenticated")
+    return Principal(
+        user.get_username(),
+        groups,
+        role,
+        found[0] if found is not None and role is not None else 0,
+        found[1] if found is not None and role is not None else "",
+        f"token:{token.name}@{user.get_username()}"[:ACTOR_LENGTH],
+        f"user-{user.pk}",
+        TokenCredential(token.token_hash),
+    )
+
+
+def credential_of(request: Request) -> Hashable | None:
+    """The token a request brings, unchecked; None when it brings none."""
+    secret = bearer(request.header("authorization"))
+    return TokenCredential(digest(secret)) if secret else None
+
+
+def attributes_of(method: str, path: str, query: Query) -> Attributes:
+    """What a request wants to do, from its address."""
+    verb = _VERBS.get(method, "")
+    parts = path.strip("/").split("/")
+    if parts[0] not in ("api", "apis") or len(parts) < (3 if parts[0] == "api" else 4):
+        return Attributes(verb or method.lower(), path)
+    group = ""
+    if parts[0] == "apis":
+        group = parts[1]
+    parts = parts[2:] if parts[0] == "api" else parts[3:]
+    namespace = ""
+    if parts[0] == "namespaces" and len(parts) > 1:
+        namespace = parts[1]
+        if len(parts) > 2 and parts[2] not in ("status", "finalize"):
+            parts = parts[2:]
+    name = parts[1] if len(parts) > 1 else ""
+    if not name and verb in ("get", "delete"):
+        if verb == "get":
+            is_watch = first(query, "watch") not in ("0", "false") if "watch" in query else False
+            verb = "watch" if is_watch else "list"
+        else:
+            verb = "deletecollection"
+        name = _selected_name(first(query, "fieldSelector"))
+    return Attributes(verb, path, group, parts[0], parts[2] if len(parts) > 2 else "", namespace, name)
+
+
+def _selected_name(selector: str) -> str:
+    """The one name that a field selector selects; empty when it selects by other means."""
+    for term in selector.split(","):
+        field, _, value = term.partition("=")
+        if field.strip() == "metadata.name":
+            return value.removeprefix("=").strip()
+    return ""
+
+
+def allows(who: Principal, wanted: Attributes) -> bool:
+    """Whether the principal may do that."""
+    if not wanted.is_resource:
+        if wanted.verb == "get" and (_below(wanted.path, _OPEN_PATHS)):
+            return True
+        if who.role is None:
+            return False
+        return who.role.includes(Role.OPERATOR) or (
+            wanted.verb == "get" and _below(wanted.path, (*_DISCOVERY_PATHS, *_OPEN_PATHS))
+        )
+    if who.role is None:
+        return False
+    if wanted.verb in READ_VERBS or who.role.includes(Role.OPERATOR):
+        return True
+    is_question = wanted.verb == "create" and wanted.resource in _SELF_REVIEWS
+    return is_question and wanted.group in ("authorization.k8s.io", "authentication.k8s.io")
+
+
+def authorize(who: Principal, request: Request) -> None:
+    """RefusedError unless the principal may do what the request wants."""
+    impersonated = request.header("impersonate-user")
+    if impersonated or any(name.startswith("impersonate-") for name in request.headers):
+        wanted = Attributes("impersonate", resource="users", name=impersonated)
+        raise RefusedError(forbidden(who, wanted))
+    wanted = attributes_of(request.method, request.path, request.query)
+    if allows(who, wanted):
+        return
+    if not who.is_anonymous and who.role is None:
+        message = f'clusters "{request.cluster}" not found'
+        raise RefusedError(Status(404, "NotFound", message, request.cluster, "", "clusters"))
+    raise RefusedError(forbidden(who, wanted))
+
+
+def forbidden(who: Principal, wanted: Attributes) -> Status:
+    """The refusal, as the API server words it."""
+    if not wanted.is_resource:
+        message = f'forbidden: User "{who.name}" cannot {wanted.verb} path "{wanted.path}"'
+        return Status(403, "Forbidden", message, is_generic=True)
+    resource = f"{wanted.resource}/{wanted.subresource}" if wanted.subresource else wanted.resource
+    shown = f"{wanted.resource}.{wanted.group}" if wanted.group else wanted.resource
+    if wanted.name:
+        shown += f' "{wanted.name}"'
+    place = f'in the namespace "{wanted.namespace}"' if wanted.namespace else "at the cluster scope"
+    message = (
+        f'{shown} is forbidden: User "{who.name}" cannot {wanted.verb} resource "{resource}" in API group'
+        f' "{wanted.group}" {place}'
+    )
+    return Status(403, "Forbidden", message, wanted.name, wanted.group, wanted.resource)
+
+
+def _below(path: str, places: tuple[str, ...]) -> bool:
+    return any(path == place or path.startswith(f"{place}/") for place in places)

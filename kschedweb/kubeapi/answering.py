@@ -1,0 +1,261 @@
+"""Calls of the API carried out on a cluster in PostgreSQL: one transaction each, then shown in the form agreed on.
+
+Reads see one state of the database and lock nothing. A write that collides with another one is decided anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+from django.db import IntegrityError, OperationalError, transaction
+
+from kschedweb.cluster import adapters, clock
+from kschedweb.cluster.choices import LifecycleMode
+from kschedweb.cluster.history import ForgottenError, PostgresHistory
+from kschedweb.cluster.services.requests import new_uid
+from kschedweb.common import wake
+from kschedweb.common.errors import NotFoundError
+from kschedweb.common.reading import one_state
+from kschedweb.kubeapi import decoding, kubelet, media
+from kschedweb.kubeapi.access import Principal
+from kschedweb.kubeapi.exchange import (
+    METHOD_NOT_ALLOWED,
+    NO_SUCH_RESOURCE,
+    Answer,
+    RefusedError,
+    Request,
+    page_not_found,
+)
+from kschedweb.kubeapi.media import Form
+from scheduler_core.apiserver import calls, tables
+from scheduler_core.apiserver.answers import Status
+from scheduler_core.apiserver.bootstrap import bootstrap_requests
+from scheduler_core.apiserver.calls import Body, Call, Reply
+from scheduler_core.apiserver.kinds import KINDS
+from scheduler_core.apiserver.options import first
+from scheduler_core.apiserver.requests import ObjectKey, PatchType
+from scheduler_core.apiserver.routes import EVENTS_GROUP, Route, route
+from scheduler_core.apiserver.server import ApiServer
+from scheduler_core.apiserver.store import History
+from scheduler_core.apiserver.watch import Watch
+
+TRIES: Final = 5
+GROUPS: Final = {kind.group for kind in KINDS.values()} | {
+    EVENTS_GROUP,
+    "authorization.k8s.io",
+    "authentication.k8s.io",
+}
+_SERIALIZATION, _DEADLOCK = "40001", "40P01"
+_TOO_OLD: Final = "The resourceVersion for the provided list is too old."
+
+
+class Begun(msgspec.Struct):
+    """A watch to be streamed: what it watches, in which form, and where the log ended when it began."""
+
+    watch: Watch
+    head: int
+    route: Route
+    form: Form
+    include: str
+
+
+def answer(request: Request, who: Principal) -> Answer | Begun:
+    """Answer a request about objects; RefusedError when it is refused before the rules see it. Blocking."""
+    found = route(request.path)
+    if found is None or not found.methods():
+        parts = request.path.split("/")
+        if len(parts) > 3 and parts[1] == "apis" and parts[2] not in GROUPS:
+            return page_not_found()
+        raise RefusedError(NO_SUCH_RESOURCE)
+    if found.name in (".", ".."):
+        raise RefusedError(
+            Status(400, "BadRequest", f"Name parameter invalid: \"{found.name}\": may not be '{found.name}'")
+        )
+    if request.method not in found.methods():
+        raise RefusedError(METHOD_NOT_ALLOWED)
+    if "\0" in request.path:
+        raise RefusedError(NO_SUCH_RESOURCE)
+    if found.subresource in kubelet.PARTS:
+        with one_state():
+            return kubelet.answer(PostgresHistory(who.cluster_id, who.actor), found, request.query)
+    is_collection = request.method == "GET" and not found.name
+    form = media.form(request.header("accept"), is_list=is_collection)
+    include = first(request.query, "includeObject") or "Metadata"
+    call = _call(request, found)
+    ensure_bootstrapped(who)
+    reply, head = _read(call, who) if request.method == "GET" else (_write(call, who), 0)
+    if isinstance(reply, Watch):
+        return Begun(reply, head, found, form, _included(include))
+    return shown(reply, form, include, clock.now_of(who.cluster_id))
+
+
+def _call(request: Request, found: Route) -> Call:
+    body, patch_type = Body(), PatchType.MERGE
+    if request.method in ("POST", "PUT"):
+        body = decoding.read_body(request, _body_kind(found))
+    elif request.method == "PATCH":
+        body, patch_type = decoding.read_patch(request)
+    elif request.method == "DELETE":
+        body = decoding.read_options(request)
+    if body.value is not None:
+        values = body.value if isinstance(body.value, Mapping) else {"patch": body.value}
+        if problem := adapters.storage_problem(values):
+            raise RefusedError(Status(400, "BadRequest", problem))
+    return Call(request.method, request.path, request.query, body, patch_type)
+
+
+def _body_kind(found: Route) -> str:
+    if found.is_bindings or found.subresource == "binding":
+        return "Binding"
+    return {"eviction": "Eviction", "scale": "Scale"}.get(found.subresource, found.kind.name)
+
+
+def _read(call: Call, who: Principal) -> tuple[Reply | Watch, int]:
+    """The reply, and where the log ended then."""
+    try:
+        with one_state():
+            server = _server(who)
+            reply = calls.answer(server, call, clock.now_of(who.cluster_id))
+            return reply, server.store.position() if isinstance(reply, Watch) else 0
+    except ForgottenError:
+        raise RefusedError(Status(410, "Expired", _TOO_OLD)) from None
+
+
+def _write(call: Call, who: Principal) -> Reply:
+    for left in reversed(range(TRIES)):
+        try:
+            with transaction.atomic():
+                reply = calls.answer(_server(who), call, clock.now_of(who.cluster_id))
+                wake.after_commit("scheduling.ensure_leader", cluster_id=who.cluster_id)
+            assert isinstance(reply, Reply)
+            return reply
+        except IntegrityError:
+            # Somebody made the object at the same moment: the next try finds it.
+            if not left:
+                raise
+        except OperationalError as error:
+            if getattr(error.__cause__, "sqlstate", "") not in (_SERIALIZATION, _DEADLOCK) or not left:
+                raise
+        except NotFoundError:
+            raise RefusedError(Status(404, "NotFound", "the cluster does not exist")) from None
+    raise AssertionError("unreachable")
+
+
+def _server(who: Principal) -> ApiServer[History]:
+    """The API server of the cluster for the transaction under way. Where controllers act, nodes are simulated too."""
+    store: History = PostgresHistory(who.cluster_id, who.actor)
+    return ApiServer(store, new_uid, is_simulated=who.lifecycle_mode == LifecycleMode.SIMULATE)
+
+
+_bootstrapped: set[int] = set()
+
+
+def ensure_bootstrapped(who: Principal) -> None:
+    """Make the namespaces and classes every cluster has, when the first request comes."""
+    if who.cluster_id in _bootstrapped:
+        return
+    missing = []
+    with one_state():
+        store = PostgresHistory(who.cluster_id, "system:apiserver")
+        for request in bootstrap_requests():
+            manifest = request.manifest
+            if store.get(ObjectKey(str(manifest["kind"]), "", manifest["metadata"]["name"])) is None:
+                missing.append(request)
+    for request in missing:
+        try:
+            with transaction.atomic():
+                server = ApiServer(PostgresHistory(who.cluster_id, "system:apiserver"), new_uid, is_simulated=False)
+                server.carry_out([request], clock.now_of(who.cluster_id))
+        except IntegrityError:
+            continue  # another process was faster
+    _bootstrapped.add(who.cluster_id)
+
+
+# Showing
+
+
+def shown(reply: Reply, form: Form, include: str, now: int) -> Answer:
+    """The reply in the form that the client wants."""
+    headers = [("warning", f"299 - {json.dumps(told, ensure_ascii=False)}") for told in reply.warnings]
+    if reply.retry_after_seconds:
+        headers.append(("retry-after", str(reply.retry_after_seconds)))
+    body: Any = reply.body
+    if form.shape and reply.code < 300 and (body.get("kind") != "Status" or form.shape != "Table"):
+        body = _reshaped(reply, form, include, now)
+    return Answer(reply.code, body, form.media_type, tuple(headers))
+
+
+def _reshaped(reply: Reply, form: Form, include: str, now: int) -> Any:
+    kind = str(reply.body.get("kind"))
+    go_kind = f"*core.{kind}"
+    if reply.page is None:
+        if form.shape == "PartialObjectMetadataList":
+            raise RefusedError(
+                Status(
+                    406,
+                    "NotAcceptable",
+                    f"you requested PartialObjectMetadataList, but the requested object is not a list ({go_kind})",
+                )
+            )
+        if reply.stored is None:
+            return reply.body
+        return object_in(reply.stored, reply.body, form, include, now)
+    if form.shape == "PartialObjectMetadata":
+        raise RefusedError(
+            Status(
+                406,
+                "NotAcceptable",
+                f"you requested PartialObjectMetadata, but the requested object is a list ({go_kind})",
+            )
+        )
+    if form.shape == "Table":
+        made = tables.table_of_page(reply.kind, reply.page, now, _included(include))
+    else:
+        made = tables.metadata_of_page(reply.page)
+    return _versioned(made, form)
+
+
+def object_in(
+    stored: Mapping[str, Any], manifest: Mapping[str, Any], form: Form, include: str, now: int
+) -> Mapping[str, Any]:
+    """One object in the form that a client wants."""
+    if not form.shape:
+        return manifest
+    if form.shape == "Table":
+        if stored["kind"] not in KINDS:
+            return manifest
+        return _versioned(tables.table_of_object(stored, now, _included(include)), form)
+    return _versioned(tables.metadata_of_object(manifest), form)
+
+
+def _included(include: str) -> str:
+    if include not in ("Metadata", "Object", "None"):
+        message = (
+            f"Unable to convert to Table as requested: includeObject: Invalid value: \"{include}\": must be 'Metadata',"
+            " 'Object', 'None', or empty"
+        )
+        raise RefusedError(Status(400, "BadRequest", message))
+    return include
+
+
+def _versioned(made: dict[str, Any], form: Form) -> dict[str, Any]:
+    """Old clients ask for the version before, which differs in name only."""
+    if form.version == "meta.k8s.io/v1":
+        return made
+    changed = {**made, "apiVersion": form.version}
+    for name in ("items", "rows"):
+        if changed.get(name):
+            changed[name] = [_versioned_item(item, form.version) for item in changed[name]]
+    return changed
+
+
+def _versioned_item(item: dict[str, Any], version: str) -> dict[str, Any]:
+    if item.get("kind") == "PartialObjectMetadata":
+        return {**item, "apiVersion": version}
+    inner = item.get("object")
+    if isinstance(inner, dict) and inner.get("kind") == "PartialObjectMetadata":
+        return {**item, "object": {**inner, "apiVersion": version}}
+    return item

@@ -1,0 +1,183 @@
+"""Bodies of requests: JSON and YAML as the API server reads them, with its words for what cannot be read.
+
+Source: kubernetes v1.34.1, staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,patch,delete}.go and
+apimachinery/pkg/runtime/serializer/json.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import yaml
+
+from kschedweb.kubeapi.exchange import JSON, YAML, RefusedError, Request
+from kschedweb.kubeapi.go_json import problem_of
+from kschedweb.kubeapi.media import PROTOBUF
+from scheduler_core.apiserver.answers import Status, bad_request
+from scheduler_core.apiserver.bodies import read_json
+from scheduler_core.apiserver.calls import Body
+from scheduler_core.apiserver.requests import PatchType
+
+_SHOWN: Final = 30  # bytes of a body in a message
+_DEPTH: Final = 200
+_VALUES: Final = 200_000  # that a YAML body may have, aliases expanded
+_UNSUPPORTED: Final = (
+    f"the body of the request was in an unknown format - accepted media types include: {JSON}, {YAML}, {PROTOBUF}"
+)
+_GO_STRUCT: Final = (
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+)
+_APPLY: Final = ("application/apply-patch+yaml", "application/apply-patch+cbor")
+
+
+def read_body(request: Request, kind: str) -> Body:
+    """The body of a creation or an update of this kind; RefusedError when it cannot be read."""
+    media_type = request.header("content-type").partition(";")[0].strip().lower()
+    if media_type and media_type not in (JSON, YAML, "*/*"):
+        raise RefusedError(Status(415, "UnsupportedMediaType", _UNSUPPORTED))
+    value, repeated, problem = _decoded(request.body, media_type)
+    if problem:
+        raise _unrecognized(kind, problem, request.body)
+    if value is None:
+        return Body({})
+    if not isinstance(value, dict):
+        go_kind = "array" if isinstance(value, list) else _scalar_kind(value)
+        shown = f"couldn't get version/kind; json parse error: json: cannot unmarshal {go_kind} into Go value of type "
+        raise _unrecognized(kind, shown + _GO_STRUCT, request.body)
+    return Body(value, repeated)
+
+
+def read_options(request: Request) -> Body:
+    """The body of a deletion, which may have none; what cannot be read is the server's error, as it is upstream."""
+    if not request.body:
+        return Body()
+    media_type = request.header("content-type").partition(";")[0].strip().lower()
+    if media_type and media_type not in (JSON, YAML, "*/*"):
+        raise RefusedError(Status(415, "UnsupportedMediaType", _UNSUPPORTED))
+    value, repeated, problem = _decoded(request.body, media_type)
+    if problem:
+        raise RefusedError(Status(500, "", problem))
+    if value is not None and not isinstance(value, dict):
+        go_kind = "array" if isinstance(value, list) else _scalar_kind(value)
+        shown = f"couldn't get version/kind; json parse error: json: cannot unmarshal {go_kind} into Go value of type "
+        raise RefusedError(Status(500, "", shown + _GO_STRUCT))
+    return Body(value, repeated)
+
+
+def read_patch(request: Request) -> tuple[Body, PatchType]:
+    """A patch and what kind of patch it is; RefusedError when it cannot be read."""
+    media_type = request.header("content-type").partition(";")[0].strip()
+    if media_type in _APPLY or media_type not in set(PatchType):
+        raise RefusedError(Status(415, "UnsupportedMediaType", "415: Unsupported Media Type", is_generic=True))
+    text = _text(request.body)
+    problem = problem_of(text)
+    if problem:
+        raise RefusedError(bad_request(f"error decoding patch: {problem}").status)
+    return _json(text), PatchType(media_type)
+
+
+def _decoded(content: bytes, media_type: str) -> tuple[Any, tuple[str, ...], str]:
+    """(value, fields that stood twice, problem)."""
+    if media_type == YAML:
+        return _yaml(content)
+    text = _text(content)
+    problem = problem_of(text)
+    if problem:
+        return None, (), f"couldn't get version/kind; json parse error: {problem}"
+    body = _json(text)
+    return body.value, body.repeated, ""
+
+
+def _json(text: str) -> Body:
+    """JSON that has been checked; numbers that Python would take and Go would not cannot be in it any more."""
+    try:
+        return read_json(text)
+    except (ValueError, RecursionError):
+        raise RefusedError(bad_request("exceeded max depth").status) from None
+
+
+def _yaml(content: bytes) -> tuple[Any, tuple[str, ...], str]:
+    loader = _Loader(_text(content))
+    try:
+        value = loader.get_single_data()
+    except yaml.MarkedYAMLError as error:
+        mark = error.context_mark if error.context_mark is not None and error.context_mark.line else error.problem_mark
+        line = 0 if mark is None else mark.line + isinstance(error, yaml.scanner.ScannerError)
+        place = f"line {line}: " if line else ""
+        return None, (), f"yaml: {place}{error.problem or error.context}"
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None, (), "yaml: invalid content"
+    finally:
+        loader.dispose()
+    if value is not None and not isinstance(value, (dict, list)):
+        value = value if not isinstance(value, bytes) else value.decode("latin1")
+    return value, tuple(loader.repeated), ""
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML 1.1 as values of JSON: times stay texts, keys become texts; aliases may not multiply what is read."""
+
+    def __init__(self, content: str) -> None:
+        super().__init__(content)
+        self.repeated: list[str] = []
+        self._values = 0
+        self._depth = 0
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        self._values += 1
+        self._depth += 1
+        try:
+            if self._values > _VALUES or self._depth > _DEPTH:
+                raise ValueError("too large")
+            return super().construct_object(node, True)
+        finally:
+            self._depth -= 1
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[str, Any]:
+        self.flatten_mapping(node)
+        found: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = _key_text(self.construct_object(key_node, deep=True))
+            if key in found:
+                self.repeated.append(key)
+            found[key] = self.construct_object(value_node, deep=True)
+        return found
+
+
+def _construct_map(loader: _Loader, node: Any) -> Any:
+    return loader.construct_mapping(node, deep=True)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:map", _construct_map)
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda loader, node: loader.construct_scalar(node))
+_Loader.add_constructor("tag:yaml.org,2002:binary", lambda loader, node: loader.construct_scalar(node))
+
+
+def _key_text(key: Any) -> str:
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    return key if isinstance(key, str) else "null" if key is None else str(key)
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "replace")
+
+
+def _scalar_kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    return "string" if isinstance(value, str) else "number"
+
+
+def _unrecognized(kind: str, problem: str, content: bytes) -> RefusedError:
+    message = f"the object provided is unrecognized (must be of type {kind}): {problem} ({_summary(content)})"
+    return RefusedError(bad_request(message).status)
+
+
+def _summary(content: bytes) -> str:
+    """The beginning of a body; what does not look like an object in hexadecimal."""
+    if not content:
+        return "<empty>"
+    rest = " ..." if len(content) > _SHOWN else ""
+    shown = content[:_SHOWN]
+    return (shown.decode("utf-8", "replace") if shown[:1] == b"{" else shown.hex()) + rest

@@ -1,0 +1,275 @@
+"""Watches that are streamed: one reader of each watched cluster's log per process, and a bounded queue per watcher.
+
+The reader wakes on the notification that the dashboard's feed wakes on, and looks once a second besides. What it reads
+is given to all watchers of the cluster at once, as a batch that also keeps what was encoded of it: an event is written
+as JSON once, however many watch it in the same form. A watcher whose queue is full is cut off; clients begin again from
+where they were.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+import orjson
+from django.db import Error as DatabaseError
+
+from kschedweb.cluster.history import logged
+from kschedweb.kubeapi.answering import Begun, object_in
+from kschedweb.live.feed import BACKOFF_SECONDS, database_parameters, listen_forever
+from scheduler_core.apiserver import events
+from scheduler_core.apiserver.store import Logged
+from scheduler_core.apiserver.watch import BOOKMARK, ERROR, WatchEvent
+
+LOOK_SECONDS: Final = 1.0
+BATCH_ENTRIES: Final = 2_000
+QUEUE_ENTRIES: Final = 20_000  # a watcher who is further behind is cut off
+BOOKMARK_SECONDS: Final = 60.0
+LAST_BOOKMARK_SECONDS: Final = 2.0  # before the end of a watch whose end is known
+LONGEST_SECONDS: Final = 3_600
+
+log = logging.getLogger(__name__)
+InThread = Callable[..., Awaitable[Any]]
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """Entries of the log in (after, to], by kind, and what has been encoded of them."""
+
+    to: int
+    of_kind: dict[str, list[Logged]]
+    count: int
+    encoded: dict[tuple[Any, ...], bytes]
+
+
+class TooSlowError(Exception):
+    """The watcher did not take its events in time, or may not watch any longer."""
+
+
+class Watcher:
+    """A queue of batches."""
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self._batches: asyncio.Queue[Batch | None] = asyncio.Queue()
+        self._entries = 0
+
+    def offer(self, batch: Batch) -> bool:
+        """Queue a batch; False when the watcher is too slow, whose stream then ends."""
+        if self._entries > QUEUE_ENTRIES:
+            self.end()
+            return False
+        self._entries += batch.count
+        self._batches.put_nowait(batch)
+        return True
+
+    def end(self) -> None:
+        """End the stream at once, and drop what is queued."""
+        while not self._batches.empty():
+            self._batches.get_nowait()
+        self._batches.put_nowait(None)
+
+    async def next(self, seconds: float) -> Batch | None:
+        """The next batch; None when none comes in time; TooSlowError at the end."""
+        try:
+            batch = await asyncio.wait_for(self._batches.get(), max(0.0, seconds))
+        except TimeoutError:
+            return None
+        if batch is None:
+            raise TooSlowError
+        self._entries -= batch.count
+        return batch
+
+
+class Hubs:
+    """The readers of this process, one for each watched cluster, and the one connection that listens for all."""
+
+    def __init__(self, in_thread: InThread) -> None:
+        self._in_thread = in_thread
+        self._hubs: dict[int, _Hub] = {}
+        self._listener: asyncio.Task[None] | None = None
+
+    @contextlib.asynccontextmanager
+    async def watcher(self, cluster_id: int, position: int) -> AsyncIterator[Watcher]:
+        """A watcher whose batches begin where the reader is; a new reader begins at the position."""
+        hub = self._hubs.get(cluster_id)
+        if hub is None:
+            hub = self._hubs[cluster_id] = _Hub(cluster_id, position, self._in_thread)
+            if self._listener is None:
+                self._listener = asyncio.create_task(
+                    listen_forever(database_parameters, self._wake), name="kubeapi-listener"
+                )
+        watcher = Watcher(hub.position)
+        hub.watchers.add(watcher)
+        try:
+            yield watcher
+        finally:
+            hub.watchers.discard(watcher)
+            if not hub.watchers:
+                if self._hubs.get(cluster_id) is hub:
+                    del self._hubs[cluster_id]
+                hub.stop()
+                if not self._hubs and self._listener is not None:
+                    self._listener.cancel()
+                    self._listener = None
+
+    def _wake(self, cluster_id: int | None) -> None:
+        """Something was written to the cluster, or maybe to all of them."""
+        for hub in self._hubs.values() if cluster_id is None else filter(None, [self._hubs.get(cluster_id)]):
+            hub.woken.set()
+
+
+class _Hub:
+    def __init__(self, cluster_id: int, position: int, in_thread: InThread) -> None:
+        self.position = position
+        self.watchers: set[Watcher] = set()
+        self.woken = asyncio.Event()
+        self._cluster_id = cluster_id
+        self._in_thread = in_thread
+        self._reader = asyncio.create_task(self._read_forever(), name=f"kubeapi-hub-{cluster_id}")
+
+    def stop(self) -> None:
+        self._reader.cancel()
+
+    async def _read_forever(self) -> None:
+        failures = 0
+        while True:
+            self.woken.clear()
+            try:
+                end, entries = await self._in_thread(read_range, self._cluster_id, self.position)
+                failures = 0
+            except (DatabaseError, OSError) as error:
+                if not failures:
+                    log.warning("cluster %s: the log cannot be read, trying again: %s", self._cluster_id, error)
+                await asyncio.sleep(BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS) - 1)])
+                failures += 1
+                continue
+            except Exception:
+                log.exception("cluster %s: the log cannot be followed, its watches end", self._cluster_id)
+                end = None
+            if end is None:
+                for watcher in list(self.watchers):
+                    watcher.end()
+                return
+            if end > self.position:
+                self._give(end, entries)
+                if entries:
+                    continue
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.woken.wait(), LOOK_SECONDS)
+
+    def _give(self, end: int, entries: Sequence[Logged]) -> None:
+        of_kind: dict[str, list[Logged]] = {}
+        for entry in entries:
+            of_kind.setdefault(str(entry.manifest["kind"]), []).append(entry)
+        self.position = end
+        batch = Batch(end, of_kind, len(entries), {})
+        for watcher in list(self.watchers):
+            if not watcher.offer(batch):
+                log.warning("cluster %s: a watcher was too slow and is cut off", self._cluster_id)
+                self.watchers.discard(watcher)
+
+
+def read_range(cluster_id: int, after: int) -> tuple[int | None, list[Logged]]:
+    """(where the range ends, its entries); None when there is no such cluster, or the range has been cut. Blocking."""
+    from kschedweb.cluster.models import Cluster
+    from kschedweb.common import bulk
+
+    head = Cluster.objects.filter(pk=cluster_id).values_list("rv", flat=True).first()
+    if head is None:
+        return None, []
+    if head <= after:
+        return after, []
+    end = min(head, after + BATCH_ENTRIES)
+    rows = bulk.read_rows("SELECT rv FROM cluster_change WHERE cluster_id = %s AND rv = %s", [cluster_id, after + 1])
+    if not rows:
+        return None, []
+    return end, logged(cluster_id, after, end)
+
+
+async def lines(begun: Begun, hubs: Hubs, in_thread: InThread, cluster_id: int, now: Callable[[], int]) -> Any:
+    """The lines of a watch, until it ends: chunks of bytes; empty ones say that nothing came yet."""
+    watch = begun.watch
+    writer = _Writer(begun, now)
+    yield writer.write(watch.initial, {})
+    if watch.is_over:
+        return
+    seconds = watch.timeout_seconds or LONGEST_SECONDS
+    ends_at = time.monotonic() + min(seconds, LONGEST_SECONDS)
+    bookmark_at = _next_bookmark(ends_at, time.monotonic())
+    async with hubs.watcher(cluster_id, begun.head) as watcher:
+        while watch.position < watcher.start:
+            end, entries = await in_thread(read_range, cluster_id, watch.position)
+            if end is None:
+                return
+            of_kind = [entry for entry in entries if entry.manifest["kind"] == watch.selection.kind]
+            told = watch.events(of_kind)
+            watch.position = max(watch.position, end)
+            yield writer.write(told, {})
+        reached = max(watcher.start, watch.position)
+        while True:
+            moment = time.monotonic()
+            if moment >= ends_at:
+                return
+            batch = await watcher.next(min(ends_at, bookmark_at) - moment)
+            if batch is not None:
+                of_kind = batch.of_kind.get(watch.selection.kind, [])
+                told = watch.events(entry for entry in of_kind if entry.rv > watch.position)
+                reached = max(reached, batch.to)
+                if told:
+                    yield writer.write(told, batch.encoded)
+            elif time.monotonic() >= bookmark_at:
+                bookmark_at = _next_bookmark(ends_at, time.monotonic())
+                if watch.tells_bookmarks:
+                    yield writer.write([watch.bookmark(max(reached, watch.position))], {})
+
+
+def _next_bookmark(ends_at: float, moment: float) -> float:
+    """Once a minute, and shortly before the end."""
+    last = ends_at - LAST_BOOKMARK_SECONDS
+    regular = moment + BOOKMARK_SECONDS
+    return last if moment < last < regular else regular
+
+
+class _Writer:
+    """Writes events in the form of one watch."""
+
+    def __init__(self, begun: Begun, now: Callable[[], int]) -> None:
+        self._begun = begun
+        self._now = now
+        self._is_event = begun.route.api_version == events.API_VERSION
+        self._has_columns = False
+
+    def write(self, told: Sequence[WatchEvent], encoded: dict[tuple[Any, ...], bytes]) -> bytes:
+        form = self._begun.form
+        parts = []
+        for event in told:
+            version = event.manifest.get("metadata", {}).get("resourceVersion", "")
+            is_first = form.shape == "Table" and not self._has_columns
+            key = (event.type, version, form, self._begun.include, self._is_event, is_first)
+            line = encoded.get(key) if event.type not in (BOOKMARK, ERROR) else None
+            if line is None:
+                line = orjson.dumps({"type": event.type, "object": self._shown(event, is_first)}) + b"\n"
+                if event.type not in (BOOKMARK, ERROR):
+                    encoded[key] = line
+            self._has_columns = self._has_columns or is_first
+            parts.append(line)
+        return b"".join(parts)
+
+    def _shown(self, event: WatchEvent, is_first: bool) -> Any:
+        manifest = event.manifest
+        if event.type == ERROR:
+            return manifest
+        shown = events.from_core(manifest) if self._is_event else manifest
+        form = self._begun.form
+        if event.type == BOOKMARK:
+            if form.shape == "Table":
+                made = object_in(manifest, shown, form, self._begun.include, self._now())
+                return {**made, "rows": [], "columnDefinitions": made["columnDefinitions"] if is_first else None}
+            return object_in(manifest, shown, form, self._begun.include, self._now())
+        made = object_in(manifest, shown, form, self._begun.include, self._now())
+        return {**made, "columnDefinitions": None} if form.shape == "Table" and not is_first else made

@@ -1,0 +1,134 @@
+"""`./ksched kubeconfig` and `./ksched cluster create`: a cluster for kubectl, and the file with which it is reached."""
+
+import argparse
+import base64
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kschedweb import environment
+from kschedweb.ops import postgres, up, valkey
+from kschedweb.ops.client import Client, Refused, connect
+from kschedweb.ops.supervisor import write_private
+
+ROLES = ("viewer", "operator", "admin")
+SHAPE = {"cpu": "16", "memory": "64Gi", "pods": "110"}
+
+
+def kubeconfig(*, data_dir: Path, options: argparse.Namespace) -> int:
+    """Write a kubeconfig with a token of its own, or end such a token."""
+    facts = up.read_status(data_dir)
+    if facts is None or "url" not in facts:
+        return _fail(f"nothing runs on {data_dir}: start it with ./ksched up")
+    words = (
+        [options.cluster, "--revoke", options.revoke] if options.revoke else [options.cluster, "--role", options.role]
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "kschedweb.ops.granting", *words],
+        env=service_environment(data_dir),
+        cwd=environment.ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        return _fail(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "the token could not be made")
+    granted = json.loads(done.stdout)
+    if options.revoke:
+        print(f"token {granted['name']} is no longer good")
+        return 0
+    text = yaml.safe_dump(config(options, facts, granted), sort_keys=False)
+    ends = f"./ksched kubeconfig {options.cluster} --revoke {granted['name']}"
+    if options.out is None:
+        sys.stdout.write(f"# token {granted['name']}; ends with: {ends}\n{text}")
+    else:
+        write_private(options.out, text)
+        print(f"{options.out}: {options.role} of {options.cluster}; the token ends with: {ends}")
+        print(f"try: kubectl --kubeconfig {options.out} get nodes")
+    if not facts["url"].startswith("https"):
+        print("ksched: kubectl sends tokens over https only: start the service with ./ksched up --tls", file=sys.stderr)
+    return 0
+
+
+def config(options: argparse.Namespace, facts: dict[str, Any], granted: dict[str, str]) -> dict[str, Any]:
+    """The file as kubectl reads it."""
+    server: dict[str, str] = {"server": f"{options.server or facts['url']}/k8s/{options.cluster}"}
+    certificate = Path(facts.get("certificate") or "")
+    if not options.server and facts.get("certificate") and certificate.is_file():
+        server["certificate-authority-data"] = base64.b64encode(certificate.read_bytes()).decode()
+    name = options.cluster
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": server}],
+        "users": [{"name": granted["user"], "user": {"token": granted["token"]}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": granted["user"]}}],
+        "current-context": name,
+    }
+
+
+def service_environment(data_dir: Path) -> dict[str, str]:
+    """The environment of a process beside the service: what the user has set, else the embedded servers."""
+    run = up.run_directory(data_dir)
+    found = {"KSCHED_DATA_DIR": str(data_dir), "DJANGO_SETTINGS_MODULE": "kschedweb.settings", "KSCHED_HTTPS": "0"}
+    if "DATABASE_URL" not in os.environ:
+        found["DATABASE_URL"] = postgres.Postgres(Path(), data_dir / "postgres", run / "pg").url()
+    if "REDIS_URL" not in os.environ:
+        found["REDIS_URL"] = valkey.Valkey(Path(), run / "valkey").url
+    key = data_dir / "secret-key"
+    if "KSCHED_SECRET_KEY" not in os.environ and key.exists():
+        found["KSCHED_SECRET_KEY"] = key.read_text().strip()
+    return {**os.environ, **found}
+
+
+def cluster_create(*, data_dir: Path, options: argparse.Namespace) -> int:
+    """Make a cluster, with ready nodes of one shape if asked for."""
+    try:
+        shape = SHAPE | dict(_amount(word) for word in (options.shape or "").split(",") if word)
+    except ValueError as error:
+        return _fail(str(error))
+    try:
+        client = connect(data_dir)
+        wanted = {"name": options.name, "lifecycle_mode": options.lifecycle or "frozen"}
+        made = client.post("/api/clusters", wanted)
+        _put_nodes(client, made["id"], options.nodes, shape)
+    except Refused as refusal:
+        return _fail(str(refusal))
+    print(f"cluster {made['name']} (id {made['id']}), {options.nodes} nodes")
+    print(f"for kubectl: ./ksched kubeconfig {made['name']} --out FILE")
+    return 0
+
+
+def _put_nodes(client: Client, cluster_id: int, count: int, shape: dict[str, str]) -> None:
+    nodes = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": f"node-{number}", "labels": {"kubernetes.io/hostname": f"node-{number}"}},
+            "status": {
+                "capacity": shape,
+                "allocatable": shape,
+                "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+            },
+        }
+        for number in range(1, count + 1)
+    ]
+    for node in nodes:
+        client.post(f"/api/clusters/{cluster_id}/objects", node)
+
+
+def _amount(word: str) -> tuple[str, str]:
+    name, _, amount = word.partition("=")
+    if not name.strip() or not amount.strip():
+        raise ValueError(f"--shape: expected name=amount, got {word!r}")
+    return name.strip(), amount.strip()
+
+
+def _fail(text: str) -> int:
+    print(f"ksched: {text}", file=sys.stderr)
+    return 1

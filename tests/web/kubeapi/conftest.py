@@ -1,0 +1,52 @@
+"""One web process with a cluster whose objects only requests change, for all tests of the Kubernetes API."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from django.contrib.auth.models import User
+
+from kschedweb.accounts import services as account_services
+from kschedweb.accounts.choices import Role
+from kschedweb.accounts.models import RoleBinding
+from kschedweb.cluster import services as cluster_services
+from kschedweb.ops import certificates
+from tests.web import tcp
+
+
+@dataclass(frozen=True)
+class Served:
+    """A cluster as clients of the API reach it; the tokens may do everything, or only read."""
+
+    web: tcp.Web
+    cluster: str
+    cluster_id: int
+    admin: str
+    viewer: str
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.web.port}/k8s/{self.cluster}"
+
+    def ask(self, method: str, path: str, token: str = "", body: bytes = b"", **headers: str) -> tcp.Answer:
+        """One request, by the token of the administrator unless another is given."""
+        headers.setdefault("Authorization", f"Bearer {token or self.admin}")
+        return self.web.ask(method, f"/k8s/{self.cluster}{path}", body, **headers)
+
+
+@pytest.fixture(scope="module")
+def served(committed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    cluster = cluster_services.cluster_create(name="quiet")
+    admin = User.objects.create(username="ada", is_superuser=True)
+    viewer = User.objects.create(username="vera")
+    RoleBinding.objects.create(user=viewer, cluster=cluster, role=Role.VIEWER, granted_by="ada")
+    _, of_admin = account_services.token_create(user=admin, name="t", max_role=Role.ADMIN, days=1, actor="ada")
+    _, of_viewer = account_services.token_create(user=viewer, name="t", max_role=Role.ADMIN, days=1, actor="vera")
+    folder = tmp_path_factory.mktemp("web")
+    try:
+        certificate, key = certificates.own(folder, "127.0.0.1")
+    except certificates.CertificateProblem as problem:
+        pytest.skip(str(problem))
+    tls = {"KSCHED_TLS_CERT": str(certificate), "KSCHED_TLS_KEY": str(key)}
+    with tcp.web_process(folder, KSCHED_HTTPS="0", **tls) as web:
+        yield Served(web, cluster.name, cluster.pk, of_admin, of_viewer)

@@ -1,0 +1,110 @@
+"""The real kubectl against the service, where there is one."""
+
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.web.kubeapi.conftest import Served
+
+KUBECTL = shutil.which("kubectl")
+pytestmark = [pytest.mark.django_db, pytest.mark.skipif(KUBECTL is None, reason="no kubectl on the PATH")]
+
+CONTAINERS = [{"name": "c", "image": "i:1"}]
+APP = [
+    {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"pods": "9"}}},
+    {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a", "labels": {"app": "w"}},
+        "spec": {"schedulerName": "x", "nodeName": "n1", "containers": CONTAINERS},
+    },
+    {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "b"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "w"}}},
+    },
+    {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "r"},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": {"app": "r"}},
+            "template": {"metadata": {"labels": {"app": "r"}}, "spec": {"containers": CONTAINERS}},
+        },
+    },
+]
+Kubectl = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def kubectl(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
+    folder = tmp_path_factory.mktemp("kubectl")
+    place = folder / "config"
+    cluster = {"server": served.url, "certificate-authority": served.web.certificate}
+    place.write_text(
+        yaml.safe_dump(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "clusters": [{"name": "c", "cluster": cluster}],
+                "users": [{"name": "u", "user": {"token": served.admin}}],
+                "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+                "current-context": "x",
+            }
+        )
+    )
+    (folder / "app.yaml").write_text(yaml.safe_dump_all(APP))
+
+    def run(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        environment = {"HOME": str(folder), "KUBECONFIG": str(place), "PATH": str(Path(str(KUBECTL)).parent)}
+        done = subprocess.run(
+            [str(KUBECTL), *words], env=environment, cwd=folder, capture_output=True, text=True, timeout=90, check=False
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    return run
+
+
+def test_objects_live_as_kubectl_wants_them_to(kubectl: Kubectl) -> None:
+    assert "pod/a created" in kubectl("apply", "-f", "app.yaml").stdout
+    assert "pod/a unchanged" in kubectl("apply", "-f", "app.yaml").stdout
+    kubectl("diff", "-f", "app.yaml")
+    assert "NOMINATED NODE" in kubectl("get", "pods", "-o", "wide").stdout
+    assert kubectl("get", "pod", "a", "-o", "jsonpath={.spec.nodeName}").stdout == "n1"
+    assert yaml.safe_load(kubectl("get", "pod", "a", "-o", "yaml").stdout)["kind"] == "Pod"
+    assert "n1/" in kubectl("describe", "pod", "a").stdout
+    kubectl("label", "pod", "a", "x=y")
+    assert "a" in kubectl("get", "pods", "-l", "x=y", "-o", "name").stdout
+    kubectl("taint", "node", "n1", "k=v:NoSchedule")
+    kubectl("cordon", "n1")
+    assert "SchedulingDisabled" in kubectl("get", "nodes").stdout
+    kubectl("scale", "rs", "r", "--replicas=3")
+    assert kubectl("get", "rs", "r", "-o", "jsonpath={.spec.replicas}").stdout == "3"
+    assert "FIELD: image" in kubectl("explain", "pod.spec.containers.image").stdout
+    assert kubectl("auth", "can-i", "create", "pods").stdout.strip() == "yes"
+    assert "deployments" in kubectl("api-resources").stdout
+    assert "yes" not in kubectl("auth", "can-i", "get", "pods", "--as=nobody", code=1).stdout
+
+
+def test_drain_respects_budgets_and_wait_sees_the_end(kubectl: Kubectl) -> None:
+    kubectl("apply", "-f", "app.yaml")
+    patch = '{"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}'
+    kubectl("patch", "pod", "a", "--subresource=status", "-p", patch)
+    # No controller counts here; the budget is told that nobody may go.
+    counted = '{"status": {"observedGeneration": 1, "disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1}}'
+    kubectl("patch", "pdb", "b", "--subresource=status", "--type=merge", "-p", counted)
+    words = ("drain", "n1", "--force", "--grace-period=0", "--timeout=3s")
+    assert "disruption budget" in kubectl(*words, code=1).stderr
+    kubectl("delete", "pdb", "b")
+    began = time.monotonic()
+    kubectl("delete", "pod", "a", "--grace-period=0", "--force")
+    kubectl("wait", "--for=delete", "pod/a", "--timeout=30s")
+    assert time.monotonic() - began < 60

@@ -1,0 +1,52 @@
+"""Requests that are refused, or answered in another form, before the rules are asked."""
+
+import json
+
+import pytest
+
+from tests.web.kubeapi.conftest import Served
+
+pytestmark = pytest.mark.django_db
+
+PODS = "/api/v1/namespaces/default/pods"
+
+
+def test_nobody_acts_in_the_name_of_another(served: Served) -> None:
+    answer = served.ask("GET", PODS, Impersonate_User="root")
+    assert answer.status == 403
+    assert "cannot impersonate resource" in json.loads(answer.body)["message"]
+
+
+def test_who_has_no_role_there_is_told_of_no_cluster(served: Served) -> None:
+    answer = served.web.ask("GET", "/k8s/nowhere/api/v1/pods", b"", Authorization=f"Bearer {served.viewer}")
+    assert (answer.status, json.loads(answer.body)["reason"]) == (404, "NotFound")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "headers", "status"),
+    [
+        ("POST", PODS, b"k8s\0xx", {"Content_Type": "application/vnd.kubernetes.protobuf"}, 415),
+        ("GET", PODS, b"", {"Accept": "application/vnd.kubernetes.protobuf"}, 406),
+        ("PATCH", f"{PODS}/p", b"{}", {"Content_Type": "application/apply-patch+yaml"}, 415),
+        ("POST", PODS, b'{"metadata": {"name": "a\\u0000"}}', {}, 400),
+        ("POST", PODS, b"[" * 100_000, {}, 400),
+        ("POST", PODS, b"a: &a [*a]", {"Content_Type": "application/yaml"}, 400),
+        ("POST", PODS, b"\xff\xfe", {"Content_Type": "application/yaml"}, 400),
+        ("GET", f"{PODS}?continue=%00", b"", {}, 400),
+        ("GET", f"{PODS}?limit=x", b"", {}, 400),
+        ("GET", f"/api/v1/namespaces/{'x' * 9000}/pods", b"", {}, 414),
+        ("GET", f"{PODS}/%00", b"", {}, 404),
+        ("GET", "/openapi/v2", b"", {}, 404),
+    ],
+)
+def test_a_bad_request_is_the_clients(
+    served: Served, method: str, path: str, body: bytes, headers: dict[str, str], status: int
+) -> None:
+    headers = {"Content_Type": "application/json"} | headers if body else headers
+    assert served.ask(method, path, body=body, **headers).status == status
+
+
+def test_a_large_answer_is_compressed_when_asked_for(served: Served) -> None:
+    path = "/openapi/v3/api/v1"
+    plain, small = served.ask("GET", path), served.ask("GET", path, Accept_Encoding="gzip")
+    assert small.headers["content-encoding"] == "gzip" and len(small.body) * 5 < len(plain.body)

@@ -1,0 +1,99 @@
+"""Watches over a connection: what is told, to how many, and when it ends."""
+
+import http.client
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from kschedweb.accounts import services as account_services
+from kschedweb.accounts.models import Token
+from kschedweb.cluster.models import Change
+from kschedweb.ops import up
+from tests.web.kubeapi.conftest import Served
+
+pytestmark = pytest.mark.django_db
+
+LIMITS = "/api/v1/namespaces/default/limitranges"
+
+
+@contextmanager
+def watch(served: Served, path: str, token: str = "") -> Iterator[http.client.HTTPResponse]:
+    connection = up.connection_to("127.0.0.1", served.web.port, served.web.certificate, 30)
+    try:
+        headers = {"Authorization": f"Bearer {token or served.admin}"}
+        connection.request("GET", f"/k8s/{served.cluster}{path}", headers=headers)
+        yield connection.getresponse()
+    finally:
+        connection.close()
+
+
+def told(response: http.client.HTTPResponse, count: int) -> list[tuple[str, str]]:
+    found = []
+    for _ in range(count):
+        event = json.loads(response.readline())
+        found.append((event["type"], event["object"]["metadata"].get("name", "")))
+    return found
+
+
+def make(served: Served, name: str) -> int:
+    """A new object; its resourceVersion."""
+    body = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": name}, "spec": {"limits": []}}
+    answer = served.ask("POST", LIMITS, body=json.dumps(body).encode(), Content_Type="application/json")
+    assert answer.status == 201, answer.body
+    made: dict[str, Any] = json.loads(answer.body)
+    return int(made["metadata"]["resourceVersion"])
+
+
+def test_two_watchers_are_told_of_the_same_changes_at_once(served: Served) -> None:
+    position = make(served, "before")
+    path = f"{LIMITS}?watch=1&resourceVersion={position}"
+    with watch(served, path) as first, watch(served, path, served.viewer) as second:
+        began = time.monotonic()
+        make(served, "seen")
+        served.ask("DELETE", f"{LIMITS}/seen")
+        expected = [("ADDED", "seen"), ("DELETED", "seen")]
+        assert told(first, 2) == expected and told(second, 2) == expected
+        assert time.monotonic() - began < 5
+
+
+def test_a_watch_begins_where_it_is_asked_to(served: Served) -> None:
+    position = make(served, "one")
+    make(served, "two")
+    with watch(served, f"{LIMITS}?watch=1&resourceVersion={position}&timeoutSeconds=1") as response:
+        assert told(response, 1) == [("ADDED", "two")]
+        assert response.read() == b""
+
+
+def test_a_watch_ends_with_its_token(served: Served) -> None:
+    user = Token.objects.get(user__username="vera", name="t").user
+    token, secret = account_services.token_create(user=user, name="short", max_role="viewer", days=1, actor="vera")
+    commit()
+    with watch(served, f"{LIMITS}?watch=1&resourceVersion={make(served, 'three')}", secret) as response:
+        account_services.token_revoke(user=user, token_id=token.pk, actor="vera")
+        commit()
+        assert response.read() == b""
+    assert served.ask("GET", LIMITS, token=secret).status == 401
+
+
+def test_a_position_that_was_cut_away_is_gone(served: Served) -> None:
+    position = make(served, "four")
+    make(served, "five")
+    Change.objects.filter(cluster_id=served.cluster_id, rv__lte=position).delete()
+    commit()
+    with watch(served, f"{LIMITS}?watch=1&resourceVersion={position - 1}") as response:
+        event = json.loads(response.readline())
+        assert (event["type"], event["object"]["code"], event["object"]["reason"]) == ("ERROR", 410, "Expired")
+        assert response.read() == b""
+    with watch(served, f"{LIMITS}?watch=1&resourceVersion={position}&timeoutSeconds=1") as response:
+        assert told(response, 1) == [("ADDED", "five")]
+
+
+def commit() -> None:
+    """Let the service see what this test wrote: it has a connection of its own."""
+    from django.db import connection
+
+    connection.connection.commit()

@@ -1,0 +1,109 @@
+"""What the shell itself decides, without a service: who may do what, in which form, and words for what is not JSON."""
+
+import pytest
+
+from kschedweb.accounts.choices import Role
+from kschedweb.kubeapi import access, media, protobuf
+from kschedweb.kubeapi.access import Attributes, Principal
+from kschedweb.kubeapi.exchange import RefusedError
+from kschedweb.kubeapi.go_json import problem_of
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "expected"),
+    [
+        ("GET", "/api/v1/namespaces/a/pods/p", Attributes("get", "", "", "pods", "", "a", "p")),
+        ("GET", "/apis/apps/v1/deployments", Attributes("list", "", "apps", "deployments")),
+        ("DELETE", "/api/v1/namespaces/a/pods", Attributes("deletecollection", "", "", "pods", "", "a")),
+        ("PUT", "/api/v1/namespaces/a/finalize", Attributes("update", "", "", "namespaces", "finalize", "a", "a")),
+        ("POST", "/api/v1/namespaces/a/pods/p/eviction", Attributes("create", "", "", "pods", "eviction", "a", "p")),
+        ("GET", "/apis/apps/v1", Attributes("get", "/apis/apps/v1")),
+    ],
+)
+def test_what_a_request_wants_follows_from_its_address(method: str, path: str, expected: Attributes) -> None:
+    found = access.attributes_of(method, path, {})
+    assert (found.verb, found.group, found.resource, found.subresource, found.namespace, found.name) == (
+        expected.verb, expected.group, expected.resource, expected.subresource, expected.namespace, expected.name,
+    )  # fmt: skip
+
+
+def test_a_watch_and_a_selected_name_count() -> None:
+    found = access.attributes_of("GET", "/api/v1/pods", {"watch": ["1"], "fieldSelector": ["metadata.name=p"]})
+    assert (found.verb, found.name) == ("watch", "p")
+
+
+@pytest.mark.parametrize(
+    ("role", "verb", "allowed"),
+    [
+        (Role.VIEWER, "list", True),
+        (Role.VIEWER, "create", False),
+        (Role.OPERATOR, "deletecollection", True),
+        (Role.ADMIN, "patch", True),
+        (None, "get", False),
+    ],
+)
+def test_roles_are_verbs(role: Role | None, verb: str, allowed: bool) -> None:
+    assert access.allows(Principal("ada", (), role), Attributes(verb, resource="pods")) is allowed
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("", media.Form()),
+        ("application/vnd.kubernetes.protobuf, application/json", media.Form()),
+        (f"{TABLE},application/json", media.Form("application/json", "Table", "meta.k8s.io/v1")),
+        ("application/json;as=Table;v=v9;g=meta.k8s.io,application/json", media.Form()),
+        ("application/yaml", media.Form("application/yaml")),
+        ("text/html;q=0.9,*/*;q=0.8", media.Form()),
+    ],
+)
+def test_a_form_is_agreed_on(accept: str, expected: media.Form) -> None:
+    assert media.form(accept) == expected
+
+
+@pytest.mark.parametrize(
+    "accept", ["application/vnd.kubernetes.protobuf", "application/*", "image/png", TABLE.replace("v1", "v9")]
+)
+def test_other_forms_are_not_acceptable(accept: str) -> None:
+    with pytest.raises(RefusedError) as refused:
+        media.form(accept)
+    assert refused.value.status.code == 406
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": [1, -0.5e+3, "\\u00e9", null, true]}', ""),
+        ("", "unexpected end of JSON input"),
+        ('{"a":', "unexpected end of JSON input"),
+        ("{} x", "invalid character 'x' after top-level value"),
+        ("nope", "invalid character 'o' in literal null (expecting 'u')"),
+        ("{'a': 1}", "invalid character '\\'' looking for beginning of object key string"),
+        ('{"a" 1}', "invalid character '1' after object key"),
+        ('{"a": 1 "b"}', "invalid character '\"' after object key:value pair"),
+        ("[1 2]", "invalid character '2' after array element"),
+        ("[1.]", "invalid character ']' after decimal point in numeric literal"),
+        ('"\\x"', "invalid character 'x' in string escape code"),
+        ('"a\nb"', "invalid character '\\n' in string literal"),
+        ("NaN", "invalid character 'N' looking for beginning of value"),
+    ],
+)
+def test_what_is_not_json_is_told_in_the_words_of_go(text: str, expected: str) -> None:
+    assert problem_of(text) == expected
+
+
+def test_a_review_in_protobuf() -> None:
+    attributes = b"\x0a\x01a\x12\x03get\x2a\x04pods"
+    spec = b"\x0a" + bytes([len(attributes)]) + attributes
+    raw = b"\x0a\x00\x12" + bytes([len(spec)]) + spec
+    body = b"k8s\0\x0a\x00\x12" + bytes([len(raw)]) + raw
+    found = protobuf.read_review(body, "SelfSubjectAccessReview")
+    assert found["spec"] == {"resourceAttributes": {"namespace": "a", "verb": "get", "resource": "pods"}}
+
+
+@pytest.mark.parametrize("content", [b"", b"k8s\0\x12\xff", b"k8s\0\x12\x05ab", b"k8s\0\x0b", b"{}"])
+def test_what_is_no_protobuf_is_refused(content: bytes) -> None:
+    with pytest.raises(protobuf.ProtobufError):
+        protobuf.read_review(content, "SelfSubjectAccessReview")
