@@ -15,7 +15,7 @@ from scheduler_core.api.selectors import int64_of
 from scheduler_core.api.syntax import label_value_problem, qualified_name_problem
 from scheduler_core.apiserver.store import Stored
 
-_TOKEN: Final = re.compile(r"\s*(!=|==|[!=<>(),]|[^\s!=<>(),]+)")
+_TOKEN: Final = re.compile(r"!=|==|[!=<>(),]|[^\s!=<>(),]+")
 _OPERATORS: Final = ("=", "==", "in", "!=", "notin", ">", "<", "gt", "lt")
 _EXPECTED: Final = "in, notin, =, ==, !=, gt, lt"
 

@@ -159,6 +159,33 @@ WORST: dict[str | bytes, Worst | Ours] = {
     r"^\n": Worst(everywhere, ("", "\n", "")),
     r"^http": Worst(everywhere, ("", "http", "")),
     r"([a-z])([A-Z])": Worst(everywhere, ("", "aA", "")),
+    r"(.*ontainers\[\d+\]\.image: Required value)|(spec: Required value: must specify a volume type)"
+    r"|(spec\.ports: Required value)|(spec\.template\.spec\.restartPolicy: Required value: .*)": (
+        Worst(whole, ("", "ontainers[0].image: ", ""))
+    ),
+    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
+    r"(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?": (
+        Worst(whole, ("1.0.0-1", "1.", "!"))
+    ),
+    r"[a-z]([-a-z0-9]*[a-z0-9])?": Worst(whole, ("a", "a-", "!")),
+    r"[a-z0-9_]([-_a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*": Worst(whole, ("a", "a-", "!")),
+    r"[-._a-zA-Z0-9]+": Worst(whole, ("", "a-", "!")),
+    r"[-A-Za-z0-9]+": Worst(whole, ("", "a-", "!")),
+    r"[A-Za-z_][A-Za-z0-9_]*": Worst(whole, ("a", "a_", "!")),
+    r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?": Worst(whole, ("a", "a.", "!")),
+    r"[0-9]+%": Worst(whole, ("", "1", "!")),
+    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)": (
+        Worst(whole, ("2026-01-01T00:00:00.", "0", "!"))
+    ),
+    r"/(?:api|apis/(?P<group>[^/]+))/(?P<version>[^/]+)(?:/namespaces/(?P<namespace>[^/]+))?/(?P<plural>[^/]+)"
+    r"(?:/(?P<name>[^/]+))?(?:/(?P<subresource>[a-z]+))?/?": (
+        Worst(whole, ("/apis/a/v1/namespaces/", "a/", "!"))
+    ),
+    r"^(/api/[^/]+|/apis/[^/]+/[^/]+)/watch/": Worst(begins, ("/apis/", "a/", "")),
+    r"!=|==|[!=<>(),]|[^\s!=<>(),]+": Worst(everywhere, ("", " a=", "")),
+    r"(?<!\\),": Worst(everywhere, ("", "\\,", "")),
+    r"((?:[^=!\\]|\\.|!(?!=))*)(!=|==|=)(.*)": Worst(begins, ("", "!a\\=", "")),
+    r"\\([\\,=])": Worst(everywhere, ("", "\\,", "")),
 }  # fmt: skip
 
 

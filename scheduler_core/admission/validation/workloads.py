@@ -27,6 +27,7 @@ from scheduler_core.api.meta import LabelSelector
 from scheduler_core.api.schema import internal_text, json_text
 from scheduler_core.api.selectors import SelectorError, parse_label_selector, selects_map
 
+_MANY_DIGITS: Final = 9
 _PERCENT: Final = re.compile(r"[0-9]+%", re.ASCII)
 _PERCENT_TEXT: Final = (
     "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for"
@@ -243,11 +244,12 @@ def count_or_percent(path: str, value: int | str) -> Iterator[Problem]:
 
 
 def at_most_all(path: str, value: int | str) -> Iterator[Problem]:
-    if isinstance(value, str) and _PERCENT.fullmatch(value) and int(value[:9].rstrip("%")) > 100:
+    if isinstance(value, str) and _amount(value) > 100:
         yield invalid(path, value, "must not be greater than 100%")
 
 
 def _amount(value: int | str) -> int:
+    """A count, or a percentage as far as its first digits go: Python reads no number of thousands of them."""
     if isinstance(value, int):
         return value
-    return int(value[:-1]) if _PERCENT.fullmatch(value) else 0
+    return int(value[:-1].lstrip("0")[:_MANY_DIGITS] or 0) if _PERCENT.fullmatch(value) else 0
