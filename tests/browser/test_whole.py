@@ -188,7 +188,7 @@ def test_cluster_that_goes_is_said_to_be_gone_and_others_are_offered(
     (name,) = [one["name"] for one in clusters(page, service)["results"] if one["id"] == own.id]
     expect(chooser(page).get_by_role("option", name=name)).to_have_count(1)
     clusters(page, service, "DELETE", f"/{own.id}")
-    expect(page.get_by_role("heading", name=f"The cluster {name} is gone")).to_be_visible()
+    expect(page.get_by_role("heading", name=f"The cluster {name} no longer exists")).to_be_visible()
     expect(page.get_by_role("status").filter(has_text="Live")).to_have_count(0)
     expect(chooser(page).get_by_role("option", name=name)).to_have_count(0)
     (sample,) = [one["name"] for one in clusters(page, service)["results"] if one["is_sample"]]
