@@ -49,6 +49,11 @@ GROUPS: Final = {kind.group for kind in KINDS.values()} | {
     "authentication.k8s.io",
 }
 _SERIALIZATION, _DEADLOCK = "40001", "40P01"
+_PART_KINDS: Final = {
+    "binding": ("v1", "Binding"),
+    "eviction": ("policy/v1", "Eviction"),
+    "scale": ("autoscaling/v1", "Scale"),
+}
 _TOO_OLD: Final = "The resourceVersion for the provided list is too old."
 
 
@@ -95,7 +100,7 @@ def answer(request: Request, who: Principal) -> Answer | Begun:
 def _call(request: Request, found: Route) -> Call:
     body, patch_type = Body(), PatchType.MERGE
     if request.method in ("POST", "PUT"):
-        body = decoding.read_body(request, _body_kind(found))
+        body = decoding.read_body(request, *_body_kind(found))
     elif request.method == "PATCH":
         body, patch_type = decoding.read_patch(request)
     elif request.method == "DELETE":
@@ -107,10 +112,11 @@ def _call(request: Request, found: Route) -> Call:
     return Call(request.method, request.path, request.query, body, patch_type)
 
 
-def _body_kind(found: Route) -> str:
-    if found.is_bindings or found.subresource == "binding":
-        return "Binding"
-    return {"eviction": "Eviction", "scale": "Scale"}.get(found.subresource, found.kind.name)
+def _body_kind(found: Route) -> tuple[str, str]:
+    """The version and kind of what is sent to a path."""
+    if found.is_bindings:
+        return "v1", "Binding"
+    return _PART_KINDS.get(found.subresource, (found.api_version, found.kind.name))
 
 
 def _read(call: Call, who: Principal) -> tuple[Reply | Watch, int]:

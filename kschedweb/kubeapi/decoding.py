@@ -1,4 +1,4 @@
-"""Bodies of requests: JSON and YAML as the API server reads them, with its words for what cannot be read.
+"""Bodies of requests: JSON, YAML and protobuf as the API server reads them, with its words for what cannot be read.
 
 Source: kubernetes v1.34.1, staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,patch,delete}.go and
 apimachinery/pkg/runtime/serializer/json.
@@ -13,6 +13,8 @@ import yaml
 from kschedweb.kubeapi.exchange import JSON, YAML, RefusedError, Request
 from kschedweb.kubeapi.go_json import problem_of
 from kschedweb.kubeapi.media import PROTOBUF
+from kschedweb.kubeapi.protobuf import read_object
+from kschedweb.kubeapi.wire import ProtobufError
 from scheduler_core.apiserver.answers import Status, bad_request
 from scheduler_core.apiserver.bodies import read_json
 from scheduler_core.apiserver.calls import Body
@@ -30,9 +32,11 @@ _GO_STRUCT: Final = (
 _APPLY: Final = ("application/apply-patch+yaml", "application/apply-patch+cbor")
 
 
-def read_body(request: Request, kind: str) -> Body:
+def read_body(request: Request, api_version: str, kind: str) -> Body:
     """The body of a creation or an update of this kind; RefusedError when it cannot be read."""
     media_type = request.header("content-type").partition(";")[0].strip().lower()
+    if media_type == PROTOBUF:
+        return _protobuf(request.body, api_version, kind)
     if media_type and media_type not in (JSON, YAML, "*/*"):
         raise RefusedError(Status(415, "UnsupportedMediaType", _UNSUPPORTED))
     value, repeated, problem = _decoded(request.body, media_type)
@@ -52,6 +56,8 @@ def read_options(request: Request) -> Body:
     if not request.body:
         return Body()
     media_type = request.header("content-type").partition(";")[0].strip().lower()
+    if media_type == PROTOBUF:
+        return _protobuf(request.body, "v1", "DeleteOptions")
     if media_type and media_type not in (JSON, YAML, "*/*"):
         raise RefusedError(Status(415, "UnsupportedMediaType", _UNSUPPORTED))
     value, repeated, problem = _decoded(request.body, media_type)
@@ -74,6 +80,17 @@ def read_patch(request: Request) -> tuple[Body, PatchType]:
     if problem:
         raise RefusedError(bad_request(f"error decoding patch: {problem}").status)
     return _json(text), PatchType(media_type)
+
+
+def _protobuf(content: bytes, api_version: str, kind: str) -> Body:
+    try:
+        return Body(read_object(content, api_version, kind))
+    except ProtobufError as error:
+        if not error.kind:
+            raise _unrecognized(kind, str(error), content) from None
+        version = error.version.rpartition("/")[2]
+        message = f'{error.kind} in version "{version}" cannot be handled as a {kind}: {error}'
+        raise RefusedError(bad_request(message).status) from None
 
 
 def _decoded(content: bytes, media_type: str) -> tuple[Any, tuple[str, ...], str]:

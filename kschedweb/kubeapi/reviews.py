@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 
 from kschedweb.accounts.choices import Role
 from kschedweb.accounts.selectors import role_in
-from kschedweb.kubeapi import access, decoding, media, protobuf
+from kschedweb.kubeapi import access, decoding, media
 from kschedweb.kubeapi.access import Attributes, Principal
 from kschedweb.kubeapi.exchange import METHOD_NOT_ALLOWED, Answer, RefusedError, Request
 from scheduler_core.apiserver.answers import Cause, Status
@@ -35,7 +35,8 @@ def answer(request: Request, who: Principal) -> Answer | None:
         raise RefusedError(METHOD_NOT_ALLOWED)
     kind, make = review
     form = media.plain_form(request.header("accept"))
-    spec = _body(request, kind).get("spec") or {}
+    body = decoding.read_body(request, version, kind).value
+    spec = body.get("spec") or {}
     if not isinstance(spec, Mapping):
         message = (
             f'{kind} in version "v1" cannot be handled as a {kind}: json: cannot unmarshal into Go struct field .spec'
@@ -44,16 +45,6 @@ def answer(request: Request, who: Principal) -> Answer | None:
     metadata = {"creationTimestamp": None} if plural == "selfsubjectreviews" else {}
     made = make(request, who, spec)
     return Answer(201, {"kind": kind, "apiVersion": version, "metadata": metadata, **made}, form.media_type)
-
-
-def _body(request: Request, kind: str) -> Mapping[str, Any]:
-    if request.header("content-type").partition(";")[0].strip().lower() == media.PROTOBUF:
-        try:
-            return protobuf.read_review(request.body, kind)
-        except protobuf.ProtobufError as error:
-            raise RefusedError(Status(400, "BadRequest", str(error))) from None
-    value: Mapping[str, Any] = decoding.read_body(request, kind).value
-    return value
 
 
 def _self_access(request: Request, who: Principal, spec: Mapping[str, Any]) -> Manifest:

@@ -23,6 +23,9 @@ _PACKAGES: Final = {
     "coordination.k8s.io/v1": "coordination",
     "events.k8s.io/v1": "events",
     "autoscaling/v1": "autoscaling",
+    "discovery.k8s.io/v1": "discovery",
+    "authentication.k8s.io/v1": "authentication",
+    "authorization.k8s.io/v1": "authorization",
 }
 _GO_NAMES: Final = {
     "quantity": "resource.Quantity",

@@ -108,3 +108,30 @@ def test_drain_respects_budgets_and_wait_sees_the_end(kubectl: Kubectl) -> None:
     kubectl("delete", "pod", "a", "--grace-period=0", "--force")
     kubectl("wait", "--for=delete", "pod/a", "--timeout=30s")
     assert time.monotonic() - began < 60
+
+
+# Generators of kubectl send protobuf.
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (("namespace", "made"), "namespace/made created"),
+        (("deployment", "web", "--image=i:1", "--replicas=2", "--port=80"), "deployment.apps/web created"),
+        (("service", "clusterip", "web", "--tcp=80:8080"), "service/web created"),
+        (("job", "once", "--image=i:1", "--", "sh", "-c", "true"), "job.batch/once created"),
+        (("quota", "q", "--hard=cpu=2,pods=3"), "resourcequota/q created"),
+        (("priorityclass", "high", "--value=1000", "--description=d"), "priorityclass.scheduling.k8s.io/high created"),
+        (("pdb", "p", "--selector=app=web", "--min-available=50%"), "poddisruptionbudget.policy/p created"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_generators_make_objects(kubectl: Kubectl, words: tuple[str, ...], shown: str) -> None:
+    assert kubectl("create", *words, "--validate=false").stdout.strip() == shown
+    name = words[2 if words[0] == "service" else 1]
+    kubectl("delete", words[0], name, "--wait=false")  # nobody empties namespaces here
+
+
+def test_what_a_generator_says_is_stored(kubectl: Kubectl) -> None:
+    kubectl("create", "deployment", "kept", "--image=i:1", "--replicas=2")
+    wanted = "jsonpath={.spec.replicas} {.spec.selector.matchLabels.app} {.spec.template.spec.containers[0].image}"
+    assert kubectl("get", "deployment", "kept", "-o", wanted).stdout == "2 kept i:1"
+    kubectl("delete", "deployment", "kept")

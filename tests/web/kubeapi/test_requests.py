@@ -25,8 +25,12 @@ def test_who_has_no_role_there_is_told_of_no_cluster(served: Served) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "body", "headers", "status"),
     [
-        ("POST", PODS, b"k8s\0xx", {"Content_Type": "application/vnd.kubernetes.protobuf"}, 415),
+        ("POST", PODS, b"k8s\0x", {"Content_Type": "application/vnd.kubernetes.protobuf"}, 400),
+        ("POST", PODS, b"k8s\0", {"Content_Type": "application/vnd.kubernetes.protobuf"}, 400),
+        ("DELETE", f"{PODS}/p", b"k8s\0\xff", {"Content_Type": "application/vnd.kubernetes.protobuf"}, 400),
         ("GET", PODS, b"", {"Accept": "application/vnd.kubernetes.protobuf"}, 406),
+        ("GET", PODS, b"", {"Accept": "application/vnd.kubernetes.protobuf,application/json"}, 200),
+        ("GET", PODS, b"", {"Accept": "application/vnd.kubernetes.protobuf, */*"}, 200),
         ("PATCH", f"{PODS}/p", b"{}", {"Content_Type": "application/apply-patch+yaml"}, 415),
         ("POST", PODS, b'{"metadata": {"name": "a\\u0000"}}', {}, 400),
         ("POST", PODS, b"[" * 100_000, {}, 400),
