@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from scheduler_core.admission.context import AdmissionContext, Manifest, refuse
-from scheduler_core.admission.defaults import default
+from scheduler_core.admission.defaults import default, default_status
 from scheduler_core.admission.limits import admit_limit_ranges
 from scheduler_core.admission.node import distrust_node, settle_node
 from scheduler_core.admission.parts import part_problems, prepare_part
@@ -91,21 +91,29 @@ def admit_create(manifest: Manifest, kind: str, context: AdmissionContext, *, no
 
 
 def admit_update(
-    old: Manifest, new: Manifest, kind: str, context: AdmissionContext, *, now: int, subresource: str = ""
+    old: Manifest,
+    new: Manifest,
+    kind: str,
+    context: AdmissionContext,
+    *,
+    now: int,
+    subresource: str = "",
+    is_read: bool = False,
 ) -> Manifest:
-    """The manifest as it is stored after a change of `old`, or of its status; what may not change is refused."""
+    """The manifest as it is stored after a change of `old`, or of its status; what may not change is refused.
+
+    `is_read`: `new` was read by the schema for this, and may be changed in place, except for what it shares with `old`.
+    """
     cls = kind_of(old, kind=kind)
-    changed, _ = read(new, cls.api_version, kind)
+    changed = new if is_read else read(new, cls.api_version, kind)[0]
+    if subresource == "status":
+        return _admit_status(old, changed, kind, context, now=now)
     default(changed, kind)
     # An object taken over from a cluster may lack defaults of this version.
     before, _ = read(old, cls.api_version, kind)
     default(before, kind)
     now_text = format_time(datetime.fromtimestamp(now // 1_000_000, UTC))
     _keep_identity(changed, before)
-    if subresource == "status":
-        prepare_status_update(changed, before, kind, now_text)
-        refuse(status_update_problems(changed, before, kind, context))
-        return changed
     if subresource:
         changed = prepare_part(changed, before, subresource)
         refuse(part_problems(changed, before, subresource, context))
@@ -120,6 +128,19 @@ def admit_update(
         context.allocate(changed, before)
     refuse(update_problems(changed, before, kind, context))
     return changed if kind == "Pod" else cast(Manifest, without_empty_lists(changed))
+
+
+def _admit_status(old: Manifest, new: Manifest, kind: str, context: AdmissionContext, *, now: int) -> Manifest:
+    """The manifest after a change of its status. What is an object of `old` was read and checked before."""
+    unchanged = {field: old[field] for field in ("metadata", "spec") if new.get(field) is old.get(field)}
+    before, _ = read(old, old["apiVersion"], kind, {"spec": old.get("spec"), **unchanged})
+    changed = {**old, **new, "metadata": dict(new["metadata"]), "spec": before["spec"]}
+    default_status(changed, kind)
+    default_status(before, kind)
+    _keep_identity(changed, before)
+    prepare_status_update(changed, before, kind, format_time(datetime.fromtimestamp(now // 1_000_000, UTC)))
+    refuse(status_update_problems(changed, before, kind, has_new_metadata="metadata" not in unchanged))
+    return changed
 
 
 def _mutate(new: Manifest, kind: str, context: AdmissionContext) -> None:

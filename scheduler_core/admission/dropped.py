@@ -6,6 +6,7 @@ pkg/registry/*/strategy.go.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from scheduler_core.admission.context import Manifest
@@ -60,16 +61,30 @@ _PATHS: Final[dict[str, tuple[str, ...]]] = {
         ),
     ),
 }  # fmt: skip
+_STATUS_PATHS: Final = {
+    kind: found
+    for kind, paths in _PATHS.items()
+    if (found := tuple(path for path in paths if path.startswith("status.")))
+}
 
 
 def drop_disabled(manifest: Manifest, old: Manifest | None, kind: str) -> None:
     """Drop in place what only gates that are off would keep; what `old` has anywhere stays."""
-    for path in _PATHS.get(kind, ()):
+    _drop_paths(manifest, old, _PATHS.get(kind, ()))
+    for spec in _pod_specs(manifest, kind):
+        _drop_container_restart_policies(spec)
+
+
+def drop_disabled_status(manifest: Manifest, old: Manifest, kind: str) -> None:
+    """The same for the status alone."""
+    _drop_paths(manifest, old, _STATUS_PATHS.get(kind, ()))
+
+
+def _drop_paths(manifest: Manifest, old: Manifest | None, paths: Sequence[str]) -> None:
+    for path in paths:
         steps = path.split(".")
         if _found(manifest, steps) and not (old is not None and _found(old, steps)):
             _drop(manifest, steps)
-    for spec in _pod_specs(manifest, kind):
-        _drop_container_restart_policies(spec)
 
 
 def _pod_specs(manifest: Manifest, kind: str) -> list[Manifest]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from scheduler_core.admission.context import Manifest
 from scheduler_core.admission.defaults import merge_label_keys
-from scheduler_core.admission.dropped import drop_disabled
+from scheduler_core.admission.dropped import drop_disabled, drop_disabled_status
 from scheduler_core.admission.gates import gated_condition
 from scheduler_core.admission.qos import qos_class
 from scheduler_core.api.manifests import convert
@@ -82,7 +82,7 @@ def prepare_status_update(new: Manifest, old: Manifest, kind: str, now: str) -> 
             _keep(metadata, before, field)
     _keep(metadata, before, "generation")
     strategy.prepare_status(new, old, now)
-    drop_disabled(new, old, kind)
+    drop_disabled_status(new, old, kind)
 
 
 def _count(new: Manifest, old: Manifest, strategy: Strategy) -> None:

@@ -42,9 +42,11 @@ class Admission:
         """The manifest as its creation stores it; raises AdmissionError or DecodeError."""
         return admit_create(dict(manifest), manifest["kind"], self._context(uid), now=now)
 
-    def update(self, stored: Stored, new: Stored, now: int, subresource: str = "") -> Stored:
-        """The manifest as its update stores it; raises AdmissionError or DecodeError."""
-        return admit_update(stored, new, stored["kind"], self._context(""), now=now, subresource=subresource)
+    def update(self, stored: Stored, new: Stored, now: int, subresource: str = "", *, is_read: bool = False) -> Stored:
+        """The manifest as its update stores it; raises AdmissionError or DecodeError. `is_read`: see `admit_update`."""
+        return admit_update(
+            stored, new, stored["kind"], self._context(""), now=now, subresource=subresource, is_read=is_read
+        )
 
     def _context(self, uid: str) -> AdmissionContext:
         return AdmissionContext(

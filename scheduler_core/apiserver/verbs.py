@@ -104,29 +104,36 @@ def patch(stored: Stored | None, request: Patch, admission: Admission, now: int)
     new_metadata = new.get("metadata")
     if isinstance(new_metadata, Mapping) and new_metadata.get("resourceVersion") != metadata.get("resourceVersion"):
         return answers.modified(key)
-    problem, warnings = _patch_problems(new, request)
-    if problem is not None:
-        return problem
-    outcome = _replace(stored, new, request, admission, now)
+    found = _read_patched(stored, new, request)
+    if isinstance(found, Refused):
+        return found
+    read_new, warnings = found
+    outcome = _replace(stored, read_new, request, admission, now, is_read=request.subresource != SCALE)
     return msgspec.structs.replace(outcome, warnings=warnings) if isinstance(outcome, Outcome) else outcome
 
 
-def _patch_problems(new: Stored, request: Patch) -> tuple[Refused | None, tuple[str, ...]]:
-    """(why what the patch makes is no object of its kind, what to warn of)."""
+def _read_patched(stored: Stored, new: Stored, request: Patch) -> tuple[Stored, tuple[str, ...]] | Refused:
+    """(what the patch makes, read by the schema; what to warn of), or why it is no object of its kind."""
     is_scale = request.subresource == SCALE
     kind = SCALE_KIND if is_scale else request.key.kind
-    shown = go_map(request.body) if request.patch_type == PatchType.STRATEGIC else compact(new)
+    # What a write of the status leaves alone was read when it was stored.
+    base = {"metadata": stored["metadata"], "spec": stored.get("spec")} if request.subresource == STATUS else None
     try:
-        _, unknown = read(new, f"{SCALE_GROUP}/v1" if is_scale else KINDS[kind].cls.api_version, kind)
+        found, unknown = read(new, f"{SCALE_GROUP}/v1" if is_scale else KINDS[kind].cls.api_version, kind, base)
     except DecodeError as error:
-        return answers.unpatchable(shown, str(error)), ()
+        return answers.unpatchable(_shown(new, request), str(error))
     repeated = [f'duplicate field "{path}"' for path in request.repeated]
     problems = [*repeated, *(f'unknown field "{path}"' for path in unknown)]
     extra = unknown_of_operations(request.body) if request.patch_type == PatchType.JSON else []
     problems += [f'json patch unknown field "{path}"' for path in extra]
     if problems and request.validation == "Strict":
-        return answers.unpatchable(shown, f"strict decoding error: {', '.join(problems)}"), ()
-    return None, tuple(problems[len(repeated) :]) if request.validation == "Warn" else ()
+        return answers.unpatchable(_shown(new, request), f"strict decoding error: {', '.join(problems)}")
+    return found, tuple(problems[len(repeated) :]) if request.validation == "Warn" else ()
+
+
+def _shown(new: Stored, request: Patch) -> str:
+    """What a refusal of a patch quotes."""
+    return go_map(request.body) if request.patch_type == PatchType.STRATEGIC else compact(new)
 
 
 def delete(stored: Stored | None, request: Delete, now: int, *, is_simulated: bool = True) -> Outcome | Refused:
@@ -189,7 +196,10 @@ def removed(stored: Stored) -> Outcome:
     return Outcome((ObjectChange(Operation.DELETED, stored),), stored)
 
 
-def _replace(stored: Stored, new: Stored, request: Update | Patch, admission: Admission, now: int) -> Outcome | Refused:
+def _replace(
+    stored: Stored, new: Stored, request: Update | Patch, admission: Admission, now: int, *, is_read: bool = False
+) -> Outcome | Refused:
+    """`is_read`: see `admit_update`."""
     key, subresource, is_new_form = key_of(stored), request.subresource, request.is_new_form
     kind = KINDS[key.kind]
     if (subresource == SCALE and not kind.has_scale) or (subresource == STATUS and not kind.has_status):
@@ -197,7 +207,7 @@ def _replace(stored: Stored, new: Stored, request: Update | Patch, admission: Ad
     is_scale = subresource == SCALE
     try:
         changed = scaled(stored, new) if is_scale else {**new, "apiVersion": stored["apiVersion"], "kind": key.kind}
-        written = admission.update(stored, changed, now, "" if is_scale else subresource)
+        written = admission.update(stored, changed, now, "" if is_scale else subresource, is_read=is_read)
         if key.kind == "Event" and is_new_form:
             refuse(list(event_change_problems(written, stored)))
     except AdmissionError as error:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from scheduler_core.admission.context import Manifest
-from scheduler_core.admission.defaults.pods import default_pod, default_pod_spec
+from scheduler_core.admission.defaults.pods import default_pod, default_pod_spec, default_pod_status
 from scheduler_core.admission.defaults.values import (
     default_claim_spec,
     default_resource_lists,
@@ -27,6 +27,14 @@ def default(manifest: Manifest, kind: str) -> None:
     fill = _DEFAULTS.get(kind)
     if fill is not None:
         fill(manifest)
+    default_status(manifest, kind)
+
+
+def default_status(manifest: Manifest, kind: str) -> None:
+    """Fill in what the API server would in the status alone, in place."""
+    fill = _DEFAULTS_OF_STATUS.get(kind)
+    if fill is not None:
+        fill(manifest)
 
 
 def _namespace(manifest: Manifest) -> None:
@@ -36,11 +44,15 @@ def _namespace(manifest: Manifest) -> None:
 
 
 def _node(manifest: Manifest) -> None:
-    spec, status = manifest["spec"], manifest["status"]
+    spec = manifest["spec"]
     if spec.get("podCIDR") and not spec.get("podCIDRs"):  # the one is the first of the others
         spec["podCIDRs"] = [spec["podCIDR"]]
     elif spec.get("podCIDRs"):
         spec["podCIDR"] = spec["podCIDRs"][0]
+
+
+def _node_status(manifest: Manifest) -> None:
+    status = manifest["status"]
     default_resource_lists(status, ("capacity", "allocatable"))
     if "allocatable" not in status and status.get("capacity"):
         status["allocatable"] = dict(status["capacity"])
@@ -52,11 +64,17 @@ def _persistent_volume(manifest: Manifest) -> None:
     default_volume_source(spec)
     put(spec, "persistentVolumeReclaimPolicy", "Retain")
     put(spec, "volumeMode", "Filesystem")
+
+
+def _persistent_volume_status(manifest: Manifest) -> None:
     put(manifest["status"], "phase", "Pending")
 
 
 def _persistent_volume_claim(manifest: Manifest) -> None:
     default_claim_spec(manifest["spec"])
+
+
+def _persistent_volume_claim_status(manifest: Manifest) -> None:
     default_resource_lists(manifest["status"], ("capacity",))
     put(manifest["status"], "phase", "Pending")
 
@@ -75,6 +93,9 @@ def _limit_range(manifest: Manifest) -> None:
 
 def _resource_quota(manifest: Manifest) -> None:
     default_resource_lists(manifest["spec"], ("hard",))
+
+
+def _resource_quota_status(manifest: Manifest) -> None:
     default_resource_lists(manifest["status"], ("hard", "used"))
 
 
@@ -97,6 +118,10 @@ def _service(manifest: Manifest) -> None:
         put(spec, "internalTrafficPolicy", "Cluster")
     if spec["type"] == "LoadBalancer":
         put(spec, "allocateLoadBalancerNodePorts", True)
+
+
+def _service_status(manifest: Manifest) -> None:
+    if manifest["spec"].get("type") == "LoadBalancer":
         for ingress in manifest["status"]["loadBalancer"].get("ingress", ()):
             if ingress.get("ip"):
                 put(ingress, "ipMode", "VIP")
@@ -249,4 +274,12 @@ _DEFAULTS: Final[dict[str, Callable[[Manifest], None]]] = {
     "PriorityClass": _priority_class,
     "ResourceClaim": _resource_claim,
     "ResourceClaimTemplate": _resource_claim_template,
+}
+_DEFAULTS_OF_STATUS: Final[dict[str, Callable[[Manifest], None]]] = {
+    "Node": _node_status,
+    "Pod": default_pod_status,
+    "PersistentVolume": _persistent_volume_status,
+    "PersistentVolumeClaim": _persistent_volume_claim_status,
+    "ResourceQuota": _resource_quota_status,
+    "Service": _service_status,
 }

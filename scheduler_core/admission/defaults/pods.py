@@ -19,12 +19,7 @@ _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 
 def default_pod(pod: Manifest) -> None:
     """A pod: its spec, and what templates do not get."""
-    spec, status = pod["spec"], pod["status"]
-    for one, many in (("podIP", "podIPs"), ("hostIP", "hostIPs")):  # the one is the first of the others
-        if status.get(one) and not status.get(many):
-            status[many] = [{"ip": status[one]}]
-        elif status.get(many):
-            status[one] = status[many][0].get("ip", "")
+    spec = pod["spec"]
     put(spec, "enableServiceLinks", True)
     for container in containers_of(spec):
         default_resource_lists(container["resources"], ("limits", "requests"))
@@ -37,6 +32,15 @@ def default_pod(pod: Manifest) -> None:
         default_resource_lists(spec["resources"], ("limits", "requests"))
         _pod_level_resources(spec)
     default_pod_spec(spec)
+
+
+def default_pod_status(pod: Manifest) -> None:
+    status = pod["status"]
+    for one, many in (("podIP", "podIPs"), ("hostIP", "hostIPs")):  # the one is the first of the others
+        if status.get(one) and not status.get(many):
+            status[many] = [{"ip": status[one]}]
+        elif status.get(many):
+            status[one] = status[many][0].get("ip", "")
 
 
 def default_pod_spec(spec: Manifest) -> None:

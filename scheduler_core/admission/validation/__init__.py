@@ -61,7 +61,9 @@ def _that_count(problems: list[Problem], context: AdmissionContext) -> list[Prob
     return [problem for problem in problems if not _LEFT_OPEN.fullmatch(f"{problem.path}: {problem.detail}")]
 
 
-def status_update_problems(new: Manifest, old: Manifest, kind: str, context: AdmissionContext) -> list[Problem]:
+def status_update_problems(new: Manifest, old: Manifest, kind: str, *, has_new_metadata: bool) -> list[Problem]:
+    if not has_new_metadata:
+        return list(status_problems(new, old, kind))
     change = list(metadata_update_problems(new["metadata"], old["metadata"]))
     generic = metadata_problems(new, kind, any_name=True)
     return [*generic, *change, *change, *status_problems(new, old, kind)]

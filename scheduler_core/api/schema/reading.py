@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final, cast
 
 from scheduler_core.api.quantity import parse
+from scheduler_core.api.schema.moments import in_utc
 from scheduler_core.api.schema.types import Field, Type, type_named, type_of
 from scheduler_core.api.text_cache import cached_by_text
 
 Manifest = dict[str, Any]
 
 _INTEGERS: Final = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
-_TIME: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _ABSENT: Final = object()
 
 
@@ -59,13 +57,23 @@ class Reading:
         return text
 
 
-def read(manifest: Mapping[str, Any], api_version: str, kind: str) -> tuple[Manifest, list[str]]:
-    """(the manifest as the API server has it, unknown fields); DecodeError when it does not fit."""
+def read(
+    manifest: Mapping[str, Any], api_version: str, kind: str, base: Mapping[str, Any] | None = None
+) -> tuple[Manifest, list[str]]:
+    """(the manifest as the API server has it, unknown fields); DecodeError when it does not fit.
+
+    `base` was read before: parts of the manifest that are its very objects are taken over, not read again. They are
+    shared with it, so they may not be changed in place.
+    """
     reading = Reading()
+    shared: Manifest = {}
+    if base is not None:
+        shared = {name: part for name, part in base.items() if part is not None and part is manifest.get(name)}
+        manifest = {name: part for name, part in manifest.items() if name not in shared}
     found = _struct(type_of(api_version, kind))(manifest, reading)
     if reading.problem:
         raise DecodeError(reading.problem)
-    return {"kind": kind, "apiVersion": api_version, **found}, reading.unknown
+    return {"kind": kind, "apiVersion": api_version, **found, **shared}, reading.unknown
 
 
 def without_empty_lists(value: Any) -> Any:
@@ -140,7 +148,7 @@ def _field(owner: Type, field: Field) -> Reader:
     reader = _struct(type_named(field.shape))
 
     def read_struct(value: Any, reading: Reading) -> Any:
-        if not isinstance(value, Mapping):
+        if type(value) is not dict and not isinstance(value, Mapping):
             reading.refuse(owner, value, field.go_name)
             return _ABSENT
         return reader(value, reading)
@@ -194,7 +202,7 @@ def _map(owner: Type, field: Field) -> Reader:
     item = _item(owner, field)
 
     def read_map(value: Any, reading: Reading) -> Any:
-        if not isinstance(value, Mapping):
+        if type(value) is not dict and not isinstance(value, Mapping):
             reading.refuse(owner, value, field.go_name)
             return _ABSENT
         if not value:
@@ -235,7 +243,7 @@ def _item(owner: Type, field: Field) -> Reader:
     def read_struct(value: Any, reading: Reading) -> Any:
         if value is None:
             value = {}
-        if not isinstance(value, Mapping):
+        if type(value) is not dict and not isinstance(value, Mapping):
             reading.refuse(owner, value, go_name)
             return {}
         return reader(value, reading)
@@ -323,19 +331,12 @@ def _time_text(value: Any, reading: Reading, *, digits: int) -> str | None:
     if not isinstance(value, str):
         reading.fail(f"json: cannot unmarshal {_json_kind(value, '')} into Go value of type string")
         return None
-    match = _TIME.fullmatch(value)
-    layout = "2006-01-02T15:04:05Z07:00" if not digits else "2006-01-02T15:04:05.000000Z07:00"
     try:
-        if match is None:
-            raise ValueError
-        moment = datetime.fromisoformat(value[:19] + (match[8] if match[8] != "Z" else "+00:00")).astimezone(UTC)
+        return in_utc(value, digits=digits)
     except ValueError:
+        layout = "2006-01-02T15:04:05Z07:00" if not digits else "2006-01-02T15:04:05.000000Z07:00"
         reading.fail(f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"')
         return None
-    text = moment.strftime("%Y-%m-%dT%H:%M:%S")
-    if digits:
-        text += "." + (match[7] or ".")[1:7].ljust(6, "0")
-    return text + "Z"
 
 
 def _raw(value: Any, reading: Reading, owner: Type, go_name: str) -> Any:
