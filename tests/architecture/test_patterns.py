@@ -174,7 +174,7 @@ WORST: dict[str | bytes, Worst | Ours] = {
     r"[A-Za-z_][A-Za-z0-9_]*": Worst(whole, ("a", "a_", "!")),
     r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?": Worst(whole, ("a", "a.", "!")),
     r"[0-9]+%": Worst(whole, ("", "1", "!")),
-    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)": (
+    r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)": (
         Worst(whole, ("2026-01-01T00:00:00.", "0", "!"))
     ),
     r"/(?:api|apis/(?P<group>[^/]+))/(?P<version>[^/]+)(?:/namespaces/(?P<namespace>[^/]+))?/(?P<plural>[^/]+)"
