@@ -20,11 +20,12 @@ from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.schema import DecodeError
 from scheduler_core.apiserver import admission as apiserver
-from scheduler_core.apiserver.kinds import ADMISSION_KINDS, KINDS
+from scheduler_core.apiserver.kinds import ADMISSION_KINDS, CONFIDENTIAL_KINDS, KINDS
 from scheduler_core.errors import AdmissionError, ManifestError
 
 __all__ = [
     "ADMISSION_KINDS",
+    "CONFIDENTIAL_KINDS",
     "REFUSALS",
     "Admission",
     "AdmissionError",
@@ -136,8 +137,8 @@ class Admission(apiserver.Admission):
 
 
 def is_understood(api_version: str, kind: str) -> bool:
-    """Whether the scheduler reads objects of this kind and version."""
-    return kind in KINDS and KINDS[kind].cls.api_version == api_version
+    """Whether objects of this kind and version are taken from uploads; what is confidential is not."""
+    return kind in KINDS and KINDS[kind].cls.api_version == api_version and kind not in CONFIDENTIAL_KINDS
 
 
 def version_of(kind: str) -> str:

@@ -3,9 +3,11 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from kschedweb.cluster import services
+from kschedweb.cluster.adapters import CONFIDENTIAL_KINDS
 from kschedweb.cluster.models import ApiObject, Change, Cluster, Event, Import, Node, Pod, SchedulerConfigVersion
 from kschedweb.common.admin import ResultAdmin
 
@@ -75,6 +77,10 @@ class ApiObjectAdmin(ResultAdmin):
     search_fields = ("name", "uid")
     ordering = ("cluster", "kind", "namespace", "name")
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiObject]:
+        shown: QuerySet[ApiObject] = super().get_queryset(request).exclude(kind__in=CONFIDENTIAL_KINDS)
+        return shown
+
 
 @admin.register(Change)
 class ChangeAdmin(ResultAdmin):
@@ -83,6 +89,10 @@ class ChangeAdmin(ResultAdmin):
     list_select_related = ("cluster",)
     search_fields = ("name", "uid")
     ordering = ("cluster", "-rv")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Change]:
+        shown: QuerySet[Change] = super().get_queryset(request).exclude(kind__in=CONFIDENTIAL_KINDS)
+        return shown
 
 
 @admin.register(Event)

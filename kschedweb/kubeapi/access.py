@@ -25,6 +25,7 @@ from kschedweb.accounts.sockets import TokenCredential
 from kschedweb.cluster.models import Cluster
 from kschedweb.kubeapi.exchange import UNAUTHORIZED, Query, RefusedError, Request
 from scheduler_core.apiserver.answers import Status
+from scheduler_core.apiserver.kinds import CONFIDENTIAL_KINDS, KINDS
 from scheduler_core.apiserver.options import first
 
 ANONYMOUS: Final = "system:anonymous"
@@ -33,6 +34,7 @@ READ_VERBS: Final = ("get", "list", "watch")
 _OPEN_PATHS: Final = ("/healthz", "/livez", "/readyz", "/version", "/version/")
 _DISCOVERY_PATHS: Final = ("/api", "/apis", "/openapi")
 # Questions about oneself, which are POSTed.
+_CONFIDENTIAL: Final = {(KINDS[name].group, KINDS[name].cls.plural) for name in CONFIDENTIAL_KINDS}
 _SELF_REVIEWS: Final = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
 _VERBS: Final = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
@@ -157,8 +159,10 @@ def allows(who: Principal, wanted: Attributes) -> bool:
         )
     if who.role is None:
         return False
-    if wanted.verb in READ_VERBS or who.role.includes(Role.OPERATOR):
+    if who.role.includes(Role.OPERATOR):
         return True
+    if wanted.verb in READ_VERBS:
+        return (wanted.group, wanted.resource) not in _CONFIDENTIAL
     is_question = wanted.verb == "create" and wanted.resource in _SELF_REVIEWS
     return is_question and wanted.group in ("authorization.k8s.io", "authentication.k8s.io")
 

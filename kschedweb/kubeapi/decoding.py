@@ -18,6 +18,7 @@ from kschedweb.kubeapi.wire import ProtobufError
 from scheduler_core.apiserver.answers import Status, bad_request
 from scheduler_core.apiserver.bodies import read_json
 from scheduler_core.apiserver.calls import Body
+from scheduler_core.apiserver.kinds import CONFIDENTIAL_KINDS
 from scheduler_core.apiserver.requests import PatchType
 
 _SHOWN: Final = 30  # bytes of a body in a message
@@ -187,7 +188,8 @@ def _scalar_kind(value: Any) -> str:
 
 
 def _unrecognized(kind: str, problem: str, content: bytes) -> RefusedError:
-    message = f"the object provided is unrecognized (must be of type {kind}): {problem} ({_summary(content)})"
+    shown = "<contents redacted>" if kind in CONFIDENTIAL_KINDS else _summary(content)
+    message = f"the object provided is unrecognized (must be of type {kind}): {problem} ({shown})"
     return RefusedError(bad_request(message).status)
 
 

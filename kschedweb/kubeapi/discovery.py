@@ -28,7 +28,7 @@ from scheduler_core.apiserver.routes import EVENTS_GROUP, Route
 # The order in which the API server lists its groups.
 GROUP_ORDER: Final = (
     "", "apps", EVENTS_GROUP, "authentication.k8s.io", "authorization.k8s.io", "batch", "policy", "storage.k8s.io",
-    "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io", "resource.k8s.io",
+    "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io", "discovery.k8s.io", "resource.k8s.io",
 )  # fmt: skip
 assert set(GROUP_ORDER) == GROUPS
 VERSION: Final = {
@@ -51,10 +51,11 @@ _SHORT_NAMES: Final = {
     "Event": ["ev"], "LimitRange": ["limits"], "Namespace": ["ns"], "Node": ["no"], "PersistentVolumeClaim": ["pvc"],
     "PersistentVolume": ["pv"], "Pod": ["po"], "ReplicationController": ["rc"], "ResourceQuota": ["quota"],
     "Service": ["svc"], "DaemonSet": ["ds"], "Deployment": ["deploy"], "ReplicaSet": ["rs"], "StatefulSet": ["sts"],
-    "PodDisruptionBudget": ["pdb"], "PriorityClass": ["pc"], "StorageClass": ["sc"],
+    "PodDisruptionBudget": ["pdb"], "ConfigMap": ["cm"], "ServiceAccount": ["sa"], "Endpoints": ["ep"],
+    "CronJob": ["cj"], "PriorityClass": ["pc"], "StorageClass": ["sc"],
 }  # fmt: skip
 _IN_ALL: Final = (
-    "Pod", "ReplicationController", "Service", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet", "Job",
+    "Pod", "ReplicationController", "Service", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet", "Job", "CronJob",
 )  # fmt: skip
 _REVIEWS: Final = {
     "authentication.k8s.io": (("selfsubjectreviews", "SelfSubjectReview"), ("tokenreviews", "TokenReview")),

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 import zstandard
 from django.db import connection, transaction
 
+from kschedweb.cluster import adapters as cluster_adapters
 from kschedweb.cluster import follow
 from kschedweb.cluster.models import ApiObject, Cluster, Node, Pod
 from kschedweb.scheduling import leases
@@ -104,14 +105,17 @@ def _packed_objects(cluster_id: int) -> bytes:
 
 
 def _object_lines(cluster_id: int) -> Iterator[bytes]:
-    """Nodes, then other kinds, then pods, each in order of creation: the order in which an engine gets them."""
+    """Nodes, then other kinds, then pods, each in order of creation: the order in which an engine gets them.
+
+    What is confidential is left out: no engine reads it.
+    """
     for model, kind in ((Node, "'Node'"), (ApiObject, "kind"), (Pod, "'Pod'")):
         with connection.chunked_cursor() as cursor:
             # Manifests are passed on as PostgreSQL writes them: nobody has to parse them here.
             cursor.execute(
                 f"""SELECT '{{"kind":"' || {kind} || '","rv":' || rv || ',"manifest":' || manifest::text || '}}'"""
-                f" FROM {model._meta.db_table} WHERE cluster_id = %s ORDER BY id",
-                [cluster_id],
+                f" FROM {model._meta.db_table} WHERE cluster_id = %s AND NOT {kind} = ANY (%s) ORDER BY id",
+                [cluster_id, list(cluster_adapters.CONFIDENTIAL_KINDS)],
             )
             while rows := cursor.fetchmany(ROWS_AT_ONCE):
                 yield b"".join(line.encode() + b"\n" for (line,) in rows)

@@ -34,6 +34,7 @@ _PATHS: Final[dict[str, tuple[str, ...]]] = {
     "DaemonSet": _TEMPLATE,
     "StatefulSet": (*_TEMPLATE, "spec.updateStrategy.rollingUpdate.maxUnavailable"),
     "Job": _TEMPLATE,
+    "CronJob": tuple(f"spec.jobTemplate.{path}" for path in _TEMPLATE),
     "Lease": ("spec.strategy", "spec.preferredHolder"),
     "CSIDriver": ("spec.nodeAllocatableUpdatePeriodSeconds",),
     "Node": ("spec.configSource", "status.config"),

@@ -239,6 +239,23 @@ def _drop_same(spec: Manifest, before: Manifest, field: str) -> None:
         spec.pop(field, None)
 
 
+def _service_account(new: Manifest, old: Manifest | None, now: str) -> None:
+    if new.get("secrets"):
+        new["secrets"] = [{"name": one.get("name", "")} if one.get("name") else {} for one in new["secrets"]]
+
+
+def _secret(new: Manifest, old: Manifest | None, now: str) -> None:
+    if old is not None and not new.get("type") and old.get("type"):
+        new["type"] = old["type"]
+
+
+def _endpoint_slice(new: Manifest, old: Manifest | None, now: str) -> None:
+    """Labels of nodes have no place in this version any more."""
+    if old is None or new["endpoints"] != old["endpoints"]:
+        for endpoint in new["endpoints"] or ():
+            endpoint.pop("deprecatedTopology", None)
+
+
 _SPEC: Final = ("spec",)
 _COUNTED: Final = Strategy(born=1, counts=_SPEC)
 _WITHOUT_STATUS: Final = Strategy(has_status=False, resets_status=False)
@@ -258,6 +275,16 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "Deployment": Strategy(born=1, counts=("spec", "metadata.annotations"), prepare_status=_deployment_status),
     "DaemonSet": Strategy(born=1, counts=_SPEC, prepare=_daemon_set),
     "Job": Strategy(born=1, counts=_SPEC, prepare=_job),
+    "CronJob": _COUNTED,
+    "Secret": Strategy(has_status=False, resets_status=False, prepare=_secret),
+    "ServiceAccount": Strategy(has_status=False, resets_status=False, prepare=_service_account),
+    "EndpointSlice": Strategy(
+        born=1,
+        counts=("metadata.labels", "addressType", "endpoints", "ports"),
+        has_status=False,
+        resets_status=False,
+        prepare=_endpoint_slice,
+    ),
     "PodDisruptionBudget": _COUNTED,
     "PriorityClass": Strategy(born=1, has_status=False, resets_status=False),
     "CSIDriver": Strategy(counts=_SPEC, has_status=False, resets_status=False),

@@ -30,6 +30,15 @@ from scheduler_core.api.storage import (
     StorageClass,
     VolumeAttachment,
 )
+from scheduler_core.api.stored import (
+    ConfigMap,
+    ControllerRevision,
+    CronJob,
+    Endpoints,
+    EndpointSlice,
+    Secret,
+    ServiceAccount,
+)
 from scheduler_core.api.workload import (
     DaemonSet,
     Deployment,
@@ -72,6 +81,13 @@ KINDS: dict[str, type[KubeObject]] = {
         Deployment,
         DaemonSet,
         Job,
+        ConfigMap,
+        Secret,
+        ServiceAccount,
+        Endpoints,
+        EndpointSlice,
+        CronJob,
+        ControllerRevision,
         ResourceClaim,
         ResourceClaimTemplate,
         ResourceSlice,

@@ -46,7 +46,7 @@ from scheduler_core.apiserver.scale import scale_of
 from scheduler_core.apiserver.selection import Selection, SelectionError, selection
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.store import History, Stored
-from scheduler_core.apiserver.warnings import creation_warnings
+from scheduler_core.apiserver.warnings import DEPRECATED, creation_warnings
 from scheduler_core.apiserver.watch import Watch, start
 
 _OLD_EVICTION: Final = "policy/v1beta1"
@@ -98,9 +98,13 @@ def answer(server: ApiServer[History], call: Call, now: int) -> Reply | Watch:
     if call.method not in found.methods():
         return _status(Status(405, "MethodNotAllowed", _METHOD_TEXT, is_generic=True))
     try:
-        return _Answering(server, call, found, now).answer()
+        reply = _Answering(server, call, found, now).answer()
     except _RefusedError as error:
-        return _status(error.refused.status)
+        reply = _status(error.refused.status)
+    warning = DEPRECATED.get(found.kind.name)
+    if warning is not None and isinstance(reply, Reply):
+        reply = msgspec.structs.replace(reply, warnings=(warning, *reply.warnings))
+    return reply
 
 
 def _status(status: Status) -> Reply:

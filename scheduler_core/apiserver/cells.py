@@ -19,6 +19,7 @@ Cells = list[Any]
 _NONE: Final = "<none>"
 _UNSET: Final = "<unset>"
 _UNKNOWN: Final = "<unknown>"
+_SHOWN: Final = 3  # addresses in a cell
 _ROLE_LABEL: Final = "node-role.kubernetes.io/"
 _ROLE: Final = "kubernetes.io/role"
 _IS_DEFAULT: Final = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
@@ -417,6 +418,69 @@ def _job_word(job: Manifest) -> str:
     return next((one for one in ("Suspended", "FailureTarget", "SuccessCriteriaMet") if one in true), "Running")
 
 
+def _cron_job(manifest: Manifest, now: int) -> Cells:
+    spec, status = manifest["spec"], _part(manifest, "status")
+    last, template = status.get("lastScheduleTime"), spec["jobTemplate"]["spec"]
+    suspend = spec.get("suspend")
+    return [
+        _name(manifest), spec["schedule"], spec.get("timeZone", _NONE),
+        _UNSET if suspend is None else "True" if suspend else "False",
+        len(status.get("active") or ()), age(last, now) if last else _NONE, _age(manifest, now),
+        *_containers(template), _selector(template.get("selector")),
+    ]  # fmt: skip
+
+
+def _config_map(manifest: Manifest, now: int) -> Cells:
+    return [_name(manifest), len(_part(manifest, "data")) + len(_part(manifest, "binaryData")), _age(manifest, now)]
+
+
+def _secret(manifest: Manifest, now: int) -> Cells:
+    return [_name(manifest), manifest.get("type", ""), len(_part(manifest, "data")), _age(manifest, now)]
+
+
+def _service_account(manifest: Manifest, now: int) -> Cells:
+    return [_name(manifest), len(manifest.get("secrets") or ()), _age(manifest, now)]
+
+
+def _endpoints(manifest: Manifest, now: int) -> Cells:
+    shown: list[str] = []
+    for subset in manifest.get("subsets") or ():
+        addresses = [f"[{one['ip']}]" if ":" in one["ip"] else one["ip"] for one in subset.get("addresses") or ()]
+        ports = subset.get("ports")
+        if not ports:
+            shown += [one["ip"] for one in subset.get("addresses") or ()]
+        for port in ports or ():
+            shown += [f"{address}:{port['port']}" for address in addresses]
+    if not manifest.get("subsets"):
+        return [_name(manifest), _NONE, _age(manifest, now)]
+    return [_name(manifest), _first_of(shown), _age(manifest, now)]
+
+
+def _endpoint_slice(manifest: Manifest, now: int) -> Cells:
+    ports = [str(one.get("port", one.get("name", "*"))) for one in manifest.get("ports") or ()]
+    addresses = [text for one in manifest.get("endpoints") or () for text in one.get("addresses") or ()]
+    return [
+        _name(manifest), manifest["addressType"], _first_of(ports) or _UNSET, _first_of(addresses) or _UNSET,
+        _age(manifest, now),
+    ]  # fmt: skip
+
+
+def _first_of(texts: Sequence[str]) -> str:
+    """The first three, and how many more there are."""
+    shown = ",".join(texts[:_SHOWN])
+    return f"{shown} + {len(texts) - _SHOWN} more..." if len(texts) > _SHOWN else shown
+
+
+def _controller_revision(manifest: Manifest, now: int) -> Cells:
+    owners = manifest["metadata"].get("ownerReferences") or ()
+    owner = next((one for one in owners if one.get("controller")), None)
+    shown = _NONE
+    if owner is not None:
+        group = owner["apiVersion"].rpartition("/")[0]
+        shown = f"{owner['kind']}{'.' if group else ''}{group}/".lower() + owner["name"]
+    return [_name(manifest), shown, manifest.get("revision") or 0, _age(manifest, now)]
+
+
 def _claim(claim: Manifest, now: int) -> Cells:
     status, words = _part(claim, "status"), ["deleted"] if _is_going(claim) else []
     if "allocation" in status:
@@ -476,6 +540,13 @@ _CELLS: Final[dict[str, Callable[[Manifest, int], Cells]]] = {
     "StatefulSet": _stateful_set,
     "DaemonSet": _daemon_set,
     "Job": _job,
+    "CronJob": _cron_job,
+    "ConfigMap": _config_map,
+    "Secret": _secret,
+    "ServiceAccount": _service_account,
+    "Endpoints": _endpoints,
+    "EndpointSlice": _endpoint_slice,
+    "ControllerRevision": _controller_revision,
     "ResourceClaim": _claim,
     "ResourceClaimTemplate": _aged,
     "ResourceSlice": _slice,

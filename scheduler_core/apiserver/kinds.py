@@ -21,7 +21,8 @@ class Kind:
     `has_status`: status is a subresource, which writes of the object itself leave alone. `place`: kinds of a lower one
     are created first, because admission of others looks them up. `needs_version`: an update has to say what it is
     based on. `made_by_update`: an update of what is not there creates it. `owns`: its deletion may wait for, or orphan,
-    what it owns. `stored_as`: the name in the storage below, where it is not the plural.
+    what it owns. `stored_as`: the name in the storage below, where it is not the plural. `is_confidential`: its content
+    is shown by this API alone, to those who may write.
     """
 
     cls: type[KubeObject]
@@ -34,6 +35,7 @@ class Kind:
     made_by_update: bool = False
     owns: bool = True
     stored_as: str = ""
+    is_confidential: bool = False
 
     @property
     def name(self) -> str:
@@ -91,6 +93,13 @@ _ROWS: Final[dict[str, Kind]] = {
         Kind(CLASSES["Deployment"], has_status=True, has_scale=True),
         Kind(CLASSES["DaemonSet"], has_status=True),
         Kind(CLASSES["Job"], has_status=True, default_propagation=Propagation.ORPHAN),
+        Kind(CLASSES["CronJob"], has_status=True),
+        Kind(CLASSES["ConfigMap"]),
+        Kind(CLASSES["Secret"], is_confidential=True),
+        Kind(CLASSES["ServiceAccount"], answers_deleted=True),
+        Kind(CLASSES["Endpoints"], made_by_update=True, stored_as="services/endpoints"),
+        Kind(CLASSES["EndpointSlice"]),
+        Kind(CLASSES["ControllerRevision"]),
         Kind(CLASSES["ResourceClaim"], has_status=True, answers_deleted=True),
         Kind(CLASSES["ResourceClaimTemplate"], answers_deleted=True),
         Kind(CLASSES["ResourceSlice"], answers_deleted=True),
@@ -102,6 +111,8 @@ _ROWS: Final[dict[str, Kind]] = {
 }
 
 KINDS: Final = {name: _ROWS[name] for name in CLASSES}
+
+CONFIDENTIAL_KINDS: Final = tuple(name for name, kind in KINDS.items() if kind.is_confidential)
 
 # What admission of other objects looks up, in the order in which they may refer to each other.
 ADMISSION_KINDS: Final = ("Namespace", "PriorityClass", "RuntimeClass", "LimitRange", "StorageClass")

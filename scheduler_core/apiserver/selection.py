@@ -269,6 +269,7 @@ _FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "ReplicaSet": ("status.replicas",),
     "Job": ("status.successful",),
     "Service": ("spec.clusterIP", "spec.type"),
+    "Secret": ("type",),
     "PersistentVolume": ("name",),
     "PersistentVolumeClaim": ("name",),
     "ResourceSlice": ("spec.nodeName", "spec.driver"),
@@ -298,7 +299,7 @@ _GENERIC_WORDS: Final = frozenset(
         "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity", "VolumeAttachment", "PodDisruptionBudget",
         "PriorityClass", "RuntimeClass", "Lease", "ResourceClaim", "ResourceClaimTemplate", "DeviceClass",
         "LimitRange", "ResourceQuota", "PersistentVolume", "PersistentVolumeClaim", "StatefulSet", "DaemonSet",
-        "Deployment",
+        "Deployment", "ConfigMap", "ServiceAccount", "Endpoints", "EndpointSlice", "CronJob", "ControllerRevision",
     }
 )  # fmt: skip
 _NAMED_WORDS: Final[dict[str, str]] = {

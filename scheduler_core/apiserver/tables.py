@@ -49,6 +49,15 @@ _COLUMNS: Final[dict[str, str]] = {
         "|!Containers|!Images|!Selector"
     ),
     "Job": "Name|Status|Completions|Duration|Age|!Containers|!Images|!Selector",
+    "CronJob": (
+        "Name|Schedule|Timezone|Suspend:boolean|Active:integer|Last Schedule|Age|!Containers|!Images|!Selector"
+    ),
+    "ConfigMap": "Name|Data|Age",
+    "Secret": "Name|Type|Data|Age",
+    "ServiceAccount": "Name|Secrets|Age",
+    "Endpoints": "Name|Endpoints|Age",
+    "EndpointSlice": "Name|AddressType|Ports|Endpoints|Age",
+    "ControllerRevision": "Name|Controller|Revision|Age",
     "ResourceClaim": "Name|State|Age",
     "ResourceClaimTemplate": "Name|Age",
     "ResourceSlice": "Name|Node|Driver|Pool|Age",

@@ -26,7 +26,7 @@ from scheduler_core.apiserver.admission import Admission
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.bootstrap import IMMORTAL_NAMESPACES
 from scheduler_core.apiserver.events import event_change_problems, event_problems
-from scheduler_core.apiserver.kinds import KINDS, Kind
+from scheduler_core.apiserver.kinds import CONFIDENTIAL_KINDS, KINDS, Kind
 from scheduler_core.apiserver.patches import PatchError, compact, go_map, patched, unknown_of_operations
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, PatchType, Propagation, Update
 from scheduler_core.apiserver.scale import GROUP as SCALE_GROUP
@@ -132,7 +132,9 @@ def _read_patched(stored: Stored, new: Stored, request: Patch) -> tuple[Stored, 
 
 
 def _shown(new: Stored, request: Patch) -> str:
-    """What a refusal of a patch quotes."""
+    """What a refusal of a patch quotes; nothing of what is confidential."""
+    if request.key.kind in CONFIDENTIAL_KINDS:
+        return "<contents redacted>"
     return go_map(request.body) if request.patch_type == PatchType.STRATEGIC else compact(new)
 
 

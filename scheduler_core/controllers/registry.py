@@ -9,6 +9,7 @@ from scheduler_core.controllers.disruption import DisruptionController
 from scheduler_core.controllers.ephemeral_claims import EphemeralClaims
 from scheduler_core.controllers.kubelet import Kubelet
 from scheduler_core.controllers.pod_gc import PodGC
+from scheduler_core.controllers.service_accounts import ServiceAccounts
 from scheduler_core.controllers.volumes import VolumeController
 
 CONTROLLERS: tuple[Callable[[ClusterOptions], Controller], ...] = (
@@ -17,4 +18,5 @@ CONTROLLERS: tuple[Callable[[ClusterOptions], Controller], ...] = (
     EphemeralClaims,
     VolumeController,
     DisruptionController,
+    ServiceAccounts,
 )

@@ -84,7 +84,7 @@ def test_options_of_the_command_are_there_and_the_report_has_no_raw_keys(page: P
     page.goto(f"{service.url}/#/clusters/{cluster.id}")
     page.get_by_role("status").filter(has_text="Live").wait_for()
     bad = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "Bad Name"}, "spec": {"containers": []}}
-    unknown = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+    unknown = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "c"}}
     text = manifest(node("kept", cpu="16"), pod("one"), bad, unknown)
     dialog = drop(page, ("dump.json", text))
     expect(dialog.get_by_label(f"This cluster: {name}")).to_be_checked()
@@ -96,7 +96,7 @@ def test_options_of_the_command_are_there_and_the_report_has_no_raw_keys(page: P
     start(dialog)
     expect(dialog.get_by_role("status")).to_have_text(f"Imported into {name}.")
     expect(dialog).to_contain_text(re.compile(r"Node\s*1 (updated|replaced), 1 deleted"))
-    expect(dialog).to_contain_text("ConfigMap (1)")
+    expect(dialog).to_contain_text("Secret (1)")
     expect(dialog).to_contain_text("1 object was refused")
     report = dialog.inner_text()
     assert not re.search(r"[a-z]+_[a-z]+", report.replace("dump.json", "")), report

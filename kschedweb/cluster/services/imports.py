@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from kschedweb.cluster import clock, selectors
+from kschedweb.cluster import adapters, clock, selectors
 from kschedweb.cluster.choices import ImportStatus
 from kschedweb.cluster.intake import files, limits, objects
 from kschedweb.cluster.intake.files import Received, Upload
@@ -228,4 +228,6 @@ def _notes(supply: Mapping[str, int], demand: Mapping[str, int], put: PutReport)
     if put.not_understood:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(put.not_understood.items()))
         notes.append(f"Left out, because the scheduler does not read them: {kinds}.")
+    if any(kind in put.not_understood for kind in adapters.CONFIDENTIAL_KINDS):
+        notes.append("Secrets are never imported.")
     return notes

@@ -5,6 +5,7 @@ Source: kubernetes v1.34.1, pkg/apis/*/v1/defaults.go.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from typing import Final
 
@@ -210,6 +211,36 @@ def _job(manifest: Manifest) -> None:
     _template(manifest)
 
 
+def _cron_job(manifest: Manifest) -> None:
+    spec = manifest["spec"]
+    put(spec, "concurrencyPolicy", "Allow")
+    put(spec, "suspend", False)
+    put(spec, "successfulJobsHistoryLimit", 3)
+    put(spec, "failedJobsHistoryLimit", 1)
+    default_pod_spec(spec["jobTemplate"]["spec"]["template"]["spec"])
+
+
+def _secret(manifest: Manifest) -> None:
+    """What is given as text is kept as bytes."""
+    put(manifest, "type", "Opaque")
+    texts = manifest.pop("stringData", None)
+    if texts:
+        encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+        manifest["data"] = {**manifest.get("data", {}), **encoded}
+
+
+def _endpoints(manifest: Manifest) -> None:
+    for subset in manifest.get("subsets") or ():
+        for port in subset.get("ports") or ():
+            put(port, "protocol", "TCP")
+
+
+def _endpoint_slice(manifest: Manifest) -> None:
+    for port in manifest["ports"] or ():
+        port.setdefault("name", "")
+        port.setdefault("protocol", "TCP")
+
+
 def _template(manifest: Manifest) -> None:
     template = manifest["spec"].get("template")
     if template is not None:
@@ -269,6 +300,10 @@ _DEFAULTS: Final[dict[str, Callable[[Manifest], None]]] = {
     "DaemonSet": _daemon_set,
     "StatefulSet": _stateful_set,
     "Job": _job,
+    "CronJob": _cron_job,
+    "Secret": _secret,
+    "Endpoints": _endpoints,
+    "EndpointSlice": _endpoint_slice,
     "StorageClass": _storage_class,
     "CSIDriver": _csi_driver,
     "PriorityClass": _priority_class,

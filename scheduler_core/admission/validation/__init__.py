@@ -10,7 +10,17 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from scheduler_core.admission.context import AdmissionContext, Manifest, Problem
-from scheduler_core.admission.validation import devices, jobs, kinds, services, storage, workloads
+from scheduler_core.admission.validation import (
+    configuration,
+    devices,
+    endpoints,
+    jobs,
+    kinds,
+    schedules,
+    services,
+    storage,
+    workloads,
+)
 from scheduler_core.admission.validation.metadata import metadata_problems, metadata_update_problems
 from scheduler_core.admission.validation.pods import pod_problems
 from scheduler_core.admission.validation.statuses import status_problems
@@ -79,6 +89,11 @@ def _own(manifest: Manifest, kind: str, context: AdmissionContext, *, is_new: bo
             yield from jobs.job_spec_problems(manifest)
     elif kind == "VolumeAttachment":
         yield from storage.volume_attachment_problems(manifest, is_new=is_new)
+    elif kind == "ControllerRevision":
+        yield from configuration.controller_revision_problems(manifest, is_new=is_new)
+    elif kind == "CronJob":
+        if is_new:  # a changed one is compared with what it was
+            yield from schedules.cron_job_problems(manifest)
     elif kind in _OF_CLAIMS:
         yield from _OF_CLAIMS[kind](manifest, allows_admin=not is_new or context.allows_admin_access)
     elif kind in _CHECKS:
@@ -94,9 +109,14 @@ _LEFT_OPEN: Final = re.compile(
 _UNCHECKED_AGAIN: Final = frozenset({"Namespace"})
 # Kinds that check a changed object as if it were new, and kinds that leave its metadata to the common check.
 _CHECKED_WHOLE: Final = frozenset(
-    {"Pod", "PersistentVolume", "PersistentVolumeClaim", "Job", "LimitRange", "CSINode", "VolumeAttachment"}
+    {
+        "Pod", "PersistentVolume", "PersistentVolumeClaim", "Job", "LimitRange", "CSINode", "VolumeAttachment",
+        "ConfigMap", "Secret", "ServiceAccount", "Endpoints", "EndpointSlice", "ControllerRevision",
+    }
+)  # fmt: skip
+_WITHOUT_CHANGE: Final = frozenset(
+    {"PodDisruptionBudget", "LimitRange", "CSINode", "VolumeAttachment", "EndpointSlice"}
 )
-_WITHOUT_CHANGE: Final = frozenset({"PodDisruptionBudget", "LimitRange", "CSINode", "VolumeAttachment"})
 _OF_TEMPLATES: Final[dict[str, Callable[..., Iterator[Problem]]]] = {
     "ReplicationController": workloads.replication_controller_problems,
     "ReplicaSet": workloads.replica_set_problems,
@@ -118,6 +138,10 @@ _CHECKS: Final[dict[str, Callable[[Manifest], Iterator[Problem]]]] = {
     "PodDisruptionBudget": kinds.disruption_budget_problems,
     "Lease": kinds.lease_problems,
     "Service": services.service_problems,
+    "ConfigMap": configuration.config_map_problems,
+    "Secret": configuration.secret_problems,
+    "Endpoints": endpoints.endpoints_problems,
+    "EndpointSlice": endpoints.endpoint_slice_problems,
     "PersistentVolume": storage.persistent_volume_problems,
     "PersistentVolumeClaim": storage.persistent_volume_claim_problems,
     "StorageClass": storage.storage_class_problems,

@@ -35,8 +35,20 @@ def job_problems(manifest: Manifest) -> Iterator[Problem]:
 
 
 def job_spec_problems(manifest: Manifest) -> Iterator[Problem]:
+    """Of a job's spec with the selector that it has by then."""
+    yield from plain_spec_problems(manifest)
+    template, selector = manifest["spec"]["template"], manifest["spec"].get("selector")
+    if selector is None:
+        yield required("spec.selector")
+    else:
+        yield from formats.label_selector("spec.selector", selector)
+    yield from matches_problems(selector, template)
+
+
+def plain_spec_problems(manifest: Manifest) -> Iterator[Problem]:
+    """Of the part of a job's spec that templates of jobs have too."""
     spec = manifest["spec"]
-    template, selector = spec["template"], spec.get("selector")
+    template = spec["template"]
     for field in (
         "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished",
         "backoffLimitPerIndex", "maxFailedIndexes",
@@ -56,11 +68,6 @@ def job_spec_problems(manifest: Manifest) -> Iterator[Problem]:
     elif "podFailurePolicy" in spec and restart != "Never":
         detail = 'only "Never" is supported when podFailurePolicy is specified'
         yield invalid("spec.template.spec.restartPolicy", restart, detail)
-    if selector is None:
-        yield required("spec.selector")
-    else:
-        yield from formats.label_selector("spec.selector", selector)
-    yield from matches_problems(selector, template)
 
 
 def _generated_selector(manifest: Manifest) -> Iterator[Problem]:

@@ -11,7 +11,9 @@ from typing import Any, Final
 
 from scheduler_core.admission.context import Manifest, Problem, Shown, forbidden, invalid
 from scheduler_core.admission.gates import gate_problems, gated_problems
+from scheduler_core.admission.validation.configuration import locked_problems, revision_change_problems
 from scheduler_core.admission.validation.formats import IMMUTABLE, MAX_INT32
+from scheduler_core.admission.validation.schedules import cron_job_spec_problems
 from scheduler_core.api.quantity import parse
 from scheduler_core.api.schema import internal_diff, internal_text, json_text, type_named
 
@@ -298,7 +300,25 @@ def _csi_node(new: Manifest, old: Manifest) -> Iterator[Problem]:
             yield invalid("spec.drivers", text, IMMUTABLE)
 
 
+def _secret(new: Manifest, old: Manifest) -> Iterator[Problem]:
+    yield from _immutable("type", new.get("type"), old.get("type"), "string")
+    yield from locked_problems(new, old)
+
+
+def _endpoint_slice(new: Manifest, old: Manifest) -> Iterator[Problem]:
+    yield from _immutable("addressType", new["addressType"], old["addressType"], "string")
+
+
+def _cron_job(new: Manifest, old: Manifest) -> Iterator[Problem]:
+    yield from cron_job_spec_problems(new["spec"], old["spec"])
+
+
 _CHECKS: Final[dict[str, Callable[[Manifest, Manifest], Iterator[Problem]]]] = {
+    "ConfigMap": locked_problems,
+    "Secret": _secret,
+    "EndpointSlice": _endpoint_slice,
+    "CronJob": _cron_job,
+    "ControllerRevision": revision_change_problems,
     "Pod": _pod,
     "Node": _node,
     "PriorityClass": _priority_class,

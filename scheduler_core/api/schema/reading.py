@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final, cast
@@ -22,7 +23,12 @@ from scheduler_core.api.text_cache import cached_by_text
 Manifest = dict[str, Any]
 
 _INTEGERS: Final = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
+_NOT_BASE64: Final = re.compile(r"[^A-Za-z0-9+/=]")
 _ABSENT: Final = object()
+
+
+class _Key(str):  # a key of a map, which places of wrong values leave out
+    __slots__ = ()
 
 
 class DecodeError(Exception):
@@ -42,7 +48,7 @@ class Reading:
     def refuse(self, owner: Type | None, value: Any, go_name: str) -> None:
         """Note that the value does not fit the type, unless something was noted before."""
         if not self.problem:
-            names = ".".join(step for step in self.path if isinstance(step, str))
+            names = ".".join(step for step in self.path if type(step) is str)
             place = f"Go struct field {owner.go_name}.{names}" if owner is not None else "Go value"
             self.problem = f"json: cannot unmarshal {_json_kind(value, go_name)} into {place} of type {go_name}"
 
@@ -210,7 +216,7 @@ def _map(owner: Type, field: Field) -> Reader:
         result = {}
         path = reading.path
         for name, one in value.items():
-            path.append(name)
+            path.append(_Key(name))
             result[name] = item(one, reading)
             path.pop()
         return result
@@ -344,14 +350,13 @@ def _raw(value: Any, reading: Reading, owner: Type, go_name: str) -> Any:
 
 
 def _bytes(value: Any, reading: Reading, owner: Type, go_name: str) -> Any:
-    if not isinstance(value, str):
-        reading.refuse(owner, value, go_name)
-        return ""
+    text = _text(value, reading, owner, go_name).replace("\n", "").replace("\r", "")
     try:
-        base64.b64decode(value, validate=True)
+        base64.b64decode(text, validate=True)
     except binascii.Error:
-        reading.fail("illegal base64 data at input byte 0")
-    return value
+        wrong = _NOT_BASE64.search(text)
+        reading.fail(f"illegal base64 data at input byte {wrong.start() if wrong else len(text) // 4 * 4}")
+    return text
 
 
 _SCALARS: Final[dict[str, Callable[[Any, Reading, Type, str], Any]]] = {

@@ -21,6 +21,12 @@ WITHOUT_STATUS = {
     "DeviceClass",
     "Lease",
     "Event",
+    "ConfigMap",
+    "Secret",
+    "ServiceAccount",
+    "Endpoints",
+    "EndpointSlice",
+    "ControllerRevision",
 }
 WITH_SCALE = {"ReplicationController", "ReplicaSet", "StatefulSet", "Deployment"}
 WITH_GENERATION = WITH_SCALE | {
@@ -31,6 +37,8 @@ WITH_GENERATION = WITH_SCALE | {
     "Job",
     "ResourceSlice",
     "DeviceClass",
+    "CronJob",
+    "EndpointSlice",
 }
 # DELETE answers with the object: the kinds whose registry asks for it.
 ANSWERS_DELETED = {
@@ -45,6 +53,7 @@ ANSWERS_DELETED = {
     "ResourceSlice",
     "DeviceClass",
     "ResourceQuota",
+    "ServiceAccount",
 }
 ORPHANS = {"ReplicationController", "Job"}
 

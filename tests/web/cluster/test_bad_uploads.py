@@ -221,10 +221,10 @@ CASES = [
         id="a missing class",
     ),
     pytest.param(
-        orjson.dumps(items({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}})),
+        orjson.dumps(items({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "m"}})),
         422,
         "upload_invalid",
-        "holds no object of a kind that is understood, only ConfigMap (1)",
+        "holds no object of a kind that is understood, only Secret (1)",
         id="unknown kinds only",
     ),
     pytest.param(

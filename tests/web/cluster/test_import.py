@@ -274,11 +274,12 @@ def test_import_reports_each_refused_object_when_it_is_partial(cluster: Cluster)
 
 
 def test_import_counts_kinds_that_are_not_understood(cluster: Cluster) -> None:
-    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "m"}, "data": {"a": "b3R0ZXI="}}
     knative = {"apiVersion": "serving.knative.dev/v1", "kind": "Service", "metadata": {"name": "k"}}
-    report = upload(logged_in(), cluster, items(pod(), config_map, config_map, knative)).json()["report"]
-    assert report["not_understood"] == {"ConfigMap": 2, "serving.knative.dev/v1 Service": 1}
-    assert "ConfigMap (2)" in " ".join(report["notes"])
+    report = upload(logged_in(), cluster, items(pod(), secret, secret, knative)).json()["report"]
+    assert report["not_understood"] == {"Secret": 2, "serving.knative.dev/v1 Service": 1}
+    notes = " ".join(report["notes"])
+    assert "Secret (2)" in notes and "Secrets are never imported." in notes
 
 
 def test_import_keeps_fields_the_scheduler_does_not_read(cluster: Cluster) -> None:

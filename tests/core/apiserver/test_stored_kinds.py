@@ -1,0 +1,156 @@
+"""Kinds for other programs are stored, refused and shown as kube-apiserver 1.34 does.
+
+`stored_kinds.jsonl` has creations and what the real server made of them: the object without what differs by the moment,
+its cells before its age, warnings; or why it was refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scheduler_core.apiserver import tables
+from scheduler_core.apiserver.bootstrap import bootstrap_requests
+from scheduler_core.apiserver.calls import Body, Call, Reply, answer
+from scheduler_core.apiserver.kinds import KINDS
+from scheduler_core.apiserver.memory import MemoryStore
+from scheduler_core.apiserver.requests import PatchType
+from scheduler_core.apiserver.server import ApiServer
+from tests.core.apiserver.asking import NOW
+
+Json = dict[str, Any]
+CASES = [json.loads(line) for line in (Path(__file__).parent / "stored_kinds.jsonl").read_text().splitlines()]
+MOMENTARY = ("uid", "resourceVersion", "creationTimestamp")
+
+
+def server() -> ApiServer[MemoryStore]:
+    numbers = itertools.count(1)
+    made = ApiServer(MemoryStore(), lambda: f"00000000-0000-4000-8000-{next(numbers):012}", is_simulated=False)
+    made.carry_out(bootstrap_requests(), NOW)
+    return made
+
+
+def path(manifest: Json, name: str = "") -> str:
+    version = manifest["apiVersion"]
+    place = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    return f"{place}/namespaces/default/{KINDS[manifest['kind']].cls.plural}" + (f"/{name}" if name else "")
+
+
+def asked(api: ApiServer[MemoryStore], method: str, place: str, body: Json | None = None, **more: Any) -> Reply:
+    reply = answer(api, Call(method, place, {}, Body(body), **more), NOW)
+    assert isinstance(reply, Reply)
+    return reply
+
+
+def lasting(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: lasting(item) for key, item in value.items() if key not in MOMENTARY}
+    return [lasting(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case['plural']}-{number}" for number, case in enumerate(CASES)])
+def test_creation_is_answered_as_the_real_server_does(case: Json) -> None:
+    manifest = case["manifest"]
+    reply = asked(server(), "POST", path(manifest), manifest)
+    assert reply.code == case["status"], reply.body
+    assert list(reply.warnings) == case.get("warnings", [])
+    if reply.code != 201:
+        causes = reply.body.get("details", {}).get("causes", [])
+        assert sorted(f"{cause.get('field', '')}: {cause['message']}" for cause in causes) == case["causes"]
+        assert causes or reply.body["message"] == case["message"]
+        return
+    assert lasting(dict(reply.body)) == case["stored"]
+    assert reply.stored is not None
+    (row,) = tables.table(reply.kind, [reply.stored], NOW)["rows"]
+    assert row["cells"][: len(case["cells"])] == case["cells"]
+
+
+def config(kind: str, **fields: Any) -> Json:
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": "x"}, **fields}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "problems"),
+    [
+        (config("ConfigMap", data={"a": "1"}), config("ConfigMap", data={"b": "2"}), []),
+        (
+            config("ConfigMap", data={"a": "1"}, immutable=True),
+            config("ConfigMap", data={"a": "2"}),
+            ["data", "immutable"],
+        ),
+        (
+            config("ConfigMap", immutable=True),
+            config("ConfigMap", immutable=True, binaryData={"a": "AA=="}),
+            ["binaryData"],
+        ),
+        (config("Secret", data={"a": "AA=="}, immutable=True), config("Secret", immutable=True), ["data"]),
+        (config("Secret"), config("Secret", type="my/type"), ["type"]),
+    ],
+)
+def test_what_is_immutable_stays(before: Json, after: Json, problems: list[str]) -> None:
+    api = server()
+    assert asked(api, "POST", path(before), before).code == 201
+    reply = asked(api, "PUT", path(before, "x"), after)
+    assert sorted(cause["field"] for cause in reply.body.get("details", {}).get("causes", [])) == problems
+
+
+def test_texts_of_a_secret_are_merged_into_its_data() -> None:
+    api = server()
+    secret = config("Secret", data={"a": "b2xk", "b": "Yg=="})
+    asked(api, "POST", path(secret), secret)
+    patch = {"stringData": {"a": "new"}}
+    reply = asked(api, "PATCH", path(secret, "x"), patch, patch_type=PatchType.STRATEGIC)
+    assert reply.body["data"] == {"a": "bmV3", "b": "Yg=="} and "stringData" not in reply.body
+
+
+def test_a_refused_patch_of_a_secret_does_not_tell_it() -> None:
+    api = server()
+    secret = config("Secret", data={"a": "b3R0ZXI="})
+    asked(api, "POST", path(secret), secret)
+    reply = asked(api, "PATCH", path(secret, "x"), {"immutable": "b3R0ZXI="}, patch_type=PatchType.MERGE)
+    assert reply.code == 422 and "b3R0ZXI=" not in json.dumps(reply.body)
+
+
+def test_a_slice_counts_its_changes_and_keeps_its_type() -> None:
+    api = server()
+    part = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": {"name": "x"}, "ports": []}
+    first = {**part, "addressType": "IPv4", "endpoints": [{"addresses": ["10.0.0.1"]}]}
+    asked(api, "POST", path(first), first)
+    same = {**first, "metadata": {"name": "x", "annotations": {"a": "b"}}}
+    assert asked(api, "PUT", path(first, "x"), same).body["metadata"]["generation"] == 1
+    other = {**same, "endpoints": [{"addresses": ["10.0.0.2"]}]}
+    assert asked(api, "PUT", path(first, "x"), other).body["metadata"]["generation"] == 2
+    refused = asked(api, "PUT", path(first, "x"), {**other, "addressType": "IPv6"})
+    assert "addressType" in [cause["field"] for cause in refused.body["details"]["causes"]]
+
+
+def test_endpoints_are_made_by_an_update_too() -> None:
+    api, endpoints = server(), config("Endpoints", subsets=[{"addresses": [{"ip": "10.0.0.1"}]}])
+    assert asked(api, "PUT", path(endpoints, "x"), endpoints).code == 201
+
+
+def test_a_revision_keeps_its_data() -> None:
+    api = server()
+    part = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "x"}, "data": {"a": 1}}
+    asked(api, "POST", path(part), {**part, "revision": 1})
+    assert asked(api, "PUT", path(part, "x"), {**part, "revision": 2}).code == 200
+    refused = asked(api, "PUT", path(part, "x"), {**part, "data": {"a": 2}, "revision": 2})
+    assert [cause["field"] for cause in refused.body["details"]["causes"]] == ["data"]
+
+
+def test_a_cron_job_may_keep_a_long_name_and_not_a_bad_schedule() -> None:
+    api = server()
+    case = next(one for one in CASES if one["plural"] == "cronjobs" and one["status"] == 201)["manifest"]
+    assert asked(api, "POST", path(case), case).body["metadata"]["generation"] == 1
+    place = path(case, case["metadata"]["name"])
+    patch = {"spec": {"suspend": True}}
+    assert asked(api, "PATCH", place, patch, patch_type=PatchType.MERGE).body["metadata"]["generation"] == 2
+    refused = asked(api, "PATCH", place, {"spec": {"schedule": "x"}}, patch_type=PatchType.MERGE)
+    assert [cause["field"] for cause in refused.body["details"]["causes"]] == ["spec.schedule"]
+    status = {"status": {"lastScheduleTime": "2030-01-01T00:00:00Z"}}
+    told = asked(api, "PATCH", f"{place}/status", status, patch_type=PatchType.MERGE)
+    assert told.body["status"] == status["status"]
