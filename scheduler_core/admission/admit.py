@@ -15,12 +15,19 @@ from typing import Any, cast
 
 from scheduler_core.admission.context import AdmissionContext, Manifest, refuse
 from scheduler_core.admission.defaults import default, default_status
-from scheduler_core.admission.limits import admit_limit_ranges
+from scheduler_core.admission.limits import admit_within_limits, apply_limit_ranges
 from scheduler_core.admission.node import distrust_node, settle_node
-from scheduler_core.admission.parts import part_problems, prepare_part
+from scheduler_core.admission.parts import RESIZE, part_problems, prepare_part
+from scheduler_core.admission.pod_security import (
+    admit_namespace,
+    admit_namespace_change,
+    admit_pod,
+    admit_pod_change,
+    warn_of_template,
+)
 from scheduler_core.admission.priority import admit_priority, admit_priority_class
-from scheduler_core.admission.runtime_class import admit_runtime_class
-from scheduler_core.admission.storage_class import admit_storage_class
+from scheduler_core.admission.runtime_class import admit_overhead, admit_runtime_class
+from scheduler_core.admission.storage_class import admit_expansion, admit_storage_class
 from scheduler_core.admission.strategies import prepare_create, prepare_status_update, prepare_update
 from scheduler_core.admission.tolerations import default_tolerations
 from scheduler_core.admission.validation import (
@@ -87,6 +94,7 @@ def admit_create(manifest: Manifest, kind: str, context: AdmissionContext, *, no
     if kind != "Pod" or "resources" in new["spec"]:
         default(new, kind)  # the server defaults again what it reads from its store
     refuse(create_problems(new, kind, context))
+    _admit_new(new, kind, context)
     return new if kind == "Pod" else cast(Manifest, without_empty_lists(new))
 
 
@@ -115,18 +123,23 @@ def admit_update(
     now_text = format_time(datetime.fromtimestamp(now // 1_000_000, UTC))
     _keep_identity(changed, before)
     if subresource:
+        if subresource == RESIZE:
+            apply_limit_ranges(changed, context)
         changed = prepare_part(changed, before, subresource)
         refuse(part_problems(changed, before, subresource, context))
+        if kind == "Pod":
+            _admit_changed(changed, before, kind, context)
+        if subresource == RESIZE and "deletionTimestamp" not in before["metadata"]:
+            admit_within_limits(changed, kind, context)
         return changed
     if kind == "Pod":
         _fill_left_out(changed, before)
         default_tolerations(changed)
-    elif kind == "PriorityClass":
-        admit_priority_class(changed, context)
     prepare_update(changed, before, kind, now_text)
     if kind == "Service" and context.allocate is not None:
         context.allocate(changed, before)
     refuse(update_problems(changed, before, kind, context))
+    _admit_changed(changed, before, kind, context)
     return changed if kind == "Pod" else cast(Manifest, without_empty_lists(changed))
 
 
@@ -139,21 +152,19 @@ def _admit_status(old: Manifest, new: Manifest, kind: str, context: AdmissionCon
     default_status(before, kind)
     _keep_identity(changed, before)
     prepare_status_update(changed, before, kind, format_time(datetime.fromtimestamp(now // 1_000_000, UTC)))
-    refuse(status_update_problems(changed, before, kind, has_new_metadata="metadata" not in unchanged))
+    refuse(status_update_problems(changed, before, kind, context, has_new_metadata="metadata" not in unchanged))
     return changed
 
 
 def _mutate(new: Manifest, kind: str, context: AdmissionContext) -> None:
     """What admission plugins write into a new object, or refuse."""
     if kind == "Pod":
-        admit_limit_ranges(new, context)
+        apply_limit_ranges(new, context)
         admit_priority(new, context)
         default_tolerations(new)
         admit_runtime_class(new, context)
     elif kind == "PersistentVolumeClaim":
         admit_storage_class(new, context)
-    elif kind == "PriorityClass":
-        admit_priority_class(new, context)
     if context.is_simulated:
         return
     if kind == "Node":
@@ -162,6 +173,36 @@ def _mutate(new: Manifest, kind: str, context: AdmissionContext) -> None:
         finalizers = new["metadata"].get("finalizers", [])
         if _PROTECTED[kind] not in finalizers:
             new["metadata"]["finalizers"] = [*finalizers, _PROTECTED[kind]]
+
+
+def _admit_new(new: Manifest, kind: str, context: AdmissionContext) -> None:
+    """What admission plugins refuse, or warn of, in a new object that is valid."""
+    admit_within_limits(new, kind, context)
+    if kind == "Pod":
+        admit_pod(new, context)
+        admit_overhead(new, context)
+    elif kind == "Namespace":
+        admit_namespace(new)
+    elif kind == "PriorityClass":
+        admit_priority_class(new, context)
+    else:
+        warn_of_template(new, kind, context)
+
+
+def _admit_changed(changed: Manifest, before: Manifest, kind: str, context: AdmissionContext) -> None:
+    """The same of an object that replaces another."""
+    if kind == "PersistentVolumeClaim" and "deletionTimestamp" not in before["metadata"]:
+        admit_within_limits(changed, kind, context)
+    if kind == "Pod":
+        admit_pod_change(changed, before, context)
+    elif kind == "Namespace":
+        admit_namespace_change(changed, before, context)
+    elif kind == "PriorityClass":
+        admit_priority_class(changed, context)
+    elif kind == "PersistentVolumeClaim":
+        admit_expansion(changed, before, context)
+    else:
+        warn_of_template(changed, kind, context)
 
 
 def _fill_left_out(pod: Manifest, before: Manifest) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from scheduler_core.api.policy import LimitRange, PriorityClass, RuntimeClass
 from scheduler_core.api.quantity import Quantity
@@ -13,15 +13,16 @@ from scheduler_core.api.storage import StorageClass
 from scheduler_core.errors import AdmissionError
 
 Manifest = dict[str, Any]
+ADMIN_ACCESS: Final = "resource.kubernetes.io/admin-access"
 
 
 @dataclass(frozen=True, slots=True)
 class AdmissionContext:
-    """The cluster as admission sees it, by name; limit ranges by namespace. `new_uid` names what is created.
+    """The cluster as admission sees it, by name; limit ranges and labels by namespace. `new_uid` names what is created.
 
     `is_simulated`: nodes are Ready from the start and containers need no image, because nothing runs here; otherwise
-    everything is as on a real API server. `allows_admin_access`: the namespace lets claims ask for it. `allocate` gives
-    a service (new, old) its addresses and ports.
+    everything is as on a real API server. `allocate` gives a service (new, old) its addresses and ports. `pods_in` has
+    the pods of a namespace, and `warn` tells the client of what is let through.
     """
 
     new_uid: Callable[[], str]
@@ -29,9 +30,16 @@ class AdmissionContext:
     runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
     limit_ranges: Mapping[str, Sequence[LimitRange]] = field(default_factory=dict)
     storage_classes: Mapping[str, StorageClass] = field(default_factory=dict)
+    namespace_labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     is_simulated: bool = True
-    allows_admin_access: bool = True
     allocate: Callable[[Manifest, Manifest | None], None] | None = None
+    pods_in: Callable[[str], Sequence[Manifest]] = lambda namespace: ()
+    warn: Callable[[str], None] = lambda text: None
+
+    def allows_admin_access(self, namespace: str) -> bool:
+        """Whether claims of the namespace may ask for devices in use; where labels are not known, they may."""
+        labels = self.namespace_labels.get(namespace)
+        return self.is_simulated if labels is None else labels.get(ADMIN_ACCESS) == "true"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +94,12 @@ def unsupported(path: str, value: Any, supported: Iterable[str]) -> Problem:
 
 def forbidden(path: str, detail: str) -> Problem:
     return Problem(path, f"Forbidden: {detail}")
+
+
+def admin_access_problem(path: str) -> Problem:
+    """A claim asks for devices in use by others, and its namespace does not let it."""
+    detail = f"admin access to devices requires the `{ADMIN_ACCESS}: true` label on the containing namespace"
+    return forbidden(path, detail)
 
 
 def not_found(path: str, value: Any) -> Problem:

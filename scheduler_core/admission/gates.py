@@ -43,7 +43,7 @@ def gated_problems(old: Manifest, new: Manifest) -> Iterator[Problem]:
     new_required = new.get("affinity", {}).get("nodeAffinity", {}).get(_REQUIRED, {})
     new_terms = new_required.get("nodeSelectorTerms") or []
     if len(old_terms) != len(new_terms):
-        shown = Shown(internal_text(new_terms, "[]core.NodeSelectorTerm"))
+        shown = Shown(internal_text(new_required.get("nodeSelectorTerms"), "[]core.NodeSelectorTerm"))
         yield invalid(path, shown, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
         return
     for index, (old_term, new_term) in enumerate(zip(old_terms, new_terms, strict=True)):

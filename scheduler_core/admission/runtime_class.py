@@ -17,25 +17,29 @@ from scheduler_core.api.quantity import parse
 def admit_runtime_class(pod: Manifest, context: AdmissionContext) -> None:
     spec = pod["spec"]
     name = spec.get("runtimeClassName")
-    given = {resource: parse(text) for resource, text in spec.get("overhead", {}).items()}
     if not name:
-        if given:
-            detail = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
-            raise refused("spec.overhead", detail)
         return
+    given = {resource: parse(text) for resource, text in spec.get("overhead", {}).items()}
     runtime_class = context.runtime_classes.get(name)
     if runtime_class is None:
         raise refused("spec.runtimeClassName", f'pod rejected: RuntimeClass "{name}" not found')
     overhead = (runtime_class.overhead.pod_fixed if runtime_class.overhead is not None else None) or {}
-    if given and not overhead:
-        detail = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
-        raise refused("spec.overhead", detail)
-    if given and given != overhead:
+    if overhead and given and given != overhead:
         detail = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
         raise refused("spec.overhead", detail)
     if overhead:
         spec["overhead"] = {resource: str(quantity) for resource, quantity in overhead.items()}
     _merge_scheduling(spec, runtime_class)
+
+
+def admit_overhead(pod: Manifest, context: AdmissionContext) -> None:
+    """Refuse an overhead that no runtime class has given to the pod."""
+    spec = pod["spec"]
+    runtime_class = context.runtime_classes.get(spec.get("runtimeClassName") or "")
+    overhead = runtime_class.overhead if runtime_class is not None else None
+    if spec.get("overhead") and (overhead is None or not overhead.pod_fixed):
+        detail = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        raise refused("spec.overhead", detail)
 
 
 def _merge_scheduling(spec: Manifest, runtime_class: RuntimeClass) -> None:

@@ -1,10 +1,14 @@
-"""Claims without a class get the default one. Source: kubernetes v1.34.1, plugin/pkg/admission/storage/storageclass."""
+"""Claims without a class get the default one, and grow only where their class allows it.
+
+Source: kubernetes v1.34.1, plugin/pkg/admission/storage/{storageclass,persistentvolume/resize}.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-from scheduler_core.admission.context import AdmissionContext, Manifest
+from scheduler_core.admission.context import AdmissionContext, Manifest, refused
+from scheduler_core.api.quantity import parse
 from scheduler_core.api.storage import StorageClass
 
 IS_DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
@@ -30,3 +34,24 @@ def default_storage_class(context: AdmissionContext) -> StorageClass | None:
         return (-created.timestamp() if created is not None else 0.0, one.name)
 
     return min(defaults, key=newest_first, default=None)
+
+
+def class_of_claim(claim: Manifest) -> str:
+    """The name of the claim's class, the old annotation first; empty for none."""
+    annotations = claim["metadata"].get("annotations") or {}
+    name: str = annotations.get(BETA_CLASS, claim["spec"].get("storageClassName", ""))
+    return name
+
+
+def admit_expansion(claim: Manifest, old: Manifest, context: AdmissionContext) -> None:
+    """Only a bound claim of a class that allows it may ask for more than it has."""
+    asked, before = (parse(one["spec"]["resources"].get("requests", {}).get("storage", "0")) for one in (claim, old))
+    if asked <= before:
+        return
+    if old["status"].get("phase") != "Bound":
+        raise refused("spec.resources", "Only bound persistent volume claims can be expanded")
+    name = class_of_claim(claim)
+    chosen = context.storage_classes.get(name) if name == class_of_claim(old) else None
+    if chosen is None or not chosen.allow_volume_expansion:
+        detail = "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must"
+        raise refused("spec.resources", f"{detail} support resize")

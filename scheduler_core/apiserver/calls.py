@@ -227,10 +227,9 @@ class _Answering:
         if self._is_event:
             manifest = events.to_core(manifest)
         request = Create({**manifest, "metadata": metadata}, is_new_form=self._is_event)
-        reply = self._carried_out(request, options.dry_run, 201, warnings)
-        if reply.code == 201:
-            reply = msgspec.structs.replace(reply, warnings=(*reply.warnings, *creation_warnings(dict(reply.body))))
-        return reply
+        reply = self._carried_out(request, options.dry_run, 201, ())
+        told = creation_warnings(dict(reply.body)) if reply.code == 201 else ()
+        return msgspec.structs.replace(reply, warnings=(*warnings, *told, *reply.warnings))
 
     def _update(self) -> Reply:
         options = self._write_options("UpdateOptions")
@@ -410,7 +409,7 @@ _ORPHANS: Final = (
 
 
 def _is_creation(outcome: Outcome) -> bool:
-    return bool(outcome.changes) and outcome.changes[0].operation == "created"
+    return bool(outcome.changes) and outcome.changes[-1].operation == "created"
 
 
 def _package(api_version: str) -> str:

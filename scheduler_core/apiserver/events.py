@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from scheduler_core.admission.context import Manifest, Problem, invalid, required
+from scheduler_core.admission.context import Manifest, Problem, Shown, invalid, required
 from scheduler_core.admission.validation import formats
+from scheduler_core.api.schema import internal_text
 
 GROUP: Final = "events.k8s.io"
 API_VERSION: Final = f"{GROUP}/v1"
@@ -46,14 +47,24 @@ def event_problems(event: Manifest, *, is_new_form: bool) -> Iterator[Problem]:
     yield from _legacy(event, "reportingController" if is_new_form else "reportingComponent")
     if not is_new_form:
         return
+    yield from _series(event)
     if not event.get("eventTime"):
         yield required("eventTime")
-        return
     if event.get("type") not in ("Normal", "Warning"):
         yield invalid("type", "", f"has invalid value: {event.get('type', '')}")
     for field in ("firstTimestamp", "lastTimestamp", "count", "source"):
         if event.get(field):
             yield invalid(field, "", "needs to be unset")
+
+
+def _series(event: Manifest) -> Iterator[Problem]:
+    series = event.get("series")
+    if series is None:
+        return
+    if series.get("count", 0) < 2:
+        yield invalid("series.count", "", "should be at least 2")
+    if not series.get("lastObservedTime"):
+        yield required("series.lastObservedTime")
 
 
 def _legacy(event: Manifest, controller_field: str) -> Iterator[Problem]:
@@ -79,14 +90,31 @@ def _legacy(event: Manifest, controller_field: str) -> Iterator[Problem]:
         yield invalid("message", "", f"can have at most {_LONGEST_NOTE} characters")
 
 
-def event_change_problems(new: Manifest, old: Manifest) -> Iterator[Problem]:
-    """Of a change in the newer form: a series may go on, what happened stays."""
-    for field in (
-        "involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count", "type",
-        "eventTime", "action", "related", "reportingComponent", "reportingInstance",
-    ):  # fmt: skip
+def event_change_problems(new: Manifest, old: Manifest, *, is_new_form: bool) -> Iterator[Problem]:
+    """Of a change: in the newer form a series may go on, and what happened stays."""
+    yield from _legacy(new, "reportingController" if is_new_form else "reportingComponent")
+    if not is_new_form:
+        return
+    if new.get("series") != old.get("series"):
+        yield from _series(new)
+    for field in _FIXED:
         if new.get(field) != old.get(field):
-            yield invalid(_CONTROLLER.get(field, field), new.get(field), formats.IMMUTABLE)
+            yield invalid(_CONTROLLER.get(field, field), _shown(new.get(field), field), formats.IMMUTABLE)
 
 
+def _shown(value: Any, field: str) -> Any:
+    if field in _INTERNAL and value is not None:
+        return Shown(internal_text(value, _INTERNAL[field]))
+    return _EMPTY.get(field, "") if value is None else value
+
+
+# As the API server looks at them: the reason twice.
+_FIXED: Final = (
+    "involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count", "reason", "type",
+    "eventTime", "action", "related", "reportingComponent", "reportingInstance",
+)  # fmt: skip
 _CONTROLLER: Final = {"reportingComponent": "reportingController"}
+_INTERNAL: Final = {
+    "involvedObject": "core.ObjectReference", "related": "core.ObjectReference", "source": "core.EventSource"
+}  # fmt: skip
+_EMPTY: Final = {"count": 0, "firstTimestamp": None, "lastTimestamp": None, "eventTime": None, "related": None}

@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+import posixpath
+import string
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from scheduler_core.apiserver.answers import Cause, Refused, Status, bad_request
+from scheduler_core.apiserver.go_json import problem_of
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.requests import ObjectKey
 from scheduler_core.apiserver.selection import Selection
 from scheduler_core.apiserver.store import History, Stored, key_of
 
 RETRY_SECONDS: Final = 1
+_TOKEN_VERSION: Final = "meta.k8s.io/v1"
+_INVALID: Final = "continue key is not valid"
+_BASE64: Final = frozenset(string.ascii_letters + string.digits + "-_")
 _EXPIRED: Final = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without"
     " the continue parameter."
@@ -52,10 +58,10 @@ def page(store: History, query: ListQuery) -> Page | Refused:
         return problem
     position, start, exact = store.position(), "", None
     if query.continued:
-        found = _continued(query.continued)
-        if found is None:
-            return bad_request("continue key is not valid")
-        exact, start = found
+        try:
+            exact, start = _continued(query.continued)
+        except ValueError as error:
+            return bad_request(f"invalid continue token: {error}")
     elif query.resource_version not in ("", "0"):
         wanted = int(query.resource_version)
         if wanted > position:
@@ -64,24 +70,38 @@ def page(store: History, query: ListQuery) -> Page | Refused:
             exact = wanted
     if exact is not None:
         if exact < store.oldest_position():
-            return _too_old(exact, store.oldest_position(), bool(query.continued))
+            return _too_old(bool(query.continued))
         objects, position = store.list_at(query.selection.kind, query.selection.namespace, exact), exact
     else:
         objects = store.list(query.selection.kind, namespace=query.selection.namespace)
-    chosen = [manifest for manifest in objects if query.selection.matches(manifest)]
-    return _cut(chosen, query, position, start)
+    return _cut(objects, query, position, start)
 
 
-def _cut(chosen: list[Stored], query: ListQuery, position: int, start: str) -> Page:
-    """What comes after `start`, and no more than the limit; from the cache the limit does not count."""
-    rest = [manifest for manifest in chosen if _place(manifest) > start] if start else chosen
+def _cut(objects: Sequence[Stored], query: ListQuery, position: int, start: str) -> Page:
+    """What is selected after `start`, and no more than the limit; from the cache the limit does not count.
+
+    There is a next page when objects are left that were not looked at, whether they are selected or not; of an object
+    that is asked for by its name there is none.
+    """
+    rest = [manifest for manifest in objects if _place(manifest) > start] if start else objects
+    matches = query.selection.matches
     limit = 0 if query.resource_version == "0" and not query.version_match else query.limit
-    if limit <= 0 or len(rest) <= limit:
-        return Page(rest, position)
-    items = rest[:limit]
-    token = json.dumps({"v": "meta.k8s.io/v1", "rv": position, "start": _place(items[-1])}, separators=(",", ":"))
-    remaining = 0 if query.selection.has_terms else len(rest) - limit
-    return Page(items, position, base64.urlsafe_b64encode(token.encode()).decode().rstrip("="), remaining)
+    if limit <= 0 or query.selection.is_of_one_name:
+        return Page([manifest for manifest in rest if matches(manifest)], position)
+    items: list[Stored] = []
+    for number, manifest in enumerate(rest):
+        if len(items) == limit:
+            token = {"v": _TOKEN_VERSION, "rv": position, "start": _place(rest[number - 1])}
+            remaining = 0 if query.selection.has_terms else len(rest) - number
+            return Page(items, position, _encoded(token), remaining)
+        if matches(manifest):
+            items.append(manifest)
+    return Page(items, position)
+
+
+def _encoded(token: Mapping[str, Any]) -> str:
+    text = json.dumps(token, separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def _place(manifest: Stored) -> str:
@@ -89,12 +109,36 @@ def _place(manifest: Stored) -> str:
     return f"{key.namespace}/{key.name}" if key.namespace else key.name
 
 
-def _continued(token: str) -> tuple[int, str] | None:
-    try:
-        found: dict[str, Any] = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-        return int(found["rv"]), str(found["start"])
-    except (ValueError, KeyError, TypeError):
-        return None
+def _continued(text: str) -> tuple[int, str]:
+    """(position, place after which to go on) of a continue token; ValueError says what is wrong with it."""
+    place = next((n for n, char in enumerate(text) if char not in _BASE64), -1)
+    if place >= 0 or len(text) % 4 == 1:
+        raise ValueError(f"{_INVALID}: illegal base64 data at input byte {place if place >= 0 else len(text) - 1}")
+    decoded = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode(errors="surrogateescape")
+    problem = problem_of(decoded)
+    if problem:
+        raise ValueError(f"{_INVALID}: {problem}")
+    token = json.loads(decoded)
+    if not isinstance(token, dict):
+        raise ValueError(
+            f"{_INVALID}: json: cannot unmarshal {_go_kind(token)} into Go value of type storage.continueToken"
+        )
+    version, rv, start = token.get("v", ""), token.get("rv", 0), token.get("start", "")
+    if version != _TOKEN_VERSION:
+        raise ValueError(f"{_INVALID}: server does not recognize this encoded version {version}")
+    if not isinstance(rv, int) or not rv:
+        raise ValueError(f"{_INVALID}: incorrect encoded start resourceVersion (version {_TOKEN_VERSION})")
+    if not isinstance(start, str) or not start:
+        raise ValueError(f"{_INVALID}: encoded start key empty (version {_TOKEN_VERSION})")
+    rooted = start if start.startswith("/") else f"/{start}"
+    if posixpath.normpath(rooted) != rooted:
+        raise ValueError(f"{_INVALID}: {start}")
+    return rv, start
+
+
+def _go_kind(value: Any) -> str:
+    kinds = {list: "array", str: "string", bool: "bool"}
+    return kinds.get(type(value), "number")
 
 
 def _problem(query: ListQuery) -> Refused | None:
@@ -139,8 +183,8 @@ def too_large(wanted: int, position: int) -> Refused:
     return Refused(Status(504, "Timeout", message, causes=(cause,), retry_after_seconds=RETRY_SECONDS))
 
 
-def _too_old(wanted: int, oldest: int, is_continued: bool) -> Refused:
-    message = _EXPIRED if is_continued else f"The resourceVersion for the provided list is too old: {wanted} ({oldest})"
+def _too_old(is_continued: bool) -> Refused:
+    message = _EXPIRED if is_continued else "The resourceVersion for the provided list is too old."
     return Refused(Status(410, "Expired", message))
 
 

@@ -1,59 +1,20 @@
-"""Bodies of patches laid over objects: JSON merge patch, JSON patch, strategic merge patch. Nothing given is changed.
+"""Bodies of patches laid over objects: JSON merge patch, JSON patch, strategic merge patch (`strategic`).
 
-A strategic merge patch merges lists of maps by a key, where the API server has one for the field, and obeys the
-directives `$patch: delete | replace`, `$deleteFromPrimitiveList/…`, `$setElementOrder/…` (read, the order is kept) and
-`$retainKeys`.
-
-Source: RFC 7386, RFC 6902; kubernetes v1.34.1, staging/src/k8s.io/apimachinery/pkg/util/strategicpatch and the
-patchMergeKey tags of staging/src/k8s.io/api.
+Nothing given is changed. Source: RFC 7386, RFC 6902; kubernetes v1.34.1,
+staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import jsonpatch
 
-from scheduler_core.apiserver.requests import PatchType
-
-# Merge keys by field, which mean the same in all kinds but for `ports`; without one a list is replaced.
-_MERGE_KEYS: Final[dict[str, str]] = {
-    "conditions": "type",
-    "containers": "name",
-    "initContainers": "name",
-    "ephemeralContainers": "name",
-    "volumes": "name",
-    "env": "name",
-    "volumeMounts": "mountPath",
-    "volumeDevices": "devicePath",
-    "imagePullSecrets": "name",
-    "hostAliases": "ip",
-    "topologySpreadConstraints": "topologyKey",
-    "resourceClaims": "name",
-    "resourceClaimStatuses": "name",
-    "schedulingGates": "name",
-    "ownerReferences": "uid",
-    "addresses": "type",
-    "podIPs": "ip",
-    "hostIPs": "ip",
-}
-_PORTS: Final = {"Service": "port"}  # of a container: containerPort
-_PRIMITIVES: Final = frozenset({"finalizers", "podCIDRs"})
-_DELETE_PRIMITIVES: Final = "$deleteFromPrimitiveList/"
-_SET_ORDER: Final = "$setElementOrder/"
-_DIRECTIVE: Final = "$patch"
-_RETAIN: Final = "$retainKeys"
-
-
-class PatchError(Exception):
-    """The patch cannot be read, or does not fit the object; `code` as the API server answers."""
-
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
+from scheduler_core.api.schema import json_text
+from scheduler_core.apiserver.requests import Patch, PatchType
+from scheduler_core.apiserver.strategic import PatchError, manifest_type, strategically_merged
 
 
 def patched(manifest: Mapping[str, Any], body: Any, patch_type: PatchType) -> dict[str, Any]:
@@ -65,7 +26,7 @@ def patched(manifest: Mapping[str, Any], body: Any, patch_type: PatchType) -> di
     if patch_type == PatchType.MERGE:
         result: dict[str, Any] = merged(manifest, body)
         return result
-    return _strategic(manifest, body, str(manifest.get("kind", "")))
+    return strategically_merged(manifest, body)
 
 
 def merged(target: Any, patch: Any) -> Any:
@@ -79,84 +40,6 @@ def merged(target: Any, patch: Any) -> Any:
         else:
             result[key] = merged(result.get(key), value)
     return result
-
-
-def _strategic(target: Any, patch: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    directive = patch.get(_DIRECTIVE)
-    if directive == "replace":
-        return {key: value for key, value in patch.items() if key != _DIRECTIVE}
-    if directive == "delete":
-        return {}
-    if directive is not None:
-        raise PatchError(500, f"unknown patch type: {directive} in map: {go_map(patch)}")
-    result = dict(target) if isinstance(target, Mapping) else {}
-    if _RETAIN in patch:
-        result = {key: value for key, value in result.items() if key in patch[_RETAIN]}
-    for key, value in patch.items():
-        if key == _RETAIN or key.startswith(_SET_ORDER):
-            continue
-        if key.startswith(_DELETE_PRIMITIVES):
-            field = key.removeprefix(_DELETE_PRIMITIVES)
-            result[field] = [item for item in result.get(field, ()) if item not in value]
-        elif value is None:
-            result.pop(key, None)
-        elif isinstance(value, Mapping):
-            result[key] = _strategic(result.get(key), value, kind)
-        elif isinstance(value, list):
-            result[key] = _merged_list(result.get(key), value, key, kind)
-        else:
-            result[key] = value
-    return result
-
-
-def _merged_list(target: Any, patch: list[Any], field: str, kind: str) -> list[Any]:
-    if field in _PRIMITIVES and isinstance(target, list):
-        return [*(item for item in patch if item not in target), *target]
-    merge_key = _PORTS.get(kind, "containerPort") if field == "ports" else _MERGE_KEYS.get(field)
-    if not merge_key:
-        return patch
-    if any(not isinstance(item, Mapping) for item in patch):
-        raise PatchError(500, f"expected maps in the list of the field {field}")
-    if any(item.get(_DIRECTIVE) == "replace" for item in patch):
-        return [dict(item) for item in patch if _DIRECTIVE not in item]
-    before: list[Any] = list(target) if isinstance(target, list) else []
-    result, ours = list(before), []
-    for item in patch:
-        if merge_key not in item:
-            raise PatchError(500, f"map: {go_map(item)} does not contain declared merge key: {merge_key}")
-        value = item[merge_key]
-        place = next((n for n, one in enumerate(result) if one.get(merge_key) == value), None)
-        if item.get(_DIRECTIVE) == "delete":
-            result = [one for one in result if one.get(merge_key) != value]
-            continue
-        made = _strategic({} if place is None else result[place], item, kind)
-        if place is None:
-            result.append(made)
-        else:
-            result[place] = made
-        ours.append(value)
-    return _ordered(result, before, ours, merge_key)
-
-
-def _ordered(result: list[Any], before: list[Any], ours: list[Any], merge_key: str) -> list[Any]:
-    """The items of the patch in its order, among the others, which keep theirs; what is new comes first."""
-    places = {one.get(merge_key): n for n, one in reversed(list(enumerate(before)))}
-    by_key = {one.get(merge_key): one for one in result}
-    patched_items = [by_key[value] for value in dict.fromkeys(ours) if value in by_key]
-    others = [one for one in result if one.get(merge_key) not in ours]
-    merged_items: list[Any] = []
-    while others and patched_items:
-        here, there = places.get(others[0].get(merge_key)), places.get(patched_items[0].get(merge_key))
-        first = others if here is not None and there is not None and here < there else patched_items
-        merged_items.append(first.pop(0))
-    return [*merged_items, *others, *patched_items]
-
-
-def go_map(value: Any) -> str:
-    """A map as Go prints it, which the API server's message contains."""
-    if isinstance(value, Mapping):
-        return f"map[{' '.join(f'{key}:{go_map(value[key])}' for key in sorted(value))}]"
-    return str(value)
 
 
 def _json_patched(manifest: Mapping[str, Any], body: Any) -> dict[str, Any]:
@@ -185,6 +68,45 @@ def unknown_of_operations(body: Any) -> list[str]:
     """Members that operations of a JSON patch do not have."""
     known = ("op", "path", "from", "value")
     return [f"[{n}].{name}" for n, operation in enumerate(body) for name in operation if name not in known]
+
+
+def patched_text(manifest: Mapping[str, Any], request: Patch) -> str:
+    """What a merge patch or a JSON patch makes of the manifest, as messages quote it: what the patch goes through has
+    its members by name, the rest as the API server writes them.
+    """
+    holder = manifest_type(manifest)
+    ordered = dict(manifest)
+    if holder is not None:
+        named = {name: manifest[name] for name in ("kind", "apiVersion")}
+        ordered = {**named, **json.loads(json_text(manifest, holder.name))}
+    result = patched(ordered, request.body, request.patch_type)
+    if request.patch_type == PatchType.MERGE:
+        return compact(_sorted_along(result, request.body))
+    result = dict(sorted(result.items()))
+    for operation in request.body:
+        if isinstance(operation, Mapping):
+            _sort_on_the_way(result, str(operation.get("path", "")).split("/")[1:-1])
+    return compact(result)
+
+
+def _sorted_along(value: Any, body: Any) -> Any:
+    if not isinstance(value, Mapping) or not isinstance(body, Mapping):
+        return value
+    return {key: _sorted_along(value[key], body.get(key)) for key in sorted(value)}
+
+
+def _sort_on_the_way(holder: Any, steps: list[str]) -> None:
+    """Order the maps that a path leads through by name, in place."""
+    for step in (one.replace("~1", "/").replace("~0", "~") for one in steps):
+        if isinstance(holder, dict) and isinstance(holder.get(step), dict):
+            holder[step] = dict(sorted(holder[step].items()))
+            holder = holder[step]
+        elif isinstance(holder, list) and step.isdigit() and int(step) < len(holder):
+            if isinstance(holder[int(step)], dict):
+                holder[int(step)] = dict(sorted(holder[int(step)].items()))
+            holder = holder[int(step)]
+        else:
+            return
 
 
 def compact(value: Any) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from scheduler_core.api.selectors import int64_of
 from scheduler_core.api.syntax import label_value_problem, qualified_name_problem
+from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.store import Stored
 
 _TOKEN: Final = re.compile(r"!=|==|[!=<>(),]|[^\s!=<>(),]+")
@@ -68,6 +69,12 @@ class Selection:
     @property
     def has_terms(self) -> bool:
         return bool(self.labels or self.fields)
+
+    @property
+    def is_of_one_name(self) -> bool:
+        """Whether it is asked for one object by its name, in a namespace unless the kind has none."""
+        names = any(term.field == "metadata.name" and term.is_equal for term in self.fields)
+        return names and (bool(self.namespace) or not KINDS[self.kind].namespaced)
 
     def matches(self, manifest: Stored) -> bool:
         metadata = manifest["metadata"]

@@ -6,11 +6,12 @@ no other request can be based on them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
 
+from scheduler_core.admission.quotas import charged, counts_change, counts_creation
 from scheduler_core.api.manifests import decode
 from scheduler_core.apiserver import answers, pods, verbs
 from scheduler_core.apiserver.addresses import Addresses
@@ -29,7 +30,7 @@ from scheduler_core.apiserver.requests import (
     Update,
 )
 from scheduler_core.apiserver.store import ObjectChange, Operation, Store, Stored, key_of
-from scheduler_core.errors import ManifestError
+from scheduler_core.errors import AdmissionError, ManifestError
 
 Answer = Outcome | Refused
 AnyStore = TypeVar("AnyStore", bound=Store)
@@ -71,10 +72,11 @@ class ApiServer(Generic[AnyStore]):
         asking = [request for request in requests if isinstance(request, Evict) and request.asks_budgets]
         for namespace in dict.fromkeys(request.key.namespace for request in asking):
             keys += map(key_of, self.store.list("PodDisruptionBudget", namespace=namespace))
+        quotas = self._quotas([each for each in named if not isinstance(each, Refused)])
+        for namespace in quotas:
+            keys += quotas[namespace]
         objects: dict[ObjectKey, Stored | None] = dict(self.store.lock(dict.fromkeys(keys)))
-        admission = Admission(self._new_uid, is_simulated=self._is_simulated)
-        if any(isinstance(request, Create) for request in requests):
-            admission = Admission.of_store(self.store, self._new_uid, is_simulated=self._is_simulated)
+        admission = Admission.of_store(self.store, self._new_uid, is_simulated=self._is_simulated)
         if any(key.kind == "Service" for key in keys):
             admission.allocate = Addresses(self.store.list("Service")).allocate
         decided: list[Answer] = []
@@ -84,7 +86,14 @@ class ApiServer(Generic[AnyStore]):
                 continue
             answer = self._answer(objects, each, admission, now)
             if isinstance(answer, Outcome):
+                known = (objects.get(key) for key in quotas.get(each[2].namespace, ()))
+                here = [quota for quota in known if quota is not None]
+                answer = _charged(answer, here, objects.get(each[2]), each[0])
+            if isinstance(answer, Outcome):
+                if admission.warnings and not _is_scaling(each[0]):
+                    answer = msgspec.structs.replace(answer, warnings=(*answer.warnings, *admission.warnings))
                 _apply(answer.changes, objects, admission)
+            admission.warnings.clear()
             decided.append(answer)
         return decided
 
@@ -115,6 +124,18 @@ class ApiServer(Generic[AnyStore]):
                 return pods.evict(stored, request, now, _budgets(objects, key) if request.asks_budgets else ())
             case ReportUnschedulable():
                 return pods.report_unschedulable(stored, request, now)
+
+    def _quotas(self, named: Sequence[tuple[Request, str, ObjectKey]]) -> dict[str, list[ObjectKey]]:
+        """The quotas by namespace of everything that may take more of them."""
+        namespaces = {key.namespace for request, _, key in named if _counts(request, key)}
+        if not namespaces:
+            return {}
+        only = next(iter(namespaces)) if len(namespaces) == 1 else ""
+        found: dict[str, list[ObjectKey]] = {}
+        for quota in map(key_of, self.store.list("ResourceQuota", namespace=only)):
+            if quota.namespace in namespaces:
+                found.setdefault(quota.namespace, []).append(quota)
+        return found
 
     def _made(self, named: tuple[Request, str, ObjectKey], admission: Admission, now: int) -> Answer:
         """An update that creates what is not there, unless it says that something was."""
@@ -165,6 +186,33 @@ def _budgets(objects: dict[ObjectKey, Stored | None], pod: ObjectKey) -> list[St
     """The budgets of the pod's namespace, as requests before this one left them."""
     found = (one for key, one in objects.items() if (key.kind, key.namespace) == ("PodDisruptionBudget", pod.namespace))
     return [one for one in found if one is not None]
+
+
+def _counts(request: Request, key: ObjectKey) -> bool:
+    """Whether quotas may count what the request does; patches of metadata alone are the scheduler's, and many."""
+    if isinstance(request, Create):
+        return bool(key.namespace) and counts_creation(key.kind)
+    if isinstance(request, Patch) and isinstance(request.body, Mapping) and "spec" not in request.body:
+        return False
+    return isinstance(request, (Update, Patch)) and counts_change(key.kind, request.subresource)
+
+
+def _charged(outcome: Outcome, quotas: Sequence[Stored], old: Stored | None, request: Request) -> Answer:
+    """The outcome, with what it takes of quotas before it; or the refusal of one that would be exceeded."""
+    if not quotas or not outcome.changes or outcome.changes[-1].operation == Operation.DELETED:
+        return outcome
+    new = outcome.changes[-1].manifest
+    subresource = request.subresource if isinstance(request, (Update, Patch)) else ""
+    try:
+        changed = charged(quotas, new, old, subresource)
+    except AdmissionError as error:
+        return answers.invalid(key_of(new), error)
+    first = tuple(ObjectChange(Operation.UPDATED, quota) for quota in changed)
+    return msgspec.structs.replace(outcome, changes=(*first, *outcome.changes))
+
+
+def _is_scaling(request: Request) -> bool:
+    return isinstance(request, (Update, Patch)) and request.subresource == verbs.SCALE
 
 
 def changes_of(answers: Iterable[Answer]) -> list[ObjectChange]:

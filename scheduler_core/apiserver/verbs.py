@@ -21,18 +21,19 @@ from scheduler_core.admission.priority import SYSTEM_CLASSES
 from scheduler_core.api.manifests import format_time
 from scheduler_core.api.schema import DecodeError, read
 from scheduler_core.api.times import time_text
-from scheduler_core.apiserver import answers
+from scheduler_core.apiserver import answers, events
 from scheduler_core.apiserver.admission import Admission
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.bootstrap import IMMORTAL_NAMESPACES
 from scheduler_core.apiserver.events import event_change_problems, event_problems
 from scheduler_core.apiserver.kinds import CONFIDENTIAL_KINDS, KINDS, Kind
-from scheduler_core.apiserver.patches import PatchError, compact, go_map, patched, unknown_of_operations
+from scheduler_core.apiserver.patches import patched, patched_text, unknown_of_operations
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, PatchType, Propagation, Update
 from scheduler_core.apiserver.scale import GROUP as SCALE_GROUP
 from scheduler_core.apiserver.scale import KIND as SCALE_KIND
 from scheduler_core.apiserver.scale import scale_of, scaled
 from scheduler_core.apiserver.store import ObjectChange, Operation, Stored, key_of
+from scheduler_core.apiserver.strategic import PatchError, go_map, manifest_type, misfit
 from scheduler_core.errors import AdmissionError, ManifestError
 
 STATUS: Final = "status"
@@ -45,10 +46,6 @@ def create(stored: Stored | None, request: Create, admission: Admission, uid: st
     """The object as admission makes it, with this uid; `stored` is its namesake. The manifest has a name."""
     manifest = dict(request.manifest)
     key = key_of(manifest)
-    if manifest["metadata"].get("resourceVersion"):
-        return answers.internal_error("resourceVersion should not be set on objects to be created")
-    if stored is not None:
-        return answers.already_exists(key, stored)
     try:
         created = admission.create(manifest, uid, now)
         if key.kind == "Event":
@@ -57,6 +54,10 @@ def create(stored: Stored | None, request: Create, admission: Admission, uid: st
         return answers.invalid(key, error)
     except DecodeError as error:
         return answers.unreadable(key.kind, str(error))
+    if manifest["metadata"].get("resourceVersion"):
+        return answers.internal_error("resourceVersion should not be set on objects to be created")
+    if stored is not None:
+        return answers.already_exists(key, stored)
     return Outcome((ObjectChange(Operation.CREATED, created),), created)
 
 
@@ -97,6 +98,8 @@ def patch(stored: Stored | None, request: Patch, admission: Admission, now: int)
         return answers.modified(key)
     try:
         target = scale_of(stored) if request.subresource == SCALE else stored
+        if request.is_new_form:
+            target = events.from_core(stored)
         new = patched(target, request.body, request.patch_type)
     except PatchError as error:
         reason = {400: "BadRequest", 422: "Invalid"}.get(error.code, "")
@@ -104,38 +107,46 @@ def patch(stored: Stored | None, request: Patch, admission: Admission, now: int)
     new_metadata = new.get("metadata")
     if isinstance(new_metadata, Mapping) and new_metadata.get("resourceVersion") != metadata.get("resourceVersion"):
         return answers.modified(key)
-    found = _read_patched(stored, new, request)
+    found = _read_patched(target, new, request)
     if isinstance(found, Refused):
         return found
     read_new, warnings = found
-    outcome = _replace(stored, read_new, request, admission, now, is_read=request.subresource != SCALE)
+    if request.is_new_form:
+        read_new = events.to_core(read_new)
+    is_read = request.subresource != SCALE and not request.is_new_form
+    outcome = _replace(stored, read_new, request, admission, now, is_read=is_read)
     return msgspec.structs.replace(outcome, warnings=warnings) if isinstance(outcome, Outcome) else outcome
 
 
-def _read_patched(stored: Stored, new: Stored, request: Patch) -> tuple[Stored, tuple[str, ...]] | Refused:
-    """(what the patch makes, read by the schema; what to warn of), or why it is no object of its kind."""
+def _read_patched(target: Stored, new: Stored, request: Patch) -> tuple[Stored, tuple[str, ...]] | Refused:
+    """(what the patch makes of its target, read by the schema; what to warn of), or why it is no object of its kind."""
     is_scale = request.subresource == SCALE
     kind = SCALE_KIND if is_scale else request.key.kind
+    holder = manifest_type(new) if request.patch_type == PatchType.STRATEGIC else None
+    problem = misfit(new, holder, target) if holder is not None else ""
+    if problem:
+        return answers.unpatchable(_shown(target, request), problem)
     # What a write of the status leaves alone was read when it was stored.
-    base = {"metadata": stored["metadata"], "spec": stored.get("spec")} if request.subresource == STATUS else None
+    base = {"metadata": target["metadata"], "spec": target.get("spec")} if request.subresource == STATUS else None
+    version = f"{SCALE_GROUP}/v1" if is_scale else KINDS[kind].cls.api_version
     try:
-        found, unknown = read(new, f"{SCALE_GROUP}/v1" if is_scale else KINDS[kind].cls.api_version, kind, base)
+        found, unknown = read(new, events.API_VERSION if request.is_new_form else version, kind, base)
     except DecodeError as error:
-        return answers.unpatchable(_shown(new, request), str(error))
+        return answers.unpatchable(_shown(target, request), str(error))
     repeated = [f'duplicate field "{path}"' for path in request.repeated]
     problems = [*repeated, *(f'unknown field "{path}"' for path in unknown)]
     extra = unknown_of_operations(request.body) if request.patch_type == PatchType.JSON else []
     problems += [f'json patch unknown field "{path}"' for path in extra]
     if problems and request.validation == "Strict":
-        return answers.unpatchable(_shown(new, request), f"strict decoding error: {', '.join(problems)}")
+        return answers.unpatchable(_shown(target, request), f"strict decoding error: {', '.join(problems)}")
     return found, tuple(problems[len(repeated) :]) if request.validation == "Warn" else ()
 
 
-def _shown(new: Stored, request: Patch) -> str:
+def _shown(target: Stored, request: Patch) -> str:
     """What a refusal of a patch quotes; nothing of what is confidential."""
     if request.key.kind in CONFIDENTIAL_KINDS:
         return "<contents redacted>"
-    return go_map(request.body) if request.patch_type == PatchType.STRATEGIC else compact(new)
+    return go_map(request.body) if request.patch_type == PatchType.STRATEGIC else patched_text(target, request)
 
 
 def delete(stored: Stored | None, request: Delete, now: int, *, is_simulated: bool = True) -> Outcome | Refused:
@@ -193,9 +204,10 @@ def _precondition_problem(stored: Stored, request: Delete) -> Refused | None:
     return None
 
 
-def removed(stored: Stored) -> Outcome:
-    """The object is gone with its last finalizer; the answer has its resourceVersion of before."""
-    return Outcome((ObjectChange(Operation.DELETED, stored),), stored)
+def removed(stored: Stored, last: Stored) -> Outcome:
+    """The object is gone with its last finalizer. The answer is without it and has the resourceVersion of before;
+    what is deleted is the object that was stored."""
+    return Outcome((ObjectChange(Operation.DELETED, stored),), last)
 
 
 def _replace(
@@ -210,8 +222,8 @@ def _replace(
     try:
         changed = scaled(stored, new) if is_scale else {**new, "apiVersion": stored["apiVersion"], "kind": key.kind}
         written = admission.update(stored, changed, now, "" if is_scale else subresource, is_read=is_read)
-        if key.kind == "Event" and is_new_form:
-            refuse(list(event_change_problems(written, stored)))
+        if key.kind == "Event":
+            refuse(list(event_change_problems(written, stored, is_new_form=is_new_form)))
     except AdmissionError as error:
         return answers.invalid(key, error, group_kind=(SCALE_GROUP, SCALE_KIND) if is_scale else None)
     except DecodeError as error:
@@ -223,7 +235,7 @@ def _replace(
         written["metadata"].pop("resourceVersion", None)
     is_deleted = "deletionTimestamp" in metadata and not metadata.get("deletionGracePeriodSeconds")
     if is_deleted and not written["metadata"].get("finalizers") and not _is_kept(written):
-        return removed(written)
+        return removed(stored, written)
     outcome = _updated(stored, written)
     return Outcome(outcome.changes, scale_of(written)) if is_scale else outcome
 

@@ -73,12 +73,12 @@ def _beta_class(manifest: Stored) -> Iterator[str]:
 
 def _service(manifest: Stored) -> Iterator[str]:
     spec = manifest["spec"]
-    if spec.get("clusterIP") == "None":
+    if spec.get("type") == "ClusterIP" and spec.get("clusterIP") == "None":
         if spec.get("loadBalancerIP"):
             yield "spec.loadBalancerIP is ignored for headless services"
         if spec.get("externalIPs"):
             yield "spec.externalIPs is ignored for headless services"
-        if spec.get("sessionAffinity") not in (None, "None"):
+        if spec.get("sessionAffinity"):
             yield "spec.SessionAffinity is ignored for headless services"
 
 

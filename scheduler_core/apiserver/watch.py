@@ -24,6 +24,8 @@ from scheduler_core.apiserver.store import History, Logged, Operation, Stored
 
 ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
+_NOT_OLDER: Final = "NotOlderThan"
+_MATCH: Final = "resourceVersionMatch"
 _TRUE: Final = ("1", "t", "T", "TRUE", "true", "True")
 
 
@@ -124,19 +126,20 @@ def _flag(options: Mapping[str, Sequence[str]], name: str) -> bool | None:
 
 def _problem(query: ListQuery, wants_initial: bool | None) -> Refused | None:
     match = query.version_match
-    causes: list[Cause] = []
-    if wants_initial is not None and match != "NotOlderThan":
-        detail = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        causes.append(Cause("FieldValueForbidden", detail, "resourceVersionMatch"))
-        if match:
-            detail = f'Unsupported value: "{match}": supported values: "NotOlderThan"'
-            causes.append(Cause("FieldValueNotSupported", detail, "resourceVersionMatch"))
-    elif wants_initial is None and match and query.continued:
-        detail = "Forbidden: resourceVersionMatch is forbidden when continue is provided"
-        causes.append(Cause("FieldValueForbidden", detail, "resourceVersionMatch"))
-    elif wants_initial is None and match:
-        detail = "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        causes.append(Cause("FieldValueForbidden", detail, "resourceVersionMatch"))
-    if wants_initial is not None and query.continued:
-        causes.append(Cause("FieldValueForbidden", "Forbidden: is forbidden when continue is provided", "continue"))
+    if wants_initial is None and not match and query.resource_version in ("", "0"):
+        wants_initial, match = True, _NOT_OLDER  # what a watch from now on means
+    details: list[str] = []
+    if wants_initial is not None and match != _NOT_OLDER:
+        details.append(f"Forbidden: sendInitialEvents requires setting resourceVersionMatch to {_NOT_OLDER}")
+    if match and wants_initial is None:
+        forbidden = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        details.append(f"Forbidden: {forbidden}")
+    if match and match != _NOT_OLDER:
+        details.append(f'Unsupported value: "{match}": supported values: "{_NOT_OLDER}"')
+    if match and query.continued:
+        details.append("Forbidden: resourceVersionMatch is forbidden when continue is provided")
+    causes = [
+        Cause("FieldValueForbidden" if detail.startswith("Forbidden") else "FieldValueNotSupported", detail, _MATCH)
+        for detail in details
+    ]
     return options_refused("ListOptions", causes) if causes else None

@@ -21,6 +21,7 @@ from scheduler_core.admission.validation import (
     storage,
     workloads,
 )
+from scheduler_core.admission.validation.claim_statuses import claim_status_problems
 from scheduler_core.admission.validation.metadata import metadata_problems, metadata_update_problems
 from scheduler_core.admission.validation.pods import pod_problems
 from scheduler_core.admission.validation.statuses import status_problems
@@ -71,12 +72,17 @@ def _that_count(problems: list[Problem], context: AdmissionContext) -> list[Prob
     return [problem for problem in problems if not _LEFT_OPEN.fullmatch(f"{problem.path}: {problem.detail}")]
 
 
-def status_update_problems(new: Manifest, old: Manifest, kind: str, *, has_new_metadata: bool) -> list[Problem]:
+def status_update_problems(
+    new: Manifest, old: Manifest, kind: str, context: AdmissionContext, *, has_new_metadata: bool
+) -> list[Problem]:
+    problems = list(status_problems(new, old, kind))
+    if kind == "ResourceClaim":
+        allows_admin = context.allows_admin_access(old["metadata"].get("namespace", ""))
+        problems += claim_status_problems(new["status"], old, allows_admin=allows_admin)
     if not has_new_metadata:
-        return list(status_problems(new, old, kind))
+        return problems
     change = list(metadata_update_problems(new["metadata"], old["metadata"]))
-    generic = metadata_problems(new, kind, any_name=True)
-    return [*generic, *change, *change, *status_problems(new, old, kind)]
+    return [*metadata_problems(new, kind, any_name=True), *change, *change, *problems]
 
 
 def _own(manifest: Manifest, kind: str, context: AdmissionContext, *, is_new: bool) -> Iterator[Problem]:
@@ -95,7 +101,8 @@ def _own(manifest: Manifest, kind: str, context: AdmissionContext, *, is_new: bo
         if is_new:  # a changed one is compared with what it was
             yield from schedules.cron_job_problems(manifest)
     elif kind in _OF_CLAIMS:
-        yield from _OF_CLAIMS[kind](manifest, allows_admin=not is_new or context.allows_admin_access)
+        allows_admin = not is_new or context.allows_admin_access(manifest["metadata"].get("namespace", ""))
+        yield from _OF_CLAIMS[kind](manifest, allows_admin=allows_admin)
     elif kind in _CHECKS:
         yield from _CHECKS[kind](manifest)
 
@@ -106,7 +113,7 @@ _LEFT_OPEN: Final = re.compile(
     r"|(spec\.ports: Required value)|(spec\.template\.spec\.restartPolicy: Required value: .*)"
 )
 # Their spec stays or is checked when it changes.
-_UNCHECKED_AGAIN: Final = frozenset({"Namespace"})
+_UNCHECKED_AGAIN: Final = frozenset({"Namespace", "PriorityClass"})
 # Kinds that check a changed object as if it were new, and kinds that leave its metadata to the common check.
 _CHECKED_WHOLE: Final = frozenset(
     {

@@ -14,8 +14,8 @@ from scheduler_core.admission.context import (
     Manifest,
     Problem,
     Shown,
+    admin_access_problem,
     duplicate,
-    forbidden,
     invalid,
     required,
     too_many,
@@ -27,7 +27,6 @@ from scheduler_core.admission.validation.pods import node_selector_problems
 from scheduler_core.admission.validation.volumes import driver_name_problems
 from scheduler_core.api.schema import internal_text
 
-ADMIN_LABEL: Final = "resource.kubernetes.io/admin-access"
 _NO_REQUEST: Final = (
     "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 )
@@ -44,32 +43,40 @@ _MOST: Final = 32
 
 def resource_claim_problems(manifest: Manifest, *, allows_admin: bool = True) -> Iterator[Problem]:
     if not allows_admin:
-        yield from _admin_access("spec", manifest["spec"])
+        yield from _admin_access(manifest["spec"])
     yield from _device_claim("spec.devices", manifest["spec"]["devices"])
 
 
 def resource_claim_template_problems(manifest: Manifest, *, allows_admin: bool = True) -> Iterator[Problem]:
     spec = manifest["spec"]
     if not allows_admin:
-        yield from _admin_access("spec.spec", spec["spec"])
+        yield from _admin_access(spec["spec"])
     metadata = spec.get("metadata", {})
     yield from formats.labels("spec.metadata.labels", metadata.get("labels"))
     yield from formats.annotation_problems("spec.metadata.annotations", metadata.get("annotations"))
     yield from _device_claim("spec.spec.devices", spec["spec"]["devices"])
 
 
-def _admin_access(path: str, spec: Manifest) -> Iterator[Problem]:
+def _admin_access(spec: Manifest) -> Iterator[Problem]:
+    """The first request that asks for it; the path is that of a claim in templates too."""
     for index, request in enumerate(spec["devices"].get("requests") or ()):
         if request.get("exactly", {}).get("adminAccess"):
-            detail = f"admin access to devices requires the `{ADMIN_LABEL}: true` label on the containing namespace"
-            yield forbidden(f"{path}.devices.requests[{index}].adminAccess", detail)
+            yield admin_access_problem(f"spec.devices.requests[{index}].adminAccess")
+            return
+
+
+def request_names(devices: Manifest) -> set[str]:
+    """What a claim calls its requests and their alternatives."""
+    requests = devices.get("requests") or []
+    alternatives = {
+        f"{request['name']}/{one['name']}" for request in requests for one in request.get("firstAvailable", ())
+    }
+    return alternatives | {request["name"] for request in requests}
 
 
 def _device_claim(path: str, devices: Manifest) -> Iterator[Problem]:
     requests = devices.get("requests") or []
-    known = {request["name"] for request in requests}
-    for request in requests:
-        known |= {f"{request['name']}/{one['name']}" for one in request.get("firstAvailable", ())}
+    known = request_names(devices)
     yield from _unique(f"{path}.requests", requests, _MOST)
     for index, request in enumerate(requests):
         yield from _request(f"{path}.requests[{index}]", request)
@@ -99,16 +106,21 @@ def _unique(path: str, items: list[Manifest], most: int) -> Iterator[Problem]:
 def _references(path: str, names: list[str], known: set[str]) -> Iterator[Problem]:
     for index, name in enumerate(names):
         at = f"{path}[{index}]"
-        segments = name.split("/")
-        if len(segments) > 2:
-            yield invalid(at, name, _NO_REQUEST)
-            continue
-        for segment in segments:
-            yield from named(at, segment, formats.label(segment))
-        if name not in known:
-            yield invalid(at, name, _NO_REQUEST)
+        yield from reference_problems(at, name, known)
         if name in names[:index]:
             yield duplicate(at, name)
+
+
+def reference_problems(path: str, name: str, known: set[str]) -> Iterator[Problem]:
+    """Of the name of a request, or of one of its alternatives."""
+    segments = name.split("/")
+    if len(segments) > 2:
+        yield invalid(path, name, _NO_REQUEST)
+        return
+    for segment in segments:
+        yield from named(path, segment, formats.label(segment))
+    if name not in known:
+        yield invalid(path, name, _NO_REQUEST)
 
 
 def configuration_problems(path: str, config: Manifest) -> Iterator[Problem]:
@@ -201,11 +213,7 @@ def resource_slice_problems(manifest: Manifest) -> Iterator[Problem]:
     spec = manifest["spec"]
     yield from driver_name_problems("spec.driver", spec["driver"])
     pool = spec["pool"]
-    if not pool["name"]:
-        yield required("spec.pool.name")
-    else:
-        for part in pool["name"].split("/"):
-            yield from named("spec.pool.name", part, formats.subdomain(part))
+    yield from pool_name_problems("spec.pool.name", pool["name"])
     if pool["resourceSliceCount"] <= 0:
         yield invalid("spec.pool.resourceSliceCount", pool["resourceSliceCount"], "must be greater than zero")
     if pool["generation"] < 0:
@@ -215,6 +223,16 @@ def resource_slice_problems(manifest: Manifest) -> Iterator[Problem]:
     yield from _unique("spec.devices", devices, 128)
     for index, device in enumerate(devices):
         yield from _device(f"spec.devices[{index}]", device)
+
+
+def pool_name_problems(path: str, name: str) -> Iterator[Problem]:
+    if not name:
+        yield required(path)
+        return
+    if len(name) > 253:
+        yield Problem(path, "Too long: may not be more than 253 bytes")
+    for part in name.split("/"):
+        yield from named(path, part, formats.subdomain(part))
 
 
 def _placement(spec: Manifest) -> Iterator[Problem]:
@@ -230,7 +248,7 @@ def _placement(spec: Manifest) -> Iterator[Problem]:
         yield from node_selector_problems("spec.nodeSelector", spec["nodeSelector"])
         terms = spec["nodeSelector"]["nodeSelectorTerms"] or []
         if len(terms) != 1:
-            shown = Shown(internal_text(terms, "[]core.NodeSelectorTerm"))
+            shown = Shown(internal_text(spec["nodeSelector"]["nodeSelectorTerms"], "[]core.NodeSelectorTerm"))
             yield invalid("spec.nodeSelector.nodeSelectorTerms", shown, "must have exactly one node selector term")
     for field in ("allNodes", "perDeviceNodeSelection"):
         if field in spec:

@@ -10,6 +10,7 @@ from typing import Final
 
 from scheduler_core.admission.context import Manifest, Problem, invalid
 from scheduler_core.admission.validation import formats
+from scheduler_core.admission.validation.conditions import condition_problems
 from scheduler_core.admission.validation.formats import named, not_negative
 from scheduler_core.api.quantity import parse
 
@@ -71,6 +72,12 @@ def _quota(status: Manifest, old: Manifest) -> Iterator[Problem]:
             yield from formats.quantity_value(f"status.{field}[{name}]", name, text)
 
 
+def _budget(status: Manifest, old: Manifest) -> Iterator[Problem]:
+    yield from condition_problems("status.conditions", status.get("conditions", ()))
+    yield from _BUDGET_COUNTS(status, old)
+
+
+_BUDGET_COUNTS: Final = _counts("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
 _REPLICATED: Final = (
     ("fullyLabeledReplicas", "replicas", _OF_STATUS),
     ("readyReplicas", "replicas", _OF_STATUS),
@@ -112,7 +119,7 @@ _CHECKS: Final[dict[str, Callable[[Manifest, Manifest], Iterator[Problem]]]] = {
         "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady", "observedGeneration",
         "updatedNumberScheduled", "numberAvailable", "numberUnavailable",
     ),
-    "PodDisruptionBudget": _counts("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"),
+    "PodDisruptionBudget": _budget,
     "PersistentVolumeClaim": _claim,
     "ResourceQuota": _quota,
 }  # fmt: skip

@@ -1,10 +1,11 @@
 """Every field of every kind as data, and what follows from it: reading a manifest as the API server reads it."""
 
 from scheduler_core.api.schema.reading import DecodeError, Reading, empty, read, without_empty_lists
-from scheduler_core.api.schema.types import Field, Type, type_named, type_of
+from scheduler_core.api.schema.types import SCALARS, Field, Type, type_named, type_of
 from scheduler_core.api.schema.writing import internal_diff, internal_text, json_text
 
 __all__ = [
+    "SCALARS",
     "DecodeError",
     "Field",
     "Reading",

@@ -47,9 +47,9 @@ def internal_diff(before: Any, after: Any, shape: str) -> str:
 
 def _internal(value: Any, shape: str) -> Any:
     if shape.startswith("[]"):
-        return None if not value else [_internal(item, shape[2:]) for item in value]
+        return None if value is None else [_internal(item, shape[2:]) for item in value]
     if shape.startswith("{}"):
-        return None if not value else {key: _internal(value[key], shape[2:]) for key in sorted(value)}
+        return None if value is None else {key: _internal(value[key], shape[2:]) for key in sorted(value)}
     if shape in SCALARS:
         return value
     names = _internal_names().get(shape)

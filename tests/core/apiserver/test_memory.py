@@ -12,6 +12,7 @@ from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Bind, Delete, ObjectKey, Patch, PatchType, ReportUnschedulable
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
+from tests.core.apiserver.admission_rules import *  # noqa: F403
 from tests.core.apiserver.asking import NOW, POD, made, pod
 from tests.core.apiserver.deletion_and_pod_rules import *  # noqa: F403  the suite, collected here
 from tests.core.apiserver.object_rules import *  # noqa: F403

@@ -6,15 +6,17 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.apiserver.patches import PatchError, patched
+from scheduler_core.api.schema import type_of
+from scheduler_core.apiserver.patches import patched
 from scheduler_core.apiserver.requests import PatchType
+from scheduler_core.apiserver.strategic import PatchError, misfit
 
 A, B, C = ({"name": name, "image": f"{name}:1"} for name in "abc")
 Body = dict[str, Any]
 
 
 def strategic(target: Body, body: Any, kind: str = "Pod") -> Body:
-    return patched({"kind": kind, **target}, body, PatchType.STRATEGIC) | {"kind": kind}
+    return patched({"apiVersion": "v1", "kind": kind, **target}, body, PatchType.STRATEGIC)
 
 
 @pytest.mark.parametrize(
@@ -47,48 +49,73 @@ def test_list_of_maps_is_merged_by_its_key(items: list[Body], want: list[Body]) 
 
 
 @pytest.mark.parametrize(
-    ("field", "key"),
+    ("path", "key", "kind"),
     [
-        ("conditions", "type"),
-        ("initContainers", "name"),
-        ("ephemeralContainers", "name"),
-        ("volumes", "name"),
-        ("env", "name"),
-        ("volumeMounts", "mountPath"),
-        ("volumeDevices", "devicePath"),
-        ("imagePullSecrets", "name"),
-        ("hostAliases", "ip"),
-        ("topologySpreadConstraints", "topologyKey"),
-        ("resourceClaims", "name"),
-        ("resourceClaimStatuses", "name"),
-        ("schedulingGates", "name"),
-        ("ownerReferences", "uid"),
-        ("addresses", "type"),
-        ("podIPs", "ip"),
-        ("hostIPs", "ip"),
+        ("status.conditions", "type", "Pod"),
+        ("spec.initContainers", "name", "Pod"),
+        ("spec.ephemeralContainers", "name", "Pod"),
+        ("spec.volumes", "name", "Pod"),
+        ("spec.imagePullSecrets", "name", "Pod"),
+        ("spec.hostAliases", "ip", "Pod"),
+        ("spec.topologySpreadConstraints", "topologyKey", "Pod"),
+        ("spec.schedulingGates", "name", "Pod"),
+        ("metadata.ownerReferences", "uid", "Pod"),
+        ("status.podIPs", "ip", "Pod"),
+        ("status.addresses", "type", "Node"),
+        ("spec.ports", "port", "Service"),
     ],
 )
-def test_field_has_upstreams_merge_key(field: str, key: str) -> None:
-    assert strategic({field: [{key: "a", "v": 1}]}, {field: [{key: "a", "w": 2}]})[field] == [
-        {key: "a", "v": 1, "w": 2}
-    ]
+def test_items_are_told_apart_by_the_key_of_their_field(path: str, key: str, kind: str) -> None:
+    section, field = path.split(".")
+    changed = strategic({section: {field: [{key: "a", "v": 1}]}}, {section: {field: [{key: "a", "w": 2}]}}, kind)
+    assert changed[section][field] == [{key: "a", "v": 1, "w": 2}]
 
 
-@pytest.mark.parametrize(("kind", "key"), [("Service", "port"), ("Pod", "containerPort")])
-def test_ports_are_told_apart_by_kind(kind: str, key: str) -> None:
-    assert strategic({"ports": [{key: 80}]}, {"ports": [{key: 80, "name": "http"}]}, kind)["ports"] == [
-        {key: 80, "name": "http"}
-    ]
-
-
-def test_list_without_a_merge_key_is_replaced() -> None:
-    assert strategic({"args": ["a", "b"]}, {"args": ["c"]})["args"] == ["c"]
+def test_lists_inside_items_are_merged_too() -> None:
+    before = {"name": "a", "env": [{"name": "X", "value": "1"}], "ports": [{"containerPort": 80}], "args": ["x", "y"]}
+    body = {
+        "name": "a",
+        "env": [{"name": "X", "value": "2"}],
+        "ports": [{"containerPort": 80, "name": "p"}],
+        "args": ["z"],
+    }
+    changed = strategic({"spec": {"containers": [before]}}, {"spec": {"containers": [body]}})
+    assert changed["spec"]["containers"] == [body]
 
 
 def test_finalizers_are_added_once_and_taken_away_by_name() -> None:
-    assert strategic({"finalizers": ["a", "b"]}, {"finalizers": ["b", "c"]})["finalizers"] == ["c", "a", "b"]
-    body = {"$deleteFromPrimitiveList/finalizers": ["a"], "$setElementOrder/finalizers": ["b"]}
-    assert strategic({"finalizers": ["a", "b"]}, body) == {"kind": "Pod", "finalizers": ["b"]}
+    def finalizers(body: Body) -> list[str]:
+        found: list[str] = strategic({"metadata": {"finalizers": ["a", "b"]}}, {"metadata": body})["metadata"][
+            "finalizers"
+        ]
+        return found
+
+    assert finalizers({"finalizers": ["b", "c"]}) == ["a", "b", "c"]
+    assert finalizers({"finalizers": ["c"]}) == ["c", "a", "b"]
+    assert finalizers({"$deleteFromPrimitiveList/finalizers": ["a"], "$setElementOrder/finalizers": ["b"]}) == ["b"]
+
+
+def test_order_is_as_prescribed() -> None:
+    body = {"$setElementOrder/containers": [{"name": "b"}, {"name": "a"}], "containers": [{"name": "a", "image": "n"}]}
+    changed = strategic({"spec": {"containers": [A, B]}}, {"spec": body})["spec"]
+    assert changed == {"containers": [B, {"name": "a", "image": "n"}]}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "want"),
+    [
+        pytest.param({"spec": {"containers": "x"}}, "cannot restore slice from string", id="no list"),
+        pytest.param({"spec": 1}, "cannot restore struct from: int64", id="no map"),
+        pytest.param({"metadata": {"labels": ["x"]}}, "cannot restore map from slice", id="no labels"),
+        pytest.param({"metadata": {"labels": {"a": 1}}}, "cannot convert int64 to string", id="number as a label"),
+        pytest.param({"spec": {"nodeName": True}}, "unrecognized type: string", id="truth as text"),
+        pytest.param({"spec": {"priority": 1.5}}, "cannot convert float64 to int32", id="half a number"),
+        pytest.param({"spec": {"restartPolicy": 3}}, "cannot convert int64 to v1.RestartPolicy", id="named type"),
+        pytest.param({"spec": {"priority": 2.0, "containers": [{"name": "a"}]}}, "", id="fits"),
+    ],
+)
+def test_what_a_patch_makes_has_to_fit_its_kind(manifest: Body, want: str) -> None:
+    assert misfit(manifest, type_of("v1", "Pod")) == want
 
 
 @pytest.mark.parametrize(
@@ -97,11 +124,15 @@ def test_finalizers_are_added_once_and_taken_away_by_name() -> None:
         pytest.param(PatchType.MERGE, [], 400, "expected an object", id="merge patch that is a list"),
         pytest.param(PatchType.STRATEGIC, [], 400, "expected an object", id="strategic patch that is a list"),
         pytest.param(
-            PatchType.STRATEGIC, {"containers": [A, "c"]}, 500, "expected maps in the list", id="one item is no map"
+            PatchType.STRATEGIC,
+            {"spec": {"containers": [A, "c"]}},
+            500,
+            "types are not identical",
+            id="one item no map",
         ),
         pytest.param(
             PatchType.STRATEGIC,
-            {"containers": [{"z": 1, "b": {"y": 2}}]},
+            {"spec": {"containers": [{"z": 1, "b": {"y": 2}}]}},
             500,
             "map: map[b:map[y:2] z:1] does not contain declared merge key: name",
             id="no merge key",
@@ -110,5 +141,5 @@ def test_finalizers_are_added_once_and_taken_away_by_name() -> None:
 )
 def test_body_that_cannot_be_read_is_refused(patch_type: PatchType, body: Any, code: int, message: str) -> None:
     with pytest.raises(PatchError, match=r".*") as refused:
-        patched({"kind": "Pod", "containers": [A]}, body, patch_type)
+        patched({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [A]}}, body, patch_type)
     assert refused.value.code == code and message in refused.value.message

@@ -15,6 +15,7 @@ from scheduler_core.api.times import moment_of
 from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Bind, Create, Delete, ObjectKey, Patch, ReportUnschedulable
 from scheduler_core.apiserver.server import ApiServer, changes_of
+from tests.core.apiserver.admission_rules import *  # noqa: F403
 from tests.core.apiserver.asking import CLASS, NOW, POD, SECOND, UNSCHEDULABLE, done, pod, priority_class
 from tests.core.apiserver.deletion_and_pod_rules import *  # noqa: F403  the suite, collected here
 from tests.core.apiserver.object_rules import *  # noqa: F403

@@ -6,7 +6,7 @@ from kschedweb.accounts.choices import Role
 from kschedweb.kubeapi import access, media, protobuf
 from kschedweb.kubeapi.access import Attributes, Principal
 from kschedweb.kubeapi.exchange import RefusedError
-from kschedweb.kubeapi.go_json import problem_of
+from scheduler_core.apiserver.go_json import problem_of
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 

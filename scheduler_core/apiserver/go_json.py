@@ -174,7 +174,8 @@ def _quoted(char: str) -> str:
         return r"'\''"
     if char == '"':
         return "'\"'"
-    byte = char.encode("utf-8", "surrogatepass")[0]
+    stray = "\udc80" <= char <= "\udcff"  # a byte that is no text, decoded with surrogateescape
+    byte = char.encode("utf-8", "surrogateescape" if stray else "surrogatepass")[0]
     if byte >= 0x80:
         return f"'{chr(byte)}'" if byte >= 0xA1 else f"'\\u{byte:04x}'"
     named = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\v": "\\v"}
