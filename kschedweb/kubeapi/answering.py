@@ -168,7 +168,7 @@ def ensure_bootstrapped(who: Principal) -> None:
         store = PostgresHistory(who.cluster_id, "system:apiserver")
         for request in bootstrap_requests():
             manifest = request.manifest
-            if store.get(ObjectKey(str(manifest["kind"]), "", manifest["metadata"]["name"])) is None:
+            if store.get(key_of(manifest)) is None:
                 missing.append(request)
     for request in missing:
         try:

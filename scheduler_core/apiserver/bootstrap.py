@@ -1,12 +1,14 @@
-"""What every cluster has from its start: the namespaces and priority classes that the API server makes itself.
+"""What every cluster has from its start: namespaces, priority classes and the service that the API server makes itself.
 
-Source: kubernetes v1.34.1, pkg/controlplane/controller/systemnamespaces and pkg/registry/scheduling/rest.
+Source: kubernetes v1.34.1, pkg/controlplane/controller/{systemnamespaces,kubernetesservice} and
+pkg/registry/scheduling/rest.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from scheduler_core.apiserver.addresses import RANGE
 from scheduler_core.apiserver.requests import Create
 
 IMMORTAL_NAMESPACES: Final = ("default", "kube-public", "kube-system")
@@ -23,6 +25,20 @@ _CLASSES: Final = (
         "Used for system critical pods that must not be moved from their current node.",
     ),
 )
+# The API server as a service, at the first address of the range.
+_SERVICE: Final = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {
+        "name": "kubernetes",
+        "namespace": "default",
+        "labels": {"component": "apiserver", "provider": "kubernetes"},
+    },
+    "spec": {
+        "clusterIP": str(RANGE[1]),
+        "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
+    },
+}
 
 
 def bootstrap_requests() -> list[Create]:
@@ -40,4 +56,4 @@ def bootstrap_requests() -> list[Create]:
         )
         for name, value, description in _CLASSES
     ]
-    return [*namespaces, *classes]
+    return [*namespaces, *classes, Create(_SERVICE)]
