@@ -41,6 +41,20 @@ def stored_changes(*, cluster_id: int) -> list[core.Change]:
     return [change for change in found if change is not None]
 
 
+def deletions_after(*, cluster_id: int, rv: int) -> list[core.Change]:
+    """What was deleted after `rv`, as far back as the log goes."""
+    rows = bulk.read_rows(
+        "SELECT rv, kind, namespace, name, uid FROM cluster_change"
+        " WHERE cluster_id = %s AND rv > %s AND operation = %s ORDER BY rv",
+        [cluster_id, rv, Operation.DELETED],
+    )
+    return [
+        core.ObjectDeleted(kind, namespace, name, uid, at)
+        for at, kind, namespace, name, uid in rows
+        if kind in manifests.KINDS
+    ]
+
+
 class LogClearedError(Exception):
     """What follows the position has been cleared away: begin again with `stored_changes`."""
 

@@ -35,6 +35,9 @@ class Cluster(models.Model):
     pace_rate = models.FloatField(null=True, blank=True)
     pace_steps_requested = models.BigIntegerField(default=0)
     pace_steps_done = models.BigIntegerField(default=0)
+    # Groups of controllers whose work is done from outside, and the position in the log all others have answered.
+    external_controllers = models.JSONField(default=list)
+    controllers_rv = models.BigIntegerField(default=0)
     start_delay_ms = models.PositiveIntegerField(default=1000)
     is_sample = models.BooleanField(default=False)
     scheduler_config = models.TextField(blank=True, default="")

@@ -36,10 +36,10 @@ from scheduler_core.apiserver.bootstrap import bootstrap_requests
 from scheduler_core.apiserver.calls import Body, Call, Reply
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.options import first
-from scheduler_core.apiserver.requests import ObjectKey, PatchType
+from scheduler_core.apiserver.requests import PatchType
 from scheduler_core.apiserver.routes import EVENTS_GROUP, Route, route
 from scheduler_core.apiserver.server import ApiServer
-from scheduler_core.apiserver.store import History
+from scheduler_core.apiserver.store import History, key_of
 from scheduler_core.apiserver.watch import Watch
 
 TRIES: Final = 5
@@ -153,7 +153,7 @@ def _write(call: Call, who: Principal) -> Reply:
 def _server(who: Principal) -> ApiServer[History]:
     """The API server of the cluster for the transaction under way. Where controllers act, nodes are simulated too."""
     store: History = PostgresHistory(who.cluster_id, who.actor)
-    return ApiServer(store, new_uid, is_simulated=who.lifecycle_mode == LifecycleMode.SIMULATE)
+    return ApiServer(store, new_uid, is_simulated=who.lifecycle_mode == LifecycleMode.SIMULATE, keeps_namespaces=True)
 
 
 _bootstrapped: set[int] = set()

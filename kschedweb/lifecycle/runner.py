@@ -22,7 +22,7 @@ from kschedweb.cluster.services import requests_carry_out
 from kschedweb.common import wake
 from scheduler_core.api.times import microseconds
 from scheduler_core.controllers.controller import ClusterOptions, Controller, next_due
-from scheduler_core.controllers.registry import CONTROLLERS
+from scheduler_core.controllers.registry import controllers_of
 from scheduler_core.model.changes import Change
 from scheduler_core.sim.otter_post import OtterPost
 
@@ -35,33 +35,46 @@ ACT_SECONDS = 0.1
 NEAR_SECONDS = 3.0
 # A follow-up message not seen for so long is lost, and another may be sent.
 FOLLOW_UP_LOST_SECONDS = 10.0
+# How often the position that controllers have answered is stored.
+SAVE_SECONDS = 1.0
 # Any number that no other advisory lock has.
 LOCK_CLASS = 0x6B736C63
 
 
 @dataclass
 class ControllerHost:
-    """The controllers of one cluster; `unread` are stored objects they have not been told yet."""
+    """The controllers of one cluster but the `external` groups; `unread` are changes they have not been told yet."""
 
     cluster_id: int
+    external: list[str]
     controllers: list[Controller]
     rv: int
     unread: list[Change]
+    saved_rv: int
+    saved_at: float = 0.0
 
     @staticmethod
     def build(cluster_id: int) -> ControllerHost:
-        """Make controllers that will be told everything stored. Only the sample cluster has a demo."""
+        """Make controllers that will be told everything stored, and what went since others had answered the log.
+
+        Only the sample cluster has a demo.
+        """
         with transaction.atomic():
             follow.read_only_moment()
             cluster = Cluster.objects.get(pk=cluster_id)
             changes = follow.stored_changes(cluster_id=cluster_id)
+            changes += follow.deletions_after(cluster_id=cluster_id, rv=cluster.controllers_rv)
         options = ClusterOptions(
             start_delay_us=cluster.start_delay_ms * 1000,
             seed=cluster.seed,
             started_at=microseconds(cluster.created_at),
         )
-        makers = (*CONTROLLERS, OtterPost) if cluster.is_sample else CONTROLLERS
-        return ControllerHost(cluster_id, [make(options) for make in makers], cluster.rv, changes)
+        controllers = controllers_of(options, cluster.external_controllers)
+        if cluster.is_sample:
+            controllers.append(OtterPost(options))
+        return ControllerHost(
+            cluster_id, cluster.external_controllers, controllers, cluster.rv, changes, cluster.controllers_rv
+        )
 
     def step(self, now: int) -> float | None:
         """Act on what changed and what is due; return seconds until more is due, None when only a change brings it."""
@@ -71,9 +84,23 @@ class ControllerHost:
         for controller in self.controllers:
             requests = controller.step(now, changes)
             if requests:
-                requests_carry_out(cluster_id=self.cluster_id, requests=requests, actor=controller.actor, now=now)
+                requests_carry_out(
+                    cluster_id=self.cluster_id,
+                    requests=requests,
+                    actor=controller.actor,
+                    now=now,
+                    keeps_namespaces=True,
+                )
         due = next_due(self.controllers)
+        if due is None or due > now:
+            self._save()
         return None if due is None else max(0.0, (due - now) / follow.MICROSECOND)
+
+    def _save(self) -> None:
+        """Store now and then how far the log has been answered: whoever takes over begins there."""
+        if self.rv != self.saved_rv and time.monotonic() - self.saved_at >= SAVE_SECONDS:
+            Cluster.objects.filter(pk=self.cluster_id).update(controllers_rv=self.rv)
+            self.saved_rv, self.saved_at = self.rv, time.monotonic()
 
 
 _hosts: dict[int, ControllerHost] = {}
@@ -98,11 +125,13 @@ def tick(cluster_id: int, *, follow_up: bool = False) -> None:
 
 def _act(cluster_id: int) -> float | None:
     with _sole_actor(cluster_id) as alone:
-        if not alone or not Cluster.objects.filter(pk=cluster_id, lifecycle_mode=LifecycleMode.SIMULATE).exists():
+        simulated = Cluster.objects.filter(pk=cluster_id, lifecycle_mode=LifecycleMode.SIMULATE)
+        external = simulated.values_list("external_controllers", flat=True).first() if alone else None
+        if external is None:
             _hosts.pop(cluster_id, None)
             return None
         host = _hosts.get(cluster_id)
-        if host is None:
+        if host is None or host.external != external:
             host = _hosts[cluster_id] = ControllerHost.build(cluster_id)
         try:
             return host.step(clock.now_of(cluster_id))

@@ -135,6 +135,9 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     cluster.add_argument("action", choices=["create"], metavar="create", help="what to do")
     cluster.add_argument("name", metavar="NAME", help="name of the new cluster")
     cluster.add_argument("--lifecycle", choices=["frozen", "simulate"], help="whether controllers act in the cluster")
+    cluster.add_argument(
+        "--external", metavar="GROUP,...", help="controllers whose work is done from outside, such as kubelet,garbage"
+    )
     cluster.add_argument("--nodes", type=int, default=0, help="put so many ready nodes into it (default: 0)")
     cluster.add_argument(
         "--shape", metavar="NAME=AMOUNT,...", help="what each node has (default: cpu=16,memory=64Gi,pods=110)"

@@ -94,7 +94,12 @@ def cluster_create(*, data_dir: Path, options: argparse.Namespace) -> int:
         return _fail(str(error))
     try:
         client = connect(data_dir)
-        wanted = {"name": options.name, "lifecycle_mode": options.lifecycle or "frozen"}
+        external = [word for word in (options.external or "").split(",") if word]
+        wanted = {
+            "name": options.name,
+            "lifecycle_mode": options.lifecycle or "frozen",
+            "external_controllers": external,
+        }
         made = client.post("/api/clusters", wanted)
         _put_nodes(client, made["id"], options.nodes, shape)
     except Refused as refusal:

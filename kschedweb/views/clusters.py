@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 from kschedweb.views.base import Input, Moment, Page, View, doc, number, text
 from kschedweb.views.pending import Pending
 
+ControllerGroup = Literal["kubelet", "volumes", "disruption", "garbage", "namespaces"]
 Pace = Literal["run", "slow", "pause"]
 LifecycleMode = Literal["frozen", "simulate"]
 MAX_RETENTION = 10_000_000
@@ -25,6 +26,10 @@ class Cluster(View):
     seed: int
     is_sample: bool
     description: Annotated[str, doc("what the cluster is for, in the words of its admins")] = ""
+    external_controllers: Annotated[
+        Sequence[ControllerGroup],
+        doc("controllers whose work is done from outside; others are simulated"),
+    ] = ()
     config_version: Annotated[int, doc("of the scheduler's configuration")] = 1
     scheduler_problem: Annotated[
         str, doc("why the configuration in force cannot be used; empty when it is what the scheduler runs under")
@@ -117,6 +122,7 @@ class ClusterCreate(Input):
     name: Annotated[str, text(63)]
     seed: Annotated[int, number(-(2**63), 2**63 - 1, "of every draw among equal nodes")] = 0
     lifecycle_mode: LifecycleMode = "frozen"
+    external_controllers: Annotated[Sequence[ControllerGroup], doc("whose work is done from outside")] = ()
 
 
 class ClusterChange(Input):
@@ -125,6 +131,9 @@ class ClusterChange(Input):
     name: Annotated[str, text(63)] | UnsetType = UNSET
     description: Annotated[str, text(500, least=0)] | UnsetType = UNSET
     lifecycle_mode: LifecycleMode | UnsetType = UNSET
+    external_controllers: Annotated[Sequence[ControllerGroup], doc("whose work is done from outside")] | UnsetType = (
+        UNSET
+    )
     retention_hours: (
         Annotated[int, number(1, MAX_RETENTION, "how long logs, attempts and events are kept")] | UnsetType
     ) = UNSET

@@ -36,6 +36,7 @@ class OwnerReference(Value, frozen=True):
     name: str = ""
     uid: str = ""
     controller: bool | None = None
+    block_owner_deletion: bool | None = None
 
 
 class ObjectMeta(Value, frozen=True):

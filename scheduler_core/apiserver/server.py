@@ -40,12 +40,18 @@ _SUFFIX_LENGTH = 5
 
 
 class ApiServer(Generic[AnyStore]):
-    """One cluster's API server. `new_uid` names what is created; generated names follow from uids."""
+    """One cluster's API server. `new_uid` names what is created; generated names follow from uids.
 
-    def __init__(self, store: AnyStore, new_uid: Callable[[], str], *, is_simulated: bool = True) -> None:
+    `keeps_namespaces`: see `verbs.delete`.
+    """
+
+    def __init__(
+        self, store: AnyStore, new_uid: Callable[[], str], *, is_simulated: bool = True, keeps_namespaces: bool = False
+    ) -> None:
         self.store = store
         self._new_uid = new_uid
         self._is_simulated = is_simulated
+        self._keeps_namespaces = keeps_namespaces
 
     def carry_out(self, requests: Sequence[Request], now: int, dry_run: bool = False) -> list[Answer]:
         """Decide on the requests and commit; the answers in their order, each object with its resourceVersion.
@@ -117,7 +123,13 @@ class ApiServer(Generic[AnyStore]):
             case Patch():
                 return verbs.patch(stored, request, admission, now)
             case Delete():
-                return verbs.delete(stored, request, now, is_simulated=self._is_simulated)
+                return verbs.delete(
+                    stored,
+                    request,
+                    now,
+                    is_simulated=self._is_simulated,
+                    keeps_namespaces=self._keeps_namespaces,
+                )
             case Bind():
                 return pods.bind(stored, request, now)
             case Evict():

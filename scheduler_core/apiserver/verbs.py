@@ -149,11 +149,13 @@ def _shown(target: Stored, request: Patch) -> str:
     return go_map(request.body) if request.patch_type == PatchType.STRATEGIC else patched_text(target, request)
 
 
-def delete(stored: Stored | None, request: Delete, now: int, *, is_simulated: bool = True) -> Outcome | Refused:
+def delete(
+    stored: Stored | None, request: Delete, now: int, *, is_simulated: bool = True, keeps_namespaces: bool = False
+) -> Outcome | Refused:
     """The object marked, or removed when nothing keeps it.
 
-    In a simulated cluster a deletion is one change; a real API server marks a pod first, and keeps a namespace until
-    its content is gone.
+    In a simulated cluster a deletion is one change; a real API server marks a pod first. A namespace is kept until its
+    content is gone, on a real API server and where a controller sees to that (`keeps_namespaces`).
     """
     key = request.key
     if not is_simulated and key.kind == "Namespace" and key.name in IMMORTAL_NAMESPACES:
@@ -172,7 +174,7 @@ def delete(stored: Stored | None, request: Delete, now: int, *, is_simulated: bo
     finalizers = _finalizers_after_deletion(metadata.get("finalizers") or [], kind, request.propagation)
     if finalizers != (metadata.get("finalizers") or []):
         marked = _with_metadata(marked, finalizers=finalizers)
-    is_kept = bool(finalizers) or (not is_simulated and _is_kept(marked))
+    is_kept = bool(finalizers) or ((keeps_namespaces or not is_simulated) and _is_kept(marked))
     if is_kept and grace is None:
         marked, grace = _marked(marked, now), 0
         if key.kind == "Namespace":

@@ -29,6 +29,11 @@ class Controller(Protocol):
     @property
     def name(self) -> str: ...
     @property
+    def group(self) -> str:
+        """What it is switched off with when somebody else does its work; one of `registry.GROUPS`."""
+        ...
+
+    @property
     def actor(self) -> str:
         """The author of its writes in the change log; several controllers may share one."""
         ...

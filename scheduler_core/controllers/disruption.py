@@ -61,7 +61,7 @@ class _Budget:
 class DisruptionController:
     """All disruption budgets of one cluster."""
 
-    name, actor = "disruption", "disruption"
+    name, actor, group = "disruption", "disruption", "disruption"
 
     def __init__(self, cluster: ClusterOptions) -> None:
         self._budgets: dict[str, _Budget] = {}  # by key

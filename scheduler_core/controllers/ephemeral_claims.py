@@ -20,7 +20,7 @@ from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 class EphemeralClaims:
     """Generic ephemeral volumes of one cluster's pods."""
 
-    name, actor = "ephemeral-volumes", "volumes"
+    name, actor, group = "ephemeral-volumes", "volumes", "volumes"
 
     def __init__(self, cluster: ClusterOptions) -> None:
         self._claims: dict[str, PersistentVolumeClaim] = {}  # by key

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scheduler_core.api.pod import Pod
+from scheduler_core.api.records import Lease
 from scheduler_core.api.times import microseconds, time_text
 from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch, PatchType, Request
 from scheduler_core.controllers.annotations import (
@@ -27,6 +28,7 @@ from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.deadlines import Deadlines
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
+NODE_LEASES = "kube-node-lease"
 RUNNING, SUCCEEDED = "Running", "Succeeded"
 COMPLETED = "PodCompleted"
 
@@ -34,19 +36,22 @@ COMPLETED = "PodCompleted"
 class Kubelet:
     """All simulated kubelets of one cluster."""
 
-    name, actor = "kubelet", "kubelet"
+    name, actor, group = "kubelet", "kubelet", "kubelet"
 
     def __init__(self, cluster: ClusterOptions) -> None:
         self._start_delay_us = cluster.start_delay_us
         self._pods: dict[str, Pod] = {}  # bound and not over, by uid
         self._first_seen: dict[str, int] = {}
         self._deadlines = Deadlines()
+        self._real: set[str] = set()  # nodes whose kubelet runs somewhere: it renews a lease
 
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
         """Take over the changes; return what is due at `now`."""
         for change in changes:
             if isinstance(change, ObjectPut) and isinstance(change.obj, Pod):
                 self._put(change.obj, now)
+            elif isinstance(change, ObjectPut) and isinstance(change.obj, Lease):
+                self._leave(change.obj)
             elif isinstance(change, ObjectDeleted) and change.kind == Pod.kind:
                 self._forget(change.uid or self._uid_of(change.namespace, change.name))
         return [_request(self._pods[uid], now) for uid in self._deadlines.pop_due(now)]
@@ -56,7 +61,7 @@ class Kubelet:
         return self._deadlines.first()
 
     def _put(self, pod: Pod, now: int) -> None:
-        if not pod.is_assigned or pod.is_terminal:
+        if not pod.is_assigned or pod.is_terminal or pod.spec.node_name in self._real:
             self._forget(pod.uid)
             return
         first_seen = self._first_seen.setdefault(pod.uid, now)
@@ -68,6 +73,14 @@ class Kubelet:
         elif before is None or due != self._due(before, first_seen):
             # A change that moves no deadline must not repeat a request.
             self._deadlines.set(pod.uid, due)
+
+    def _leave(self, lease: Lease) -> None:
+        """Leave the pods of a node to the kubelet that renews its lease."""
+        if lease.namespace != NODE_LEASES or lease.name in self._real:
+            return
+        self._real.add(lease.name)
+        for pod in [pod for pod in self._pods.values() if pod.spec.node_name == lease.name]:
+            self._forget(pod.uid)
 
     def _forget(self, uid: str) -> None:
         self._pods.pop(uid, None)

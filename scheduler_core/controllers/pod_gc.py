@@ -20,7 +20,7 @@ KEEP_US = 600 * 1_000_000
 class PodGC:
     """Removes ended pods beyond the newest `keep`, and those older than `keep_us`."""
 
-    name, actor = "pod-gc", "kubelet"
+    name, actor, group = "pod-gc", "kubelet", "garbage"
 
     def __init__(self, cluster: ClusterOptions, *, keep: int = KEEP, keep_us: int = KEEP_US) -> None:
         self._keep, self._keep_us = keep, keep_us

@@ -1,22 +1,53 @@
-"""The controllers that act in every simulated cluster, in the order in which they take their steps."""
+"""The controllers of simulated clusters, in the order in which they take their steps, and what they are grouped in.
+
+Each group is switched off as a whole where a program from outside does its work.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection
+from typing import Final, Protocol
 
 from scheduler_core.controllers.controller import ClusterOptions, Controller
 from scheduler_core.controllers.disruption import DisruptionController
 from scheduler_core.controllers.ephemeral_claims import EphemeralClaims
+from scheduler_core.controllers.garbage import GarbageCollector
 from scheduler_core.controllers.kubelet import Kubelet
+from scheduler_core.controllers.namespaces import NamespaceController
 from scheduler_core.controllers.pod_gc import PodGC
 from scheduler_core.controllers.service_accounts import ServiceAccounts
 from scheduler_core.controllers.volumes import VolumeController
 
-CONTROLLERS: tuple[Callable[[ClusterOptions], Controller], ...] = (
+# Each with what its controllers do.
+GROUPS: Final = {
+    "kubelet": "starts bound pods, ends those with a run time, removes deleted ones",
+    "volumes": "binds claims to volumes, provisions volumes, makes claims of ephemeral volumes",
+    "disruption": "keeps the status of PodDisruptionBudgets",
+    "garbage": "deletes what owners leave behind, and pods that ended long ago",
+    "namespaces": "empties namespaces that are deleted, gives new ones their default ServiceAccount",
+}
+
+
+class ControllerClass(Protocol):
+    """A class of controllers: its group is known before one is made."""
+
+    @property
+    def group(self) -> str: ...
+    def __call__(self, cluster: ClusterOptions, /) -> Controller: ...
+
+
+CONTROLLERS: tuple[ControllerClass, ...] = (
     Kubelet,
     PodGC,
+    GarbageCollector,
+    NamespaceController,
     EphemeralClaims,
     VolumeController,
     DisruptionController,
     ServiceAccounts,
 )
+
+
+def controllers_of(options: ClusterOptions, external: Collection[str] = ()) -> list[Controller]:
+    """New controllers of a cluster, without those of the groups that work from outside."""
+    return [make(options) for make in CONTROLLERS if make.group not in external]

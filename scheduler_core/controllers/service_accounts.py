@@ -24,7 +24,7 @@ NAMES: Final = {ServiceAccount.kind: "default", ConfigMap.kind: "kube-root-ca.cr
 class ServiceAccounts:
     """The namespaces of one cluster and what they have already."""
 
-    name, actor = "service-accounts", "service-accounts"
+    name, actor, group = "service-accounts", "service-accounts", "namespaces"
 
     def __init__(self, cluster: ClusterOptions) -> None:
         self._namespaces: set[str] = set()  # those that are not being deleted

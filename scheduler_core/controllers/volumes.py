@@ -51,7 +51,7 @@ _LONGEST_DRIVER_NAME: Final = 63
 class VolumeController:
     """All claims and volumes of one cluster."""
 
-    name, actor = "volumes", "volumes"
+    name, actor, group = "volumes", "volumes", "volumes"
 
     def __init__(self, cluster: ClusterOptions) -> None:
         self._claims: dict[str, PersistentVolumeClaim] = {}  # by key

@@ -111,7 +111,7 @@ class StateSummary:
 class DemoController:
     """Follows a script: keeps the summary of the state up to date and ticks when it is time."""
 
-    name, actor = "demo", "sample"
+    name, actor, group = "demo", "sample", "demo"
 
     def __init__(self, cluster: ClusterOptions, script: Script) -> None:
         self._script, self._seed, self._started_at = script, cluster.seed, cluster.started_at

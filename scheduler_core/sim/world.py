@@ -17,6 +17,7 @@ from scheduler_core.apiserver.requests import Delete, Request
 from scheduler_core.apiserver.server import Answer, ApiServer
 from scheduler_core.apiserver.store import ObjectChange, Operation
 from scheduler_core.controllers.controller import Controller, next_due
+from scheduler_core.controllers.namespaces import NamespaceController
 from scheduler_core.model.changes import BindingVerdict, Change, EvictionVerdict
 from scheduler_core.model.effects import Effects, EvictionRequest
 from scheduler_core.scheduler.scheduler import Budget, Scheduler
@@ -48,7 +49,8 @@ class World:
         self.scheduler = scheduler
         self.controllers = controllers
         self.now = now
-        self._server = ApiServer(self.store, _new_uid(count(1)))
+        keeps_namespaces = any(isinstance(each, NamespaceController) for each in controllers)
+        self._server = ApiServer(self.store, _new_uid(count(1)), keeps_namespaces=keeps_namespaces)
         self._watch = watch
         self._evict_gracefully = evict_gracefully
         self._read = 0  # position in the store's log

@@ -1268,6 +1268,8 @@ export interface components {
             readonly is_sample: boolean;
             /** @description what the cluster is for, in the words of its admins */
             readonly description: string;
+            /** @description controllers whose work is done from outside; others are simulated */
+            readonly external_controllers: readonly ("disruption" | "garbage" | "kubelet" | "namespaces" | "volumes")[];
             /** @description of the scheduler's configuration */
             readonly config_version: number;
             /** @description why the configuration in force cannot be used; empty when it is what the scheduler runs under */
@@ -1283,6 +1285,8 @@ export interface components {
             readonly description?: string;
             /** @enum {unknown} */
             readonly lifecycle_mode?: "frozen" | "simulate";
+            /** @description whose work is done from outside */
+            readonly external_controllers?: readonly ("disruption" | "garbage" | "kubelet" | "namespaces" | "volumes")[];
             /** @description how long logs, attempts and events are kept */
             readonly retention_hours?: number;
             /** @description how much disk space they may take */
@@ -1301,6 +1305,11 @@ export interface components {
              * @enum {unknown}
              */
             readonly lifecycle_mode?: "frozen" | "simulate";
+            /**
+             * @description whose work is done from outside
+             * @default []
+             */
+            readonly external_controllers?: readonly ("disruption" | "garbage" | "kubelet" | "namespaces" | "volumes")[];
         };
         /** @description A cluster with the number of its objects. */
         readonly ClusterDetail: {
@@ -1316,6 +1325,8 @@ export interface components {
             readonly is_sample: boolean;
             /** @description what the cluster is for, in the words of its admins */
             readonly description: string;
+            /** @description controllers whose work is done from outside; others are simulated */
+            readonly external_controllers: readonly ("disruption" | "garbage" | "kubelet" | "namespaces" | "volumes")[];
             /** @description of the scheduler's configuration */
             readonly config_version: number;
             /** @description why the configuration in force cannot be used; empty when it is what the scheduler runs under */

@@ -1,5 +1,6 @@
 """Clusters themselves: making and removing them, and the settings that are recorded in their log."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -24,6 +25,7 @@ def cluster_create(
     name: str,
     seed: int = 0,
     lifecycle_mode: str = LifecycleMode.FROZEN,
+    external_controllers: Sequence[str] = (),
     is_sample: bool = False,
     actor: str = "system",
 ) -> Cluster:
@@ -31,7 +33,13 @@ def cluster_create(
     _check_name(name)
     try:
         with transaction.atomic():
-            cluster = Cluster.objects.create(name=name, seed=seed, lifecycle_mode=lifecycle_mode, is_sample=is_sample)
+            cluster = Cluster.objects.create(
+                name=name,
+                seed=seed,
+                lifecycle_mode=lifecycle_mode,
+                external_controllers=list(external_controllers),
+                is_sample=is_sample,
+            )
             SchedulerConfigVersion.objects.create(cluster=cluster, version=cluster.config_version, actor=actor)
             record_setting(cluster, actor)
     except IntegrityError as error:
@@ -49,6 +57,8 @@ def cluster_change(*, cluster_id: int, actor: str, **changes: Any) -> Cluster:
         name = changes.get("name")
         raise ConflictError(f"there is a cluster named {name!r} already", name=name) from error
     wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
+    if {"lifecycle_mode", "external_controllers"} & changes.keys():
+        wake.after_commit("lifecycle.tick", cluster_id=cluster_id)
     return cluster
 
 

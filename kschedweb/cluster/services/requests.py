@@ -10,7 +10,8 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from kschedweb.cluster import clock
-from kschedweb.cluster.models import Node
+from kschedweb.cluster.choices import LifecycleMode
+from kschedweb.cluster.models import Cluster, Node
 from kschedweb.cluster.store import PostgresStore
 from kschedweb.common import wake
 from kschedweb.common.errors import ApplicationError, ConflictError, InvalidError, NotFoundError
@@ -23,21 +24,25 @@ from scheduler_core.apiserver.store import Operation
 _ERRORS = {400: InvalidError, 404: NotFoundError, 409: ConflictError, 422: InvalidError}
 
 
-def server_of(cluster_id: int, actor: str) -> ApiServer[PostgresStore]:
+def server_of(cluster_id: int, actor: str, *, keeps_namespaces: bool = False) -> ApiServer[PostgresStore]:
     """The API server of a cluster for the transaction under way."""
-    return ApiServer(PostgresStore(cluster_id, actor), new_uid)
+    return ApiServer(PostgresStore(cluster_id, actor), new_uid, keeps_namespaces=keeps_namespaces)
 
 
-def requests_carry_out(*, cluster_id: int, requests: Sequence[Request], actor: str, now: int) -> list[Answer]:
+def requests_carry_out(
+    *, cluster_id: int, requests: Sequence[Request], actor: str, now: int, keeps_namespaces: bool = False
+) -> list[Answer]:
     """Carry out the requests in one transaction and wake the scheduler; the answers, in their order.
 
+    `keeps_namespaces`: a controller empties namespaces that are deleted.
     ConflictError when an object was created by another transaction at the same moment.
     """
     if not requests:
         return []
     try:
         with transaction.atomic():
-            answers = server_of(cluster_id, actor).carry_out(requests, now)
+            server = server_of(cluster_id, actor, keeps_namespaces=keeps_namespaces)
+            answers = server.carry_out(requests, now)
             wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
     except IntegrityError as error:
         raise ConflictError("another request made one of these objects at the same moment") from error
@@ -103,8 +108,19 @@ def error_of(status: Status) -> ApplicationError:
     return _ERRORS.get(status.code, ApplicationError)(status.message, **extra)
 
 
-def _carry_out(cluster_id: int, request: Request, actor: str) -> Outcome:
-    (answer,) = requests_carry_out(cluster_id=cluster_id, requests=[request], actor=actor, now=clock.now_of(cluster_id))
+def _is_simulated(cluster_id: int) -> bool:
+    return Cluster.objects.filter(pk=cluster_id, lifecycle_mode=LifecycleMode.SIMULATE).exists()
+
+
+def _carry_out(cluster_id: int, request: Delete | Patch, actor: str) -> Outcome:
+    is_simulated = request.key.kind == "Namespace" and _is_simulated(cluster_id)
+    (answer,) = requests_carry_out(
+        cluster_id=cluster_id,
+        requests=[request],
+        actor=actor,
+        now=clock.now_of(cluster_id),
+        keeps_namespaces=is_simulated,
+    )
     if isinstance(answer, Refused):
         raise error_of(answer.status)
     return answer
