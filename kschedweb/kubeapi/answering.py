@@ -19,8 +19,9 @@ from kschedweb.cluster.services.requests import new_uid
 from kschedweb.common import wake
 from kschedweb.common.errors import NotFoundError
 from kschedweb.common.reading import one_state
-from kschedweb.kubeapi import decoding, kubelet, media
+from kschedweb.kubeapi import decoding, event_history, kubelet, media
 from kschedweb.kubeapi.access import Principal
+from kschedweb.kubeapi.event_history import EventHistory
 from kschedweb.kubeapi.exchange import (
     METHOD_NOT_ALLOWED,
     NO_SUCH_RESOURCE,
@@ -123,7 +124,7 @@ def _read(call: Call, who: Principal) -> tuple[Reply | Watch, int]:
     """The reply, and where the log ended then."""
     try:
         with one_state():
-            server = _server(who)
+            server = _server(who, call)
             reply = calls.answer(server, call, clock.now_of(who.cluster_id))
             return reply, server.store.position() if isinstance(reply, Watch) else 0
     except ForgottenError:
@@ -134,7 +135,7 @@ def _write(call: Call, who: Principal) -> Reply:
     for left in reversed(range(TRIES)):
         try:
             with transaction.atomic():
-                reply = calls.answer(_server(who), call, clock.now_of(who.cluster_id))
+                reply = calls.answer(_server(who, call), call, clock.now_of(who.cluster_id))
                 wake.after_commit("scheduling.ensure_leader", cluster_id=who.cluster_id)
             assert isinstance(reply, Reply)
             return reply
@@ -150,9 +151,15 @@ def _write(call: Call, who: Principal) -> Reply:
     raise AssertionError("unreachable")
 
 
-def _server(who: Principal) -> ApiServer[History]:
+def _server(who: Principal, call: Call) -> ApiServer[History]:
     """The API server of the cluster for the transaction under way. Where controllers act, nodes are simulated too."""
-    store: History = PostgresHistory(who.cluster_id, who.actor)
+    store: History
+    found = route(call.path)
+    if found is not None and found.kind.name == event_history.KIND:
+        selector = first(call.query, "fieldSelector")
+        store = EventHistory(who.cluster_id, who.actor, clock.now_of(who.cluster_id), selector)
+    else:
+        store = PostgresHistory(who.cluster_id, who.actor)
     return ApiServer(store, new_uid, is_simulated=who.lifecycle_mode == LifecycleMode.SIMULATE, keeps_namespaces=True)
 
 

@@ -1,5 +1,7 @@
 """Watches that are streamed: one reader of each watched cluster's log per process, and a bounded queue per watcher.
 
+Events are in two logs and have a reader of their own (`event_history`).
+
 The reader wakes on the notification that the dashboard's feed wakes on, and looks once a second besides. What it reads
 is given to all watchers of the cluster at once, as a batch that also keeps what was encoded of it: an event is written
 as JSON once, however many watch it in the same form. A watcher whose queue is full is cut off; clients begin again from
@@ -20,6 +22,7 @@ import orjson
 from django.db import Error as DatabaseError
 
 from kschedweb.cluster.history import logged
+from kschedweb.kubeapi import event_history
 from kschedweb.kubeapi.answering import Begun, object_in
 from kschedweb.live.feed import BACKOFF_SECONDS, database_parameters, listen_forever
 from scheduler_core.apiserver import events
@@ -35,6 +38,8 @@ LONGEST_SECONDS: Final = 3_600
 
 log = logging.getLogger(__name__)
 InThread = Callable[..., Awaitable[Any]]
+# (where a range after a position ends, its entries): see `read_range`.
+ReadRange = Callable[[int, int], tuple[int | None, list[Logged]]]
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -90,15 +95,16 @@ class Hubs:
 
     def __init__(self, in_thread: InThread) -> None:
         self._in_thread = in_thread
-        self._hubs: dict[int, _Hub] = {}
+        self._hubs: dict[tuple[int, ReadRange], _Hub] = {}
         self._listener: asyncio.Task[None] | None = None
 
     @contextlib.asynccontextmanager
-    async def watcher(self, cluster_id: int, position: int) -> AsyncIterator[Watcher]:
+    async def watcher(self, cluster_id: int, position: int, read: ReadRange) -> AsyncIterator[Watcher]:
         """A watcher whose batches begin where the reader is; a new reader begins at the position."""
-        hub = self._hubs.get(cluster_id)
+        key = (cluster_id, read)
+        hub = self._hubs.get(key)
         if hub is None:
-            hub = self._hubs[cluster_id] = _Hub(cluster_id, position, self._in_thread)
+            hub = self._hubs[key] = _Hub(cluster_id, position, read, self._in_thread)
             if self._listener is None:
                 self._listener = asyncio.create_task(
                     listen_forever(database_parameters, self._wake), name="kubeapi-listener"
@@ -110,8 +116,8 @@ class Hubs:
         finally:
             hub.watchers.discard(watcher)
             if not hub.watchers:
-                if self._hubs.get(cluster_id) is hub:
-                    del self._hubs[cluster_id]
+                if self._hubs.get(key) is hub:
+                    del self._hubs[key]
                 hub.stop()
                 if not self._hubs and self._listener is not None:
                     self._listener.cancel()
@@ -119,13 +125,15 @@ class Hubs:
 
     def _wake(self, cluster_id: int | None) -> None:
         """Something was written to the cluster, or maybe to all of them."""
-        for hub in self._hubs.values() if cluster_id is None else filter(None, [self._hubs.get(cluster_id)]):
-            hub.woken.set()
+        for (of_cluster, _), hub in self._hubs.items():
+            if cluster_id in (None, of_cluster):
+                hub.woken.set()
 
 
 class _Hub:
-    def __init__(self, cluster_id: int, position: int, in_thread: InThread) -> None:
+    def __init__(self, cluster_id: int, position: int, read: ReadRange, in_thread: InThread) -> None:
         self.position = position
+        self._read = read
         self.watchers: set[Watcher] = set()
         self.woken = asyncio.Event()
         self._cluster_id = cluster_id
@@ -140,7 +148,7 @@ class _Hub:
         while True:
             self.woken.clear()
             try:
-                end, entries = await self._in_thread(read_range, self._cluster_id, self.position)
+                end, entries = await self._in_thread(self._read, self._cluster_id, self.position)
                 failures = 0
             except (DatabaseError, OSError) as error:
                 if not failures:
@@ -201,9 +209,10 @@ async def lines(begun: Begun, hubs: Hubs, in_thread: InThread, cluster_id: int, 
     seconds = watch.timeout_seconds or LONGEST_SECONDS
     ends_at = time.monotonic() + min(seconds, LONGEST_SECONDS)
     bookmark_at = _next_bookmark(ends_at, time.monotonic())
-    async with hubs.watcher(cluster_id, begun.head) as watcher:
+    read = event_history.read_range if watch.selection.kind == event_history.KIND else read_range
+    async with hubs.watcher(cluster_id, begun.head, read) as watcher:
         while watch.position < watcher.start:
-            end, entries = await in_thread(read_range, cluster_id, watch.position)
+            end, entries = await in_thread(read, cluster_id, watch.position)
             if end is None:
                 return
             of_kind = [entry for entry in entries if entry.manifest["kind"] == watch.selection.kind]

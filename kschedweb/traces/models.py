@@ -56,6 +56,8 @@ class EngineStep(models.Model):
     cycles = models.IntegerField(default=0)
     config_version = models.PositiveIntegerField(default=1)
     digest = models.BinaryField()
+    # Where the change log ended before what the step itself wrote to it.
+    rv = models.BigIntegerField(default=0)
 
     class Meta:
         constraints = [
@@ -69,6 +71,8 @@ class EngineStep(models.Model):
         indexes = [
             # Read by the scrubber and by time travel: the step at a position.
             models.Index(fields=["cluster", "seq_to"], name="engine_step_by_seq"),
+            # Read by the events of the Kubernetes API: the last step before a change.
+            models.Index(fields=["cluster", "rv", "seq_to"], name="engine_step_by_rv"),
         ]
 
     def __str__(self) -> str:

@@ -79,13 +79,18 @@ class StepPosition:
 
 
 _POSITION = tuple(StepPosition.__dataclass_fields__)
+# The row of the cluster is locked from here on: the step has the end of the change log that its own changes follow.
 _STEP = """
-WITH step AS (
-    INSERT INTO traces_enginestep (cluster_id, run, epoch, step, kind, log_from, log_to, seq_from, seq_to, now, now_us,
-        cycles, config_version, digest)
-    VALUES (%(cluster_id)s, %(run)s, %(epoch)s, %(step)s, %(kind)s, %(log_from)s, %(log_to)s, %(seq_from)s, %(seq_to)s,
-        %(now)s, %(now_us)s, %(cycles)s, %(config_version)s, %(digest)s)
+WITH moved AS (
+    UPDATE cluster_cluster SET seq = %(seq_to)s, pace_steps_done = pace_steps_done + %(pace_steps_done)s
+    WHERE id = %(cluster_id)s RETURNING rv
 )
+INSERT INTO traces_enginestep (cluster_id, run, epoch, step, kind, log_from, log_to, seq_from, seq_to, now, now_us,
+    cycles, config_version, digest, rv)
+SELECT %(cluster_id)s, %(run)s, %(epoch)s, %(step)s, %(kind)s, %(log_from)s, %(log_to)s, %(seq_from)s, %(seq_to)s,
+    %(now)s, %(now_us)s, %(cycles)s, %(config_version)s, %(digest)s, moved.rv FROM moved
+"""
+_ENGINE = """
 INSERT INTO engine_states AS row (cluster_id, epoch, run, step, rv_seen, digest, config_version, checkpoint_wanted,
     next_due_at, updated_at)
 VALUES (%(cluster_id)s, %(epoch)s, %(run)s, %(step)s, %(log_to)s, %(digest)s, %(config_version)s, false,
@@ -208,15 +213,13 @@ def _events_count(cluster_id: int, counted: Sequence[tuple[int, int]], now: date
 
 
 def _step_insert(position: StepPosition, rows: StepRows) -> None:
-    """The step itself, how far its engine has come, and then the end of the engine log in the cluster's row."""
+    """How far the engine has come, then the end of the engine log in the cluster's row, and the step itself."""
+    values = {field: getattr(position, field) for field in _POSITION} | {
+        "seq_to": rows.seq_to, "digest": rows.digest, "updated_at": timezone.now(),
+    }  # fmt: skip
     with connection.cursor() as cursor:
-        cursor.execute(_STEP, {field: getattr(position, field) for field in _POSITION} | {
-            "seq_to": rows.seq_to, "digest": rows.digest, "updated_at": timezone.now(),
-        })  # fmt: skip
-        cursor.execute(
-            "UPDATE cluster_cluster SET seq = %s, pace_steps_done = pace_steps_done + %s WHERE id = %s",
-            [rows.seq_to, position.pace_steps_done, position.cluster_id],
-        )
+        cursor.execute(_ENGINE, values)
+        cursor.execute(_STEP, values)
 
 
 def _queue_states_put(cluster_id: int, rows: Iterable[QueueRow]) -> None:

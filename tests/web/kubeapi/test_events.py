@@ -1,0 +1,138 @@
+"""Events of the scheduler and of clients are one store: listed, watched, numbered in the order of the commits."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from kschedweb.cluster import clock
+from kschedweb.cluster.models import Cluster, Event
+from kschedweb.kubeapi.event_history import EventHistory, read_range
+from scheduler_core.apiserver.answers import Outcome
+from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, Request
+from scheduler_core.apiserver.server import ApiServer
+from scheduler_core.apiserver.store import Stored
+from tests.builders import make_node, make_pod
+from tests.web.scheduling.conftest import PutObjects, lead, put_objects, settle
+
+__all__ = ["put_objects"]
+pytestmark = pytest.mark.django_db(transaction=True)
+_uids = itertools.count(1)
+
+
+def history(cluster: Cluster, selector: str = "") -> EventHistory:
+    return EventHistory(cluster.pk, "test", clock.now_of(cluster.pk), selector)
+
+
+def carry_out(cluster: Cluster, *requests: Request) -> list[Any]:
+    with transaction.atomic():
+        server = ApiServer(history(cluster), lambda: f"00000000-0000-4000-8000-{next(_uids):012}", is_simulated=False)
+        server.store.lock([])
+        return list(server.carry_out(requests, clock.now_of(cluster.pk)))
+
+
+def event(name: str) -> Stored:
+    involved = {"kind": "Pod", "namespace": "default", "name": "a"}
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "Event", "metadata": metadata, "involvedObject": involved, "reason": "Told"}
+
+
+def node(cpu: str = "1") -> dict[str, Any]:
+    return make_node("n1").capacity(cpu=cpu, memory="8Gi", pods="110").manifest()
+
+
+def pod(name: str, cpu: str = "1") -> dict[str, Any]:
+    return make_pod(name).req(cpu=cpu, memory="1Gi").manifest()
+
+
+def told(store: EventHistory) -> list[tuple[str, str]]:
+    return sorted((one["involvedObject"]["name"], one["reason"]) for one in store.list("Event"))
+
+
+def numbers(found: Any) -> list[int]:
+    return [int(one["metadata"]["resourceVersion"]) for one in found]
+
+
+@pytest.fixture
+def cluster(db: None, put_objects: PutObjects) -> Cluster:
+    """Two pods, of which one was scheduled; a client's event before, between and after."""
+    made = Cluster.objects.create(name="told", seed=1)
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
+    put_objects(made, [node(), namespace])
+    carry_out(made, Create(event("first")))
+    host = lead(made)
+    put_objects(made, [pod("a")])
+    settle(made, host)
+    carry_out(made, Create(event("second")))
+    put_objects(made, [pod("big", "64")])
+    settle(made, host)
+    carry_out(made, Create(event("third")))
+    return made
+
+
+def test_both_are_listed_with_numbers_of_their_own(cluster: Cluster) -> None:
+    store = history(cluster)
+    found = store.list("Event")
+    assert told(store) == [("a", "Scheduled"), ("a", "Told"), ("a", "Told"), ("a", "Told"), ("big", "FailedScheduling")]
+    by_reason = {(one["metadata"]["name"].partition(".")[0], one["reason"]): one for one in found}
+    order = [("first", "Told"), ("a", "Scheduled"), ("second", "Told"), ("big", "FailedScheduling"), ("third", "Told")]
+    sequence = numbers(by_reason[key] for key in order)
+    assert sequence == sorted(set(sequence)) and sequence[-1] == store.position()
+    scheduled = by_reason["a", "Scheduled"]
+    assert (scheduled["reportingComponent"], scheduled["source"], scheduled["type"]) == (
+        "default-scheduler",
+        {},
+        "Normal",
+    )
+    assert scheduled["involvedObject"]["apiVersion"] == "v1" and scheduled["eventTime"].endswith("Z")
+    key = ObjectKey("Event", "default", scheduled["metadata"]["name"])
+    assert store.get(key) == scheduled
+    of_pod = history(cluster, f"involvedObject.uid={scheduled['involvedObject']['uid']}").list("Event")
+    assert [one["reason"] for one in of_pod if one["reason"] != "Told"] == ["Scheduled"]
+
+
+def test_every_range_tells_what_came_after_it_once(cluster: Cluster) -> None:
+    store = history(cluster)
+    whole = {one["metadata"]["name"]: one for one in store.list("Event")}
+    entries = store.logged_after("Event", 0)
+    assert [entry.rv for entry in entries] == sorted(numbers(whole.values()))
+    assert {entry.manifest["metadata"]["name"]: entry.manifest for entry in entries} == whole
+    for position in range(store.position() + 1):
+        later = [entry.rv for entry in entries if entry.rv > position]
+        assert [entry.rv for entry in store.logged_after("Event", position)] == later
+        end, told_after = read_range(cluster.pk, position)
+        assert end == store.position() and [entry.rv for entry in told_after] == later
+        then = sorted(numbers(store.list_at("Event", "", position)))
+        assert then == [entry.rv for entry in entries if entry.rv <= position]
+
+
+def test_an_event_of_the_scheduler_may_be_deleted_and_changed(cluster: Cluster) -> None:
+    name = Event.objects.get(cluster=cluster, reason="Scheduled").name
+    key = ObjectKey("Event", "default", name)
+    before = history(cluster).position()
+    (taken,) = carry_out(cluster, Create(event(name)))
+    assert taken.status.code == 409
+    (changed,) = carry_out(cluster, Patch(key, {"message": "mine"}))
+    assert isinstance(changed, Outcome) and isinstance(changed.answer, dict)
+    assert changed.answer["metadata"]["resourceVersion"] == str(before + 1)
+    assert history(cluster).get(key) == changed.answer
+    assert not Event.objects.filter(cluster=cluster, reason="Scheduled").exists()
+    refused = Event.objects.get(cluster=cluster, reason="FailedScheduling").name
+    carry_out(cluster, Delete(ObjectKey("Event", "default", refused)))
+    assert "FailedScheduling" not in [reason for _, reason in told(history(cluster))]
+    operations = [entry.operation for entry in history(cluster).logged_after("Event", before)]
+    assert operations == ["updated", "deleted"]
+
+
+def test_an_event_of_the_scheduler_is_shown_for_an_hour(cluster: Cluster) -> None:
+    later = EventHistory(cluster.pk, "test", clock.now_of(cluster.pk) + 3_601 * 1_000_000)
+    assert {reason for _, reason in told(later)} == {"Told"}
+
+
+def test_repeats_are_a_series(cluster: Cluster) -> None:
+    Event.objects.filter(cluster=cluster, reason="FailedScheduling").update(count=3)
+    (found,) = (one for one in history(cluster).list("Event") if one["reason"] == "FailedScheduling")
+    assert found["series"]["count"] == 3 and found["series"]["lastObservedTime"].endswith("Z")
