@@ -25,7 +25,7 @@ from kschedweb.accounts import sockets
 from kschedweb.cluster import clock
 from kschedweb.common.asgi import Receive, Scope, Send
 from kschedweb.common.connections import give_back
-from kschedweb.kubeapi import access, answering, discovery, openapi, reviews, watching
+from kschedweb.kubeapi import access, answering, discovery, openapi, openapi_v2, reviews, watching
 from kschedweb.kubeapi.access import Principal
 from kschedweb.kubeapi.answering import Begun
 from kschedweb.kubeapi.exchange import Answer, RefusedError, Request, page_not_found, status_answer, text
@@ -220,7 +220,7 @@ def _answered(request: Request, who: Principal) -> Answer | Begun:
         if request.method != "GET":
             raise RefusedError(Status(405, "MethodNotAllowed", _METHOD, is_generic=True))
         return Answer(200, discovery.VERSION)
-    for documents in (discovery.answer, openapi.answer):
+    for documents in (discovery.answer, openapi.answer, openapi_v2.answer):
         found = documents(request)
         if found is not None:
             return found

@@ -1,6 +1,6 @@
 """OpenAPI v3 documents of the groups that are served, made of the service's own table of fields.
 
-There are no descriptions. There is no document of version 2, which clients do not need when there is version 3.
+There are no descriptions. `openapi_v2` makes the document of version 2 of these.
 
 Source: kubernetes v1.34.1, api/openapi-spec: the shapes of schemas, names of operations and parameters.
 """
@@ -109,10 +109,10 @@ def document(group: str) -> tuple[bytes, str]:
 
 
 def _places() -> dict[str, str]:
-    return {(f"apis/{group}/v1" if group else "api/v1"): group for group in GROUP_ORDER if _has_kinds(group)}
+    return {(f"apis/{group}/v1" if group else "api/v1"): group for group in GROUP_ORDER if has_kinds(group)}
 
 
-def _has_kinds(group: str) -> bool:
+def has_kinds(group: str) -> bool:
     return any("list" in each["verbs"] for each in resource_list(group)["resources"])
 
 
@@ -344,7 +344,7 @@ def _kinds() -> dict[str, Document]:
     """Group, version and kind of the types that are kinds, by the types' names."""
     found = {}
     for group in GROUP_ORDER:
-        if not _has_kinds(group):
+        if not has_kinds(group):
             continue
         for each in resource_list(group)["resources"]:
             of_group = each.get("group") or group

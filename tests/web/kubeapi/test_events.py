@@ -66,8 +66,8 @@ def cluster(db: None, put_objects: PutObjects) -> Cluster:
     host = lead(made)
     put_objects(made, [pod("a")])
     settle(made, host)
-    carry_out(made, Create(event("second")))
     put_objects(made, [pod("big", "64")])
+    carry_out(made, Create(event("second")))  # the last change before the step that tells of `big`
     settle(made, host)
     carry_out(made, Create(event("third")))
     return made

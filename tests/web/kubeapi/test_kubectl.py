@@ -89,6 +89,8 @@ def test_objects_live_as_kubectl_wants_them_to(kubectl: Kubectl) -> None:
     kubectl("scale", "rs", "r", "--replicas=3")
     assert kubectl("get", "rs", "r", "-o", "jsonpath={.spec.replicas}").stdout == "3"
     assert "FIELD: image" in kubectl("explain", "pod.spec.containers.image").stdout
+    assert "map[string]string" in kubectl("explain", "pod.spec.nodeSelector").stdout
+    assert "schedule" in kubectl("explain", "cj.spec").stdout
     assert kubectl("auth", "can-i", "create", "pods").stdout.strip() == "yes"
     assert "deployments" in kubectl("api-resources").stdout
     assert "yes" not in kubectl("auth", "can-i", "get", "pods", "--as=nobody", code=1).stdout
@@ -120,13 +122,17 @@ def test_drain_respects_budgets_and_wait_sees_the_end(kubectl: Kubectl) -> None:
         (("job", "once", "--image=i:1", "--", "sh", "-c", "true"), "job.batch/once created"),
         (("quota", "q", "--hard=cpu=2,pods=3"), "resourcequota/q created"),
         (("priorityclass", "high", "--value=1000", "--description=d"), "priorityclass.scheduling.k8s.io/high created"),
+        (("configmap", "c", "--from-literal=a=b"), "configmap/c created"),
+        (("secret", "generic", "s", "--from-literal=a=b"), "secret/s created"),
+        (("serviceaccount", "sa"), "serviceaccount/sa created"),
+        (("cronjob", "cj", "--image=i:1", "--schedule=*/5 * * * *"), "cronjob.batch/cj created"),
         (("pdb", "p", "--selector=app=web", "--min-available=50%"), "poddisruptionbudget.policy/p created"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
 def test_generators_make_objects(kubectl: Kubectl, words: tuple[str, ...], shown: str) -> None:
     assert kubectl("create", *words, "--validate=false").stdout.strip() == shown
-    name = words[2 if words[0] == "service" else 1]
+    name = words[2 if words[0] in ("service", "secret") else 1]
     kubectl("delete", words[0], name, "--wait=false")  # nobody empties namespaces here
 
 
