@@ -110,7 +110,7 @@ def _call(request: Request, found: Route) -> Call:
         values = body.value if isinstance(body.value, Mapping) else {"patch": body.value}
         if problem := adapters.storage_problem(values):
             raise RefusedError(Status(400, "BadRequest", problem))
-    return Call(request.method, request.path, request.query, body, patch_type)
+    return Call(request.method, request.path, request.query, body, patch_type, request.header("user-agent"))
 
 
 def _body_kind(found: Route) -> tuple[str, str]:

@@ -30,7 +30,6 @@ _UNSUPPORTED: Final = (
 _GO_STRUCT: Final = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 )
-_APPLY: Final = ("application/apply-patch+yaml", "application/apply-patch+cbor")
 
 
 def read_body(request: Request, api_version: str, kind: str) -> Body:
@@ -74,8 +73,10 @@ def read_options(request: Request) -> Body:
 def read_patch(request: Request) -> tuple[Body, PatchType]:
     """A patch and what kind of patch it is; RefusedError when it cannot be read."""
     media_type = request.header("content-type").partition(";")[0].strip()
-    if media_type in _APPLY or media_type not in set(PatchType):
+    if media_type not in set(PatchType):
         raise RefusedError(Status(415, "UnsupportedMediaType", "415: Unsupported Media Type", is_generic=True))
+    if media_type == PatchType.APPLY:
+        return _applied(request.body), PatchType.APPLY
     text = _text(request.body)
     problem = problem_of(text)
     if problem:
@@ -92,6 +93,20 @@ def _protobuf(content: bytes, api_version: str, kind: str) -> Body:
         version = error.version.rpartition("/")[2]
         message = f'{error.kind} in version "{version}" cannot be handled as a {kind}: {error}'
         raise RefusedError(bad_request(message).status) from None
+
+
+def _applied(content: bytes) -> Body:
+    """What is applied, YAML or JSON; keys that stand twice with their lines."""
+    value, repeated, problem = _yaml(content, with_lines=True)
+    if problem:
+        raise RefusedError(bad_request(f"error decoding YAML: error converting YAML to JSON: {problem}").status)
+    if value is not None and not isinstance(value, dict):
+        go_kind = "array" if isinstance(value, list) else _scalar_kind(value)
+        detail = f"json: cannot unmarshal {go_kind} into Go value of type map[string]interface {{}}"
+        raise RefusedError(
+            bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {detail}").status
+        )
+    return Body(value, repeated)
 
 
 def _decoded(content: bytes, media_type: str) -> tuple[Any, tuple[str, ...], str]:
@@ -114,8 +129,8 @@ def _json(text: str) -> Body:
         raise RefusedError(bad_request("exceeded max depth").status) from None
 
 
-def _yaml(content: bytes) -> tuple[Any, tuple[str, ...], str]:
-    loader = _Loader(_text(content))
+def _yaml(content: bytes, *, with_lines: bool = False) -> tuple[Any, tuple[str, ...], str]:
+    loader = _Loader(_text(content), with_lines=with_lines)
     try:
         value = loader.get_single_data()
     except yaml.MarkedYAMLError as error:
@@ -135,9 +150,10 @@ def _yaml(content: bytes) -> tuple[Any, tuple[str, ...], str]:
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """YAML 1.1 as values of JSON: times stay texts, keys become texts; aliases may not multiply what is read."""
 
-    def __init__(self, content: str) -> None:
+    def __init__(self, content: str, *, with_lines: bool = False) -> None:
         super().__init__(content)
         self.repeated: list[str] = []
+        self._with_lines = with_lines
         self._values = 0
         self._depth = 0
 
@@ -157,7 +173,8 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         for key_node, value_node in node.value:
             key = _key_text(self.construct_object(key_node, deep=True))
             if key in found:
-                self.repeated.append(key)
+                line = f'line {key_node.start_mark.line + 1}: key "{key}" already set in map'
+                self.repeated.append(line if self._with_lines else key)
             found[key] = self.construct_object(value_node, deep=True)
         return found
 

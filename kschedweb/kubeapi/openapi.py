@@ -122,7 +122,6 @@ class _Facts:
     def __init__(self) -> None:
         self.optional: set[str] = set()
         self.required: set[str] = set()
-        self.atomic: set[str] = set()
         self.default: dict[str, Any] = {}
         self.strategy: dict[str, str] = {}
         self.enum: dict[str, list[str]] = {}
@@ -134,8 +133,6 @@ class _Facts:
             match word:
                 case "optional" | "required":
                     getattr(self, word).add(name)
-                case "atomic":
-                    self.atomic = {name, *rest}
                 case "default":
                     self.default[name] = json.loads(rest[0])
                 case "strategy":
@@ -268,7 +265,7 @@ class _Builder:
         if needed:
             found["required"] = needed
         found["properties"] = dict(sorted(properties.items()))
-        if type_.name in facts.atomic:
+        if type_.is_atomic:
             found["x-kubernetes-map-type"] = "atomic"
         if type_.name in facts.union:
             word, value = facts.union[type_.name]

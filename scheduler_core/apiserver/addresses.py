@@ -87,13 +87,14 @@ class Addresses:
             return
         known = {(port["port"], port.get("protocol")): port.get("nodePort") for port in before.get("ports", ())}
         taken = set(self._ports)
-        for index, port in enumerate(spec.get("ports", ())):
-            protocol = port.get("protocol", "")
+        ports = [(port, port.get("protocol", "")) for port in spec.get("ports", ())]
+        wanted = {(port.get("nodePort") or known.get((port["port"], protocol)), protocol) for port, protocol in ports}
+        for index, (port, protocol) in enumerate(ports):
             number = port.get("nodePort") or known.get((port["port"], protocol))
             if number:
                 refuse(self._port_problems(f"spec.ports[{index}].nodePort", number, (number, protocol) in taken))
             else:
-                used = {one for one, other in taken if other == protocol}
+                used = {one for one, other in taken | wanted if other == protocol}
                 number = _draw(service["metadata"]["uid"], NODE_PORTS, used.__contains__)
             port["nodePort"] = number
             taken.add((number, protocol))

@@ -19,6 +19,7 @@ import msgspec
 from scheduler_core.api.schema import DecodeError, read
 from scheduler_core.apiserver import answers, events, lists
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
+from scheduler_core.apiserver.applying import repeated_text
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.lists import ListQuery, Page
 from scheduler_core.apiserver.options import (
@@ -30,6 +31,7 @@ from scheduler_core.apiserver.options import (
     write_options,
 )
 from scheduler_core.apiserver.requests import (
+    Apply,
     Bind,
     Create,
     Delete,
@@ -63,13 +65,17 @@ class Body(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A request. `path` begins below the cluster; `patch_type` is the media type of a patch's body."""
+    """A request. `path` begins below the cluster; `patch_type` is the media type of a patch's body.
+
+    `agent` is what the client calls itself, its User-Agent.
+    """
 
     method: str
     path: str
     query: Query = {}
     body: Body = Body()
     patch_type: PatchType = PatchType.MERGE
+    agent: str = ""
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -138,7 +144,7 @@ class _Answering:
         if method == "PUT":
             return self._update()
         if method == "PATCH":
-            return self._patch()
+            return self._apply() if self._call.patch_type == PatchType.APPLY else self._patch()
         return self._delete() if found.name else self._delete_collection()
 
     # Reading
@@ -226,7 +232,7 @@ class _Answering:
             metadata["namespace"] = self._route.namespace
         if self._is_event:
             manifest = events.to_core(manifest)
-        request = Create({**manifest, "metadata": metadata}, is_new_form=self._is_event)
+        request = Create({**manifest, "metadata": metadata}, self._is_event, options.field_manager)
         reply = self._carried_out(request, options.dry_run, 201, ())
         told = creation_warnings(dict(reply.body)) if reply.code == 201 else ()
         return msgspec.structs.replace(reply, warnings=(*warnings, *told, *reply.warnings))
@@ -236,7 +242,7 @@ class _Answering:
         manifest, warnings = self._decoded(options)
         if self._is_event:
             manifest = events.to_core(manifest)
-        request = Update(self._key, manifest, self._route.subresource, self._is_event)
+        request = Update(self._key, manifest, self._route.subresource, self._is_event, options.field_manager)
         return self._carried_out(request, options.dry_run, 200, warnings)
 
     def _patch(self) -> Reply:
@@ -244,9 +250,19 @@ class _Answering:
         body, warnings = self._call.body.value, [f'duplicate field "{path}"' for path in self._call.body.repeated]
         request = Patch(
             self._key, body, self._call.patch_type, self._route.subresource, validation=options.validation,
-            repeated=self._call.body.repeated, is_new_form=self._is_event,
+            repeated=self._call.body.repeated, is_new_form=self._is_event, manager=options.field_manager,
         )  # fmt: skip
         return self._carried_out(request, options.dry_run, 200, warnings if options.validation == "Warn" else [])
+
+    def _apply(self) -> Reply:
+        options = self._write_options("PatchOptions")
+        repeated = self._call.body.repeated
+        request = Apply(
+            self._key, self._call.body.value or {}, options.field_manager, options.force, self._route.subresource,
+            options.validation, repeated, self._is_event,
+        )  # fmt: skip
+        warnings = [repeated_text(repeated)] if repeated and options.validation == "Warn" else []
+        return self._carried_out(request, options.dry_run, 200, warnings)
 
     def _delete(self) -> Reply:
         options = self._delete_options()
@@ -329,7 +345,7 @@ class _Answering:
                 )
             assert isinstance(result.answer, Status)
             return msgspec.structs.replace(_status(result.answer), warnings=told)
-        if isinstance(request, Update) and _is_creation(result):
+        if isinstance(request, (Update, Apply)) and _is_creation(result):
             code = 201
         return msgspec.structs.replace(self._object(code, result.answer), warnings=told)
 
@@ -340,7 +356,8 @@ class _Answering:
     # Decoding
 
     def _write_options(self, kind: str) -> WriteOptions:
-        options = write_options(kind, self._call.query)
+        is_apply = self._call.method == "PATCH" and self._call.patch_type == PatchType.APPLY
+        options = write_options(kind, self._call.query, self._call.agent, is_apply=is_apply)
         if isinstance(options, Refused):
             raise _RefusedError(options)
         return options
@@ -377,6 +394,9 @@ class _Answering:
         if problems and options.validation == "Strict":
             message = f'{kind} in version "{version}" cannot be handled as a {kind}: strict decoding error: '
             raise _RefusedError(answers.bad_request(message + ", ".join(problems)))
+        given = value.get("metadata")
+        if isinstance(given, Mapping) and "managedFields" in given:
+            manifest["metadata"]["managedFields"] = given["managedFields"]
         return manifest, problems if options.validation == "Warn" else []
 
     def _check_type(self, value: Mapping[str, Any], api_version: str, kind: str) -> None:

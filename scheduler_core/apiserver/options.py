@@ -6,13 +6,14 @@ Source: kubernetes v1.34.1, staging/src/k8s.io/apimachinery/pkg/apis/meta/{v1,in
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from scheduler_core.apiserver.answers import Cause, Refused, Status, bad_request
 from scheduler_core.apiserver.lists import options_refused
+from scheduler_core.apiserver.ownership.managers import UNKNOWN
 from scheduler_core.apiserver.requests import Propagation
 
 Query = Mapping[str, Sequence[str]]
@@ -20,8 +21,14 @@ _VALIDATIONS: Final = ("", "Ignore", "Strict", "Warn")
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
 
+LONGEST_MANAGER: Final = 128
+
+
 class WriteOptions(msgspec.Struct, frozen=True):
-    """`validation` is Ignore, Warn or Strict: what becomes of unknown and repeated fields."""
+    """`validation` is Ignore, Warn or Strict: what becomes of unknown and repeated fields.
+
+    `field_manager` is who owns what is written, `force` that an apply takes what others own.
+    """
 
     dry_run: bool = False
     validation: str = "Warn"
@@ -42,9 +49,17 @@ def first(query: Query, name: str) -> str:
     return values[0]
 
 
-def write_options(kind: str, query: Query) -> WriteOptions | Refused:
-    """The options of a write; `kind` is CreateOptions, UpdateOptions or PatchOptions."""
-    causes: list[Cause] = []
+def write_options(kind: str, query: Query, agent: str = "", *, is_apply: bool = False) -> WriteOptions | Refused:
+    """The options of a write; `kind` is CreateOptions, UpdateOptions or PatchOptions.
+
+    Who does not name a manager is called by the beginning of its User-Agent.
+    """
+    manager = first(query, "fieldManager")
+    causes = list(_manager_problems(manager))
+    if is_apply and not manager:
+        causes.append(Cause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager"))
+    if kind == "PatchOptions" and not is_apply and query.get("force"):
+        causes.append(Cause("FieldValueForbidden", "Forbidden: may not be specified for non-apply patch", "force"))
     runs = [value for value in query.get("dryRun", ()) if value]
     causes += _dry_run_problems(runs)
     validation = first(query, "fieldValidation")
@@ -55,7 +70,25 @@ def write_options(kind: str, query: Query) -> WriteOptions | Refused:
     if causes:
         return options_refused(kind, causes)
     force = first(query, "force") in ("true", "1", "t", "T", "TRUE", "True")
-    return WriteOptions(bool(runs), validation or "Warn", first(query, "fieldManager"), force)
+    return WriteOptions(bool(runs), validation or "Warn", manager or _manager_of(agent), force)
+
+
+def _manager_problems(manager: str) -> Iterator[Cause]:
+    if len(manager.encode()) > LONGEST_MANAGER:
+        detail = f"Too long: may not be more than {LONGEST_MANAGER} bytes"
+        yield Cause("FieldValueTooLong", detail, "fieldManager")
+    place = 0
+    for char in manager:
+        if not char.isprintable():
+            shown = json.dumps(manager, ensure_ascii=False)
+            detail = f"Invalid value: {shown}: invalid character U+{ord(char):04X} (at position {place})"
+            yield Cause("FieldValueInvalid", detail, "fieldManager")
+        place += len(char.encode())
+
+
+def _manager_of(agent: str) -> str:
+    text = "".join(char for char in agent.partition("/")[0] if char.isprintable())
+    return text.encode()[:LONGEST_MANAGER].decode(errors="ignore") or UNKNOWN
 
 
 def delete_options(query: Query, body: Any) -> DeleteOptions | Refused:

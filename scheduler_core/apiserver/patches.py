@@ -13,6 +13,7 @@ from typing import Any
 import jsonpatch
 
 from scheduler_core.api.schema import json_text
+from scheduler_core.apiserver.ownership.managers import decoded, encode
 from scheduler_core.apiserver.requests import Patch, PatchType
 from scheduler_core.apiserver.strategic import PatchError, manifest_type, strategically_merged
 
@@ -75,7 +76,10 @@ def patched_text(manifest: Mapping[str, Any], request: Patch) -> str:
     its members by name, the rest as the API server writes them.
     """
     holder = manifest_type(manifest)
+    entries = manifest["metadata"].get("managedFields")
     ordered = dict(manifest)
+    if entries:
+        manifest = {**manifest, "metadata": {**manifest["metadata"], "managedFields": encode(decoded(entries))}}
     if holder is not None:
         named = {name: manifest[name] for name in ("kind", "apiVersion")}
         ordered = {**named, **json.loads(json_text(manifest, holder.name))}

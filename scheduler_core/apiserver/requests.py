@@ -1,6 +1,7 @@
 """What can be asked of the API server, as data: one set for REST, kubectl, imports, controllers and simulations.
 
-Every request names its object by `ObjectKey`. `uid` and `resource_version` are preconditions; empty means none. Times
+Every request names its object by `ObjectKey`. `manager` is who is to own what a client's request writes; without one
+`managedFields` stay as they are. `uid` and `resource_version` are preconditions; empty means none. Times
 are not part of a request: whoever carries it out gives the time.
 """
 
@@ -29,6 +30,7 @@ class PatchType(StrEnum):
     MERGE = "application/merge-patch+json"
     JSON = "application/json-patch+json"
     STRATEGIC = "application/strategic-merge-patch+json"
+    APPLY = "application/apply-patch+yaml"
 
 
 class Propagation(StrEnum):
@@ -47,6 +49,7 @@ class Create(msgspec.Struct, frozen=True, tag="create"):
 
     manifest: Manifest
     is_new_form: bool = False
+    manager: str = ""
 
 
 class Update(msgspec.Struct, frozen=True, tag="update"):
@@ -56,6 +59,7 @@ class Update(msgspec.Struct, frozen=True, tag="update"):
     manifest: Manifest
     subresource: str = ""
     is_new_form: bool = False
+    manager: str = ""
 
 
 class Patch(msgspec.Struct, frozen=True, tag="patch"):
@@ -71,6 +75,24 @@ class Patch(msgspec.Struct, frozen=True, tag="patch"):
     subresource: str = ""
     uid: str = ""
     resource_version: str = ""
+    validation: str = "Ignore"
+    repeated: tuple[str, ...] = ()
+    is_new_form: bool = False
+    manager: str = ""
+
+
+class Apply(msgspec.Struct, frozen=True, tag="apply"):
+    """Let the object, or its `subresource`, have what `config` says, and own that; an object that is not there is made.
+
+    What others own and have set otherwise is a conflict, unless it `is_forced`. `validation` as in `Patch`; `repeated`
+    says of keys that stood in the body twice where.
+    """
+
+    key: ObjectKey
+    config: Manifest
+    manager: str
+    is_forced: bool = False
+    subresource: str = ""
     validation: str = "Ignore"
     repeated: tuple[str, ...] = ()
     is_new_form: bool = False
@@ -125,4 +147,4 @@ class Evict(msgspec.Struct, frozen=True, tag="evict"):
     asks_budgets: bool = False
 
 
-Request = Create | Update | Patch | Delete | Bind | Evict | ReportUnschedulable
+Request = Create | Update | Patch | Apply | Delete | Bind | Evict | ReportUnschedulable

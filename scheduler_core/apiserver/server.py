@@ -13,12 +13,13 @@ import msgspec
 
 from scheduler_core.admission.quotas import charged, counts_change, counts_creation
 from scheduler_core.api.manifests import decode
-from scheduler_core.apiserver import answers, pods, verbs
+from scheduler_core.apiserver import answers, applying, pods, verbs
 from scheduler_core.apiserver.addresses import Addresses
 from scheduler_core.apiserver.admission import Admission
 from scheduler_core.apiserver.answers import Outcome, Refused
 from scheduler_core.apiserver.kinds import ADMISSION_KINDS, KINDS
 from scheduler_core.apiserver.requests import (
+    Apply,
     Bind,
     Create,
     Delete,
@@ -122,6 +123,8 @@ class ApiServer(Generic[AnyStore]):
                 return verbs.update(stored, request, admission, now)
             case Patch():
                 return verbs.patch(stored, request, admission, now)
+            case Apply():
+                return self._applied(stored, request, admission, now)
             case Delete():
                 return verbs.delete(
                     stored,
@@ -162,7 +165,25 @@ class ApiServer(Generic[AnyStore]):
             metadata["namespace"] = key.namespace
         refused = self._namespace_problem(key)
         manifest = {**request.manifest, "kind": key.kind, "metadata": metadata}
-        return refused or verbs.create(None, Create(manifest), admission, self._new_uid(), now)
+        made = Create(manifest, request.is_new_form, request.manager)
+        return refused or verbs.create(None, made, admission, self._new_uid(), now)
+
+    def _applied(self, stored: Stored | None, request: Apply, admission: Admission, now: int) -> Answer:
+        """An apply, which creates what is not there."""
+        key = request.key
+        if stored is None and request.subresource:
+            return answers.not_found(key)
+        laid = applying.laid(stored, request, now)
+        if isinstance(laid, Refused):
+            return laid
+        manifest, entries = laid
+        if stored is not None:
+            return verbs.replace(stored, manifest, request, admission, now, entries)
+        metadata = {**manifest["metadata"], "name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
+        metadata.pop("resourceVersion", None)
+        made = Create({**manifest, "metadata": metadata}, request.is_new_form)
+        refused = self._namespace_problem(key)
+        return refused or verbs.create(None, made, admission, self._new_uid(), now, entries)
 
     def _namespace_problem(self, key: ObjectKey) -> Refused | None:
         """Nothing is created in a namespace that is not there or that is going."""

@@ -21,14 +21,15 @@ from scheduler_core.admission.priority import SYSTEM_CLASSES
 from scheduler_core.api.manifests import format_time
 from scheduler_core.api.schema import DecodeError, read
 from scheduler_core.api.times import time_text
-from scheduler_core.apiserver import answers, events
+from scheduler_core.apiserver import answers, events, owners
 from scheduler_core.apiserver.admission import Admission
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.bootstrap import IMMORTAL_NAMESPACES
 from scheduler_core.apiserver.events import event_change_problems, event_problems
 from scheduler_core.apiserver.kinds import CONFIDENTIAL_KINDS, KINDS, Kind
+from scheduler_core.apiserver.ownership.managers import Entry
 from scheduler_core.apiserver.patches import patched, patched_text, unknown_of_operations
-from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, PatchType, Propagation, Update
+from scheduler_core.apiserver.requests import Apply, Create, Delete, ObjectKey, Patch, PatchType, Propagation, Update
 from scheduler_core.apiserver.scale import GROUP as SCALE_GROUP
 from scheduler_core.apiserver.scale import KIND as SCALE_KIND
 from scheduler_core.apiserver.scale import scale_of, scaled
@@ -42,14 +43,21 @@ _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 _OWNED_FINALIZERS: Final = {Propagation.ORPHAN: _ORPHAN, Propagation.FOREGROUND: _FOREGROUND}
 
 
-def create(stored: Stored | None, request: Create, admission: Admission, uid: str, now: int) -> Outcome | Refused:
-    """The object as admission makes it, with this uid; `stored` is its namesake. The manifest has a name."""
+def create(
+    stored: Stored | None, request: Create, admission: Admission, uid: str, now: int, entries: list[Entry] | None = None
+) -> Outcome | Refused:
+    """The object as admission makes it, with this uid; `stored` is its namesake. The manifest has a name.
+
+    `entries`: who owns its fields, where that is known already.
+    """
     manifest = dict(request.manifest)
     key = key_of(manifest)
     try:
         created = admission.create(manifest, uid, now)
         if key.kind == "Event":
             refuse(list(event_problems(created, is_new_form=request.is_new_form)))
+        if entries is None and request.manager:
+            entries = owners.of_new(manifest, request, now)
     except AdmissionError as error:
         return answers.invalid(key, error)
     except DecodeError as error:
@@ -58,6 +66,8 @@ def create(stored: Stored | None, request: Create, admission: Admission, uid: st
         return answers.internal_error("resourceVersion should not be set on objects to be created")
     if stored is not None:
         return answers.already_exists(key, stored)
+    if entries:
+        created["metadata"]["managedFields"] = entries
     return Outcome((ObjectChange(Operation.CREATED, created),), created)
 
 
@@ -83,7 +93,11 @@ def update(stored: Stored | None, request: Update, admission: Admission, now: in
         return answers.needs_version(key)
     if version not in ("0", stored["metadata"].get("resourceVersion")):
         return answers.modified(key)
-    return _replace(stored, dict(request.manifest), request, admission, now)
+    try:
+        entries = owners.of_changed(stored, request.manifest, request, now)
+    except DecodeError as error:
+        return answers.unreadable(key.kind, str(error))
+    return replace(stored, dict(request.manifest), request, admission, now, entries)
 
 
 def patch(stored: Stored | None, request: Patch, admission: Admission, now: int) -> Outcome | Refused:
@@ -97,7 +111,7 @@ def patch(stored: Stored | None, request: Patch, admission: Admission, now: int)
     if request.resource_version and request.resource_version != metadata.get("resourceVersion"):
         return answers.modified(key)
     try:
-        target = scale_of(stored) if request.subresource == SCALE else stored
+        target = owners.owned_scale_of(stored) if request.subresource == SCALE else stored
         if request.is_new_form:
             target = events.from_core(stored)
         new = patched(target, request.body, request.patch_type)
@@ -112,9 +126,10 @@ def patch(stored: Stored | None, request: Patch, admission: Admission, now: int)
         return found
     read_new, warnings = found
     if request.is_new_form:
-        read_new = events.to_core(read_new)
+        new, read_new = events.to_core(new), events.to_core(read_new)
     is_read = request.subresource != SCALE and not request.is_new_form
-    outcome = _replace(stored, read_new, request, admission, now, is_read=is_read)
+    entries = owners.of_changed(stored, new, request, now)
+    outcome = replace(stored, read_new, request, admission, now, entries, is_read=is_read)
     return msgspec.structs.replace(outcome, warnings=warnings) if isinstance(outcome, Outcome) else outcome
 
 
@@ -212,10 +227,14 @@ def removed(stored: Stored, last: Stored) -> Outcome:
     return Outcome((ObjectChange(Operation.DELETED, stored),), last)
 
 
-def _replace(
-    stored: Stored, new: Stored, request: Update | Patch, admission: Admission, now: int, *, is_read: bool = False
-) -> Outcome | Refused:
-    """`is_read`: see `admit_update`."""
+def replace(
+    stored: Stored, new: Stored, request: Update | Patch | Apply, admission: Admission, now: int,
+    entries: list[Entry], *, is_read: bool = False,
+) -> Outcome | Refused:  # fmt: skip
+    """The object as the new manifest says, as far as the request may change it.
+
+    `entries`: who owns its fields then. `is_read`: see `admit_update`.
+    """
     key, subresource, is_new_form = key_of(stored), request.subresource, request.is_new_form
     kind = KINDS[key.kind]
     if (subresource == SCALE and not kind.has_scale) or (subresource == STATUS and not kind.has_status):
@@ -235,6 +254,11 @@ def _replace(
         written["metadata"]["resourceVersion"] = metadata["resourceVersion"]
     else:
         written["metadata"].pop("resourceVersion", None)
+    if entries:
+        written["metadata"]["managedFields"] = entries
+    else:
+        written["metadata"].pop("managedFields", None)
+    written = owners.without_new_times(stored, written)
     is_deleted = "deletionTimestamp" in metadata and not metadata.get("deletionGracePeriodSeconds")
     if is_deleted and not written["metadata"].get("finalizers") and not _is_kept(written):
         return removed(stored, written)

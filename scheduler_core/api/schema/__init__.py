@@ -2,7 +2,7 @@
 
 from scheduler_core.api.schema.reading import DecodeError, Reading, empty, read, without_empty_lists
 from scheduler_core.api.schema.types import SCALARS, Field, Type, type_named, type_of
-from scheduler_core.api.schema.writing import internal_diff, internal_text, json_text
+from scheduler_core.api.schema.writing import in_type_order, internal_diff, internal_text, json_text
 
 __all__ = [
     "SCALARS",
@@ -11,6 +11,7 @@ __all__ = [
     "Reading",
     "Type",
     "empty",
+    "in_type_order",
     "internal_diff",
     "internal_text",
     "json_text",

@@ -67,10 +67,11 @@ class Field:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Type:
-    """A struct: `name` is package and name, `fields` by name in writing order."""
+    """A struct: `name` is package and name, `fields` by name in writing order. `is_atomic`: apply takes it whole."""
 
     name: str
     fields: dict[str, Field]
+    is_atomic: bool = False
 
     @property
     def go_name(self) -> str:
@@ -97,7 +98,8 @@ def _types() -> dict[str, Type]:
             fields[field.name] = field
         elif not line.startswith("#"):
             fields = {}
-            types[line] = Type(line, fields)
+            name, _, treatment = line.partition(" ")
+            types[name] = Type(name, fields, is_atomic=treatment == "atomic")
     return types
 
 

@@ -16,18 +16,22 @@ from scheduler_core.api.schema.types import SCALARS, Type, type_named
 
 def json_text(value: Any, shape: str) -> str:
     """The value as JSON; `shape` is the name of its type, or `[]` and one."""
-    return json.dumps(_ordered(value, shape), separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(in_type_order(value, shape), separators=(",", ":"), ensure_ascii=False)
 
 
-def _ordered(value: Any, shape: str) -> Any:
+def in_type_order(value: Any, shape: str) -> Any:
+    """The value with its fields in the order in which the API server writes them."""
     if shape.startswith("[]") and isinstance(value, list):
-        return [_ordered(item, shape[2:]) for item in value]
+        return [in_type_order(item, shape[2:]) for item in value]
     if shape.startswith("{}") and isinstance(value, dict):
-        return {key: _ordered(value[key], shape[2:]) for key in sorted(value)}
+        return {key: in_type_order(value[key], shape[2:]) for key in sorted(value)}
     if shape in SCALARS or not isinstance(value, dict):
         return value
     type_: Type = type_named(shape)
-    return {name: _ordered(value[name], field.shape) for name, field in type_.fields.items() if name in value}
+    found = {name: in_type_order(value[name], field.shape) for name, field in type_.fields.items() if name in value}
+    if shape == "meta.ObjectMeta" and "managedFields" in value:
+        found["managedFields"] = value["managedFields"]
+    return found
 
 
 def internal_text(value: Any, shape: str, *, indent: bool = False) -> str:

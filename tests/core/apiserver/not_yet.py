@@ -3,9 +3,6 @@
 from typing import Final
 
 _REASONS: Final = {
-    "the message quotes managedFields, which are not kept": """
-        patch/merge-wrong-type strict/modes-a subresource/scale-0 subresource/scale-2
-    """,
     "needs content negotiation": """
         list/partial-a table/options-a
     """,
@@ -17,9 +14,6 @@ _REASONS: Final = {
     """,
     "CEL expressions are not compiled": """
         update/deviceclass validation/dra-a01 validation/dra-a03
-    """,
-    "a patch that changes nothing is a write, because managedFields change": """
-        subresource/resize-a
     """,
     "needs time to pass": """
         watch/history-a watch/too-old-a

@@ -34,6 +34,7 @@ Json = dict[str, Any]
 RECORDED = Path(__file__).resolve().parents[4] / "shared" / "golden" / "kubeapi"
 _AS = re.compile(r"as=(\w+);v=v1;g=meta\.k8s\.io")
 _SECOND = 1_000_000
+_AGENT = "kubeapi-replay"
 
 
 class NotPlayableError(Exception):
@@ -145,7 +146,7 @@ class _Client:
             or (method == "PATCH" and patch_type is None)
         ):
             self.problem = self.problem or f"{method} {bare} as {user} in {media_type}"
-        if headers.get("Content-Type", "") not in ("", media_type) or "apply" in media_type:
+        if headers.get("Content-Type", "") not in ("", media_type):
             self.problem = self.problem or f"media type {headers['Content-Type']}"
         try:
             decoded = read_json(body) if body else Body()
@@ -156,7 +157,7 @@ class _Client:
             return Reply(0, {})
         call = Call(
             method, urllib.parse.unquote(bare), urllib.parse.parse_qs(query, keep_blank_values=True), decoded,
-            patch_type or PatchType.MERGE,
+            patch_type or PatchType.MERGE, _AGENT,
         )  # fmt: skip
         return answer(self._server, call, self._now)
 

@@ -8,9 +8,6 @@ from typing import Final
 from tests.core.apiserver.not_yet import NOT_YET as OF_THE_RULES
 
 _REASONS: Final = {
-    "server-side apply is not served": """
-        patch/apply-create patch/apply-conflict patch/apply-yaml patch/apply-name-mismatch
-    """,
     "the root's text quotes hashes of upstream's own documents": """
         openapi/root-a
     """,

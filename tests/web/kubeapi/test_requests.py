@@ -31,7 +31,7 @@ def test_who_has_no_role_there_is_told_of_no_cluster(served: Served) -> None:
         ("GET", PODS, b"", {"Accept": "application/vnd.kubernetes.protobuf"}, 406),
         ("GET", PODS, b"", {"Accept": "application/vnd.kubernetes.protobuf,application/json"}, 200),
         ("GET", PODS, b"", {"Accept": "application/vnd.kubernetes.protobuf, */*"}, 200),
-        ("PATCH", f"{PODS}/p", b"{}", {"Content_Type": "application/apply-patch+yaml"}, 415),
+        ("PATCH", f"{PODS}/p", b"{}", {"Content_Type": "application/apply-patch+cbor"}, 415),
         ("POST", PODS, b'{"metadata": {"name": "a\\u0000"}}', {}, 400),
         ("POST", PODS, b"[" * 100_000, {}, 400),
         ("POST", PODS, b"a: &a [*a]", {"Content_Type": "application/yaml"}, 400),
