@@ -6,6 +6,7 @@ apimachinery/pkg/runtime/serializer/json.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import yaml
@@ -135,7 +136,7 @@ def _yaml(content: bytes, *, with_lines: bool = False) -> tuple[Any, tuple[str, 
         value = loader.get_single_data()
     except yaml.MarkedYAMLError as error:
         mark = error.context_mark if error.context_mark is not None and error.context_mark.line else error.problem_mark
-        line = 0 if mark is None else mark.line + isinstance(error, yaml.scanner.ScannerError)
+        line = mark.line + isinstance(error, yaml.scanner.ScannerError) if mark is not None and mark.line else 0
         place = f"line {line}: " if line else ""
         return None, (), f"yaml: {place}{error.problem or error.context}"
     except (yaml.YAMLError, ValueError, RecursionError):
@@ -183,7 +184,13 @@ def _construct_map(loader: _Loader, node: Any) -> Any:
     return loader.construct_mapping(node, deep=True)
 
 
+def _construct_bool(loader: _Loader, node: Any) -> bool:
+    return str(loader.construct_scalar(node)).lower() in ("y", "yes", "true", "on")
+
+
 _Loader.add_constructor("tag:yaml.org,2002:map", _construct_map)
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"[yYnN]$"), list("yYnN"))
+_Loader.add_constructor("tag:yaml.org,2002:bool", _construct_bool)
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda loader, node: loader.construct_scalar(node))
 _Loader.add_constructor("tag:yaml.org,2002:binary", lambda loader, node: loader.construct_scalar(node))
 

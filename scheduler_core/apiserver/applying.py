@@ -6,9 +6,8 @@ apimachinery/pkg/util/managedfields/internal.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from scheduler_core.api.schema import DecodeError, read
 from scheduler_core.api.times import time_text
@@ -23,8 +22,6 @@ from scheduler_core.apiserver.ownership.shapes import OwnershipError
 from scheduler_core.apiserver.requests import Apply
 from scheduler_core.apiserver.scale import KIND as SCALE_KIND
 from scheduler_core.apiserver.store import Stored
-
-_NUMBER: Final = re.compile(r"json: cannot unmarshal number .* of type (int\d\d)")
 
 
 def laid(stored: Stored | None, request: Apply, now: int) -> tuple[Stored, list[Entry]] | Refused:
@@ -53,8 +50,10 @@ def laid(stored: Stored | None, request: Apply, now: int) -> tuple[Stored, list[
     except OwnershipError as error:
         return answers.internal_error(f"failed to create typed live object ({named}): {error}")
     except DecodeError as error:
-        converted = _NUMBER.sub(r"cannot convert float64 to \1", str(error))
-        detail = f"unable to convert unstructured object to {_type_text(version, kind)}: {converted}"
+        wrong = str(error)
+        if wrong.startswith("json: cannot unmarshal number"):
+            wrong = f"cannot convert float64 to {wrong.rpartition(' ')[2]}"
+        detail = f"unable to convert unstructured object to {_type_text(version, kind)}: {wrong}"
         return answers.internal_error(f"failed to convert new object ({named}) to proper version: {detail}")
     if request.repeated and request.validation == "Strict":
         return answers.bad_request(f"error strict decoding YAML: {repeated_text(request.repeated)}")

@@ -223,11 +223,11 @@ def _budgets(objects: dict[ObjectKey, Stored | None], pod: ObjectKey) -> list[St
 
 def _counts(request: Request, key: ObjectKey) -> bool:
     """Whether quotas may count what the request does; patches of metadata alone are the scheduler's, and many."""
-    if isinstance(request, Create):
+    if isinstance(request, Create) or (isinstance(request, Apply) and not request.subresource):
         return bool(key.namespace) and counts_creation(key.kind)
     if isinstance(request, Patch) and isinstance(request.body, Mapping) and "spec" not in request.body:
         return False
-    return isinstance(request, (Update, Patch)) and counts_change(key.kind, request.subresource)
+    return isinstance(request, (Update, Patch, Apply)) and counts_change(key.kind, request.subresource)
 
 
 def _charged(outcome: Outcome, quotas: Sequence[Stored], old: Stored | None, request: Request) -> Answer:
@@ -235,7 +235,7 @@ def _charged(outcome: Outcome, quotas: Sequence[Stored], old: Stored | None, req
     if not quotas or not outcome.changes or outcome.changes[-1].operation == Operation.DELETED:
         return outcome
     new = outcome.changes[-1].manifest
-    subresource = request.subresource if isinstance(request, (Update, Patch)) else ""
+    subresource = request.subresource if isinstance(request, (Update, Patch, Apply)) else ""
     try:
         changed = charged(quotas, new, old, subresource)
     except AdmissionError as error:
@@ -245,7 +245,7 @@ def _charged(outcome: Outcome, quotas: Sequence[Stored], old: Stored | None, req
 
 
 def _is_scaling(request: Request) -> bool:
-    return isinstance(request, (Update, Patch)) and request.subresource == verbs.SCALE
+    return isinstance(request, (Update, Patch, Apply)) and request.subresource == verbs.SCALE
 
 
 def changes_of(answers: Iterable[Answer]) -> list[ObjectChange]:

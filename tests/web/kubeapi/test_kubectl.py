@@ -44,8 +44,13 @@ Kubectl = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def kubectl(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
-    folder = tmp_path_factory.mktemp("kubectl")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where kubectl is run."""
+    return tmp_path_factory.mktemp("kubectl")
+
+
+@pytest.fixture(scope="module")
+def kubectl(served: Served, folder: Path) -> Kubectl:
     place = folder / "config"
     cluster = {"server": served.url, "certificate-authority": served.web.certificate}
     place.write_text(
@@ -141,3 +146,35 @@ def test_what_a_generator_says_is_stored(kubectl: Kubectl) -> None:
     wanted = "jsonpath={.spec.replicas} {.spec.selector.matchLabels.app} {.spec.template.spec.containers[0].image}"
     assert kubectl("get", "deployment", "kept", "-o", wanted).stdout == "2 kept i:1"
     kubectl("delete", "deployment", "kept")
+
+
+def test_server_side_apply_knows_owners_and_conflicts(kubectl: Kubectl, folder: Path) -> None:
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "owned"}}
+    for number in (1, 2):
+        (folder / f"b{number}.yaml").write_text(yaml.safe_dump({**budget, "spec": {"minAvailable": number}}))
+    apply = ("apply", "--server-side", "-f")
+    assert "serverside-applied" in kubectl(*apply, "b1.yaml", "--field-manager=one").stdout
+    kubectl("diff", "--server-side", "-f", "b1.yaml", "--field-manager=one")
+    refused = kubectl(*apply, "b2.yaml", "--field-manager=two", code=1).stderr
+    assert 'conflict with "one": .spec.minAvailable' in refused
+    differs = kubectl("diff", "--server-side", "--force-conflicts", "-f", "b2.yaml", "--field-manager=two", code=1)
+    assert "+  minAvailable: 2" in differs.stdout
+    kubectl(*apply, "b2.yaml", "--field-manager=two", "--force-conflicts")
+    shown = yaml.safe_load(kubectl("get", "pdb", "owned", "-o", "yaml", "--show-managed-fields").stdout)
+    assert shown["spec"]["minAvailable"] == 2
+    assert [each["manager"] for each in shown["metadata"]["managedFields"]] == ["two"]
+    assert "managedFields" not in kubectl("get", "pdb", "owned", "-o", "yaml").stdout
+    kubectl("delete", "pdb", "owned")
+
+
+def test_apply_moves_from_the_client_to_the_server(kubectl: Kubectl, folder: Path) -> None:
+    (folder / "pod.yaml").write_text(yaml.safe_dump({**APP[1], "metadata": {"name": "moved", "labels": {"a": "1"}}}))
+    kubectl("apply", "-f", "pod.yaml")
+    (folder / "pod.yaml").write_text(yaml.safe_dump({**APP[1], "metadata": {"name": "moved", "labels": {"b": "1"}}}))
+    kubectl("apply", "--server-side", "-f", "pod.yaml")
+    shown = yaml.safe_load(kubectl("get", "pod", "moved", "-o", "yaml", "--show-managed-fields").stdout)
+    assert shown["metadata"]["labels"] == {"b": "1"}  # kubectl itself moves what it owned
+    managers = {each["manager"]: each["operation"] for each in shown["metadata"]["managedFields"]}
+    assert managers == {"kubectl": "Apply", "kubectl-last-applied": "Apply"}
+    assert "unchanged" in kubectl("apply", "-f", "pod.yaml").stdout
+    kubectl("delete", "pod", "moved", "--grace-period=0", "--force")

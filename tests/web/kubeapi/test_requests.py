@@ -55,3 +55,46 @@ def test_a_large_answer_is_compressed_when_asked_for(served: Served) -> None:
     path = "/openapi/v3/api/v1"
     plain, small = served.ask("GET", path), served.ask("GET", path, Accept_Encoding="gzip")
     assert small.headers["content-encoding"] == "gzip" and len(small.body) * 5 < len(plain.body)
+
+
+APPLY = {"Content_Type": "application/apply-patch+yaml"}
+
+
+def test_body_that_is_applied_is_yaml_or_json(served: Served) -> None:
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "yaml"}}
+    path = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/yaml?fieldManager=me"
+    created = served.ask("PATCH", path, body=json.dumps({**budget, "spec": {"minAvailable": 1}}).encode(), **APPLY)
+    assert created.status == 201
+    text = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: yaml}\nspec: {minAvailable: 2}\n"
+    changed = served.ask("PATCH", path, body=text.encode(), **APPLY)
+    assert (changed.status, json.loads(changed.body)["spec"]["minAvailable"]) == (200, 2)
+    (entry,) = json.loads(changed.body)["metadata"]["managedFields"]
+    assert (entry["manager"], entry["operation"]) == ("me", "Apply")
+    served.ask("DELETE", path)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        pytest.param(b"[1]", "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal"
+                     " array into Go value of type map[string]interface {}", id="a list"),
+        pytest.param(b"a: b: c", "error decoding YAML: error converting YAML to JSON: yaml: mapping values are not"
+                     " allowed in this context", id="no YAML"),
+        pytest.param(b"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {hostNetwork: y, nodeName: y}",
+                     "failed to create typed patch object (/p; /v1, Kind=Pod): .spec.nodeName: expected string, got"
+                     " &value.valueUnstructured{Value:true}", id="y is true"),
+    ],
+)  # fmt: skip
+def test_body_that_cannot_be_applied_is_refused_in_the_servers_words(served: Served, body: bytes, message: str) -> None:
+    answer = served.ask("PATCH", f"{PODS}/p?fieldManager=me", body=body, **APPLY)
+    assert json.loads(answer.body)["message"] == message
+
+
+def test_keys_that_stand_twice_are_told_with_their_lines(served: Served) -> None:
+    spec = b"spec: {containers: [{name: c, image: i}]}"
+    body = b"kind: Pod\napiVersion: v1\nmetadata:\n  name: p\n  labels: {a: b, a: c}\n" + spec
+    path = f"{PODS}/p?fieldManager=me&dryRun=All&fieldValidation="
+    told = 'error converting YAML to JSON: yaml: unmarshal errors:\n  line 5: key "a" already set in map'
+    strict = served.ask("PATCH", f"{path}Strict", body=body, **APPLY)
+    assert (strict.status, json.loads(strict.body)["message"]) == (400, f"error strict decoding YAML: {told}")
+    assert served.ask("PATCH", f"{path}Ignore", body=body, **APPLY).status == 201
