@@ -24,7 +24,7 @@ from tests.core.apiserver.asking import NOW
 
 Json = dict[str, Any]
 CASES = [json.loads(line) for line in (Path(__file__).parent / "stored_kinds.jsonl").read_text().splitlines()]
-MOMENTARY = ("uid", "resourceVersion", "creationTimestamp")
+MOMENTARY = ("uid", "resourceVersion", "creationTimestamp", "managedFields")
 
 
 def server() -> ApiServer[MemoryStore]:

@@ -176,5 +176,6 @@ def test_apply_moves_from_the_client_to_the_server(kubectl: Kubectl, folder: Pat
     assert shown["metadata"]["labels"] == {"b": "1"}  # kubectl itself moves what it owned
     managers = {each["manager"]: each["operation"] for each in shown["metadata"]["managedFields"]}
     assert managers == {"kubectl": "Apply", "kubectl-last-applied": "Apply"}
+    kubectl("apply", "-f", "pod.yaml")
     assert "unchanged" in kubectl("apply", "-f", "pod.yaml").stdout
     kubectl("delete", "pod", "moved", "--grace-period=0", "--force")
