@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from scheduler_core.api.schema import SCALARS, Field, Type, type_named, type_of
 
+_REPLACED: Final = frozenset({("policy.PodDisruptionBudgetSpec", "selector")})  # maps that are not merged
 _DELETE_PRIMITIVES: Final = "$deleteFromPrimitiveList/"
 _SET_ORDER: Final = "$setElementOrder/"
 _DIRECTIVE: Final = "$patch"
@@ -130,6 +131,8 @@ def _lay(result: Map, key: str, value: Any, holder: Type | None, *, is_deletion:
             result[key] = _bare(value)
             if result[key] is None:
                 del result[key]
+    elif isinstance(value, dict) and holder is not None and (holder.name, key) in _REPLACED:
+        result[key] = _bare(value)
     elif isinstance(value, dict):
         result[key] = _merged(result[key], value, _held(field))
     elif not isinstance(value, list):

@@ -89,7 +89,7 @@ class ConflictError(Exception):
 class Writer:
     """Who writes, and to what: the version and kind of the request, and the part of the object.
 
-    `hidden` is the set of fields the part does not write, `pattern` those it writes when they are few.
+    `hidden` is the set of fields that the part says it does not write.
     """
 
     name: str
@@ -97,11 +97,8 @@ class Writer:
     kind: str
     subresource: str = ""
     hidden: FieldSet = field(default_factory=dict)
-    pattern: Mapping[str, Any] | None = None
 
     def filtered(self, found: FieldSet) -> FieldSet:
-        if self.pattern is not None:
-            return sets.matching(found, self.pattern)
         return sets.without(found, self.hidden) if self.hidden else found
 
     @property

@@ -18,7 +18,6 @@ from typing import Any, Final
 FieldSet = dict[str, Any]
 Path = tuple[str, ...]
 SELF: Final = "."
-ANY: Final = "*"  # in a pattern: every path element
 _LEAF: Final[FieldSet] = {}
 
 
@@ -87,20 +86,6 @@ def without(one: FieldSet, excluded: FieldSet) -> FieldSet:
             result[element] = ours
         elif not is_member(theirs):
             left = node(without(below(ours), below(theirs)), is_member=is_member(ours))
-            if left is not None:
-                result[element] = left
-    return result
-
-
-def matching(one: FieldSet, pattern: Mapping[str, Any]) -> FieldSet:
-    """The fields on the paths of a pattern, and all below its ends, which are empty maps."""
-    if not pattern:
-        return one
-    result: FieldSet = {}
-    for element, ours in one.items():
-        further = pattern.get(ANY, pattern.get(element))
-        if further is not None:
-            left = node(matching(below(ours), further), is_member=is_member(ours))
             if left is not None:
                 result[element] = left
     return result

@@ -31,7 +31,7 @@ from scheduler_core.apiserver.ownership.managers import (
     decoded,
     encode,
 )
-from scheduler_core.apiserver.ownership.sets import ANY, FieldSet
+from scheduler_core.apiserver.ownership.sets import FieldSet
 from scheduler_core.apiserver.ownership.shapes import OwnershipError
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -44,23 +44,19 @@ _KEPT_BY_STATUS: Final[dict[str, FieldSet]] = {
     "Pod": sets.of_paths(("f:spec",), ("f:metadata", "f:deletionTimestamp"), ("f:metadata", "f:ownerReferences")),
     "VolumeAttachment": sets.of_paths(("f:metadata",), ("f:spec",)),
 }
-_RESIZED: Final[dict[str, Any]] = {ANY: {"f:resources": {}, "f:resizePolicy": {}}}
-_PATTERNS: Final[dict[str, dict[str, Any]]] = {
-    "ephemeralcontainers": {"f:spec": {"f:ephemeralContainers": {}}},
-    "resize": {"f:spec": {"f:containers": _RESIZED, "f:initContainers": _RESIZED}},
-}
+# Parts of objects that report nothing of what they leave alone.
+_SILENT_PARTS: Final = frozenset({"ephemeralcontainers", "resize", "scale"})
 _SYSTEM_FIELDS: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 
 
 def writer(name: str, api_version: str, kind: str, subresource: str = "", *, has_status: bool = False) -> Writer:
     """Who writes to objects of a kind, or to a part of them."""
-    pattern = _PATTERNS.get(subresource)
     hidden: FieldSet = {}
     if subresource == "status":
         hidden = _KEPT_BY_STATUS.get(kind, _SPEC)
-    elif subresource != "scale" and has_status and pattern is None:
+    elif subresource not in _SILENT_PARTS and has_status:
         hidden = _STATUS
-    return Writer(name, api_version, kind, subresource, hidden, pattern)
+    return Writer(name, api_version, kind, subresource, hidden)
 
 
 @lru_cache(maxsize=128)

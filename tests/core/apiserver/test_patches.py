@@ -118,6 +118,16 @@ def test_what_a_patch_makes_has_to_fit_its_kind(manifest: Body, want: str) -> No
     assert misfit(manifest, type_of("v1", "Pod")) == want
 
 
+def test_selector_of_a_budget_is_replaced() -> None:
+    budget = {
+        "kind": "PodDisruptionBudget",
+        "apiVersion": "policy/v1",
+        "spec": {"selector": {"matchLabels": {"a": "1"}}},
+    }
+    body = {"spec": {"selector": {"matchLabels": {"b": "1"}}}}
+    assert patched(budget, body, PatchType.STRATEGIC)["spec"] == body["spec"]
+
+
 @pytest.mark.parametrize(
     ("patch_type", "body", "code", "message"),
     [
