@@ -24,6 +24,7 @@ BINDING_QUEUE = "binding"
 LIFECYCLE_QUEUE = "lifecycle"
 
 SWEEP_SECONDS = 2.0
+FOLLOW_SECONDS = 5.0
 PRUNE_SECONDS = 300.0
 SESSIONS_SECONDS = 3600.0
 NEVER = 1 << 62
@@ -66,6 +67,7 @@ app.conf.update(
         "scheduling.prune": {"queue": LIFECYCLE_QUEUE},
         "accounts.*": {"queue": LIFECYCLE_QUEUE},
         "lifecycle.*": {"queue": LIFECYCLE_QUEUE},
+        "mirror.*": {"queue": LIFECYCLE_QUEUE},
         "cluster.import_*": {"queue": LIFECYCLE_QUEUE},
     },
     beat_schedule={
@@ -75,6 +77,7 @@ app.conf.update(
             # Sweeps missed while no worker ran are worth nothing: the next one finds the same rows.
             "options": {"expires": 5 * SWEEP_SECONDS},
         },
+        "mirror": {"task": "mirror.follow", "schedule": FOLLOW_SECONDS, "options": {"expires": FOLLOW_SECONDS}},
         "prune": {"task": "scheduling.prune", "schedule": PRUNE_SECONDS, "options": {"expires": PRUNE_SECONDS}},
         "sessions": {
             "task": "accounts.sessions_clear",

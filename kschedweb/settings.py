@@ -43,6 +43,7 @@ INSTALLED_APPS = [
     "kschedweb.traces",
     "kschedweb.scheduling",
     "kschedweb.lifecycle",
+    "kschedweb.mirror",
 ]
 
 MIDDLEWARE = [

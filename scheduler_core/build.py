@@ -16,6 +16,7 @@ from scheduler_core.cache.cache import Cache
 from scheduler_core.cache.snapshot import Snapshot
 from scheduler_core.config import feature_gates as gates
 from scheduler_core.config import names
+from scheduler_core.config.known import known_part
 from scheduler_core.config.types import Extender as ExtenderConfig
 from scheduler_core.config.types import (
     KubeSchedulerConfiguration,
@@ -39,7 +40,7 @@ from scheduler_core.queue.options import MAX_IN_UNSCHEDULABLE_US, SECOND_US, Que
 from scheduler_core.queue.scheduling_queue import SchedulingQueue
 from scheduler_core.queue.sub_queues import QueueParts
 from scheduler_core.scheduler import checkpoint
-from scheduler_core.scheduler.engine import Engine
+from scheduler_core.scheduler.engine import Engine, Observer
 from scheduler_core.scheduler.handle import EngineHandle
 from scheduler_core.scheduler.scheduler import Scheduler
 from scheduler_core.scheduler.store import ObjectStore
@@ -60,6 +61,7 @@ def build(
     log: LogSink = discard_log,
     recorder: Recorder | None = None,
     state: bytes | None = None,
+    observer: Observer | None = None,
 ) -> Scheduler:
     """A scheduler for the configuration, None meaning upstream's defaults.
 
@@ -69,16 +71,20 @@ def build(
     configuration. After `pod_max_in_unschedulable_us` without an event a pod is tried again: upstream has it as a flag,
     not in the configuration. `connect_extender` makes the transport of a configured extender; without it a
     configuration with extenders is refused. `recorder` hears what metrics want to know.
+    With an `observer` the scheduler watches another one at work: it decides and carries nothing out; extenders and
+    plugins of the configuration that are not here are left out and named in it.
     """
     if config is None:
         config = configuration.load(None)
+    offered = ((plugin.point.name, plugin) for plugin in installed())
+    plugins = merged(offered, (registry or {}).items())
+    if observer is not None:
+        config, observer.missing_plugins = known_part(config, plugins)
     extenders = _extenders(config.extenders, connect_extender, log)
     config = _with_ignored_resources(config)
     store = ObjectStore()
     snapshot = Snapshot(log)
     handles = {profile.scheduler_name: EngineHandle() for profile in config.profiles}
-    offered = ((plugin.point.name, plugin) for plugin in installed())
-    plugins = merged(offered, (registry or {}).items())
     frameworks = _frameworks(config, plugins, handles, use_table=use_table)
     runners = {name: _runners(each, use_table, reuse, limits) for name, each in frameworks.items()}
     enabled = gates.completed(feature_gates)
@@ -121,6 +127,7 @@ def build(
         percentage_of_nodes_to_score=config.percentage_of_nodes_to_score,
         extenders=extenders,
         recorder=recorder,
+        observer=observer,
     )
     if recorder is not None:
         engine.timed_frameworks = {

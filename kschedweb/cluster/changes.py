@@ -15,9 +15,11 @@ import orjson
 from django.db import connection, transaction
 
 from kschedweb.common import bulk, packing, wake
-from kschedweb.common.errors import NotFoundError
+from kschedweb.common.errors import NotFoundError, ReadOnlyError
 from scheduler_core.api.times import moment_of
+from scheduler_core.apiserver.store import Operation
 
+_OF_OBJECTS = frozenset(map(str, Operation))
 _COLUMNS = ("cluster_id", "rv", "kind", "namespace", "name", "uid", "operation", "object", "actor", "at")
 
 
@@ -48,10 +50,11 @@ class ChangeEntry:
     row: StateRow | None = None
 
 
-def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry], now: int) -> int:
+def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry], now: int, follows_source: bool = False) -> int:
     """Append the entries to the cluster's log, as the last statement of the transaction; the log's new end.
 
-    `now` is the cluster's time. NotFoundError when the cluster is gone.
+    `now` is the cluster's time. NotFoundError when the cluster is gone. ReadOnlyError for an object of a mirror, unless
+    the entries tell what happened in the cluster it follows.
     """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("changes_commit ends a transaction, and there is none")
@@ -59,11 +62,16 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry], now: int)
     contents = [packing.compressed(text) for text in texts]
     at = moment_of(now)
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE cluster_cluster SET rv = rv + %s WHERE id = %s RETURNING rv", [len(entries), cluster_id])
+        cursor.execute(
+            "UPDATE cluster_cluster SET rv = rv + %s WHERE id = %s RETURNING rv, is_mirror, name",
+            [len(entries), cluster_id],
+        )
         row = cursor.fetchone()
         if row is None:
             raise NotFoundError("the cluster does not exist", cluster=cluster_id)
         last: int = row[0]
+        if row[1] and not follows_source and any(str(each.operation) in _OF_OBJECTS for each in entries):
+            raise read_only(cluster_id, row[2])
         first = last - len(entries) + 1
         if entries:
             bulk.copy_rows(
@@ -77,6 +85,12 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry], now: int)
             _write_state(cluster_id, entries, texts, first)
         cursor.execute("SELECT pg_notify(%s, %s)", [wake.READERS_CHANNEL, str(cluster_id)])
     return last
+
+
+def read_only(cluster_id: int, name: str) -> ReadOnlyError:
+    """The refusal of everything that would change an object of a mirror."""
+    message = f"cluster {name} mirrors a cluster elsewhere and is only read here; make a copy of it to change things"
+    return ReadOnlyError(message, cluster=cluster_id)
 
 
 def unpack(content: bytes | memoryview) -> Any:

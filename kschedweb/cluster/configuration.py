@@ -19,26 +19,31 @@ from scheduler_core.framework.expansion import POINTS
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.lru import LruDict
 from scheduler_core.ports import FirstDraws
+from scheduler_core.scheduler.engine import Observer
 
 
-def effective(text: str | bytes) -> EffectiveConfig:
-    """Fill in the defaults of a text, YAML or JSON, empty for all defaults; InvalidError lists every problem."""
+def effective(text: str | bytes, *, of_mirror: bool = False) -> EffectiveConfig:
+    """Fill in the defaults of a text, YAML or JSON, empty for all defaults; InvalidError lists every problem.
+
+    What a mirror's scheduler runs and is not here, plugins and extenders, is left out.
+    """
     try:
-        return _effective(text if isinstance(text, bytes) else text.encode(errors="surrogatepass"))
+        return _effective(text if isinstance(text, bytes) else text.encode(errors="surrogatepass"), of_mirror)
     except ConfigError as error:
         # A text can hold halves of characters, which no answer can.
         problems = [problem.encode(errors="replace").decode()[:_SHOWN] for problem in error.problems[:_PROBLEMS_TOLD]]
         raise InvalidError(f"the configuration cannot be used: {problems[0]}", problems=problems) from error
 
 
-def _effective(text: bytes) -> EffectiveConfig:
+def _effective(text: bytes, of_mirror: bool) -> EffectiveConfig:
     with _known_lock:
-        known = _known.use(text)
+        known = _known.use((text, of_mirror))
     if known is not None:
         return known
     document: Mapping[str, Any] | None = parse_text(text) if text.strip() else None
     loaded = config.load(document)
-    engine = build(loaded, draws=FirstDraws(), connect_extender=extender_http.connect).engine
+    observer = Observer() if of_mirror else None
+    engine = build(loaded, draws=FirstDraws(), connect_extender=extender_http.connect, observer=observer).engine
     profiles = [_profile(framework, loaded.percentage_of_nodes_to_score) for framework in engine.frameworks.values()]
     found = EffectiveConfig(
         pod_initial_backoff_seconds=loaded.pod_initial_backoff_seconds,
@@ -48,12 +53,12 @@ def _effective(text: bytes) -> EffectiveConfig:
     )
     if not loaded.extenders:  # whose hosts and files may change
         with _known_lock:
-            _known[text] = found
+            _known[text, of_mirror] = found
     return found
 
 
 # Answers by text, for texts without a problem: building a scheduler takes up to a second.
-_known: LruDict[bytes, EffectiveConfig] = LruDict(32)
+_known: LruDict[tuple[bytes, bool], EffectiveConfig] = LruDict(32)
 _known_lock = Lock()  # requests are answered in several threads
 _PROBLEMS_TOLD = 100
 _SHOWN = 2_000  # characters of a problem

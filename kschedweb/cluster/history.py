@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kschedweb.cluster import follow
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.store import PostgresStore
 from kschedweb.common import bulk, packing
+from scheduler_core.api import manifests
 from scheduler_core.apiserver.requests import ObjectKey
 from scheduler_core.apiserver.store import Logged, Operation, Stored
+from scheduler_core.model import changes as core
 
 _OPERATIONS = tuple(str(each) for each in Operation)
 
@@ -83,6 +86,30 @@ def logged(cluster_id: int, after: int, to: int | None, *, kind: str = "", is_ex
         found.append(Logged(rv, Operation(operation), manifest, None if operation == Operation.CREATED else earlier))
         before[uid] = manifest
     return found
+
+
+def changes_at(*, cluster_id: int, rv: int) -> list[core.Change] | None:
+    """Every object as it was at an earlier position; None when its past is not known any more."""
+    now = {_place_of(each): each for each in follow.stored_changes(cluster_id=cluster_id)}
+    try:
+        entries = logged(cluster_id, rv, None, is_exact=True)
+    except ForgottenError:
+        return None
+    for entry in reversed(entries):
+        metadata = entry.manifest["metadata"]
+        namespace = metadata.get("namespace", "")
+        place = entry.manifest["kind"], f"{namespace}/{metadata['name']}" if namespace else metadata["name"]
+        if entry.before is None:
+            now.pop(place, None)
+        elif entry.manifest["kind"] in manifests.KINDS:
+            now[place] = core.ObjectPut(manifests.decode(dict(entry.before), kind=place[0]), rv)
+    kinds = {"Node": 0, "Pod": 2}
+    return sorted(now.values(), key=lambda each: kinds.get(_place_of(each)[0], 1))
+
+
+def _place_of(change: core.Change) -> tuple[str, str]:
+    assert isinstance(change, core.ObjectPut)
+    return change.obj.kind, change.obj.key
 
 
 def _first_changed(rows: Iterable[Sequence[Any]]) -> list[str]:

@@ -40,6 +40,10 @@ class Cluster(models.Model):
     controllers_rv = models.BigIntegerField(default=0)
     start_delay_ms = models.PositiveIntegerField(default=1000)
     is_sample = models.BooleanField(default=False)
+    # Whether the objects are those of a cluster elsewhere: nobody writes them here but who follows it.
+    is_mirror = models.BooleanField(default=False)
+    # Of a mirror: whether all of them are here, so that decisions can be made; true of all others.
+    is_synced = models.BooleanField(default=True)
     scheduler_config = models.TextField(blank=True, default="")
     config_version = models.PositiveIntegerField(default=1)
     # Why the configuration in force cannot be used by the scheduler, which goes on with an older one or stands still.
@@ -62,6 +66,10 @@ class Cluster(models.Model):
             models.CheckConstraint(
                 condition=Q(lifecycle_mode__in=LifecycleMode.values), name="cluster_lifecycle_mode_known"
             ),
+            models.CheckConstraint(
+                condition=Q(is_mirror=False) | Q(lifecycle_mode=LifecycleMode.FROZEN), name="cluster_mirror_is_frozen"
+            ),
+            models.CheckConstraint(condition=Q(is_mirror=True) | Q(is_synced=True), name="cluster_is_synced"),
             models.CheckConstraint(condition=Q(pace__in=Pace.values), name="cluster_pace_known"),
             models.CheckConstraint(
                 condition=~Q(pace=Pace.SLOW) | Q(pace_rate__isnull=False), name="cluster_slow_has_rate"

@@ -10,7 +10,7 @@ from django.db.models import Count, Q, QuerySet
 
 from kschedweb import views
 from kschedweb.cluster import adapters
-from kschedweb.cluster.changes import unpack
+from kschedweb.cluster.changes import read_only, unpack
 from kschedweb.cluster.choices import TERMINAL_PHASES, Operation
 from kschedweb.cluster.follow import BINDING_VERDICT
 from kschedweb.cluster.models import ApiObject, Cluster, Event, Import, Node, Pod, SchedulerConfigVersion
@@ -59,6 +59,13 @@ def cluster_get(cluster_id: int) -> Cluster:
     if cluster is None:
         raise NotFoundError("the cluster does not exist", cluster=cluster_id)
     return cluster
+
+
+def cluster_check_writable(cluster_id: int) -> None:
+    """ReadOnlyError for a mirror, before anything is read of what is to be written; NotFoundError."""
+    cluster = cluster_get(cluster_id)
+    if cluster.is_mirror:
+        raise read_only(cluster_id, cluster.name)
 
 
 def scheduler_config_versions(cluster_id: int) -> QuerySet[SchedulerConfigVersion]:

@@ -47,6 +47,13 @@ class InvalidError(ApplicationError):
     status_code = status.HTTP_422_UNPROCESSABLE_ENTITY
 
 
+class ReadOnlyError(ApplicationError):
+    """What was to be changed is only read here: it belongs to a cluster elsewhere."""
+
+    code = "read_only"
+    status_code = status.HTTP_403_FORBIDDEN
+
+
 class TooManyError(ApplicationError):
     """As much as is allowed is under way already; later it may pass."""
 

@@ -36,6 +36,8 @@ _DISCOVERY_PATHS: Final = ("/api", "/apis", "/openapi")
 # Questions about oneself, which are POSTed.
 _CONFIDENTIAL: Final = {(KINDS[name].group, KINDS[name].cls.plural) for name in CONFIDENTIAL_KINDS}
 _SELF_REVIEWS: Final = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
+_REVIEW_GROUPS: Final = ("authorization.k8s.io", "authentication.k8s.io")
+MIRRORED: Final = "this cluster mirrors a cluster elsewhere and is only read here"
 _VERBS: Final = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -63,6 +65,7 @@ class Principal(msgspec.Struct, frozen=True):
     role: Role | None = None
     cluster_id: int = 0
     lifecycle_mode: str = ""
+    is_mirror: bool = False
     actor: str = ""
     uid: str = ""
     credential: Hashable = None
@@ -91,7 +94,8 @@ def of_secret(secret: str, cluster: str) -> Principal | None:
 
 def _of_token(token: Token, name: str) -> Principal:
     user = token.user
-    found = Cluster.objects.filter(name=name).values_list("id", "lifecycle_mode").first() if "\0" not in name else None
+    columns = ("id", "lifecycle_mode", "is_mirror")
+    found = Cluster.objects.filter(name=name).values_list(*columns).first() if "\0" not in name else None
     role = None if found is None else role_in(user, token, found[0])
     groups = ("system:authenticated",) if role is None else (f"ksched:{role}", "system:authenticated")
     return Principal(
@@ -100,6 +104,7 @@ def _of_token(token: Token, name: str) -> Principal:
         role,
         found[0] if found is not None and role is not None else 0,
         found[1] if found is not None and role is not None else "",
+        found is not None and found[2],
         f"token:{token.name}@{user.get_username()}"[:ACTOR_LENGTH],
         f"user-{user.pk}",
         TokenCredential(token.token_hash),
@@ -175,6 +180,9 @@ def authorize(who: Principal, request: Request) -> None:
         raise RefusedError(forbidden(who, wanted))
     wanted = attributes_of(request.method, request.path, request.query)
     if allows(who, wanted):
+        if who.is_mirror and wanted.verb not in READ_VERBS and wanted.group not in _REVIEW_GROUPS:
+            message = f'{MIRRORED}: User "{who.name}" cannot {wanted.verb} resource "{wanted.resource}"'
+            raise RefusedError(Status(403, "Forbidden", message, wanted.name, wanted.group, wanted.resource))
         return
     if not who.is_anonymous and who.role is None:
         message = f'clusters "{request.cluster}" not found'

@@ -142,6 +142,28 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     cluster.add_argument(
         "--shape", metavar="NAME=AMOUNT,...", help="what each node has (default: cpu=16,memory=64Gi,pods=110)"
     )
+
+    follow = command("mirror", "Follow a cluster elsewhere, read-only, and compare its scheduler's decisions.")
+    data_dir(follow)
+    follow.add_argument(
+        "--kubeconfig",
+        type=Path,
+        metavar="FILE",
+        default=Path(os.environ.get("KUBECONFIG") or Path.home() / ".kube" / "config"),
+        help="how to reach it (default: $KUBECONFIG or ~/.kube/config)",
+    )
+    follow.add_argument("--context", help="context of the kubeconfig (default: the current one)")
+    follow.add_argument("--cluster", metavar="NAME", help="name of the new cluster (default: the context's)")
+    follow.add_argument("--namespaces", action="append", metavar="NAME,...", help="only these (default: all)")
+    follow.add_argument(
+        "--scheduler-config", type=Path, metavar="FILE", help="the KubeSchedulerConfiguration its scheduler runs"
+    )
+
+    copy = command("fork", "Copy a cluster of the running service as it is now.")
+    data_dir(copy)
+    copy.add_argument("cluster", metavar="CLUSTER", help="name of the cluster")
+    copy.add_argument("name", metavar="NAME", help="name of the copy")
+    copy.add_argument("--lifecycle", choices=["frozen", "simulate"], help="whether controllers act in the copy")
     return commands
 
 
@@ -169,6 +191,10 @@ def dispatch(options: argparse.Namespace) -> int:
         from kschedweb.ops.kubernetes import cluster_create
 
         return cluster_create(data_dir=data, options=options)
+    if options.command in ("mirror", "fork"):
+        from kschedweb.ops import mirroring
+
+        return {"mirror": mirroring.mirror, "fork": mirroring.fork}[options.command](data_dir=data, options=options)
     from kschedweb.ops.client import import_files
 
     return import_files(data_dir=data, options=options)

@@ -74,7 +74,7 @@ def _config(found: SchedulerConfigVersion) -> views.SchedulerConfig:
     effective: views.EffectiveConfig | None = None
     problems: list[str] = []
     try:
-        effective = configuration.effective(found.text)
+        effective = configuration.effective(found.text, of_mirror=found.cluster.is_mirror)
     except InvalidError as error:
         problems = error.extra["problems"]
     return views.SchedulerConfig(

@@ -20,6 +20,7 @@ from scheduler_core.api.manifests import explain
 
 BODY = "body"
 FIVE_MINUTES = timedelta(minutes=5)
+AN_HOUR = timedelta(hours=1)
 MOST_POINTS = 24 * 3600
 
 I = TypeVar("I", bound=views.Input)  # noqa: E741 - an Input
@@ -110,6 +111,21 @@ def attempt_filter(query: views.RefusalQuery) -> AttemptFilter:
 def event_filter(query: views.EventQuery) -> EventFilter:
     """Build the filter of events."""
     return EventFilter(**_values(query, views.EventQuery), **span_of(query))
+
+
+def agreement_span(query: views.AgreementQuery) -> dict[str, Any]:
+    """The arguments of `selectors.agreement`."""
+    span = span_of(query)
+    until = span.get("until", timezone.now())
+    since = span.get("since", until - AN_HOUR)
+    if since >= until:
+        raise ValidationError({"since": ["must be before until"]})
+    return {"since": since, "until": until, "points": query.points}
+
+
+def comparison_filter(query: views.ComparisonQuery) -> dict[str, Any]:
+    """The arguments of `selectors.comparisons`."""
+    return {**_values(query, views.ComparisonQuery), **span_of(query)}
 
 
 def _values(query: views.SpanQuery, cls: type[views.SpanQuery]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from scheduler_core.api.times import moment_of
 from scheduler_core.model.effects import (
     Attempt,
     CacheMove,
+    Comparison,
     Effects,
     EventRecord,
     ExtenderExchange,
@@ -55,6 +56,7 @@ class StepRows:
     log: list[tuple[Any, ...]] = field(default_factory=list)
     queue: dict[str, QueueRow] = field(default_factory=dict)
     events: list[tuple[Any, ...]] = field(default_factory=list)
+    comparisons: list[tuple[Any, ...]] = field(default_factory=list)
     results: dict[str, int] = field(default_factory=dict)  # attempts by how they ended, repeats among them
     queued: Mapping[str, int] | None = None  # sizes of the sub-queues after the step; None: as before, no attempt
     seq_to: int = 0
@@ -98,6 +100,7 @@ def step_rows(
             writer.event(entry)
         else:
             writer.move(entry)
+    rows.comparisons = [_comparison_row(each, writer.attempt_seqs) for each in effects.comparisons]
     if rows.counted:
         rows.counted = list(dict(rows.counted).items())
         writer.entry("event", "", "", {"counts": rows.counted})
@@ -131,6 +134,7 @@ class _LogWriter:
     tried: dict[str, int]
     place_of: tuple[int, ...]
     digests: list[tuple[int, bytes]] = field(default_factory=list)
+    attempt_seqs: dict[tuple[str, int], int] = field(default_factory=dict)  # by pod uid and number
 
     def entry(self, kind: str, uid: str, key: str, payload: dict[str, Any]) -> int:
         """Append to the log; the position."""
@@ -148,10 +152,12 @@ class _LogWriter:
         # What extenders answered is no part of the digest, and a replay needs every answer.
         stored = None if attempt.exchanges else remembered.attempt_repeated(uid, attempt_digest, attempt.started_at)
         if stored is not None:
+            self.attempt_seqs[uid, attempt.attempt] = stored
             self.entry("attempt", uid, key, repeat_payload(attempt) | {"place": place, "repeats": stored})
             rows.repeats.append((stored, moment_of(attempt.started_at)))
             return
         position = self.entry("attempt", uid, key, attempt_payload(attempt) | {"place": place})
+        self.attempt_seqs[uid, attempt.attempt] = position
         if attempt.result == "scheduled":
             remembered.attempts.pop(uid, None)
         else:
@@ -348,6 +354,23 @@ def _queue_row(move: QueueMove | CacheMove, before: QueueRow | None, seq: int, t
         since=moment_of(move.at),
         attempts=max(before.attempts if before else 0, tried),
         seq=seq,
+    )
+
+
+_TOLD = (
+    *("profile", "outcome", "node_name", "own_node_name", "plugin", "reason"),
+    *("own_score", "score", "own_total", "total", "cause"),
+)
+
+
+def _comparison_row(told: Comparison, attempt_seqs: Mapping[tuple[str, int], int]) -> tuple[Any, ...]:
+    """In the order of `services.COMPARISON_COLUMNS`."""
+    return (
+        attempt_seqs.get((told.pod_uid, told.attempt), 0),
+        told.pod_uid,
+        *split_key(told.pod_key),
+        *(getattr(told, name) for name in _TOLD),
+        moment_of(told.at),
     )
 
 

@@ -24,7 +24,7 @@ from kschedweb.scheduling import leases
 from kschedweb.scheduling.checkpoints import checkpoint_want
 from kschedweb.scheduling.models import Binding, Eviction
 from kschedweb.scheduling.remembered import REPEAT_WITHIN_US
-from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, NodeOrder, ThroughputCount
+from kschedweb.traces.models import Attempt, Checkpoint, Comparison, EngineLog, EngineStep, NodeOrder, ThroughputCount
 from kschedweb.traces.services import throughput_roll_up
 
 BATCH_ROWS = 5_000
@@ -45,6 +45,7 @@ _SIZED: tuple[tuple[type[models.Model], str, int], ...] = (
     (Event, "id", 200),
     (Checkpoint, "seq", 100),
     (ThroughputCount, "at", 60),
+    (Comparison, "id", 200),
 )
 
 
@@ -153,6 +154,7 @@ def _clear(cluster_id: int, cut: Cut, report: PruneReport) -> None:
         (Binding, finished),
         (Eviction, finished),
         (ThroughputCount, "at < %(at)s"),
+        (Comparison, "at < %(at)s"),
     ):
         table = model._meta.db_table
         deleted = report.rows.setdefault(table, 0)

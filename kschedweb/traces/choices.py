@@ -41,6 +41,26 @@ class Result(models.TextChoices):
     ERROR = "error"
     SKIPPED = "skipped"
     NO_PROFILE = "noProfile"
+    PROPOSED = "proposed"  # in a mirror: a node was chosen, and nothing carried out
+
+
+class Agreement(models.TextChoices):
+    """How another scheduler's choice of a node stands to our own."""
+
+    AGREED = "agreed"
+    TIED = "tied"  # the other node was among ours with the best total
+    DIFFERED = "differed"
+    OTHER = "other"  # the pod's scheduler is no profile of ours
+
+
+class Cause(models.TextChoices):
+    """The likely cause of a difference; see scheduler_core/scheduler/comparing.py."""
+
+    PLUGIN = "plugin"
+    STATE = "state"
+    SAMPLING = "sampling"
+    CONFIGURATION = "configuration"
+    UNKNOWN = "unknown"
 
 
 class Outcome(models.TextChoices):

@@ -15,7 +15,7 @@ from django.db.models import F, Q
 
 from kschedweb.cluster.models import Cluster
 from kschedweb.common.fields import CompactJSONField
-from kschedweb.traces.choices import LogKind, Queue, Result, StepKind
+from kschedweb.traces.choices import Agreement, Cause, LogKind, Queue, Result, StepKind
 
 
 class BestNodesField(CompactJSONField):
@@ -216,6 +216,48 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name} #{self.attempt}: {self.result}"
+
+
+class Comparison(models.Model):
+    """What the scheduler of a mirrored cluster decided about a pod, beside our own decision on the state before.
+
+    `seq` is that of our attempt, 0 where none was made; see scheduler_core.model.effects.Comparison for the rest.
+    """
+
+    cluster = models.ForeignKey(Cluster, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    seq = models.BigIntegerField(default=0)
+    pod_uid = models.CharField(max_length=128)
+    namespace = models.CharField(max_length=63)
+    name = models.CharField(max_length=253)
+    profile = models.CharField(max_length=253)
+    outcome = models.CharField(max_length=16, choices=Agreement)
+    node_name = models.CharField(max_length=253)
+    own_node_name = models.CharField(max_length=253, blank=True, default="")
+    plugin = models.CharField(max_length=253, blank=True, default="")
+    reason = models.TextField(blank=True, default="")
+    own_score = models.BigIntegerField(null=True, blank=True)
+    score = models.BigIntegerField(null=True, blank=True)
+    own_total = models.BigIntegerField(null=True, blank=True)
+    total = models.BigIntegerField(null=True, blank=True)
+    cause = models.CharField(max_length=16, blank=True, default="", choices=Cause)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(outcome__in=Agreement.values), name="comparison_outcome_known"),
+            models.CheckConstraint(condition=Q(cause__in=["", *Cause.values]), name="comparison_cause_known"),
+        ]
+        indexes = [
+            # Read by the list of comparisons, the newest first.
+            models.Index(fields=["cluster", "-id"], name="comparison_newest"),
+            # Read by the figure and the chart, and by retention.
+            models.Index(fields=["cluster", "at"], name="comparison_by_time"),
+            # Read by the page of a pod.
+            models.Index(fields=["cluster", "pod_uid", "-id"], name="comparison_by_pod"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}: {self.outcome}"
 
 
 class NodeOrder(models.Model):

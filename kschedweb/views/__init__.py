@@ -107,6 +107,23 @@ from kschedweb.views.live import (
     StepDone,
     encode,
 )
+from kschedweb.views.mirrors import (
+    AgreementCounts,
+    AgreementPoint,
+    AgreementProfile,
+    AgreementQuery,
+    AgreementSummary,
+    Comparison,
+    ComparisonPage,
+    ComparisonQuery,
+    Fork,
+    Mirror,
+    MirrorChange,
+    MirrorCollection,
+    MirrorCreate,
+    MirrorState,
+    MirrorUnreadable,
+)
 from kschedweb.views.nodes import (
     Node,
     NodeChange,
@@ -143,6 +160,21 @@ from kschedweb.views.pods import (
 from kschedweb.views.throughput import QueueSizes, Throughput, ThroughputPoint, ThroughputQuery
 
 __all__ = [
+    "AgreementCounts",
+    "AgreementPoint",
+    "AgreementProfile",
+    "AgreementQuery",
+    "AgreementSummary",
+    "Comparison",
+    "ComparisonPage",
+    "ComparisonQuery",
+    "Fork",
+    "Mirror",
+    "MirrorChange",
+    "MirrorCollection",
+    "MirrorCreate",
+    "MirrorState",
+    "MirrorUnreadable",
     "Attempt",
     "AttemptDetail",
     "AttemptMade",

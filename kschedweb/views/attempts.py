@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from kschedweb.views.base import Input, Moment, Page, SpanQuery, View, doc, number, text
 
 CODES = "Unschedulable, UnschedulableAndUnresolvable, Pending or Error"
-Result = Literal["scheduled", "unschedulable", "error", "skipped", "noProfile"]
+Result = Literal["scheduled", "unschedulable", "error", "skipped", "noProfile", "proposed"]
 Outcome = Literal["candidate", "refused", "untried"]
 
 

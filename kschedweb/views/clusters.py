@@ -25,6 +25,8 @@ class Cluster(View):
     pace_rate: Annotated[float | None, doc("cycles per second while the pace is slow")]
     seed: int
     is_sample: bool
+    is_mirror: Annotated[bool, doc("whether it follows a cluster elsewhere, and is only read here")] = False
+    is_synced: Annotated[bool, doc("of a mirror: whether all objects are here, so that decisions can be made")] = True
     description: Annotated[str, doc("what the cluster is for, in the words of its admins")] = ""
     external_controllers: Annotated[
         Sequence[ControllerGroup],

@@ -23,7 +23,7 @@ class Cycle(msgspec.Struct):
 
     `start`: the node at which the walk begins. `wanted`: how many feasible nodes end it. `num_refused`: nodes of which
     the diagnosis has, or would have, a status. `sent_back`: the feasible nodes as an extender returned them, when it
-    did; they are scored instead of the snapshot's.
+    did; they are scored instead of the snapshot's. `is_exhaustive`: all nodes are looked at, whatever the profile says.
     """
 
     profile: Framework
@@ -42,6 +42,7 @@ class Cycle(msgspec.Struct):
     wanted: int = 0
     num_refused: int = 0
     sent_back: Sequence[NodeInfo] | None = None
+    is_exhaustive: bool = False
 
     def end_of(self, phase: str) -> None:
         """Add the time since the last phase ended to this phase of the attempt."""

@@ -190,6 +190,11 @@ class Handle(Protocol):
         """What the step asks for so far; its last attempt is the one under way."""
         ...
 
+    @property
+    def observes(self) -> bool:
+        """Whether another scheduler is watched at work: nothing that is asked for is carried out."""
+        ...
+
     def activate(self, pod_keys: Iterable[str]) -> None:
         """Bring pods to the active queue whatever their backoff; gates still hold."""
         ...

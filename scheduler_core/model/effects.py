@@ -75,7 +75,8 @@ class ExtenderExchange(msgspec.Struct, frozen=True):
 
 
 class Attempt(msgspec.Struct):
-    """One scheduling attempt in full. `result`: scheduled, unschedulable, error, skipped or noProfile.
+    """One scheduling attempt in full. `result`: scheduled, unschedulable, error, skipped, noProfile, or proposed, which
+    is a node chosen by an engine that only observes.
 
     Durations are nanoseconds of the stopwatch by phase; they never reach a digest.
     """
@@ -235,6 +236,33 @@ class CacheMove(Record, frozen=True):
     until: int | None = None  # of a waiting pod: when the first of them gives up
 
 
+class Comparison(Record, frozen=True):
+    """What another scheduler decided about a pod, beside the engine's own decision on the state just before.
+
+    `outcome`: agreed, tied (the other node is among ours with the best total), differed, or other (no profile of ours
+    has the pod's scheduler name: no attempt was made). Where they differ, `plugin` is the first that tells the two
+    nodes apart: by refusing the other node, for `reason`, or by its weighted score, `own_score` against `score`.
+    Totals are of the two nodes; None where a node was not scored. `cause` is the likely one, see
+    scheduler/comparing.py.
+    """
+
+    pod_key: str
+    pod_uid: str
+    attempt: int
+    profile: str
+    outcome: str
+    node_name: str
+    own_node_name: str
+    at: int
+    plugin: str = ""
+    reason: str = ""
+    own_score: int | None = None
+    score: int | None = None
+    own_total: int | None = None
+    total: int | None = None
+    cause: str = ""
+
+
 LogEntry = Attempt | QueueMove | CacheMove | EventRecord
 
 
@@ -252,6 +280,7 @@ class Effects(msgspec.Struct):
     writes: list[KubeObject] = msgspec.field(default_factory=list)
     # (pod uid, exchange) of bindings that waited: their attempt is of a step before this one.
     exchanges: list[tuple[str, ExtenderExchange]] = msgspec.field(default_factory=list)
+    comparisons: list[Comparison] = msgspec.field(default_factory=list)  # only of an engine that observes
     more: bool = False  # work is due at once: the budget ended the step
 
     @property
@@ -274,4 +303,5 @@ class Effects(msgspec.Struct):
 
     @property
     def is_empty(self) -> bool:
-        return not (self.log or self.bindings or self.status_patches or self.evictions or self.writes or self.exchanges)
+        asked = self.bindings or self.status_patches or self.evictions or self.writes or self.exchanges
+        return not (self.log or asked or self.comparisons)

@@ -52,8 +52,11 @@ class Executor:
     def begin(self, candidate: Candidate, preemptor: Pod) -> tuple[str, ...]:
         """Ask for the victims; the keys of lower pods that lose their nomination to the node.
 
-        When all victims are being deleted already nothing happens, not even to nominations (as upstream).
+        When all victims are being deleted already nothing happens, not even to nominations (as upstream); nor does
+        anything while another scheduler is observed.
         """
+        if self._handle.observes:
+            return ()
         victims = [pod for pod in candidate.victims if not pod.is_terminating]
         if not victims:
             return ()

@@ -65,6 +65,21 @@ class BindingCycle:
 
 
 @dataclass(slots=True)
+class Observer:
+    """Marks an engine that watches another scheduler at work: it decides, and nothing it decides is carried out.
+
+    `missing_plugins`: what the other scheduler's configuration names and nobody has here. `is_configured`: whether that
+    configuration was given. `compares`: whether bindings by others are compared with own decisions. `changed_at`: when
+    what runs on a node, or the node itself, last changed, by name.
+    """
+
+    is_configured: bool = False
+    missing_plugins: tuple[str, ...] = ()
+    compares: bool = True
+    changed_at: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class Engine:
     """All state of a scheduler. `percentage_of_nodes_to_score` is the global one; 0 adapts."""
 
@@ -85,6 +100,7 @@ class Engine:
     bindings: dict[str, BindingCycle] = field(default_factory=dict)  # by pod uid
     restored_bindings: dict[str, str] = field(default_factory=dict)  # pod uid -> node name, until the pod arrives
     restored_attempts: dict[str, int] = field(default_factory=dict)  # by pod uid, until the pod arrives
+    observer: Observer | None = None  # None: what the engine decides is carried out
     next_start_node_index: int = 0
     now: int = 0
     effects: Effects = field(default_factory=Effects)
@@ -134,6 +150,11 @@ class Engine:
         pods = [pod for key in sorted(pod_keys) if (pod := self.store.pod(key)) is not None]
         if pods:
             self.queue.activate(pods, self.now)
+
+    def note_change_of(self, node_name: str) -> None:
+        """Remember that the node, or what runs on it, changes now."""
+        if self.observer is not None:
+            self.observer.changed_at[node_name] = self.now
 
     def eviction_observers(self) -> list[EvictionObserver]:
         """Plugins that want to hear what came of evictions, those of the first profile first."""

@@ -34,6 +34,7 @@ from scheduler_core.model.events import (
 from scheduler_core.queue.changes import node_change_events, pod_change_events
 from scheduler_core.scheduler import binding_cycle
 from scheduler_core.scheduler.engine import Engine
+from scheduler_core.scheduler.observing import compare_binding
 
 # Other kinds pods may wait for, by kind.
 _RESOURCES = {
@@ -121,6 +122,7 @@ def _deleted(engine: Engine, old: KubeObject) -> None:
 
 
 def _put_node(engine: Engine, old: Node | None, new: Node) -> None:
+    engine.note_change_of(new.name)
     if old is None:
         engine.cache.add_node(new)
         engine.move_all(NODE_ADD, None, new)
@@ -141,6 +143,8 @@ def _put_pod(engine: Engine, new: Pod) -> None:
         engine.store.remove(Pod.kind, new.key)
         _delete_pod(engine, old)
         old = None
+    if engine.observer is not None and old is not None and new.is_assigned and not old.is_assigned:
+        compare_binding(engine, old, new.spec.node_name)
     engine.store.put(new)
     if old is None:
         _add_pod(engine, new)
@@ -175,6 +179,7 @@ def _add_pod(engine: Engine, pod: Pod) -> None:
 
 def _add_assigned_pod(engine: Engine, pod: Pod) -> None:
     engine.restored_bindings.pop(pod.uid, None)
+    engine.note_change_of(pod.spec.node_name)
     try:
         engine.cache.add_pod(pod)
     except CacheError as error:
@@ -205,6 +210,7 @@ def _delete_pod(engine: Engine, old: Pod) -> None:
 
 
 def _delete_assigned_pod(engine: Engine, old: Pod) -> None:
+    engine.note_change_of(old.spec.node_name)
     with engine.log_cache_errors("Scheduler cache RemovePod failed"):
         engine.cache.remove_pod(old)
     engine.move_all(ASSIGNED_POD_DELETE, old, None)

@@ -58,7 +58,9 @@ def handle_scheduling_failure(
     status, nominating = failure.status, failure.nominating
     message = status.message
     popped = queued.pod
-    requeued_to = _requeue(engine, queued, failure)
+    if engine.observer is not None:
+        nominating = NominatingInfo()  # by its status: the scheduler that is observed nominates
+    requeued_to = requeue(engine, queued, failure.fit_error)
     engine.queue.add_nominated_pod(queued.pod, nominating)
     if requeued_to is None:
         engine.queue.done(popped.uid)
@@ -67,7 +69,7 @@ def handle_scheduling_failure(
     pod = queued.pod if is_same else popped
     engine.emit_event(FAILED_SCHEDULING, cut_note(message), pod, framework.name)
     reason = REASON_UNSCHEDULABLE if status.is_rejected else REASON_SCHEDULER_ERROR
-    patch = status_patch(pod, reason, message, nominating)
+    patch = None if engine.observer is not None else status_patch(pod, reason, message, nominating)
     if patch is not None and is_same and engine.store.pod(pod.key) is not None:
         engine.effects.status_patches.append(patch)
     if attempt is None:
@@ -75,19 +77,22 @@ def handle_scheduling_failure(
     attempt.result = "unschedulable" if status.is_rejected else "error"
     attempt.message = message
     attempt.requeued_to = requeued_to or ""
-    if nominating.mode is NominatingMode.OVERRIDE:
-        attempt.nominated_node_name = nominating.nominated_node_name
+    if failure.nominating.mode is NominatingMode.OVERRIDE:
+        attempt.nominated_node_name = failure.nominating.nominated_node_name
     if failure.fit_error is not None:
         diagnosis = failure.fit_error.diagnosis
         attempt.unschedulable_plugins = tuple(sorted(diagnosis.unschedulable_plugins))
         attempt.pending_plugins = tuple(sorted(diagnosis.pending_plugins))
 
 
-def _requeue(engine: Engine, queued: QueuedPodInfo, failure: Failure) -> str | None:
-    """Put the pod back as it is stored now; the sub-queue, None when it is gone or assigned."""
-    if failure.fit_error is not None:
-        queued.unschedulable_plugins = set(failure.fit_error.diagnosis.unschedulable_plugins)
-        queued.pending_plugins = set(failure.fit_error.diagnosis.pending_plugins)
+def requeue(engine: Engine, queued: QueuedPodInfo, fit_error: FitError | None) -> str | None:
+    """Put the pod back as it is stored now; the sub-queue, None when it is gone or assigned.
+
+    Without a FitError no plugin is blamed, and the pod is tried again after its backoff.
+    """
+    if fit_error is not None:
+        queued.unschedulable_plugins = set(fit_error.diagnosis.unschedulable_plugins)
+        queued.pending_plugins = set(fit_error.diagnosis.pending_plugins)
     stored = engine.store.pod(queued.key)
     if stored is None or stored.is_assigned:
         return None

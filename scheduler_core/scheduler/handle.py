@@ -60,6 +60,10 @@ class EngineHandle:
     def draws(self) -> Draws:
         return self._engine.draws
 
+    @property
+    def observes(self) -> bool:
+        return self._engine.observer is not None
+
     def activate(self, pod_keys: Iterable[str]) -> None:
         """Bring pods to the active queue whatever their backoff."""
         self._engine.activate(pod_keys)

@@ -29,7 +29,13 @@ from scheduler_core.model.status import Code, Status
 from scheduler_core.model.types import Diagnosis, FitError, NodeToStatus, QueuedPodInfo
 from scheduler_core.scheduler import binding_cycle
 from scheduler_core.scheduler.engine import FAILED_SCHEDULING, BindingCycle, Engine
-from scheduler_core.scheduler.failure import Failure, fit_failure, handle_scheduling_failure, refused_on_node
+from scheduler_core.scheduler.failure import (
+    Failure,
+    fit_failure,
+    handle_scheduling_failure,
+    refused_on_node,
+    requeue,
+)
 from scheduler_core.scheduler.select_host import select_host
 
 NO_NODES = "no nodes available to schedule pods"
@@ -40,6 +46,9 @@ def schedule_one(engine: Engine, queued: QueuedPodInfo) -> Attempt:
     attempt, cycle = open_cycle(engine, queued)
     if cycle is None:
         engine.queue.done(queued.uid)
+        return attempt
+    if engine.observer is not None:
+        _propose(engine, cycle, queued)
         return attempt
     decided = decide(engine, cycle)
     chosen = decided if isinstance(decided, Failure) else _reserve_and_permit(engine, cycle, queued, decided)
@@ -54,6 +63,16 @@ def schedule_one(engine: Engine, queued: QueuedPodInfo) -> Attempt:
         chosen.attempt = None  # whatever comes next is in moves and events
     binding_cycle.settle_permits(engine)
     return attempt
+
+
+def _propose(engine: Engine, cycle: Cycle, queued: QueuedPodInfo) -> None:
+    """Choose a node and leave it at that: the pod waits for the scheduler that is observed, and is tried again."""
+    chosen = choose_node(engine, cycle)
+    if isinstance(chosen, Failure):
+        handle_scheduling_failure(engine, cycle.profile, queued, chosen, cycle.attempt)
+    else:
+        cycle.attempt.result, cycle.attempt.node_name = "proposed", chosen
+        cycle.attempt.requeued_to = requeue(engine, queued, None) or ""
 
 
 def open_cycle(engine: Engine, queued: QueuedPodInfo) -> tuple[Attempt, Cycle | None]:
@@ -94,7 +113,7 @@ def open_cycle(engine: Engine, queued: QueuedPodInfo) -> tuple[Attempt, Cycle | 
 def decide(engine: Engine, cycle: Cycle) -> Pod | Failure:
     """The pod as it is assumed on the node chosen for it, or why there is none."""
     pod = cycle.pod
-    node_name = _schedule_pod(engine, cycle)
+    node_name = choose_node(engine, cycle)
     if isinstance(node_name, Failure):
         return node_name
     cycle.attempt.node_name = node_name
@@ -147,8 +166,8 @@ def _reserve_and_permit(engine: Engine, cycle: Cycle, queued: QueuedPodInfo, ass
     return binding
 
 
-def _schedule_pod(engine: Engine, cycle: Cycle) -> str | Failure:
-    """The name of the chosen node, or why there is none."""
+def choose_node(engine: Engine, cycle: Cycle) -> str | Failure:
+    """The name of the chosen node, or why there is none; what PostFilter has to say of that included."""
     attempt = cycle.attempt
     inconsistent = engine.snapshot.update_snapshot(engine.cache)
     if inconsistent:
@@ -260,13 +279,18 @@ def _left_by_extenders(engine: Engine, cycle: Cycle, feasible: Int32Array) -> In
 
 
 def _num_nodes_to_find(engine: Engine, cycle: Cycle, num_candidates: int) -> int:
+    if cycle.is_exhaustive:
+        return num_candidates
     extenders = engine.extenders
     if not cycle.profile.score and not extenders.any_prioritizes and not extenders.any_filters:
         return min(num_candidates, 1)  # whichever is found first is as good as any
-    percentage = cycle.profile.percentage_of_nodes_to_score
-    if percentage is None:
-        percentage = engine.percentage_of_nodes_to_score
-    return num_feasible_nodes_to_find(num_candidates, percentage)
+    return num_feasible_nodes_to_find(num_candidates, percentage_of(engine, cycle.profile))
+
+
+def percentage_of(engine: Engine, profile: Framework) -> int:
+    """How many of the nodes the profile looks at before it is content; 0 adapts."""
+    own = profile.percentage_of_nodes_to_score
+    return engine.percentage_of_nodes_to_score if own is None else own
 
 
 def _try_nominated_node(engine: Engine, cycle: Cycle, name: str) -> Int32Array:

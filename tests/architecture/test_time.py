@@ -21,6 +21,7 @@ WALL_TIME = {
     "kschedweb/common/logs.py": "logs",
     "kschedweb/common/throttling.py": "limits of requests",
     "kschedweb/live/feed.py": "when a frame was sent",
+    "kschedweb/mirror/selectors.py": "leases of mirrors, and when the other cluster was last heard of",
     "kschedweb/ops/supervisor.py": "logs of processes",
     "kschedweb/rest/inputs.py": "windows of time that people ask for",
     "kschedweb/scheduling/leases.py": "leases",

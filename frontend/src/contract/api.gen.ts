@@ -41,6 +41,23 @@ export interface paths {
         readonly patch: operations["ClusterDetail_patch"];
         readonly trace?: never;
     };
+    readonly "/api/clusters/{cluster_id}/agreement": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read how far the decisions of the mirrored cluster's scheduler agree with ours. */
+        readonly get: operations["Agreement_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/clusters/{cluster_id}/attempts": {
         readonly parameters: {
             readonly query?: never;
@@ -84,6 +101,23 @@ export interface paths {
         };
         /** Read the attempt's search for victims with a page of its nodes: candidates with victims, others with why. */
         readonly get: operations["AttemptPreemption_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/clusters/{cluster_id}/comparisons": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List decisions of the mirrored cluster's scheduler beside ours, newest first. */
+        readonly get: operations["ComparisonList_get"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -215,6 +249,24 @@ export interface paths {
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/clusters/{cluster_id}/mirror": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read what the cluster follows, and how it goes. */
+        readonly get: operations["Mirror_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        /** Stop following or go on; other credentials for the same server are for superusers. */
+        readonly patch: operations["Mirror_patch"];
         readonly trace?: never;
     };
     readonly "/api/clusters/{cluster_id}/nodes/{name}": {
@@ -653,6 +705,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/forks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Copy the objects and the configuration of a cluster, as they are now, into a new one of yours.
+         * @description A large copy goes on after the answer, as an import of the new cluster.
+         */
+        readonly post: operations["ForkList_post"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/me": {
         readonly parameters: {
             readonly query?: never;
@@ -664,6 +736,23 @@ export interface paths {
         readonly get: operations["Me_get"];
         readonly put?: never;
         readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/mirrors": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Make a cluster that follows one elsewhere. For superusers: the service connects to wherever it is told. */
+        readonly post: operations["MirrorList_post"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -815,7 +904,7 @@ export interface components {
             readonly attempt: number;
             readonly profile: string;
             /** @enum {unknown} */
-            readonly result: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
+            readonly result: "error" | "noProfile" | "proposed" | "scheduled" | "skipped" | "unschedulable";
             readonly node_name: string;
             readonly nominated_node_name: string | null;
             readonly message: string;
@@ -855,7 +944,7 @@ export interface components {
             readonly attempt: number;
             readonly profile: string;
             /** @enum {unknown} */
-            readonly result: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
+            readonly result: "error" | "noProfile" | "proposed" | "scheduled" | "skipped" | "unschedulable";
             readonly node_name: string;
             readonly nominated_node_name: string | null;
             readonly message: string;
@@ -910,7 +999,7 @@ export interface components {
             readonly namespace?: string;
             readonly profile?: string;
             /** @enum {unknown} */
-            readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
+            readonly result?: "error" | "noProfile" | "proposed" | "scheduled" | "skipped" | "unschedulable";
             /** @description of the pod */
             readonly name?: string;
             /** @description that was chosen */
@@ -1157,7 +1246,7 @@ export interface components {
             readonly namespace?: string;
             readonly profile?: string;
             /** @enum {unknown} */
-            readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
+            readonly result?: "error" | "noProfile" | "proposed" | "scheduled" | "skipped" | "unschedulable";
         };
         /** @description How many nodes a plugin rejected for one reason. */
         readonly Rejection: {
@@ -1203,7 +1292,7 @@ export interface components {
             readonly namespace?: string;
             readonly profile?: string;
             /** @enum {unknown} */
-            readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
+            readonly result?: "error" | "noProfile" | "proposed" | "scheduled" | "skipped" | "unschedulable";
             /** @description of the pod */
             readonly name?: string;
             /** @description that was chosen */
@@ -1266,6 +1355,10 @@ export interface components {
             readonly pace_rate: number | null;
             readonly seed: number;
             readonly is_sample: boolean;
+            /** @description whether it follows a cluster elsewhere, and is only read here */
+            readonly is_mirror: boolean;
+            /** @description of a mirror: whether all objects are here, so that decisions can be made */
+            readonly is_synced: boolean;
             /** @description what the cluster is for, in the words of its admins */
             readonly description: string;
             /** @description controllers whose work is done from outside; others are simulated */
@@ -1323,6 +1416,10 @@ export interface components {
             readonly pace_rate: number | null;
             readonly seed: number;
             readonly is_sample: boolean;
+            /** @description whether it follows a cluster elsewhere, and is only read here */
+            readonly is_mirror: boolean;
+            /** @description of a mirror: whether all objects are here, so that decisions can be made */
+            readonly is_synced: boolean;
             /** @description what the cluster is for, in the words of its admins */
             readonly description: string;
             /** @description controllers whose work is done from outside; others are simulated */
@@ -1753,6 +1850,216 @@ export interface components {
             /** @description after it; null: unchanged */
             readonly queued: components["schemas"]["QueueSizes"] | null;
         };
+        /** @description Decisions by how they compare. */
+        readonly AgreementCounts: {
+            readonly agreed: number;
+            readonly tied: number;
+            readonly differed: number;
+            readonly other: number;
+        };
+        /** @description Decisions of the span that begins at `at_ms`. */
+        readonly AgreementPoint: {
+            readonly at_ms: number;
+            readonly profile: string;
+            readonly counts: components["schemas"]["AgreementCounts"];
+        };
+        /** @description Decisions of one profile. `rate` is (agreed + tied) / (agreed + tied + differed), null when there are none. */
+        readonly AgreementProfile: {
+            readonly profile: string;
+            readonly counts: components["schemas"]["AgreementCounts"];
+            readonly rate: number | null;
+        };
+        /** @description Which span: by default the last hour. */
+        readonly AgreementQuery: {
+            /**
+             * Format: date-time
+             * @description seen at this time or later
+             */
+            readonly since?: string;
+            /**
+             * Format: date-time
+             * @description before this time
+             */
+            readonly until?: string;
+            /** @description instead of since: so many seconds ago */
+            readonly last_seconds?: number;
+            /**
+             * @description into how many spans it is cut at most
+             * @default 60
+             */
+            readonly points?: number;
+        };
+        /** @description How far decisions agreed in [since_ms, until_ms). */
+        readonly AgreementSummary: {
+            readonly since_ms: number;
+            readonly until_ms: number;
+            /** @description length of a point */
+            readonly seconds: number;
+            readonly counts: components["schemas"]["AgreementCounts"];
+            readonly rate: number | null;
+            readonly profiles: readonly components["schemas"]["AgreementProfile"][];
+            /** @description oldest first; spans without a decision have none */
+            readonly points: readonly components["schemas"]["AgreementPoint"][];
+            /** @description of the differences */
+            readonly causes: {
+                readonly [key: string]: number;
+            };
+            /** @description the first that tells the nodes apart, of the differences */
+            readonly plugins: {
+                readonly [key: string]: number;
+            };
+        };
+        /** @description The decision of the other cluster's scheduler about a pod, beside ours on the state before it. */
+        readonly Comparison: {
+            readonly id: number;
+            /** @description of our attempt; 0: none was made */
+            readonly seq: number;
+            readonly pod_uid: string;
+            readonly namespace: string;
+            readonly name: string;
+            readonly profile: string;
+            /** @enum {unknown} */
+            readonly outcome: "agreed" | "differed" | "other" | "tied";
+            /** @description where it was bound */
+            readonly node_name: string;
+            /** @description our choice; empty: none */
+            readonly own_node_name: string;
+            /** @description the first that tells the two nodes apart */
+            readonly plugin: string;
+            /** @description why that plugin refuses the other node; empty where scores differ */
+            readonly reason: string;
+            /** @description weighted, of that plugin, for our node */
+            readonly own_score: number | null;
+            /** @description and for the other one */
+            readonly score: number | null;
+            readonly own_total: number | null;
+            readonly total: number | null;
+            /** @description likely cause of a difference */
+            readonly cause: ("configuration" | "plugin" | "sampling" | "state" | "unknown") | "";
+            /** Format: date-time */
+            readonly at: string;
+        };
+        /** @description A page of comparisons. */
+        readonly ComparisonPage: {
+            readonly results: readonly components["schemas"]["Comparison"][];
+            readonly next: string | null;
+            readonly previous: string | null;
+        };
+        /** @description Which comparisons. */
+        readonly ComparisonQuery: {
+            /**
+             * Format: date-time
+             * @description seen at this time or later
+             */
+            readonly since?: string;
+            /**
+             * Format: date-time
+             * @description before this time
+             */
+            readonly until?: string;
+            /** @description instead of since: so many seconds ago */
+            readonly last_seconds?: number;
+            /** @enum {unknown} */
+            readonly outcome?: "agreed" | "differed" | "other" | "tied";
+            /** @enum {unknown} */
+            readonly cause?: "configuration" | "plugin" | "sampling" | "state" | "unknown";
+            readonly profile?: string;
+            readonly plugin?: string;
+            readonly pod_uid?: string;
+        };
+        /** @description A copy of a cluster to make. */
+        readonly Fork: {
+            /** @description of the cluster that is copied */
+            readonly cluster_id: number;
+            /** @description of the copy */
+            readonly name: string;
+            /**
+             * @default frozen
+             * @enum {unknown}
+             */
+            readonly lifecycle_mode?: "frozen" | "simulate";
+        };
+        /** @description What a cluster follows, and how it goes. */
+        readonly Mirror: {
+            readonly cluster_id: number;
+            readonly server: string;
+            readonly context: string;
+            /** @description empty: all */
+            readonly namespaces: readonly string[];
+            /** @enum {unknown} */
+            readonly state: "connecting" | "following" | "listing" | "problem" | "stopped";
+            readonly problem: string;
+            /** @description false while it is stopped */
+            readonly is_wanted: boolean;
+            /** @description whether all objects are here */
+            readonly is_synced: boolean;
+            /** @description from the arrival of the last change to its being stored */
+            readonly lag_seconds: number | null;
+            /** @description since the other cluster was last heard of */
+            readonly heard_seconds_ago: number | null;
+            /** @description when all objects were here first */
+            readonly synced_at: string | null;
+            readonly lists: number;
+            readonly events: number;
+            /** @description requests that failed and were made again */
+            readonly failures: number;
+            readonly collections: readonly components["schemas"]["MirrorCollection"][];
+            /** @description objects left out, the last few */
+            readonly unreadable: readonly components["schemas"]["MirrorUnreadable"][];
+            /** @description plugins and extenders of the configuration that are not here */
+            readonly missing_plugins: readonly string[];
+            readonly created_by: string;
+            /** Format: date-time */
+            readonly created_at: string;
+        };
+        /** @description What to change; what is left out stays. */
+        readonly MirrorChange: {
+            /** @description false stops following, true goes on */
+            readonly is_wanted?: boolean;
+            /** @description with other credentials for the same server */
+            readonly kubeconfig?: string;
+            /**
+             * @description of that kubeconfig; the current one when empty
+             * @default
+             */
+            readonly context?: string;
+        };
+        /** @description One kind that is followed, in one namespace unless all are. */
+        readonly MirrorCollection: {
+            /** @description the kind, with `/namespace` where only some are followed */
+            readonly name: string;
+            /** @description listing, watching, waiting, forbidden or absent */
+            readonly state: string;
+            readonly problem: string;
+        };
+        /** @description A cluster to follow. */
+        readonly MirrorCreate: {
+            /** @description of the new cluster */
+            readonly name: string;
+            /** @description YAML or JSON; names no files and no programs */
+            readonly kubeconfig: string;
+            /**
+             * @description the current one when empty
+             * @default
+             */
+            readonly context?: string;
+            /**
+             * @description empty: all
+             * @default []
+             */
+            readonly namespaces?: readonly string[];
+            /**
+             * @description the KubeSchedulerConfiguration of the other cluster's scheduler
+             * @default
+             */
+            readonly scheduler_config?: string;
+        };
+        /** @description An object that was left out. */
+        readonly MirrorUnreadable: {
+            readonly kind: string;
+            readonly name: string;
+            readonly reason: string;
+        };
         /** @description A node with its manifest. */
         readonly Node: {
             readonly rv: number;
@@ -1816,7 +2123,7 @@ export interface components {
             readonly namespace?: string;
             readonly profile?: string;
             /** @enum {unknown} */
-            readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
+            readonly result?: "error" | "noProfile" | "proposed" | "scheduled" | "skipped" | "unschedulable";
             readonly node: string;
             /** @default 100 */
             readonly limit?: number;
@@ -2278,6 +2585,20 @@ export type QueueMove = components['schemas']['QueueMove'];
 export type Snapshot = components['schemas']['Snapshot'];
 export type SnapshotColumns = components['schemas']['SnapshotColumns'];
 export type StepDone = components['schemas']['StepDone'];
+export type AgreementCounts = components['schemas']['AgreementCounts'];
+export type AgreementPoint = components['schemas']['AgreementPoint'];
+export type AgreementProfile = components['schemas']['AgreementProfile'];
+export type AgreementQuery = components['schemas']['AgreementQuery'];
+export type AgreementSummary = components['schemas']['AgreementSummary'];
+export type Comparison = components['schemas']['Comparison'];
+export type ComparisonPage = components['schemas']['ComparisonPage'];
+export type ComparisonQuery = components['schemas']['ComparisonQuery'];
+export type Fork = components['schemas']['Fork'];
+export type Mirror = components['schemas']['Mirror'];
+export type MirrorChange = components['schemas']['MirrorChange'];
+export type MirrorCollection = components['schemas']['MirrorCollection'];
+export type MirrorCreate = components['schemas']['MirrorCreate'];
+export type MirrorUnreadable = components['schemas']['MirrorUnreadable'];
 export type Node = components['schemas']['Node'];
 export type NodeChange = components['schemas']['NodeChange'];
 export type NodeDetail = components['schemas']['NodeDetail'];
@@ -2477,6 +2798,45 @@ export interface operations {
             };
         };
     };
+    readonly Agreement_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description instead of since: so many seconds ago */
+                readonly last_seconds?: number;
+                /** @description into how many spans it is cut at most */
+                readonly points?: number;
+                /** @description seen at this time or later */
+                readonly since?: string;
+                /** @description before this time */
+                readonly until?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AgreementSummary"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
     readonly AttemptList_get: {
         readonly parameters: {
             readonly query?: {
@@ -2497,7 +2857,7 @@ export interface operations {
                 readonly profile?: string;
                 /** @description for which it rejected nodes, in full */
                 readonly reason?: string;
-                readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
+                readonly result?: "error" | "noProfile" | "proposed" | "scheduled" | "skipped" | "unschedulable";
                 /** @description seen at this time or later */
                 readonly since?: string;
                 /** @description before this time */
@@ -2614,6 +2974,52 @@ export interface operations {
             };
         };
     };
+    readonly ComparisonList_get: {
+        readonly parameters: {
+            readonly query?: {
+                readonly cause?: "configuration" | "plugin" | "sampling" | "state" | "unknown";
+                /** @description from `next` or `previous` of another page */
+                readonly cursor?: string;
+                /** @description instead of since: so many seconds ago */
+                readonly last_seconds?: number;
+                /** @description of the rows in one page */
+                readonly limit?: number;
+                readonly outcome?: "agreed" | "differed" | "other" | "tied";
+                readonly plugin?: string;
+                readonly pod_uid?: string;
+                readonly profile?: string;
+                /** @description seen at this time or later */
+                readonly since?: string;
+                /** @description before this time */
+                readonly until?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ComparisonPage"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
     readonly Digest_get: {
         readonly parameters: {
             readonly query?: never;
@@ -2707,7 +3113,7 @@ export interface operations {
                 readonly profile?: string;
                 /** @description for which it rejected nodes, in full */
                 readonly reason?: string;
-                readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
+                readonly result?: "error" | "noProfile" | "proposed" | "scheduled" | "skipped" | "unschedulable";
                 /** @description seen at this time or later */
                 readonly since?: string;
                 /** @description before this time */
@@ -2880,6 +3286,70 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Leadership"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly Mirror_get: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Mirror"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly Mirror_patch: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["MirrorChange"];
+            };
+        };
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Mirror"];
                 };
             };
             /** @description Refused */
@@ -3322,7 +3792,7 @@ export interface operations {
                 readonly profile?: string;
                 /** @description for which it rejected nodes, in full */
                 readonly reason?: string;
-                readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
+                readonly result?: "error" | "noProfile" | "proposed" | "scheduled" | "skipped" | "unschedulable";
                 /** @description seen at this time or later */
                 readonly since?: string;
                 /** @description before this time */
@@ -3404,7 +3874,7 @@ export interface operations {
                 readonly profile?: string;
                 /** @description for which it rejected nodes, in full */
                 readonly reason?: string;
-                readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
+                readonly result?: "error" | "noProfile" | "proposed" | "scheduled" | "skipped" | "unschedulable";
                 /** @description seen at this time or later */
                 readonly since?: string;
                 /** @description before this time */
@@ -3724,7 +4194,7 @@ export interface operations {
                 readonly profile?: string;
                 /** @description for which it rejected nodes, in full */
                 readonly reason?: string;
-                readonly result?: "error" | "noProfile" | "scheduled" | "skipped" | "unschedulable";
+                readonly result?: "error" | "noProfile" | "proposed" | "scheduled" | "skipped" | "unschedulable";
                 /** @description seen at this time or later */
                 readonly since?: string;
                 /** @description before this time */
@@ -3944,6 +4414,38 @@ export interface operations {
             };
         };
     };
+    readonly ForkList_post: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Fork"];
+            };
+        };
+        readonly responses: {
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Cluster"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
     readonly Me_get: {
         readonly parameters: {
             readonly query?: never;
@@ -3959,6 +4461,38 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly MirrorList_post: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["MirrorCreate"];
+            };
+        };
+        readonly responses: {
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Cluster"];
                 };
             };
             /** @description Refused */

@@ -7,7 +7,7 @@ export type Tone = "good" | "bad" | "warn" | "cool" | "";
 const QUEUES = ["active", "backoff", "errorBackoff", "unschedulable", "gated"] as const;
 const CACHE = ["assumed", "waiting", "confirmed", "forgotten", "finished"] as const;
 const WORK = ["pending", "done", "refused", "superseded"] as const;
-const RESULTS = ["scheduled", "unschedulable", "error", "skipped", "noProfile"] as const;
+const RESULTS = ["scheduled", "unschedulable", "error", "skipped", "noProfile", "proposed"] as const;
 
 /** What happened, in a few words. */
 export function historyText(entry: HistoryEntry): string {

@@ -67,6 +67,12 @@ export function attemptText(attempt: Attempt): string {
       said.push(...choiceText(attempt));
       break;
     }
+    case "proposed": {
+      const node = attempt.node_name;
+      said.push(t("attempt.saysProposed", { node, evaluated, feasible }));
+      said.push(...choiceText(attempt));
+      break;
+    }
     case "unschedulable": {
       said.push(evaluated ? t("attempt.saysUnschedulable", { evaluated }) : t("attempt.saysBefore"));
       const main = refusalsOf(attempt.rejections)[0];

@@ -10,6 +10,7 @@ from kschedweb.cluster.services.clusters import (
     scheduler_problem_set,
 )
 from kschedweb.cluster.services.configurations import scheduler_config_set
+from kschedweb.cluster.services.copies import Copied, CopyReport, missing_of, objects_copy, synced_set
 from kschedweb.cluster.services.imports import ImportOptions, import_apply, import_take
 from kschedweb.cluster.services.objects import PutOptions, objects_put
 from kschedweb.cluster.services.requests import (
@@ -23,6 +24,8 @@ from kschedweb.cluster.services.requests import (
 
 __all__ = [
     "ChangeEntry",
+    "Copied",
+    "CopyReport",
     "ImportOptions",
     "PutOptions",
     "changes_commit",
@@ -33,8 +36,10 @@ __all__ = [
     "import_apply",
     "import_take",
     "lifecycle_mode_set",
+    "missing_of",
     "node_update",
     "object_delete",
+    "objects_copy",
     "objects_put",
     "pace_set",
     "pod_delete",
@@ -42,4 +47,5 @@ __all__ = [
     "requests_carry_out",
     "scheduler_problem_set",
     "server_of",
+    "synced_set",
 ]

@@ -27,9 +27,10 @@ def cluster_create(
     lifecycle_mode: str = LifecycleMode.FROZEN,
     external_controllers: Sequence[str] = (),
     is_sample: bool = False,
+    is_mirror: bool = False,
     actor: str = "system",
 ) -> Cluster:
-    """An empty cluster; ConflictError when the name is taken."""
+    """An empty cluster; ConflictError when the name is taken. A mirror is not synced until somebody has followed."""
     _check_name(name)
     try:
         with transaction.atomic():
@@ -39,6 +40,8 @@ def cluster_create(
                 lifecycle_mode=lifecycle_mode,
                 external_controllers=list(external_controllers),
                 is_sample=is_sample,
+                is_mirror=is_mirror,
+                is_synced=not is_mirror,
             )
             SchedulerConfigVersion.objects.create(cluster=cluster, version=cluster.config_version, actor=actor)
             record_setting(cluster, actor)
@@ -51,6 +54,8 @@ def cluster_change(*, cluster_id: int, actor: str, **changes: Any) -> Cluster:
     """Change settings of a cluster, by the names of their columns; ConflictError when the new name is taken."""
     if "name" in changes:
         _check_name(changes["name"])
+    if changes.get("lifecycle_mode", LifecycleMode.FROZEN) != LifecycleMode.FROZEN:
+        selectors.cluster_check_writable(cluster_id)
     try:
         cluster = _set(cluster_id, actor, **changes)
     except IntegrityError as error:

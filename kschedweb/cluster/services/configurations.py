@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from kschedweb.cluster import configuration
+from kschedweb.cluster import configuration, selectors
 from kschedweb.cluster.models import Cluster, SchedulerConfigVersion
 from kschedweb.cluster.services.clusters import record_setting
 from kschedweb.common import wake
@@ -14,7 +14,8 @@ def scheduler_config_set(*, cluster_id: int, content: bytes, actor: str) -> Clus
 
     InvalidError lists every problem. The text in force, given again, changes nothing.
     """
-    replayable = configuration.effective(content).replayable
+    of_mirror = selectors.cluster_get(cluster_id).is_mirror
+    replayable = configuration.effective(content, of_mirror=of_mirror).replayable
     try:
         text = content.decode() if content.strip() else ""
     except UnicodeDecodeError as error:

@@ -71,7 +71,7 @@ class ClaimLostError(Exception):
 
 def import_take(*, cluster_id: int, uploads: Sequence[Received], options: ImportOptions, actor: str) -> Import:
     """Carry a small upload out at once, queue a large one; its row. An ApplicationError leaves nothing behind."""
-    selectors.cluster_get(cluster_id)
+    selectors.cluster_check_writable(cluster_id)
     row = Import(
         cluster_id=cluster_id,
         options=asdict(options),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import structlog
 from django.db import transaction
 
-from kschedweb.cluster import follow, services
+from kschedweb.cluster import follow, history, services
 from kschedweb.cluster.models import Cluster, SchedulerConfigVersion
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.choices import WorkStatus
@@ -26,14 +26,21 @@ from scheduler_core.scheduler.scheduler import Scheduler
 
 log = structlog.get_logger(__name__)
 
-Build = Callable[[str, int], Scheduler]  # of a configuration's text, and the seed of the draws
+MOST_REPLAYED = 50_000  # changes that a new engine of a mirror goes through one by one
+
+# Of a configuration's text, the seed of the draws, and whether the cluster is a mirror.
+Build = Callable[[str, int, bool], Scheduler]
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What the tables say at one moment. `in_flight`: bindings asked for (pod uid, node); `attempts` by pod uid."""
+    """What the tables say at one moment. `in_flight`: bindings asked for (pod uid, node); `attempts` by pod uid.
+
+    The changes make the cluster as of `rv`.
+    """
 
     cluster: Cluster
+    rv: int
     run: int
     changes: list[Change]
     in_flight: list[tuple[str, str]]
@@ -56,12 +63,13 @@ def read(*, cluster_id: int, epoch: int, build: Build, only_wanted: bool) -> Sto
         engine, version, problem = _usable(cluster, good, build)
         run = state.run if state else 0
         if engine is None:
-            return Stored(cluster, run, [], [], {}, None, version, problem)
-        changes = follow.stored_changes(cluster_id=cluster_id)
+            return Stored(cluster, cluster.rv, run, [], [], {}, None, version, problem)
+        changes, rv = _objects(cluster, state)
         pending = Binding.objects.filter(cluster_id=cluster_id, status=WorkStatus.PENDING, epoch=epoch)
         tried = QueueState.objects.filter(cluster_id=cluster_id, attempts__gt=0)
         return Stored(
             cluster,
+            rv,
             run,
             changes,
             list(pending.order_by("id").values_list("pod_uid", "node_name")),
@@ -70,6 +78,18 @@ def read(*, cluster_id: int, epoch: int, build: Build, only_wanted: bool) -> Sto
             version,
             problem,
         )
+
+
+def _objects(cluster: Cluster, state: EngineState | None) -> tuple[list[Change], int]:
+    """All objects with the position they are of: now; in a mirror where the last engine stopped, if that is known.
+
+    What others decided since is compared with what the engine would have done, on the state as it was then.
+    """
+    if cluster.is_mirror and state is not None and 0 < cluster.rv - state.rv_seen <= MOST_REPLAYED:
+        earlier = history.changes_at(cluster_id=cluster.pk, rv=state.rv_seen)
+        if earlier is not None:
+            return earlier, state.rv_seen
+    return follow.stored_changes(cluster_id=cluster.pk), cluster.rv
 
 
 def problem_tell(*, cluster_id: int, epoch: int, stored: Stored) -> None:
@@ -95,7 +115,7 @@ def _usable(cluster: Cluster, good: int, build: Build) -> tuple[Scheduler | None
     """An engine of the configuration in force, or of version `good`; its version, and what is wrong."""
     wanted = cluster.config_version
     try:
-        return build(cluster.scheduler_config, cluster.seed), wanted, ""
+        return build(cluster.scheduler_config, cluster.seed, cluster.is_mirror), wanted, ""
     except ConfigError as error:
         problem = f"version {wanted} of the configuration cannot be used: {error}"
     text = None
@@ -104,7 +124,11 @@ def _usable(cluster: Cluster, good: int, build: Build) -> tuple[Scheduler | None
         text = versions.values_list("text", flat=True).first()
     if text is not None:
         try:
-            return build(text, cluster.seed), good, f"{problem}. Scheduling goes on under version {good}."
+            return (
+                build(text, cluster.seed, cluster.is_mirror),
+                good,
+                f"{problem}. Scheduling goes on under version {good}.",
+            )
         except ConfigError as error:
             problem += f"; nor can version {good}: {error}"
     return None, wanted, problem

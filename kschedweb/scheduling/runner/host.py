@@ -40,6 +40,7 @@ from scheduler_core.model.changes import Change
 from scheduler_core.model.effects import Attempt, Effects, QueueMove
 from scheduler_core.ports import SeededDraws
 from scheduler_core.scheduler import checkpoint
+from scheduler_core.scheduler.engine import Observer
 from scheduler_core.scheduler.scheduler import Budget, Scheduler
 from scheduler_core.trace import digest
 
@@ -55,7 +56,8 @@ START_OF_CHAIN = digest.START_OF_CHAIN
 
 # Read before every step, hence no query set that is made anew each time.
 _CLUSTER = """
-SELECT c.rv, c.pace, c.pace_rate, c.pace_steps_requested, c.pace_steps_done, c.config_version, s.checkpoint_wanted
+SELECT c.rv, c.pace, c.pace_rate, c.pace_steps_requested, c.pace_steps_done, c.config_version, s.checkpoint_wanted,
+    c.is_synced
 FROM cluster_cluster c LEFT JOIN engine_states s ON s.cluster_id = c.id WHERE c.id = %s
 """
 
@@ -81,6 +83,7 @@ class ClusterRow:
     pace: PaceSetting
     config_version: int
     checkpoint_wanted: bool
+    is_synced: bool  # the objects of a mirror are all here
 
 
 @dataclass
@@ -150,13 +153,15 @@ class EngineHost:
             self.be_patient((row.rv - self._rv_seen) * SECONDS_PER_CHANGE)
         changes, log_to = follow.changes_after(cluster_id=self.cluster_id, rv=self._rv_seen)
         now = self._now()
-        allowed = self._allowance.cycles(row.pace, monotonic=self.monotonic(), most=STEP_CYCLES)
+        allowed = self._allowance.cycles(row.pace, monotonic=self.monotonic(), most=STEP_CYCLES) if row.is_synced else 0
+        if engine.engine.observer is not None:
+            engine.engine.observer.compares = row.is_synced
         # A pod that is ready counts only when the pace allows a cycle; timers go on while paused.
         due = engine.next_due(now) if allowed else engine.next_timer(now)
         if not changes and (due is None or due > now):
             if log_to > self._rv_seen:
                 self._commit(StepKind.APPLY, Effects(), now, log_to, 0, 0, {})
-            return StepOutcome(0, 0, self._due_in(engine, now, row.pace))
+            return StepOutcome(0, 0, self._due_in(engine, now, row, row.pace))
         started = self.monotonic()
         ends_at = started + STEP_SECONDS
         budget = Budget(max_cycles=allowed, deadline=lambda: self.monotonic() >= ends_at)
@@ -167,7 +172,7 @@ class EngineHost:
         self._tell(StepKind.APPLY, effects, changes, started)
         self._allowance.spend(cycles - stepped)
         pace = PaceSetting(row.pace.pace, row.pace.rate, row.pace.steps_waiting - stepped)
-        return StepOutcome(cycles, len(changes), self._due_in(engine, now, pace))
+        return StepOutcome(cycles, len(changes), self._due_in(engine, now, row, pace))
 
     def _now(self) -> int:
         """Engine time never runs backwards, whatever the machine's clock does."""
@@ -175,8 +180,8 @@ class EngineHost:
         self._last_now = max(self._last_now + 1, now)
         return self._last_now
 
-    def _due_in(self, engine: Scheduler, now: int, pace: PaceSetting) -> float | None:
-        due = engine.next_due(now)
+    def _due_in(self, engine: Scheduler, now: int, row: ClusterRow, pace: PaceSetting) -> float | None:
+        due = engine.next_due(now) if row.is_synced else None
         if due is None:
             return None
         if due > now:
@@ -194,8 +199,8 @@ class EngineHost:
             values = cursor.fetchone()
         if values is None:
             raise Cluster.DoesNotExist(f"there is no cluster {self.cluster_id}")
-        rv, pace, rate, requested, done, config_version, wanted = values
-        return ClusterRow(rv, PaceSetting(pace, rate, max(0, requested - done)), config_version, bool(wanted))
+        rv, pace, rate, requested, done, config_version, wanted, synced = values
+        return ClusterRow(rv, PaceSetting(pace, rate, max(0, requested - done)), config_version, bool(wanted), synced)
 
     def _rebuild(self, kind: str) -> None:
         """A new engine from the tables as of one moment; a step of its own kind in the journal."""
@@ -217,7 +222,7 @@ class EngineHost:
         self._step = 0
         self._digest = START_OF_CHAIN
         self._seq = cluster.seq
-        self._rv_seen = cluster.rv
+        self._rv_seen = stored.rv
         self._config_version = stored.config_version
         self._checkpoints = CheckpointTimer(self._seq, 0, self.monotonic() - LEAST_SECONDS_BETWEEN)
         engine.restore_bindings(stored.in_flight)
@@ -229,18 +234,12 @@ class EngineHost:
             now=now,
         )
         self._engine = engine
-        self._commit(kind, effects, now, cluster.rv, 0, 0, stored.attempts)
+        self._commit(kind, effects, now, stored.rv, 0, 0, stored.attempts)
         self._tell(kind, effects, (), started)
-        log.info(
-            "engine built",
-            cluster=self.cluster_id,
-            kind=kind,
-            objects=len(changes),
-            rv=cluster.rv,
-            seconds=round(self.monotonic() - started, 3),
-        )
+        took = round(self.monotonic() - started, 3)
+        log.info("engine built", cluster=self.cluster_id, kind=kind, objects=len(changes), rv=stored.rv, seconds=took)
 
-    def _build(self, text: str, seed: int) -> Scheduler:
+    def _build(self, text: str, seed: int, is_mirror: bool) -> Scheduler:
         return build.build(
             config.load(text or None),
             draws=SeededDraws(seed),
@@ -248,6 +247,7 @@ class EngineHost:
             connect_extender=lambda extender: extender_http.connect(extender, self.step_time, self.monotonic),
             recorder=self._meter,
             log=_engine_log,
+            observer=Observer(is_configured=bool(text)) if is_mirror else None,
         )
 
     def _checkpoint_if_due(self, row: ClusterRow, outcome: StepOutcome) -> float | None:

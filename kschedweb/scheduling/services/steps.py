@@ -25,7 +25,7 @@ from kschedweb.scheduling.adapters import QueueRow, StepRows
 from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, Eviction
 from kschedweb.traces import services as trace_services
-from kschedweb.traces.models import Attempt, EngineLog, NodeOrder, QueueState
+from kschedweb.traces.models import Attempt, Comparison, EngineLog, NodeOrder, QueueState
 from scheduler_core.apiserver.effects import status_request, write_requests
 from scheduler_core.apiserver.requests import Request
 from scheduler_core.apiserver.server import changes_of
@@ -55,6 +55,11 @@ LOG_COLUMNS = ["seq", "rv", "step", "kind", "pod_uid", "pod_key", "payload", "at
 EVENT_COLUMNS = [
     *("seq", "namespace", "name", "type", "reason", "action", "note", "regarding_kind", "regarding_namespace"),
     *("regarding_name", "regarding_uid", "reporter", "count", "first_at", "last_at"),
+]
+
+COMPARISON_COLUMNS = [
+    *("seq", "pod_uid", "namespace", "name", "profile", "outcome", "node_name", "own_node_name", "plugin", "reason"),
+    *("own_score", "score", "own_total", "total", "cause", "at"),
 ]
 
 
@@ -117,6 +122,7 @@ def step_commit(*, position: StepPosition, rows: StepRows, effects: Effects, reb
         _repeats_count(cluster_id, rows.repeats)
         _copy(Event, EVENT_COLUMNS, cluster_id, rows.events)
         _events_count(cluster_id, rows.counted, position.now)
+        _copy(Comparison, COMPARISON_COLUMNS, cluster_id, rows.comparisons)
         _work_insert(Binding, position, effects.bindings)
         _work_insert(Eviction, position, effects.evictions)
         server = cluster_services.server_of(cluster_id, SCHEDULER_ACTOR)

@@ -1,5 +1,6 @@
 """Reads of the traces: for browsers that follow, for pages of attempts and pods, for questions over many attempts."""
 
+from kschedweb.traces.selectors.agreement import agreement, comparisons
 from kschedweb.traces.selectors.attempts import (
     EVERY_NODE,
     AttemptFilter,
@@ -48,12 +49,14 @@ __all__ = [
     "SNAPSHOT_EVENTS",
     "AttemptFilter",
     "EventFilter",
+    "agreement",
     "attempt_detail",
     "attempt_get",
     "attempt_matrix",
     "attempt_preemption",
     "attempt_seed",
     "attempts",
+    "comparisons",
     "events",
     "first_attempts",
     "frames_after",

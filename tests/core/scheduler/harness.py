@@ -39,6 +39,7 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.model.types import NodeToStatus, PodInfo
 from scheduler_core.ports import Draws, FirstDraws
+from scheduler_core.scheduler.engine import Observer
 from scheduler_core.scheduler.scheduler import Budget, Scheduler
 from scheduler_core.table.node_table import NodeTable
 
@@ -239,6 +240,7 @@ def start(
     plugins: ToldPlugins | None = None,
     draws: Draws | None = None,
     use_table: bool = True,
+    observer: Observer | None = None,
     **fields: Any,
 ) -> Cluster:
     """A cluster without nodes under the profiles, or under upstream's defaults."""
@@ -248,6 +250,7 @@ def start(
             draws=draws or FirstDraws(),
             use_table=use_table,
             registry=plugins.factories if plugins is not None else None,
+            observer=observer,
         )
     )
 

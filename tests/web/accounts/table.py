@@ -90,6 +90,18 @@ ROWS = [
     Row("api/tokens/<int:token_id>", "DELETE", PERSON, 204),
     # Clusters.
     Row("api/clusters", "POST", CREATOR, 201, body=lambda world: {"name": f"made-{world.serial}"}),
+    Row("api/mirrors", "POST", SUPERUSER, 422, body=lambda world: {"name": f"made-{world.serial}", "kubeconfig": "{}"}),
+    Row(
+        "api/forks",
+        "POST",
+        CREATOR,
+        None,
+        body=lambda world: {"cluster_id": world.cluster_id, "name": f"made-{world.serial}"},
+    ),
+    _get(f"{CLUSTER}/mirror", status=404),
+    Row(f"{CLUSTER}/mirror", "PATCH", Role.ADMIN, 404, body=lambda world: {"is_wanted": False}),
+    _get(f"{CLUSTER}/agreement"),
+    _get(f"{CLUSTER}/comparisons"),
     _get(CLUSTER),
     Row(CLUSTER, "PATCH", Role.ADMIN, body=lambda world: {"lifecycle_mode": "simulate"}),
     Row(CLUSTER, "DELETE", Role.ADMIN, 204),

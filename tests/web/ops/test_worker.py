@@ -60,6 +60,7 @@ def test_beat_wakes_the_sweep_and_the_clearing_away_and_lets_old_wakings_expire(
     assert {entry["task"]: entry["schedule"] for entry in schedule.values()} == {
         "scheduling.sweep": 2.0,
         "scheduling.prune": 300.0,
+        "mirror.follow": 5.0,
         "accounts.sessions_clear": 3600.0,
     }
     app.loader.import_default_modules()

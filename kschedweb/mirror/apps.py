@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class MirrorConfig(AppConfig):
+    name = "kschedweb.mirror"
+    label = "mirror"

@@ -1,0 +1,99 @@
+"""`./ksched mirror`: follows a cluster elsewhere in the running service; `./ksched fork` copies a cluster.
+
+The kubeconfig is sent with the files it names in it, as `kubectl config view --flatten` writes it. Programs that make
+tokens run beside the service, as the user it runs as.
+"""
+
+import argparse
+import base64
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kschedweb import environment
+from kschedweb.ops import up
+from kschedweb.ops.client import Refused, connect, default_name
+from kschedweb.ops.kubernetes import service_environment
+
+FILES = ("certificate-authority", "client-certificate", "client-key")
+
+
+def mirror(*, data_dir: Path, options: argparse.Namespace) -> int:
+    """Start following, and say what was started."""
+    facts = up.read_status(data_dir)
+    if facts is None or "url" not in facts:
+        return _fail(f"nothing runs on {data_dir}: start it with ./ksched up")
+    try:
+        document = yaml.safe_load(options.kubeconfig.read_text())
+        if not isinstance(document, dict):
+            raise ValueError("expected an object")
+        content = yaml.safe_dump(flattened(document, options.kubeconfig.resolve().parent))
+        config = options.scheduler_config.read_text() if options.scheduler_config is not None else ""
+    except OSError as error:
+        return _fail(f"cannot read {error.filename}: {error.strerror}")
+    except (ValueError, yaml.YAMLError) as error:
+        return _fail(f"{options.kubeconfig}: {error}")
+    wanted = {
+        "name": options.cluster or default_name(Path(str(options.context or document.get("current-context") or "x"))),
+        "kubeconfig": content,
+        "context": options.context or "",
+        "namespaces": [name for each in options.namespaces or () for name in each.split(",") if name],
+        "scheduler_config": config,
+    }
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "kschedweb.ops.mirror_starting"],
+        input=json.dumps(wanted),
+        env=service_environment(data_dir),
+        cwd=environment.ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        return _fail(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "the mirror could not be started")
+    made = json.loads(done.stdout)
+    print(f"cluster {made['name']} (id {made['id']}) follows {made['server']}, read-only")
+    print(f"see it: {facts['url']}/#/clusters/{made['id']}")
+    print(f"copy it to change things: ./ksched fork {made['name']} NAME")
+    return 0
+
+
+def fork(*, data_dir: Path, options: argparse.Namespace) -> int:
+    """Copy a cluster as it is now."""
+    try:
+        client = connect(data_dir)
+        found = [each["id"] for each in client.all("/api/clusters") if each["name"] == options.cluster]
+        if not found:
+            return _fail(f"there is no cluster named {options.cluster}")
+        wanted = {"cluster_id": found[0], "name": options.name, "lifecycle_mode": options.lifecycle or "frozen"}
+        made = client.post("/api/forks", wanted)
+    except Refused as refusal:
+        return _fail(str(refusal))
+    print(f"cluster {made['name']} (id {made['id']}) is a copy of {options.cluster}")
+    return 0
+
+
+def flattened(document: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The kubeconfig with the certificates and keys it names in it; files of tokens, which change, by their paths."""
+    for section, part in (("clusters", "cluster"), ("users", "user")):
+        for entry in document.get(section) or ():
+            values = entry.get(part) if isinstance(entry, dict) else None
+            if not isinstance(values, dict):
+                continue
+            for field in FILES:
+                if values.get(field) and not values.get(f"{field}-data"):
+                    content = (folder / values.pop(field)).read_bytes()
+                    values[f"{field}-data"] = base64.b64encode(content).decode()
+                values.pop(field, None)
+            if values.get("tokenFile"):
+                values["tokenFile"] = str(folder / values["tokenFile"])
+    return document
+
+
+def _fail(text: str) -> int:
+    print(f"ksched: {text}", file=sys.stderr)
+    return 1

@@ -1,0 +1,207 @@
+"""An engine that watches another scheduler: it decides beside it, carries nothing out, and says where they differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.config.types import Extender
+from scheduler_core.model.effects import Comparison, Effects
+from scheduler_core.scheduler.comparing import NOT_NAMED
+from scheduler_core.scheduler.engine import Observer
+from tests.builders import make_node, make_pod
+from tests.core.scheduler.harness import NO_CYCLES, SECOND, Cluster, profile, start
+
+
+def _observed(*profiles: Any, observer: Observer | None = None, **fields: Any) -> Cluster:
+    return start(*profiles, observer=observer or Observer(), **fields)
+
+
+def _bound(cluster: Cluster, pod: Any, node: str, *, after: int = 2 * SECOND) -> Comparison:
+    (comparison,) = cluster.step(pod.on_node(node), budget=NO_CYCLES, after=after).comparisons
+    return comparison
+
+
+def _asks_for_nothing(effects: Effects) -> bool:
+    return not (effects.bindings or effects.evictions or effects.status_patches or effects.writes)
+
+
+def test_pending_pod_is_explained_and_nothing_is_carried_out() -> None:
+    cluster = _observed()
+    cluster.put(make_node("n1").capacity(cpu="1").build())
+    effects = cluster.step(make_pod("big").req(cpu="2").build(), make_pod("small").req(cpu="500m").build())
+    found = {attempt.pod_key: (attempt.result, attempt.node_name) for attempt in effects.attempts}
+    assert found == {"default/big": ("unschedulable", ""), "default/small": ("proposed", "n1")}
+    assert _asks_for_nothing(effects)
+    assert not cluster.scheduler.engine.cache.assumed_pods
+    assert "Insufficient cpu" in effects.attempts[0].message + effects.attempts[1].message
+
+
+def test_proposed_pod_is_tried_again_while_nobody_binds_it() -> None:
+    cluster = _observed()
+    cluster.put(make_node("n1").build())
+    assert cluster.attempt(make_pod().build()).result == "proposed"
+    assert not cluster.step().attempts
+    again = cluster.attempt(after=2 * SECOND)
+    assert (again.attempt, again.result) == (2, "proposed")
+
+
+def test_pods_that_wait_do_not_take_each_others_room() -> None:
+    cluster = _observed()
+    cluster.put(make_node("n1").capacity(cpu="1", pods="10").build())
+    effects = cluster.step(*[make_pod(f"p{i}").req(cpu="800m").build() for i in range(3)])
+    assert [attempt.result for attempt in effects.attempts] == ["proposed"] * 3
+
+
+def test_preemption_is_shown_and_not_carried_out() -> None:
+    cluster = _observed()
+    victim = make_pod("victim").req(cpu="1").priority(0).on("n1").build()
+    cluster.put(make_node("n1").capacity(cpu="1", pods="10").build(), victim)
+    effects = cluster.step(make_pod("urgent").req(cpu="1").priority(10).build())
+    (attempt,) = effects.attempts
+    assert attempt.post_filter is not None and attempt.post_filter.preemption is not None
+    assert attempt.post_filter.preemption.victims == ("default/victim",)
+    assert attempt.nominated_node_name == "n1"
+    assert _asks_for_nothing(effects)
+    assert not cluster.scheduler.engine.queue.nominated_pods_for_node("n1")
+    # No gate holds it: the observed scheduler may still place it elsewhere.
+    assert cluster.attempt(make_node("n2").build(), after=2 * SECOND).node_name == "n2"
+
+
+def test_nomination_by_the_observed_scheduler_is_honoured() -> None:
+    cluster = _observed()
+    cluster.put(make_node("n1").capacity(cpu="1", pods="10").build())
+    cluster.put(make_pod("urgent").req(cpu="1").priority(10).nominated("n1").build())
+    effects = cluster.step(make_pod("late").req(cpu="1").build())
+    results = {attempt.pod_key: attempt.result for attempt in effects.attempts}
+    assert results["default/late"] == "unschedulable"
+
+
+def test_agreed_decision_is_made_on_the_state_before_the_binding() -> None:
+    cluster = _observed()
+    cluster.put(make_node("n1").capacity(cpu="1", pods="10").build(), make_node("n2").capacity(cpu="500m").build())
+    pod = make_pod().req(cpu="1").build()
+    cluster.put(pod)
+    effects = cluster.step(pod.on_node("n1"), budget=NO_CYCLES, after=2 * SECOND)
+    (comparison,), (attempt,) = effects.comparisons, effects.attempts
+    assert (comparison.outcome, comparison.node_name, comparison.own_node_name) == ("agreed", "n1", "n1")
+    assert (attempt.result, attempt.evaluated_nodes, comparison.attempt) == ("proposed", 2, attempt.attempt)
+    assert (comparison.plugin, comparison.cause) == ("", "")
+    # The room it takes counts from then on.
+    assert cluster.attempt(make_pod("next").req(cpu="1").build()).result == "unschedulable"
+
+
+def test_other_node_with_the_best_total_is_tied() -> None:
+    cluster = _observed()
+    cluster.put(make_node("n1").build(), make_node("n2").build())
+    pod = make_pod().build()
+    cluster.put(pod)
+    comparison = _bound(cluster, pod, "n2")  # the first of the best is n1
+    assert (comparison.outcome, comparison.own_node_name) == ("tied", "n1")
+    assert comparison.own_total == comparison.total is not None
+
+
+def test_difference_in_scores_names_the_first_plugin_and_by_how_much() -> None:
+    cluster = _observed()
+    taint = {"key": "k", "value": "v", "effect": "PreferNoSchedule"}
+    cluster.put(make_node("n1").build(), make_node("n2").spec(taints=[taint]).build())
+    pod = make_pod().build()
+    cluster.put(pod)
+    comparison = _bound(cluster, pod, "n2")
+    assert (comparison.outcome, comparison.plugin) == ("differed", "TaintToleration")
+    assert (comparison.own_score, comparison.score) == (300, 0)
+    assert comparison.own_total is not None and comparison.total is not None
+    assert comparison.own_total - comparison.total == 300
+
+
+def test_difference_in_filters_names_the_plugin_and_the_reason() -> None:
+    cluster = _observed()
+    cluster.put(make_node("n1").build(), make_node("n2").capacity(cpu="1").build())
+    pod = make_pod().req(cpu="2").build()
+    cluster.put(pod)
+    comparison = _bound(cluster, pod, "n2")
+    assert (comparison.outcome, comparison.plugin, comparison.reason) == (
+        "differed", "NodeResourcesFit", "Insufficient cpu",
+    )  # fmt: skip
+    assert comparison.total is None
+
+
+def test_node_that_pre_filter_did_not_name_is_told() -> None:
+    cluster = _observed()
+    cluster.put(make_node("n1").build(), make_node("n2").build())
+    field = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
+    required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    pod = make_pod().spec(affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}})
+    cluster.put(pod.build())
+    comparison = _bound(cluster, pod.build(), "n2")
+    assert (comparison.plugin, comparison.reason) == (
+        "NodeAffinity",
+        NOT_NAMED,
+    )
+
+
+def test_unknown_node_and_unschedulable_pod_differ() -> None:
+    cluster = _observed()
+    cluster.put(make_node("n1").capacity(cpu="1").build())
+    pod = make_pod().req(cpu="2").build()
+    cluster.put(pod)
+    comparison = _bound(cluster, pod, "gone")
+    assert (comparison.outcome, comparison.own_node_name) == ("differed", "")
+    assert comparison.reason == "the node was not known"
+    assert cluster.effects[-1].attempts[0].result == "unschedulable"
+
+
+def test_other_scheduler_is_not_judged() -> None:
+    cluster = _observed()
+    cluster.put(make_node("n1").build())
+    pod = make_pod().spec(schedulerName="volcano").build()
+    cluster.put(pod)
+    comparison = _bound(cluster, pod, "n1")
+    assert (comparison.outcome, comparison.profile) == ("other", "volcano")
+    assert not cluster.effects[-1].attempts
+
+
+def test_pods_that_come_with_a_node_are_no_decision() -> None:
+    cluster = _observed()
+    effects = cluster.put(make_node("n1").build(), make_pod("static").on("n1").build())
+    assert not effects.comparisons
+
+
+def test_nothing_is_compared_while_the_state_is_incomplete() -> None:
+    cluster = _observed(observer=Observer(compares=False))
+    cluster.put(make_node("n1").build())
+    pod = make_pod().build()
+    cluster.put(pod)
+    assert not cluster.put(pod.on_node("n1")).comparisons
+
+
+def _differing(cluster: Cluster, *, after: int = 2 * SECOND, nodes: int = 2) -> Comparison:
+    taint = {"key": "k", "value": "v", "effect": "PreferNoSchedule"}
+    cluster.put(
+        *[make_node(f"a{i}").build() for i in range(nodes - 1)], make_node("tainted").spec(taints=[taint]).build()
+    )
+    pod = make_pod().build()
+    cluster.put(pod)
+    return _bound(cluster, pod, "tainted", after=after)
+
+
+@pytest.mark.parametrize(
+    ("observer", "after", "nodes", "cause"),
+    [
+        pytest.param(Observer(), 2 * SECOND, 2, "configuration", id="no configuration given"),
+        pytest.param(Observer(is_configured=True), 2 * SECOND, 2, "unknown", id="nothing explains it"),
+        pytest.param(Observer(is_configured=True), SECOND // 2, 2, "state", id="a node changed just before"),
+        pytest.param(Observer(is_configured=True), 2 * SECOND, 150, "sampling", id="not all nodes were looked at"),
+    ],
+)
+def test_difference_has_a_likely_cause(observer: Observer, after: int, nodes: int, cause: str) -> None:
+    assert _differing(_observed(observer=observer), after=after, nodes=nodes).cause == cause
+
+
+def test_plugins_and_extenders_that_are_not_here_are_left_out_and_named() -> None:
+    observer = Observer(is_configured=True)
+    extenders = (Extender(url_prefix="http://extender.example", filter_verb="filter"),)
+    cluster = _observed(profile("Coscheduling", default=True), observer=observer, extenders=extenders)
+    assert observer.missing_plugins == ("Coscheduling", "extender http://extender.example")
+    assert _differing(cluster).cause == "plugin"

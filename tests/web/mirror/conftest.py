@@ -1,0 +1,117 @@
+"""A cluster of the service that is followed through a proxy into another cluster of the same service."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import yaml
+from django.contrib.auth.models import User
+
+from kschedweb.accounts import services as account_services
+from kschedweb.accounts.choices import Role
+from kschedweb.cluster import services as cluster_services
+from kschedweb.cluster import state
+from kschedweb.cluster.intake.objects import Item
+from kschedweb.cluster.intake.problems import Place
+from kschedweb.cluster.models import Cluster
+from kschedweb.cluster.services.objects import PutOptions, objects_put
+from kschedweb.mirror import services
+from kschedweb.mirror.models import Mirror
+from kschedweb.mirror.session import Session, open_session
+from kschedweb.ops.processes import wait_until
+from tests.web import tcp
+from tests.web.mirror.proxy import Proxy, proxying
+
+WAIT_SECONDS = 40.0
+_serials = itertools.count(1)
+Manifest = dict[str, Any]
+
+
+@dataclass
+class Followed:
+    """The two clusters and what lies between them."""
+
+    source: Cluster
+    mirror: Cluster
+    proxy: Proxy
+
+    def put(self, *manifests: Manifest) -> None:
+        """Change the followed cluster."""
+        items = [Item(Place("t"), dict(each), str(each["apiVersion"]), str(each["kind"])) for each in manifests]
+        objects_put(cluster_id=self.source.pk, items=items, options=PutOptions(), actor="t")
+
+    def delete(self, kind: str, name: str, namespace: str = "") -> None:
+        cluster_services.object_delete(
+            cluster_id=self.source.pk, kind=kind, namespace=namespace, name=name, actor="t", grace_seconds=0
+        )
+
+    def row(self) -> Mirror:
+        return Mirror.objects.get(pk=self.mirror.pk)
+
+    def is_equal(self) -> bool:
+        """Whether both clusters have the same objects."""
+        return objects_of(self.source) == objects_of(self.mirror)
+
+    def is_synced(self) -> bool:
+        return Cluster.objects.get(pk=self.mirror.pk).is_synced
+
+    def soon(self, what: Callable[[], bool], *, seconds: float = WAIT_SECONDS) -> None:
+        assert wait_until(what, seconds=seconds), (what, self.row().state, self.row().problem, self.row().collections)
+
+    @contextmanager
+    def following(self) -> Iterator[Session]:
+        """Follow in a thread of the test, as a worker would."""
+        (held,) = services.mirrors_take(holder="test")
+        session = open_session(held)
+        thread = threading.Thread(target=session.run, daemon=True)
+        thread.start()
+        try:
+            yield session
+        finally:
+            session.end()
+            thread.join(20)
+            assert not thread.is_alive()
+            services.mirror_release(held=held)
+
+
+def objects_of(cluster: Cluster) -> dict[tuple[str, str, str], Manifest]:
+    """What is stored, but for the kinds that nobody follows."""
+    return {row.key: row.manifest for row in state.stored(cluster.pk) if row.kind not in ("Lease", "Event")}
+
+
+def kubeconfig(port: int, cluster: str, token: str) -> bytes:
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": {"server": f"http://127.0.0.1:{port}/k8s/{cluster}"}}],
+        "users": [{"name": "u", "user": {"token": token}}],
+    }
+    return yaml.safe_dump(config).encode()
+
+
+@pytest.fixture(scope="module")
+def web_port(committed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a web process that all tests of a module share."""
+    with tcp.web_process(tmp_path_factory.mktemp("web"), KSCHED_HTTPS="0") as web:
+        yield web.port
+
+
+@pytest.fixture
+def followed(transactional_db: None, web_port: int) -> Iterator[Followed]:
+    """An empty cluster and its mirror, which nobody follows yet."""
+    serial = next(_serials)
+    source = cluster_services.cluster_create(name=f"source-{serial}")
+    user = User.objects.create(username="mira", is_superuser=True)
+    _, token = account_services.token_create(user=user, name="t", max_role=Role.VIEWER, days=1, actor="mira")
+    with proxying(web_port) as proxy:
+        content = kubeconfig(proxy.port, source.name, token)
+        mirror = services.mirror_start(name=f"mirror-{serial}", content=content, actor="mira")
+        yield Followed(source, mirror, proxy)
