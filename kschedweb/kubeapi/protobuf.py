@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import orjson
 
-from kschedweb.kubeapi.wire import BYTES, VARINT, ProtobufError, Wire, fields, signed, varint
+from kschedweb.kubeapi.wire import BYTES, VARINT, ProtobufError, Wire, begin, fields, signed, varint
 from scheduler_core.api.quantity import parse
 from scheduler_core.api.schema import Field, Type, type_named, type_of
 from scheduler_core.api.schema.numbers import numbers_of
@@ -48,6 +48,7 @@ def read_object(content: bytes, api_version: str, kind: str) -> Manifest:
         raise ProtobufError(f"provided data does not appear to be a protobuf message, expected prefix [{expected}]")
     if len(content) == len(MAGIC):
         raise ProtobufError("empty body")
+    begin()
     envelope: Manifest = {}
     _fill(content[len(MAGIC) :], envelope, _ENVELOPE, "Unknown")
     named = envelope.get("typeMeta", {})

@@ -6,11 +6,15 @@ Source: the decoders that go-to-protobuf generates, whose messages these are.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Final
 
 VARINT, FIXED64, BYTES, GROUP, GROUP_END, FIXED32 = range(6)
 _TOO_SHORT: Final = "unexpected EOF"
 Wire = bytes | int
+# How many fields may still be read of the body that is being read: what is small on the wire may be large in memory.
+MOST_FIELDS: Final = 200_000
+_left: ContextVar[list[int]] = ContextVar("fields left")
 
 
 class ProtobufError(ValueError):
@@ -22,10 +26,18 @@ class ProtobufError(ValueError):
         self.kind = kind
 
 
+def begin() -> None:
+    """Count the fields of a new body from here on."""
+    _left.set([MOST_FIELDS])
+
+
 def fields(content: bytes, name: str) -> Iterator[tuple[int, int, Wire]]:
     """(number, wire type, value) of the fields of a message; groups, which nobody writes, are passed over."""
-    at, end = 0, len(content)
+    at, end, left = 0, len(content), _left.get()
     while at < end:
+        left[0] -= 1
+        if left[0] < 0:
+            raise ProtobufError(f"the body has more than {MOST_FIELDS} fields")
         tag, at = varint(content, at)
         number, wire = signed(tag >> 3, 32), tag & 7
         if wire == GROUP_END:
