@@ -137,6 +137,8 @@ def _write(call: Call, who: Principal) -> Reply:
             with transaction.atomic():
                 reply = calls.answer(_server(who, call), call, clock.now_of(who.cluster_id))
                 wake.after_commit("scheduling.ensure_leader", cluster_id=who.cluster_id)
+                if who.lifecycle_mode == LifecycleMode.SIMULATE and _concerns_controllers(call):
+                    wake.after_commit("lifecycle.tick", cluster_id=who.cluster_id)
             assert isinstance(reply, Reply)
             return reply
         except IntegrityError:
@@ -149,6 +151,12 @@ def _write(call: Call, who: Principal) -> Reply:
         except NotFoundError:
             raise RefusedError(Status(404, "NotFound", "the cluster does not exist")) from None
     raise AssertionError("unreachable")
+
+
+def _concerns_controllers(call: Call) -> bool:
+    """Whether simulated controllers should look at once; what comes often is found by the sweep."""
+    found = route(call.path)
+    return found is not None and (call.method == "DELETE" or found.kind.name not in ("Pod", "Event", "Lease"))
 
 
 def _server(who: Principal, call: Call) -> ApiServer[History]:

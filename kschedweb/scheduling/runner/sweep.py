@@ -33,7 +33,10 @@ SELECT 'lifecycle.tick', c.id::text FROM {Cluster._meta.db_table} c
         OR EXISTS (SELECT 1 FROM {Pod._meta.db_table} p WHERE p.cluster_id = c.id AND p.deletion_timestamp IS NOT NULL)
         OR EXISTS (SELECT 1 FROM {ApiObject._meta.db_table} o WHERE o.cluster_id = c.id
         AND (o.kind = 'PersistentVolumeClaim' AND o.manifest #>> '{{status,phase}}' IS DISTINCT FROM 'Bound'
-        OR o.kind = 'PersistentVolume' AND o.manifest #>> '{{status,phase}}' = 'Pending'))
+        OR o.kind = 'PersistentVolume' AND o.manifest #>> '{{status,phase}}' = 'Pending'
+        OR o.kind = 'Namespace' AND (o.manifest #>> '{{metadata,deletionTimestamp}}' IS NOT NULL
+            OR NOT EXISTS (SELECT 1 FROM {ApiObject._meta.db_table} a WHERE a.cluster_id = c.id
+            AND a.kind = 'ServiceAccount' AND a.namespace = o.name AND a.name = 'default'))))
         OR EXISTS (SELECT 1 FROM {Pod._meta.db_table} p WHERE p.cluster_id = c.id AND p.node_name = ''
         AND jsonb_path_exists(p.manifest, '$.spec.volumes[*].ephemeral')))
 UNION ALL

@@ -1,0 +1,28 @@
+"""A namespace of an idle cluster gets its ServiceAccount, also when no message told of it."""
+
+import pytest
+
+from kschedweb.cluster import clock
+from kschedweb.cluster.choices import LifecycleMode
+from kschedweb.cluster.models import ApiObject, Cluster
+from kschedweb.lifecycle.runner import ControllerHost
+from kschedweb.scheduling.runner.sweep import sweep
+from tests.builders import make_manifest
+from tests.web.scheduling.conftest import PutObjects, put_objects
+
+__all__ = ["put_objects"]
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_the_sweep_finds_a_namespace_without_one(put_objects: PutObjects) -> None:
+    cluster = Cluster.objects.create(name="idle", seed=1, lifecycle_mode=LifecycleMode.SIMULATE)
+    wanted = ("lifecycle.tick", str(cluster.pk))
+    assert wanted not in sweep()
+    put_objects(cluster, [make_manifest("Namespace", "a")])
+    assert wanted in sweep()
+    ControllerHost.build(cluster.pk).step(clock.now_of(cluster.pk))
+    made = ApiObject.objects.filter(cluster=cluster, namespace="a").order_by("kind")
+    assert list(made.values_list("kind", "name")) == [("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")]
+    assert wanted not in sweep()
+    made.filter(kind="ServiceAccount").delete()
+    assert wanted in sweep()
