@@ -97,6 +97,10 @@ def _own(manifest: Manifest, kind: str, context: AdmissionContext, *, is_new: bo
         yield from storage.volume_attachment_problems(manifest, is_new=is_new)
     elif kind == "ControllerRevision":
         yield from configuration.controller_revision_problems(manifest, is_new=is_new)
+    elif kind == "EndpointSlice":
+        yield from endpoints.endpoint_slice_problems(manifest)
+        if is_new:
+            yield from endpoints.slice_endpoints_problems(manifest)
     elif kind == "CronJob":
         if is_new:  # a changed one is compared with what it was
             yield from schedules.cron_job_problems(manifest)
@@ -148,7 +152,6 @@ _CHECKS: Final[dict[str, Callable[[Manifest], Iterator[Problem]]]] = {
     "ConfigMap": configuration.config_map_problems,
     "Secret": configuration.secret_problems,
     "Endpoints": endpoints.endpoints_problems,
-    "EndpointSlice": endpoints.endpoint_slice_problems,
     "PersistentVolume": storage.persistent_volume_problems,
     "PersistentVolumeClaim": storage.persistent_volume_claim_problems,
     "StorageClass": storage.storage_class_problems,

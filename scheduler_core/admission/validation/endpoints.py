@@ -92,11 +92,10 @@ def endpoint_slice_problems(manifest: Manifest) -> Iterator[Problem]:
     kind = manifest["addressType"]
     yield from one_of("addressType", kind, _ADDRESS_TYPES)
     yield from _slice_ports(manifest["ports"] or [])
-    yield from slice_endpoints_problems(manifest)
 
 
 def slice_endpoints_problems(manifest: Manifest) -> Iterator[Problem]:
-    """Of the endpoints of a slice, which an update that leaves them alone is not asked for."""
+    """Of the endpoints of a slice, which are not looked at in an update that leaves them alone."""
     kind, endpoints = manifest["addressType"], manifest["endpoints"] or []
     if len(endpoints) > _MOST_ENDPOINTS:
         yield too_many("endpoints", len(endpoints), _MOST_ENDPOINTS)

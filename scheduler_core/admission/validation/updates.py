@@ -12,6 +12,7 @@ from typing import Any, Final
 from scheduler_core.admission.context import Manifest, Problem, Shown, forbidden, invalid
 from scheduler_core.admission.gates import gate_problems, gated_problems
 from scheduler_core.admission.validation.configuration import locked_problems, revision_change_problems
+from scheduler_core.admission.validation.endpoints import slice_endpoints_problems
 from scheduler_core.admission.validation.formats import IMMUTABLE, MAX_INT32
 from scheduler_core.admission.validation.schedules import cron_job_spec_problems
 from scheduler_core.api.quantity import parse
@@ -306,6 +307,8 @@ def _secret(new: Manifest, old: Manifest) -> Iterator[Problem]:
 
 
 def _endpoint_slice(new: Manifest, old: Manifest) -> Iterator[Problem]:
+    if new["endpoints"] != old["endpoints"]:
+        yield from slice_endpoints_problems(new)
     yield from _immutable("addressType", new["addressType"], old["addressType"], "string")
 
 

@@ -352,7 +352,7 @@ def _raw(value: Any, reading: Reading, owner: Type, go_name: str) -> Any:
 def _bytes(value: Any, reading: Reading, owner: Type, go_name: str) -> Any:
     text = _text(value, reading, owner, go_name).replace("\n", "").replace("\r", "")
     try:
-        base64.b64decode(text, validate=True)
+        return base64.b64encode(base64.b64decode(text, validate=True)).decode()
     except binascii.Error:
         wrong = _NOT_BASE64.search(text)
         reading.fail(f"illegal base64 data at input byte {wrong.start() if wrong else len(text) // 4 * 4}")

@@ -107,6 +107,13 @@ def test_texts_of_a_secret_are_merged_into_its_data() -> None:
     assert reply.body["data"] == {"a": "bmV3", "b": "Yg=="} and "stringData" not in reply.body
 
 
+def test_bytes_that_are_written_in_two_ways_are_the_same() -> None:
+    api, secret = server(), config("Secret", data={"a": "AA=="}, immutable=True)
+    asked(api, "POST", path(secret), secret)
+    reply = asked(api, "PUT", path(secret, "x"), {**secret, "data": {"a": "AB==\n"}})
+    assert reply.code == 200 and reply.body["data"] == {"a": "AA=="}
+
+
 def test_a_refused_patch_of_a_secret_does_not_tell_it() -> None:
     api = server()
     secret = config("Secret", data={"a": "b3R0ZXI="})
@@ -125,7 +132,9 @@ def test_a_slice_counts_its_changes_and_keeps_its_type() -> None:
     other = {**same, "endpoints": [{"addresses": ["10.0.0.2"]}]}
     assert asked(api, "PUT", path(first, "x"), other).body["metadata"]["generation"] == 2
     refused = asked(api, "PUT", path(first, "x"), {**other, "addressType": "IPv6"})
-    assert "addressType" in [cause["field"] for cause in refused.body["details"]["causes"]]
+    assert [cause["field"] for cause in refused.body["details"]["causes"]] == ["addressType"]
+    refused = asked(api, "PUT", path(first, "x"), {**other, "endpoints": [{"addresses": ["127.0.0.1"]}]})
+    assert [cause["field"] for cause in refused.body["details"]["causes"]] == ["endpoints[0].addresses[0]"]
 
 
 def test_endpoints_are_made_by_an_update_too() -> None:
