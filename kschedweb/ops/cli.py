@@ -140,7 +140,9 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     )
     cluster.add_argument("--nodes", type=int, default=0, help="put so many ready nodes into it (default: 0)")
     cluster.add_argument(
-        "--shape", metavar="NAME=AMOUNT,...", help="what each node has (default: cpu=16,memory=64Gi,pods=110)"
+        "--shape",
+        metavar="NAME=AMOUNT,...",
+        help="what each node has (default: cpu=16,memory=64Gi,ephemeral-storage=200Gi,pods=110)",
     )
 
     follow = command("mirror", "Follow a cluster elsewhere, read-only, and compare its scheduler's decisions.")

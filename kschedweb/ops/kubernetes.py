@@ -2,6 +2,7 @@
 
 import argparse
 import base64
+import ipaddress
 import json
 import os
 import subprocess
@@ -17,7 +18,21 @@ from kschedweb.ops.client import Client, Refused, connect
 from kschedweb.ops.supervisor import write_private
 
 ROLES = ("viewer", "operator", "admin")
-SHAPE = {"cpu": "16", "memory": "64Gi", "pods": "110"}
+SHAPE = {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "200Gi", "pods": "110"}
+# Of simulated nodes: the first one has the address after that of the network.
+NODE_ADDRESSES = ipaddress.IPv4Network("10.128.0.0/9")
+NODE_INFO = {
+    "architecture": "amd64",
+    "operatingSystem": "linux",
+    "kubeletVersion": "v1.34.1",
+    "containerRuntimeVersion": "simulated://1",
+    "osImage": "",
+    "kernelVersion": "",
+    "kubeProxyVersion": "",
+    "machineID": "",
+    "systemUUID": "",
+    "bootID": "",
+}
 
 
 def kubeconfig(*, data_dir: Path, options: argparse.Namespace) -> int:
@@ -119,6 +134,11 @@ def _put_nodes(client: Client, cluster_id: int, count: int, shape: dict[str, str
                 "capacity": shape,
                 "allocatable": shape,
                 "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+                "addresses": [
+                    {"type": "InternalIP", "address": str(NODE_ADDRESSES[number])},
+                    {"type": "Hostname", "address": f"node-{number}"},
+                ],
+                "nodeInfo": NODE_INFO,
             },
         }
         for number in range(1, count + 1)

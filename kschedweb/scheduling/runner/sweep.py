@@ -16,7 +16,8 @@ from kschedweb.scheduling.models import Binding, Eviction
 OLD_SECONDS = 2
 _OLD = f"interval '{OLD_SECONDS} seconds'"
 
-# (task, cluster): work rows nobody took, logs nobody read, timers nobody kept, clusters nobody simulates.
+# (task, cluster): work rows nobody took, logs nobody read, timers nobody kept, clusters nobody simulates: there is
+# something their controllers have not answered, or that may be due without a change.
 _QUERY = f"""
 SELECT DISTINCT 'scheduling.bindings_run', cluster_id::text FROM {Binding._meta.db_table}
  WHERE status = 'pending' AND created_at < now() - {_OLD}
@@ -28,15 +29,13 @@ SELECT 'scheduling.ensure_leader', due.id::text FROM ({DUE_CLUSTERS.format(age=_
 UNION ALL
 SELECT 'lifecycle.tick', c.id::text FROM {Cluster._meta.db_table} c
  WHERE c.lifecycle_mode = 'simulate'
-   AND (c.is_sample OR EXISTS (SELECT 1 FROM {Pod._meta.db_table} p WHERE p.cluster_id = c.id
+   AND (c.is_sample OR c.controllers_rv < c.rv
+        OR EXISTS (SELECT 1 FROM {Pod._meta.db_table} p WHERE p.cluster_id = c.id
         AND p.node_name <> '' AND p.phase IN ('Pending', 'Running'))
         OR EXISTS (SELECT 1 FROM {Pod._meta.db_table} p WHERE p.cluster_id = c.id AND p.deletion_timestamp IS NOT NULL)
         OR EXISTS (SELECT 1 FROM {ApiObject._meta.db_table} o WHERE o.cluster_id = c.id
         AND (o.kind = 'PersistentVolumeClaim' AND o.manifest #>> '{{status,phase}}' IS DISTINCT FROM 'Bound'
-        OR o.kind = 'PersistentVolume' AND o.manifest #>> '{{status,phase}}' = 'Pending'
-        OR o.kind = 'Namespace' AND (o.manifest #>> '{{metadata,deletionTimestamp}}' IS NOT NULL
-            OR NOT EXISTS (SELECT 1 FROM {ApiObject._meta.db_table} a WHERE a.cluster_id = c.id
-            AND a.kind = 'ServiceAccount' AND a.namespace = o.name AND a.name = 'default'))))
+        OR o.kind = 'PersistentVolume' AND o.manifest #>> '{{status,phase}}' = 'Pending'))
         OR EXISTS (SELECT 1 FROM {Pod._meta.db_table} p WHERE p.cluster_id = c.id AND p.node_name = ''
         AND jsonb_path_exists(p.manifest, '$.spec.volumes[*].ephemeral')))
 UNION ALL

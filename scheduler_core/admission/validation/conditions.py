@@ -13,11 +13,11 @@ from scheduler_core.admission.context import Manifest, Problem, duplicate, inval
 from scheduler_core.admission.validation import formats
 from scheduler_core.admission.validation.formats import named
 
-_REASON: Final = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
+_REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _REASON_DETAIL: Final = (
     "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric"
     " characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or"
-    f" 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '{_REASON}')"
+    f" 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '{_REASON.pattern}')"
 )
 
 
@@ -45,7 +45,7 @@ def _condition(path: str, condition: Manifest) -> Iterator[Problem]:
     reason = condition.get("reason", "")
     if not reason:
         yield required(f"{path}.reason")
-    elif not re.fullmatch(_REASON, reason):
+    elif not _REASON.fullmatch(reason):
         yield invalid(f"{path}.reason", reason, _REASON_DETAIL)
     for field, most in (("reason", 1024), ("message", 32768)):
         if len(condition.get(field, "")) > most:

@@ -3,11 +3,13 @@
 from typing import Any, get_args
 
 import pytest
+from django.db.models import F
 
 from kschedweb.cluster import clock
 from kschedweb.cluster.models import Change, Cluster, Pod
 from kschedweb.cluster.services import cluster_change, cluster_create, object_delete, requests_carry_out
 from kschedweb.lifecycle import runner
+from kschedweb.scheduling.runner.sweep import sweep
 from kschedweb.views.clusters import ControllerGroup
 from scheduler_core.apiserver.answers import Outcome
 from scheduler_core.apiserver.requests import Bind, Create, ObjectKey
@@ -110,6 +112,15 @@ def test_position_is_stored_when_everything_is_answered(cluster: Cluster) -> Non
     act(cluster)
     cluster.refresh_from_db()
     assert 0 < cluster.controllers_rv <= cluster.rv
+
+
+def test_cluster_is_swept_until_everything_is_answered(cluster: Cluster) -> None:
+    assert ("lifecycle.tick", str(cluster.pk)) in sweep()
+    act(cluster)
+    Cluster.objects.filter(pk=cluster.pk).update(controllers_rv=F("rv"))
+    assert ("lifecycle.tick", str(cluster.pk)) not in sweep()
+    delete(cluster, "ReplicaSet", "web")
+    assert ("lifecycle.tick", str(cluster.pk)) in sweep()
 
 
 def test_group_that_works_from_outside_is_left_alone(cluster: Cluster) -> None:
