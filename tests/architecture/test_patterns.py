@@ -187,6 +187,11 @@ WORST: dict[str | bytes, Worst | Ours] = {
     r"(?<!\\),": Worst(everywhere, ("", "\\,", "")),
     r"((?:[^=!\\]|\\.|!(?!=))*)(!=|==|=)(.*)": Worst(begins, ("", "!a\\=", "")),
     r"\\([\\,=])": Worst(everywhere, ("", "\\,", "")),
+    r"v1\.([0-9]|[1-9][0-9]*)": Worst(whole, ("v1.", "1", "!")),
+    r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?": Worst(whole, ("a", "a,", "!")),
+    r"[A-Za-z.\-_0-9+]{1,14}": Worst(whole, ("", "a-", "!")),
+    r"[+-]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+|[+-]?0": Worst(whole, ("", "1", "!")),
+    r"[^A-Za-z0-9+/=]": Worst(anywhere, ("", "a=", "")),
 }  # fmt: skip
 
 
