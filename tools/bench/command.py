@@ -10,7 +10,7 @@ import msgspec
 
 from kschedweb.ops.client import Refused
 from scheduler_core.errors import CoreError
-from tools.bench import level3, promises, table
+from tools.bench import kube_api, level3, promises, table
 from tools.bench.campaign import Campaign, measure_rows, read_campaign
 from tools.bench.engine.verify import verify
 from tools.bench.measuring import Measured, RunFailed, measure
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
         if options.report is not None:
             return _report(options)
         jobs = _jobs(options)
-        promised = _promised(options) if options.latency or options.idle or options.viewers else None
+        promised = _promised(options) if _asks_promises(options) else None
         if promised is not None and not jobs:
             return _written(options, promised, all(promise.kept for promise in promised))
         if not jobs:
@@ -60,8 +60,12 @@ def _written(options: argparse.Namespace, results: Sequence[object], good: bool)
     return 0 if good else 1
 
 
+def _asks_promises(options: argparse.Namespace) -> bool:
+    return bool(options.latency or options.idle or options.viewers or options.kube_api)
+
+
 def _promised(options: argparse.Namespace) -> list[Promise]:
-    """Measure for --latency, --idle and --viewers on one service; print each line when it is ready."""
+    """Measure for --latency, --idle, --viewers and --kube-api on one service; print each line when it is ready."""
     folder = str(options.folder.resolve())
     job = Job(word=PROMISES_WORKLOAD, folder=folder, level=level3.LEVEL, pods=options.pods)
     found: list[Promise] = []
@@ -74,6 +78,8 @@ def _promised(options: argparse.Namespace) -> list[Promise]:
                 found.append(_told(promises.latency(service, job)))
             if options.viewers:
                 found.append(_told(promises.viewers(service, job, options.viewers)))
+            if options.kube_api:
+                found += map(_told, kube_api.measure(service, job))
     except (ServiceProblem, Refused) as problem:
         raise RunFailed(str(problem)) from problem
     return found

@@ -104,7 +104,7 @@ def run(service: RunningService, job: Job, *, viewers: int = 1, chunk: int = CHU
     workload = job.workload()
     calibration_ns = calibrate(time.perf_counter_ns)
     started = time.perf_counter_ns()
-    objects, pods = [_written(each) for each in workload.objects()], [_written(each) for each in workload.pods()]
+    objects, pods = [written(each) for each in workload.objects()], [written(each) for each in workload.pods()]
     parse_ns = time.perf_counter_ns() - started
     with psycopg.connect(service.database_url, autocommit=True) as database:
         cluster_id = _cluster(service, f"bench-{time.time_ns() // 1_000_000}")
@@ -119,7 +119,7 @@ def run(service: RunningService, job: Job, *, viewers: int = 1, chunk: int = CHU
         ):
             cpu_before = service.cpu_seconds()
             uploaded = upload(service, cluster_id, pods, chunk=chunk, pause_seconds=pause_seconds)
-            _wait_bound(database, cluster_id, len(pods))
+            wait_bound(database, cluster_id, len(pods))
             scheduled = int(database.execute(_DONE, [cluster_id]).fetchone()[1])  # type: ignore[index]
             end = settled(database, cluster_id)
             complete = watching.reached(end, 10.0)
@@ -170,7 +170,7 @@ def load(service: RunningService, cluster_id: int, objects: Sequence[dict[str, A
 def loaded_cluster(service: RunningService, job: Job) -> int:
     """A cluster with the workload's nodes and the pods that run on them; its id."""
     cluster_id = _cluster(service, f"bench-{time.time_ns() // 1_000_000}")
-    load(service, cluster_id, [_written(each) for each in job.workload().objects()])
+    load(service, cluster_id, [written(each) for each in job.workload().objects()])
     return cluster_id
 
 
@@ -218,7 +218,8 @@ def settled(database: psycopg.Connection[Any], cluster_id: int) -> tuple[int, in
         time.sleep(0.1)
 
 
-def _wait_bound(database: psycopg.Connection[Any], cluster_id: int, number: int) -> None:
+def wait_bound(database: psycopg.Connection[Any], cluster_id: int, number: int) -> None:
+    """Wait until so many pods of the cluster are bound; ServiceProblem when none more is."""
     last, since = -1, time.monotonic()
     while True:
         done, _ = database.execute(_DONE, [cluster_id]).fetchone()  # type: ignore[misc]
@@ -235,7 +236,7 @@ def _cluster(service: RunningService, name: str) -> int:
     return int(service.client.post("/api/clusters", {"name": name, "lifecycle_mode": "simulate"})["id"])
 
 
-def _written(manifest: dict[str, Any]) -> dict[str, Any]:
+def written(manifest: dict[str, Any]) -> dict[str, Any]:
     """Return the object as a user would upload it: without the uid of the workload."""
     metadata = {name: value for name, value in manifest["metadata"].items() if name != "uid"}
     written = {name: value for name, value in manifest.items() if name != "status" or manifest["kind"] == "Node"}

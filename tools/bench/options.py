@@ -66,6 +66,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     service.add_argument("--idle", action="store_true", help="CPU time that an idle service uses")
     service.add_argument(
+        "--kube-api", action="store_true", help="the Kubernetes API: pods created, watchers, lists in pages"
+    )
+    service.add_argument(
         "--viewers",
         type=_positive,
         nargs="?",
