@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kschedweb.cluster import follow
+from kschedweb.cluster import follow, state
 from kschedweb.cluster.models import Cluster
-from kschedweb.cluster.store import PostgresStore
+from kschedweb.cluster.store import PostgresStore, manifest_of
 from kschedweb.common import bulk, packing
 from scheduler_core.api import manifests
 from scheduler_core.apiserver.requests import ObjectKey
@@ -57,6 +57,19 @@ class PostgresHistory(PostgresStore):
             else:
                 objects[key] = entry.before
         return [objects[key] for key in sorted(objects)]
+
+    def part_at(
+        self, kind: str, namespace: str, rv: int, after: str, limit: int
+    ) -> tuple[Sequence[Stored], int] | None:
+        """Read from today's objects, when none of the kind has changed since."""
+        changed = bulk.read_rows(
+            "SELECT 1 FROM cluster_change WHERE cluster_id = %s AND kind = %s AND rv > %s LIMIT 1",
+            [self.cluster_id, kind, rv],
+        )
+        if changed:
+            return None
+        rows, left = state.stored_part(self.cluster_id, kind, namespace, after, limit)
+        return [manifest_of(row) for row in rows], left
 
     def logged_after(self, kind: str, rv: int, *, is_exact: bool = False) -> Sequence[Logged]:
         return logged(self.cluster_id, rv, None, kind=kind, is_exact=is_exact)

@@ -165,6 +165,29 @@ def stored_of_kinds(cluster_id: int, kinds: Collection[str], namespace: str = ""
     return found
 
 
+def stored_part(cluster_id: int, kind: str, namespace: str, after: str, limit: int) -> tuple[list[Stored], int]:
+    """(rows of a kind after a place, `namespace/name`, in the order of places; how many are left then); not locked."""
+    table = _TABLES[_table_of(kind)]
+    of_kind = "kind" if "kind" in table.columns else f"'{kind}'"
+    of_namespace = "namespace" if "namespace" in table.columns else "''"
+    place = f"(CASE WHEN {of_namespace} = '' THEN name ELSE {of_namespace} || '/' || name END) COLLATE \"C\""
+    where, values = "cluster_id = %s", list[Any]([cluster_id])
+    for column, value in (("kind", kind), ("namespace", namespace)):
+        if column in table.columns and value:
+            where, values = f"{where} AND {column} = %s", [*values, value]
+    rows = read_rows(
+        f"SELECT id, {of_kind}, {of_namespace}, name, uid, rv, manifest::text FROM {table.name}"
+        f" WHERE {where} AND {place} > %s ORDER BY {place} LIMIT %s",
+        [*values, after, limit],
+    )
+    found = [Stored(*row) for row in rows]
+    if len(found) < limit:
+        return found, 0
+    last = f"{found[-1].namespace}/{found[-1].name}" if found[-1].namespace else found[-1].name
+    ((left,),) = read_rows(f"SELECT count(*) FROM {table.name} WHERE {where} AND {place} > %s", [*values, last])
+    return found, int(left)
+
+
 def _stored(kind: str, cluster_id: int, where: str, values: Sequence[Any], *, locked: bool = True) -> list[Stored]:
     """Rows of one table in the order of their ids; the name of a kind of its own says which table."""
     table = _TABLES[kind]

@@ -23,17 +23,17 @@ class PostgresStore:
     def get(self, key: ObjectKey) -> Stored | None:
         """The object, not locked."""
         rows = state.stored_under(self._cluster_id, [key], locked=False)
-        return _manifest(rows[0]) if rows else None
+        return manifest_of(rows[0]) if rows else None
 
     def list(self, *kinds: str, namespace: str = "") -> Sequence[Stored]:
         """The objects of these kinds, ordered by kind, namespace and name."""
-        return [_manifest(row) for row in sorted(state.stored_of_kinds(self._cluster_id, kinds, namespace), key=_key)]
+        return [manifest_of(row) for row in sorted(state.stored_of_kinds(self._cluster_id, kinds, namespace), key=_key)]
 
     def lock(self, keys: Iterable[ObjectKey]) -> dict[ObjectKey, Stored]:
         """The objects that are there, their rows locked in the order of `LockOrder`."""
         rows = {ObjectKey(*row.key): row for row in state.stored_under(self._cluster_id, keys)}
         self._locked |= rows
-        return {key: _manifest(row) for key, row in rows.items()}
+        return {key: manifest_of(row) for key, row in rows.items()}
 
     def commit(self, changes: Sequence[ObjectChange], now: int, verdicts: Sequence[ChangeEntry] = ()) -> int:
         """Write the changes, then the verdicts on them, to state and log; the log's new end."""
@@ -82,7 +82,8 @@ def _key(row: state.Stored) -> state.Key:
     return row.key
 
 
-def _manifest(row: state.Stored) -> Stored:
+def manifest_of(row: state.Stored) -> Stored:
+    """The manifest of a row, with its resourceVersion."""
     manifest: Stored = orjson.loads(row.text)
     manifest["metadata"]["resourceVersion"] = str(row.rv)
     return manifest

@@ -6,6 +6,7 @@ Reads see one state of the database and lock nothing. A write that collides with
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -44,6 +45,7 @@ from scheduler_core.apiserver.store import History, key_of
 from scheduler_core.apiserver.watch import Watch
 
 TRIES: Final = 5
+WAKE_SECONDS: Final = 1.0
 GROUPS: Final = {kind.group for kind in KINDS.values()} | {
     EVENTS_GROUP,
     "authorization.k8s.io",
@@ -136,7 +138,7 @@ def _write(call: Call, who: Principal) -> Reply:
         try:
             with transaction.atomic():
                 reply = calls.answer(_server(who, call), call, clock.now_of(who.cluster_id))
-                wake.after_commit("scheduling.ensure_leader", cluster_id=who.cluster_id)
+                transaction.on_commit(lambda: _wake_leader(who.cluster_id))
                 if who.lifecycle_mode == LifecycleMode.SIMULATE and _concerns_controllers(call):
                     wake.after_commit("lifecycle.tick", cluster_id=who.cluster_id)
             assert isinstance(reply, Reply)
@@ -157,6 +159,17 @@ def _concerns_controllers(call: Call) -> bool:
     """Whether simulated controllers should look at once; what comes often is found by the sweep."""
     found = route(call.path)
     return found is not None and (call.method == "DELETE" or found.kind.name not in ("Pod", "Event", "Lease"))
+
+
+_woken: dict[int, float] = {}
+
+
+def _wake_leader(cluster_id: int) -> None:
+    """Have somebody lead the cluster; who does is told of the commit by the database, so once a second is enough."""
+    moment = time.monotonic()
+    if moment - _woken.get(cluster_id, -WAKE_SECONDS) >= WAKE_SECONDS:
+        _woken[cluster_id] = moment
+        wake.send("scheduling.ensure_leader", cluster_id=cluster_id)
 
 
 def _server(who: Principal, call: Call) -> ApiServer[History]:

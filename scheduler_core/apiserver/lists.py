@@ -10,7 +10,7 @@ import base64
 import json
 import posixpath
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -71,10 +71,22 @@ def page(store: History, query: ListQuery) -> Page | Refused:
     if exact is not None:
         if exact < store.oldest_position():
             return _too_old(bool(query.continued))
-        objects, position = store.list_at(query.selection.kind, query.selection.namespace, exact), exact
-    else:
-        objects = store.list(query.selection.kind, namespace=query.selection.namespace)
+        position = exact
+    kind, namespace = query.selection.kind, query.selection.namespace
+    if _is_plain(query):
+        part = store.part_at(kind, namespace, position, start, query.limit)
+        if part is not None:
+            items, left = part
+            return Page(items, position, _token(position, items[-1]) if left else "", left)
+    found = store.list(kind, namespace=namespace) if exact is None else store.list_at(kind, namespace, exact)
+    objects = found if namespace else sorted(found, key=_place)  # the storage below sorts by place
     return _cut(objects, query, position, start)
+
+
+def _is_plain(query: ListQuery) -> bool:
+    """Whether a page is so many objects, whatever they are."""
+    is_cached = query.resource_version == "0" and not query.version_match
+    return query.limit > 0 and not is_cached and not query.selection.has_terms and not query.selection.is_of_one_name
 
 
 def _cut(objects: Sequence[Stored], query: ListQuery, position: int, start: str) -> Page:
@@ -91,15 +103,16 @@ def _cut(objects: Sequence[Stored], query: ListQuery, position: int, start: str)
     items: list[Stored] = []
     for number, manifest in enumerate(rest):
         if len(items) == limit:
-            token = {"v": _TOKEN_VERSION, "rv": position, "start": _place(rest[number - 1])}
             remaining = 0 if query.selection.has_terms else len(rest) - number
-            return Page(items, position, _encoded(token), remaining)
+            return Page(items, position, _token(position, rest[number - 1]), remaining)
         if matches(manifest):
             items.append(manifest)
     return Page(items, position)
 
 
-def _encoded(token: Mapping[str, Any]) -> str:
+def _token(position: int, last: Stored) -> str:
+    """What a client sends to go on after an object."""
+    token = {"v": _TOKEN_VERSION, "rv": position, "start": _place(last)}
     text = json.dumps(token, separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 

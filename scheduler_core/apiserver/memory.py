@@ -80,6 +80,11 @@ class MemoryStore:
                 objects[key] = entry.before
         return [objects[key] for key in sorted(objects) if namespace in ("", key.namespace)]
 
+    def part_at(
+        self, kind: str, namespace: str, rv: int, after: str, limit: int
+    ) -> tuple[Sequence[Stored], int] | None:
+        return None
+
     def _typed(self, key: ObjectKey, stored: Stored) -> KubeObject:
         """Decode the manifest; a pod whose spec stays, or only gets its node, keeps the typed spec it had."""
         if key.kind != Pod.kind:

@@ -89,6 +89,15 @@ class History(Store, Protocol):
         """The objects of a kind as they were at a position that is not too old, in order."""
         ...
 
+    def part_at(
+        self, kind: str, namespace: str, rv: int, after: str, limit: int
+    ) -> tuple[Sequence[Stored], int] | None:
+        """So many objects after a place (`namespace/name`), in the order of places, and how many are left then.
+
+        None when only the whole list tells.
+        """
+        ...
+
     def logged_after(self, kind: str, rv: int) -> Sequence[Logged]:
         """Every change of objects of the kind after a position that is not too old, in order."""
         ...

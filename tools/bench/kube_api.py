@@ -1,4 +1,4 @@
-"""Measures the Kubernetes API of a running service: pods created by many clients, watchers, lists in pages. A line each.
+"""Measures the Kubernetes API of a running service: pods created by many clients, watchers, lists. A line each.
 
 Clients are threads with a connection each and one token; watchers are sockets that one thread reads. How far these
 are behind is the time from the moment a reader of the database could see a change until the last watcher has it.

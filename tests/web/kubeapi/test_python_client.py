@@ -47,7 +47,7 @@ class Informer:
         self.objects: dict[str, str] = {}
         self.versions: list[int] = []
         self.lists = self.watches = 0
-        self.ended = threading.Event()
+        self.listed, self.ended = threading.Event(), threading.Event()
 
     def run(self) -> None:
         position = ""
@@ -70,6 +70,7 @@ class Informer:
         self.lists += 1
         found = self._core.list_namespaced_config_map(NAMESPACE, label_selector="of=informer")
         self.objects = {item.metadata.name: item.metadata.resource_version for item in found.items}
+        self.listed.set()
         return str(found.metadata.resource_version)
 
     def _take(self, kind: str, found: Any) -> None:
@@ -100,6 +101,7 @@ def test_informer_sees_every_change_once(core: client.CoreV1Api, changes: int) -
     reader = threading.Thread(target=informer.run)
     reader.start()
     try:
+        assert informer.listed.wait(30)  # what is there by then is listed, not told
         objects = changes * 2 // 5 // WRITERS
         with ThreadPoolExecutor(WRITERS) as threads:
             made = sum(threads.map(write, itertools.repeat(core), range(WRITERS), itertools.repeat(objects)))

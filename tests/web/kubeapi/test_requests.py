@@ -98,3 +98,24 @@ def test_keys_that_stand_twice_are_told_with_their_lines(served: Served) -> None
     strict = served.ask("PATCH", f"{path}Strict", body=body, **APPLY)
     assert (strict.status, json.loads(strict.body)["message"]) == (400, f"error strict decoding YAML: {told}")
     assert served.ask("PATCH", f"{path}Ignore", body=body, **APPLY).status == 201
+
+
+def test_pages_are_one_list_in_the_order_of_the_storage(served: Served) -> None:
+    headers = {"Content_Type": "application/json"}
+    for namespace in ("pages", "pages-b"):
+        served.ask("POST", "/api/v1/namespaces", body=json.dumps({"metadata": {"name": namespace}}).encode(), **headers)
+        for name in ("x", "y"):
+            body = json.dumps({"metadata": {"name": name}}).encode()
+            served.ask("POST", f"/api/v1/namespaces/{namespace}/configmaps", body=body, **headers)
+    places, pages, token = [], 0, ""
+    while token or not pages:
+        page = json.loads(served.ask("GET", f"/api/v1/configmaps?limit=1&continue={token}").body)
+        places += [f"{item['metadata']['namespace']}/{item['metadata']['name']}" for item in page["items"]]
+        pages, token = pages + 1, page["metadata"].get("continue", "")
+        if pages == 2:  # what comes now is in none of the pages
+            late = json.dumps({"metadata": {"name": "late"}}).encode()
+            assert served.ask("POST", "/api/v1/namespaces/pages/configmaps", body=late, **headers).status == 201
+    whole = json.loads(served.ask("GET", "/api/v1/configmaps").body)["items"]
+    listed = [f"{item['metadata']['namespace']}/{item['metadata']['name']}" for item in whole]
+    assert places == [place for place in listed if place != "pages/late"] == sorted(places)
+    assert places.index("pages-b/y") < places.index("pages/x")
