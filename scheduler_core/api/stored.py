@@ -1,4 +1,4 @@
-"""Kinds for other programs: configuration, addresses behind services, revisions. Only their metadata is typed.
+"""Kinds for other programs: configuration, addresses behind services, revisions. Little but their metadata is typed.
 
 Source: kubernetes v1.34.1, staging/src/k8s.io/api/{core,discovery,batch,apps}/v1/types.go.
 """
@@ -14,6 +14,8 @@ class ConfigMap(KubeObject, frozen=True, kw_only=True):
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "ConfigMap"
     plural: ClassVar[str] = "configmaps"
+
+    data: dict[str, str] | None = None
 
 
 class Secret(KubeObject, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """Gives every namespace its default ServiceAccount and the ConfigMap with the certificate of the API server.
 
-Programs wait for both in a new namespace. The certificate is empty: nothing runs here that would read it.
+Programs wait for both in a new namespace. A text stands in place of the certificate, because nothing runs here that
+would read it; one that was imported stays, one that was emptied is written again.
 
 Source: kubernetes v1.34.1, pkg/controller/serviceaccount/serviceaccounts_controller.go and
 pkg/controller/certificates/rootcacertpublisher.
@@ -13,12 +14,13 @@ from typing import Final
 
 from scheduler_core.api.stored import ConfigMap, ServiceAccount
 from scheduler_core.api.workload import Namespace
-from scheduler_core.apiserver.requests import Create, Request
+from scheduler_core.apiserver.requests import Create, ObjectKey, Patch, Request
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 # What each namespace has: the kind and the name.
 NAMES: Final = {ServiceAccount.kind: "default", ConfigMap.kind: "kube-root-ca.crt"}
+DATA: Final = {"ca.crt": "# No certificate: nothing runs in a simulated cluster.\n"}
 
 
 class ServiceAccounts:
@@ -33,6 +35,7 @@ class ServiceAccounts:
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
         """Take over the changes; return what is missing now where something changed."""
         touched: dict[str, None] = {}
+        emptied: dict[str, ConfigMap] = {}
         for change in changes:
             if isinstance(change, ObjectPut):
                 obj = change.obj
@@ -42,13 +45,24 @@ class ServiceAccounts:
                     (self._namespaces.discard if is_going else self._namespaces.add)(obj.name)
                 elif NAMES.get(obj.kind) == obj.name:
                     self._present.add((obj.kind, obj.namespace))
+                    if isinstance(obj, ConfigMap):
+                        emptied.pop(obj.namespace, None)
+                        if not (obj.data or {}).get("ca.crt"):
+                            emptied[obj.namespace] = obj
             elif isinstance(change, ObjectDeleted):
                 if change.kind == Namespace.kind:
                     self._namespaces.discard(change.name)
                 elif NAMES.get(change.kind) == change.name:
                     self._present.discard((change.kind, change.namespace))
+                    if change.kind == ConfigMap.kind:
+                        emptied.pop(change.namespace, None)
                     touched[change.namespace] = None
-        return [request for namespace in touched for request in self._missing(namespace)]
+        restored: list[Request] = [
+            Patch(ObjectKey(one.kind, one.namespace, one.name), {"data": DATA}, uid=one.uid)
+            for one in emptied.values()
+            if one.namespace in self._namespaces
+        ]
+        return [*(request for namespace in touched for request in self._missing(namespace)), *restored]
 
     def next_due(self) -> None:
         """Nothing is due without a change."""
@@ -60,5 +74,5 @@ class ServiceAccounts:
 
 
 def _object(kind: str, namespace: str) -> dict[str, object]:
-    data = {"data": {"ca.crt": ""}} if kind == ConfigMap.kind else {}
+    data = {"data": DATA} if kind == ConfigMap.kind else {}
     return {"apiVersion": "v1", "kind": kind, "metadata": {"name": NAMES[kind], "namespace": namespace}, **data}

@@ -8,10 +8,10 @@ from scheduler_core.api.manifests import decode
 from scheduler_core.api.workload import Namespace
 from scheduler_core.apiserver.answers import Outcome
 from scheduler_core.apiserver.memory import MemoryStore
-from scheduler_core.apiserver.requests import Create, Request
+from scheduler_core.apiserver.requests import Create, ObjectKey, Patch, Request
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.controllers.controller import ClusterOptions
-from scheduler_core.controllers.service_accounts import ServiceAccounts
+from scheduler_core.controllers.service_accounts import DATA, ServiceAccounts
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 NOW = 1_893_456_000_000_000
@@ -42,9 +42,21 @@ def test_a_new_namespace_gets_both_and_the_api_server_takes_them() -> None:
     assert controller.next_due() is None
 
 
+def test_a_certificate_that_was_emptied_is_written_again() -> None:
+    controller = ServiceAccounts(ClusterOptions())
+    own = put("ConfigMap", "kube-root-ca.crt", "a", data={"ca.crt": "imported"})
+    assert controller.step(NOW, [put("Namespace", "a"), put("ServiceAccount", "default", "a"), own]) == []
+    emptied = put("ConfigMap", "kube-root-ca.crt", "a", data={"ca.crt": ""})
+    key = ObjectKey("ConfigMap", "a", "kube-root-ca.crt")
+    assert controller.step(NOW, [emptied]) == [Patch(key, {"data": DATA}, uid="ConfigMap-kube-root-ca.crt")]
+    gone = ObjectDeleted("ConfigMap", "a", "kube-root-ca.crt", "u")
+    assert told(controller.step(NOW, [emptied, gone])) == WANTED[1:]
+
+
 def test_what_is_there_is_left_alone_and_comes_back_when_deleted() -> None:
     controller = ServiceAccounts(ClusterOptions())
-    there = [put("ServiceAccount", "default", "a"), put("ConfigMap", "kube-root-ca.crt", "a"), put("Namespace", "a")]
+    certificate = put("ConfigMap", "kube-root-ca.crt", "a", data=DATA)
+    there = [put("ServiceAccount", "default", "a"), certificate, put("Namespace", "a")]
     assert controller.step(NOW, there) == []
     assert controller.step(NOW, [put("ServiceAccount", "other", "a")]) == []
     gone = ObjectDeleted("ServiceAccount", "a", "default", "u")
