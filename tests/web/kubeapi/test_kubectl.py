@@ -179,3 +179,32 @@ def test_apply_moves_from_the_client_to_the_server(kubectl: Kubectl, folder: Pat
     kubectl("apply", "-f", "pod.yaml")
     assert "unchanged" in kubectl("apply", "-f", "pod.yaml").stdout
     kubectl("delete", "pod", "moved", "--grace-period=0", "--force")
+
+
+def test_the_everyday_words_of_kubectl(kubectl: Kubectl, folder: Path) -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "day"}}
+    pods = [{**APP[1], "metadata": {"name": name, "labels": {"day": name}}} for name in ("d1", "d2", "d3")]
+    (folder / "day.yaml").write_text(yaml.safe_dump_all([node, *pods]))
+    assert "pod/d3 created" in kubectl("create", "-f", "day.yaml").stdout
+    assert "already exists" in kubectl("create", "-f", "day.yaml", code=1).stderr
+    columns = "custom-columns=N:.metadata.name,P:.status.phase"
+    assert kubectl("get", "pod", "d1", "-o", columns).stdout.split() == ["N", "P", "d1", "Pending"]
+    listed = kubectl("get", "pods", "-l", "day in (d1,d2,d3)", "--chunk-size=1", "-o", "name").stdout.split()
+    assert listed == ["pod/d1", "pod/d2", "pod/d3"]
+    assert kubectl("get", "pods", "--field-selector=metadata.name=d2", "-o", "name").stdout == "pod/d2\n"
+    kubectl("annotate", "pod", "d1", "note=1")
+    kubectl("patch", "pod", "d1", "--type=json", "-p", '[{"op": "add", "path": "/metadata/labels/j", "value": "1"}]')
+    shown = yaml.safe_load(kubectl("get", "pod", "d1", "-o", "yaml").stdout)
+    assert shown["metadata"]["annotations"] == {"note": "1"} and shown["metadata"]["labels"]["j"] == "1"
+    shown["metadata"]["labels"]["replaced"] = "yes"
+    (folder / "d1.yaml").write_text(yaml.safe_dump(shown))
+    assert "pod/d1 replaced" in kubectl("replace", "-f", "d1.yaml").stdout
+    assert "Conflict" in kubectl("replace", "-f", "d1.yaml", code=1).stderr
+    kubectl("cordon", "day")
+    assert "Unschedulable:" in kubectl("describe", "node", "day").stdout
+    assert "uncordoned" in kubectl("uncordon", "day").stdout
+    kubectl("patch", "pod", "d1", "--subresource=status", "-p", '{"status": {"phase": "Running"}}')
+    assert "condition met" in kubectl("wait", "--for=jsonpath={.status.phase}=Running", "pod/d1", "--timeout=9s").stdout
+    assert "Metrics API not available" in kubectl("top", "pods", code=1).stderr
+    kubectl("delete", "-f", "day.yaml", "--grace-period=0", "--force")
+    assert kubectl("get", "pods", "-l", "day", "-o", "name").stdout == ""
