@@ -72,7 +72,7 @@ class Source:
         return answer
 
     def watch(self, collected: Collected, version: str, seconds: int) -> Iterator[list[bytes]]:
-        """Lines of a watch, as many at a time as came; it ends as the server likes. SourceError.
+        """Lines of a watch, as many at a time as came, first none; it ends as the server likes. SourceError.
 
         A connection that breaks ends it as well: what came is complete, and the next watch goes on from there.
         """
@@ -84,6 +84,7 @@ class Source:
         }
         response = self._get(collected.path, fields, READ_SECONDS)
         try:
+            yield []  # it has begun
             rest = b""
             with contextlib.suppress(HTTPError, OSError):
                 while chunk := response.read1(_CHUNK):

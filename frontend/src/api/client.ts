@@ -4,11 +4,16 @@
  */
 import createClient from "openapi-fetch";
 import type {
+  AgreementQuery,
   ClusterChange,
   ClusterCreate,
+  ComparisonQuery,
+  Fork,
   Import,
   ImportOptions,
   MatrixQuery,
+  MirrorChange,
+  MirrorCreate,
   NodeChange,
   NodeRefusalQuery,
   PaceChange,
@@ -68,6 +73,15 @@ export const api = {
   clusterChange: (id: number, changes: ClusterChange) =>
     answerOf(client.PATCH("/api/clusters/{cluster_id}", { ...at({ cluster_id: id }), body: changes })),
   clusters: () => all((page) => answerOf(client.GET("/api/clusters", { params: { query: page } }))),
+  fork: (wanted: Fork) => answerOf(client.POST("/api/forks", { body: wanted })),
+  mirrorCreate: (wanted: MirrorCreate) => answerOf(client.POST("/api/mirrors", { body: wanted })),
+  mirror: (id: number) => answerOf(client.GET("/api/clusters/{cluster_id}/mirror", at({ cluster_id: id }))),
+  mirrorChange: (id: number, changes: MirrorChange) =>
+    answerOf(client.PATCH("/api/clusters/{cluster_id}/mirror", { ...at({ cluster_id: id }), body: changes })),
+  agreement: (id: number, query: AgreementQuery) =>
+    answerOf(client.GET("/api/clusters/{cluster_id}/agreement", { params: { path: { cluster_id: id }, query } })),
+  comparisons: (id: number, query: ComparisonQuery & PageQuery) =>
+    answerOf(client.GET("/api/clusters/{cluster_id}/comparisons", { params: { path: { cluster_id: id }, query } })),
   snapshot: (id: number) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/snapshot/columns", at({ cluster_id: id }))).then(snapshotOf),
   leadership: (id: number) => answerOf(client.GET("/api/clusters/{cluster_id}/leadership", at({ cluster_id: id }))),

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import type { Comparison } from "../contract/api.gen";
+import { comparisonText, rateText } from "./agreement";
+
+const ONE: Comparison = {
+  id: 1,
+  seq: 7,
+  pod_uid: "u",
+  namespace: "default",
+  name: "p",
+  profile: "default-scheduler",
+  outcome: "differed",
+  node_name: "n2",
+  own_node_name: "n1",
+  plugin: "TaintToleration",
+  reason: "",
+  own_score: 300,
+  score: 0,
+  own_total: 700,
+  total: 400,
+  cause: "state",
+  at: "2026-01-01T00:00:00Z",
+};
+
+describe("decisions beside ours", () => {
+  it.each<[string, Partial<Comparison>, string[]]>([
+    ["scores differ", {}, ["n2", "n1", "TaintToleration", "300", "just before"]],
+    [
+      "a filter refuses",
+      { plugin: "NodeResourcesFit", reason: "Insufficient cpu", own_score: null, score: null },
+      ["Insufficient cpu"],
+    ],
+    ["no node of ours", { own_node_name: "", plugin: "", cause: "unknown" }, ["no node"]],
+    ["both agree", { outcome: "agreed", own_node_name: "n2" }, ["n2", "as this engine did"]],
+    ["a matter of chance", { outcome: "tied" }, ["same total"]],
+    ["another scheduler", { outcome: "other", profile: "volcano" }, ["volcano"]],
+  ])("says that %s", (_, changes, parts) => {
+    const text = comparisonText({ ...ONE, ...changes });
+    for (const part of parts) expect(text).toContain(part);
+  });
+
+  it("rounds shares down, so that only full agreement is 100 %", () => {
+    expect([rateText(null), rateText(1), rateText(0.9999)]).toEqual(["–", "100 %", "99.9 %"]);
+  });
+});

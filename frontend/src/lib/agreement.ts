@@ -1,0 +1,29 @@
+/** Decisions of a mirrored cluster's scheduler beside ours, in words. */
+import type { Comparison } from "../contract/api.gen";
+import { i18n, t } from "../i18n/index.svelte";
+
+export const OUTCOMES = ["agreed", "tied", "differed", "other"] as const;
+
+/** A share as a percentage; a dash where there is nothing to share. */
+export function rateText(rate: number | null): string {
+  return rate === null ? "–" : `${decimal(Math.floor(rate * 1000) / 10, 1)} %`;
+}
+
+/** A number with so many digits behind the point at most. */
+export function decimal(value: number, digits: number): string {
+  return new Intl.NumberFormat(i18n.language, { maximumFractionDigits: digits }).format(value);
+}
+
+/** What both chose, and what tells the nodes apart. */
+export function comparisonText(one: Comparison): string {
+  const theirs = one.node_name;
+  if (one.outcome === "other") return t("mirror.says.other", { theirs, scheduler: one.profile });
+  if (one.outcome === "agreed") return t("mirror.says.agreed", { theirs });
+  if (one.outcome === "tied") return t("mirror.says.tied", { theirs, ours: one.own_node_name });
+  const said = [t("mirror.says.differed", { theirs, ours: one.own_node_name || t("mirror.noNode") })];
+  if (one.reason) said.push(t("mirror.says.refused", { plugin: one.plugin, reason: one.reason, theirs }));
+  else if (one.plugin && one.own_score !== null && one.score !== null)
+    said.push(t("mirror.says.scores", { plugin: one.plugin, own: one.own_score, score: one.score }));
+  if (one.cause) said.push(t("mirror.says.cause", { cause: t(`mirror.cause.${one.cause}`) }));
+  return said.join(" ");
+}
