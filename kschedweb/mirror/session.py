@@ -130,8 +130,11 @@ class Reader:
         began = time.monotonic()
         came = False
         for lines in self._source.watch(self.collected, ask.version, int(WATCH_SECONDS * (1 + random.random()))):
-            came = came or bool(lines)
             self.heard_at = time.monotonic()
+            if not lines:
+                self.stream.on_begin()
+                continue
+            came = True
             self._take(lines)
             if self._session.is_over or not self.stream.position or self.stream.state is not State.WATCHING:
                 return

@@ -77,6 +77,10 @@ class Stream:
         self.state = State.WATCHING
         return True
 
+    def on_begin(self) -> None:
+        """The watch is answered; whether it is any good only its events say."""
+        self.state, self.problem = State.WATCHING, ""
+
     def on_version(self, version: str) -> None:
         """An event, or a bookmark, says that everything up to this version is known."""
         self._well(State.WATCHING)

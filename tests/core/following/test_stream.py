@@ -92,6 +92,16 @@ def test_watch_that_ends_at_once_is_not_repeated_at_once() -> None:
     assert stream.next().pause > 0
 
 
+def test_watch_that_is_answered_is_watching_and_pauses_go_on_doubling() -> None:
+    stream = _watching()
+    stream.on_failure(500, "broken", 0.0)
+    stream.on_failure(500, "broken", 0.0)
+    stream.on_begin()
+    assert (stream.state, stream.problem) == (State.WATCHING, "")
+    stream.on_end(was_useful=False)
+    assert stream.next().pause > 1.0
+
+
 @pytest.mark.parametrize(("code", "state"), [(403, State.FORBIDDEN), (404, State.ABSENT)])
 def test_collection_that_cannot_be_had_is_settled_and_asked_for_later(code: int, state: State) -> None:
     stream = Stream()

@@ -43,7 +43,7 @@ def test_everything_is_listed_and_then_followed_with_foreign_uids(followed: Foll
         followed.put(pod("late", a="b"), node("n1", zone="a"))
         followed.delete("Pod", "p3", "default")
         followed.soon(followed.is_equal)
-        followed.soon(lambda: followed.row().state == "following")
+        followed.soon(lambda: followed.row().state == "following" and followed.row().lag_seconds is not None)
     row = followed.row()
     assert row.lag_seconds is not None and row.lag_seconds < 5
     assert row.positions["Pod"] and row.positions["Node"] and row.lists >= 15
