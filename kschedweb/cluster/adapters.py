@@ -20,6 +20,7 @@ from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.schema import DecodeError
 from scheduler_core.apiserver import admission as apiserver
+from scheduler_core.apiserver.addresses import Addresses
 from scheduler_core.apiserver.kinds import ADMISSION_KINDS, CONFIDENTIAL_KINDS, KINDS
 from scheduler_core.errors import AdmissionError, ManifestError
 
@@ -27,6 +28,7 @@ __all__ = [
     "ADMISSION_KINDS",
     "CONFIDENTIAL_KINDS",
     "REFUSALS",
+    "Addresses",
     "Admission",
     "AdmissionError",
     "KubeObject",

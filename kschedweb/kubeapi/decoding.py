@@ -40,7 +40,8 @@ def read_body(request: Request, api_version: str, kind: str) -> Body:
         return _protobuf(request.body, api_version, kind)
     if media_type and media_type not in (JSON, YAML, "*/*"):
         raise RefusedError(Status(415, "UnsupportedMediaType", _UNSUPPORTED))
-    value, repeated, problem = _decoded(request.body, media_type)
+    body, problem = _decoded(request.body, media_type)
+    value = body.value
     if problem:
         raise _unrecognized(kind, problem, request.body)
     if value is None:
@@ -49,7 +50,7 @@ def read_body(request: Request, api_version: str, kind: str) -> Body:
         go_kind = "array" if isinstance(value, list) else _scalar_kind(value)
         shown = f"couldn't get version/kind; json parse error: json: cannot unmarshal {go_kind} into Go value of type "
         raise _unrecognized(kind, shown + _GO_STRUCT, request.body)
-    return Body(value, repeated)
+    return body
 
 
 def read_options(request: Request) -> Body:
@@ -61,14 +62,15 @@ def read_options(request: Request) -> Body:
         return _protobuf(request.body, "v1", "DeleteOptions")
     if media_type and media_type not in (JSON, YAML, "*/*"):
         raise RefusedError(Status(415, "UnsupportedMediaType", _UNSUPPORTED))
-    value, repeated, problem = _decoded(request.body, media_type)
+    body, problem = _decoded(request.body, media_type)
+    value = body.value
     if problem:
         raise RefusedError(Status(500, "", problem))
     if value is not None and not isinstance(value, dict):
         go_kind = "array" if isinstance(value, list) else _scalar_kind(value)
         shown = f"couldn't get version/kind; json parse error: json: cannot unmarshal {go_kind} into Go value of type "
         raise RefusedError(Status(500, "", shown + _GO_STRUCT))
-    return Body(value, repeated)
+    return body
 
 
 def read_patch(request: Request) -> tuple[Body, PatchType]:
@@ -98,7 +100,7 @@ def _protobuf(content: bytes, api_version: str, kind: str) -> Body:
 
 def _applied(content: bytes) -> Body:
     """What is applied, YAML or JSON; keys that stand twice with their lines."""
-    value, repeated, problem = _yaml(content, with_lines=True)
+    value, repeated, problem = _yaml(content)
     if problem:
         raise RefusedError(bad_request(f"error decoding YAML: error converting YAML to JSON: {problem}").status)
     if value is not None and not isinstance(value, dict):
@@ -110,16 +112,17 @@ def _applied(content: bytes) -> Body:
     return Body(value, repeated)
 
 
-def _decoded(content: bytes, media_type: str) -> tuple[Any, tuple[str, ...], str]:
-    """(value, fields that stood twice, problem)."""
+def _decoded(content: bytes, media_type: str) -> tuple[Body, str]:
+    """(the body, why it cannot be read)."""
     if media_type == YAML:
-        return _yaml(content)
+        value, repeated, problem = _yaml(content)
+        lines = "".join(f"\n  {line}" for line in repeated)
+        return Body(value, oddities=(f"yaml: unmarshal errors:{lines}",) if repeated else ()), problem
     text = _text(content)
     problem = problem_of(text)
     if problem:
-        return None, (), f"couldn't get version/kind; json parse error: {problem}"
-    body = _json(text)
-    return body.value, body.repeated, ""
+        return Body(), f"couldn't get version/kind; json parse error: {problem}"
+    return _json(text), ""
 
 
 def _json(text: str) -> Body:
@@ -130,8 +133,9 @@ def _json(text: str) -> Body:
         raise RefusedError(bad_request("exceeded max depth").status) from None
 
 
-def _yaml(content: bytes, *, with_lines: bool = False) -> tuple[Any, tuple[str, ...], str]:
-    loader = _Loader(_text(content), with_lines=with_lines)
+def _yaml(content: bytes) -> tuple[Any, tuple[str, ...], str]:
+    """(value, lines on which keys stand again, why it cannot be read)."""
+    loader = _Loader(_text(content))
     try:
         value = loader.get_single_data()
     except yaml.MarkedYAMLError as error:
@@ -151,10 +155,9 @@ def _yaml(content: bytes, *, with_lines: bool = False) -> tuple[Any, tuple[str, 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """YAML 1.1 as values of JSON: times stay texts, keys become texts; aliases may not multiply what is read."""
 
-    def __init__(self, content: str, *, with_lines: bool = False) -> None:
+    def __init__(self, content: str) -> None:
         super().__init__(content)
         self.repeated: list[str] = []
-        self._with_lines = with_lines
         self._values = 0
         self._depth = 0
 
@@ -174,8 +177,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         for key_node, value_node in node.value:
             key = _key_text(self.construct_object(key_node, deep=True))
             if key in found:
-                line = f'line {key_node.start_mark.line + 1}: key "{key}" already set in map'
-                self.repeated.append(line if self._with_lines else key)
+                self.repeated.append(f'line {key_node.start_mark.line + 1}: key "{key}" already set in map')
             found[key] = self.construct_object(value_node, deep=True)
         return found
 

@@ -207,7 +207,7 @@ def _job(new: Manifest, old: Manifest | None, now: str) -> None:
     metadata, spec = new["metadata"], new["spec"]
     labels = spec["template"]["metadata"].setdefault("labels", {})
     for label in _JOB_NAME_LABELS:
-        labels.setdefault(label, metadata["name"])
+        labels.setdefault(label, metadata.get("name", ""))
     for label in ("controller-uid", _CONTROLLER_UID):
         labels.setdefault(label, metadata["uid"])
     spec.setdefault("selector", {}).setdefault("matchLabels", {}).setdefault(_CONTROLLER_UID, metadata["uid"])

@@ -58,10 +58,14 @@ _FALSE: Final = ("", "0", "false")
 
 
 class Body(msgspec.Struct, frozen=True):
-    """A decoded body: JSON values, and the paths of fields that stood there twice (`spec.restartPolicy`)."""
+    """A decoded body: JSON values, and the paths of fields that stood there twice (`spec.restartPolicy`).
+
+    `oddities` are other things a strict reading refuses.
+    """
 
     value: Any = None
     repeated: tuple[str, ...] = ()
+    oddities: tuple[str, ...] = ()
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -388,6 +392,7 @@ class _Answering:
             message = f'{kind} in version "{version}" cannot be handled as a {kind}: {error}'
             raise _RefusedError(answers.bad_request(message)) from None
         problems = [
+            *self._call.body.oddities,
             *(f'duplicate field "{path}"' for path in self._call.body.repeated),
             *(f'unknown field "{path}"' for path in unknown),
         ]
@@ -404,8 +409,7 @@ class _Answering:
         if (given_version, given_kind) == (api_version, kind):
             return
         group, _, version = str(given_version).rpartition("/")
-        known = KINDS.get(str(given_kind))
-        if known is not None and known.cls.api_version == given_version:
+        if _is_registered(str(given_version), str(given_kind)):
             source = f"{_package(given_version)}.{given_kind}"
             internal = f"{_internal(api_version)}.{kind}"
             message = (
@@ -426,6 +430,24 @@ _ORPHANS: Final = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set"
     " propagationPolicy=Orphan to suppress this warning"
 )
+
+
+# Kinds of v1 that are no objects of a cluster.
+_OTHER_KINDS: Final = frozenset(
+    {
+        "APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Binding", "ComponentStatus", "CreateOptions",
+        "DeleteOptions", "GetOptions", "List", "ListOptions", "PatchOptions", "PodTemplate", "Status", "UpdateOptions",
+        "WatchEvent",
+    }
+)  # fmt: skip
+
+
+def _is_registered(api_version: str, kind: str) -> bool:
+    """Whether the API server knows a type of this name: a kind, a list of one, or another part of the protocol."""
+    known = KINDS.get(kind) or KINDS.get(kind.removesuffix("List"))
+    if known is not None:
+        return known.cls.api_version == api_version
+    return api_version == "v1" and kind in _OTHER_KINDS
 
 
 def _is_creation(outcome: Outcome) -> bool:

@@ -215,9 +215,8 @@ def _identity(merge_key: str) -> Callable[[Any], Any]:
     """What tells the items of a list apart."""
 
     def of(item: Any) -> Any:
-        if isinstance(item, dict):
-            return item.get(merge_key) if merge_key else go_map(item)
-        return item
+        told = item.get(merge_key) if merge_key and isinstance(item, dict) else item
+        return go_map(told) if isinstance(told, (dict, list)) else told
 
     return of
 

@@ -1,5 +1,6 @@
 """Recorded decisions of the real scheduler against ours.
 
+    conformance --kube-api [PATH…]                                                  (see `kube_api`)
     conformance PATH… [--fields all|decision] [--family F]… [--form table|node] [--show N] [--json]
 
 Each scenario is run by our engine without sight of what was recorded (`harness`), the outcome is then compared with it
@@ -17,6 +18,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from tools.conformance import kube_api
 from tools.conformance.compare import Comparison, Divergence, compare
 from tools.conformance.files import Recording, UnreadableError, family_of, read_recordings, recording_files
 from tools.conformance.harness import run_scenario
@@ -28,7 +30,10 @@ AGREED, DIFFERENT, UNUSABLE = 0, 1, 2
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the tool; the exit code."""
-    options = _parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    if "--kube-api" in words:
+        return kube_api.main([word for word in words if word != "--kube-api"])
+    options = _parser().parse_args(words)
     tallies: dict[str, Tally] = {}
     try:
         for path in recording_files(options.paths):
@@ -82,9 +87,13 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ksched conformance",
         description="Run recorded scenarios of kube-scheduler 1.34.1 and compare every decision with the recording.",
+        epilog="conformance --kube-api --help shows its own options.",
     )
     parser.add_argument(
         "paths", nargs="+", metavar="PATH", help="a recording, or a folder with recordings (*.jsonl.gz) in it"
+    )
+    parser.add_argument(
+        "--kube-api", action="store_true", help="play conversations with kube-apiserver instead; has options of its own"
     )
     parser.add_argument(
         "--fields",

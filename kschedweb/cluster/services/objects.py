@@ -107,8 +107,12 @@ def objects_put_in_transaction(
     prepared = _prepared(understood, options, report)
     there = _Existing(_existing(cluster_id, prepared, options))
     admission = adapters.Admission(row.manifest for row in there.rows if row.kind in adapters.ADMISSION_KINDS)
-    plan = _Plan()
+    if any(item.kind == "Service" for item in prepared):
+        services = state.stored_of_kinds(cluster_id, ("Service",))
+        admission.allocate = adapters.Addresses(row.manifest for row in services).allocate
+    plan, allocate = _Plan(), admission.allocate
     for item in prepared:
+        admission.allocate = allocate
         try:
             _place_one(item, there, admission, options, report, plan, actor, now)
         except adapters.REFUSALS as error:
@@ -275,7 +279,9 @@ def _place_one(
     else:
         if admit:
             created_at = microseconds(datetime.fromisoformat(old["creationTimestamp"])) if old else now
+            allocate, admission.allocate = admission.allocate, None if old else admission.allocate
             manifest = admission.create(item.manifest, metadata["uid"], created_at)
+            admission.allocate = allocate  # a service that is there keeps its addresses in the update
         else:
             metadata.setdefault("creationTimestamp", time_text(now))
             manifest = admission.check(item.manifest)

@@ -219,7 +219,7 @@ def resource_slice_problems(manifest: Manifest) -> Iterator[Problem]:
     if pool["generation"] < 0:
         yield invalid("spec.pool.generation", pool["generation"], "must be greater than or equal to zero")
     yield from _placement(spec)
-    devices = spec.get("devices", [])
+    devices = spec.get("devices") or []
     yield from _unique("spec.devices", devices, 128)
     for index, device in enumerate(devices):
         yield from _device(f"spec.devices[{index}]", device)

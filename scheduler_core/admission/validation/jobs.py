@@ -86,8 +86,8 @@ def _generated_selector(manifest: Manifest) -> Iterator[Problem]:
     for label, want in (
         ("controller-uid", metadata["uid"]),
         ("batch.kubernetes.io/controller-uid", metadata["uid"]),
-        ("job-name", metadata["name"]),
-        ("batch.kubernetes.io/job-name", metadata["name"]),
+        ("job-name", metadata.get("name", "")),
+        ("batch.kubernetes.io/job-name", metadata.get("name", "")),
     ):
         if labels.get(label) != want:
             yield invalid("spec.template.metadata.labels", Shown(json_text(labels, "{}string")), f"must be '{want}'")

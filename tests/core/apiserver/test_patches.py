@@ -95,6 +95,14 @@ def test_finalizers_are_added_once_and_taken_away_by_name() -> None:
     assert finalizers({"$deleteFromPrimitiveList/finalizers": ["a"], "$setElementOrder/finalizers": ["b"]}) == ["b"]
 
 
+def test_key_that_is_no_plain_value_is_taken_as_it_is() -> None:
+    ports = [{"port": [1]}, {"port": {"a": 1}}]
+    assert strategic({"spec": {"ports": [{"port": 80}]}}, {"spec": {"ports": ports}}, "Service")["spec"]["ports"] == [
+        *ports,
+        {"port": 80},
+    ]
+
+
 def test_order_is_as_prescribed() -> None:
     body = {"$setElementOrder/containers": [{"name": "b"}, {"name": "a"}], "containers": [{"name": "a", "image": "n"}]}
     changed = strategic({"spec": {"containers": [A, B]}}, {"spec": body})["spec"]

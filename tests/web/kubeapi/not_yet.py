@@ -11,9 +11,6 @@ _REASONS: Final = {
     "the root's text quotes hashes of upstream's own documents": """
         openapi/root-a
     """,
-    "the words for a kind that exists but is not served, and for keys that stand twice in YAML": """
-        errors/list-kind errors/yaml2
-    """,
 }
 # What is media types, parts of pods that kubelets answer, or the real clock.
 _OF_THE_SHELL: Final = frozenset(
