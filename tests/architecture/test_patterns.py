@@ -87,6 +87,7 @@ class Ours:
 DNS = Worst(begins, ("a", "a-", "!"))
 WORST: dict[str | bytes, Worst | Ours] = {
     r"^Preempted by pod (\S+) on node ": Worst(whole, ("Preempted by pod ", "a", "")),
+    rb'"resourceVersion":"(\d+)"': Ours("what a service under measurement sends"),
     r"[yYnN]$": Worst(whole, ("", "y", "")),
     r"vol-[^/]*": Worst(whole, ("vol-", "vol-", "/")),
     r"Object missing required field `(?P<field>[^`]*)`": Worst(whole, ("Object missing required field `", "a", "")),
