@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -46,11 +46,11 @@ class ControllerHost:
     """The controllers of one cluster but the `external` groups; `unread` are changes they have not been told yet."""
 
     cluster_id: int
-    external: list[str]
     controllers: list[Controller]
     rv: int
     unread: list[Change]
-    saved_rv: int
+    external: Sequence[str] = ()
+    saved_rv: int = 0
     saved_at: float = 0.0
 
     @staticmethod
@@ -73,7 +73,7 @@ class ControllerHost:
         if cluster.is_sample:
             controllers.append(OtterPost(options))
         return ControllerHost(
-            cluster_id, cluster.external_controllers, controllers, cluster.rv, changes, cluster.controllers_rv
+            cluster_id, controllers, cluster.rv, changes, cluster.external_controllers, cluster.controllers_rv
         )
 
     def step(self, now: int) -> float | None:

@@ -193,6 +193,7 @@ WORST: dict[str | bytes, Worst | Ours] = {
     r"[A-Za-z.\-_0-9+]{1,14}": Worst(whole, ("", "a-", "!")),
     r"[+-]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+|[+-]?0": Worst(whole, ("", "1", "!")),
     r"[^A-Za-z0-9+/=]": Worst(anywhere, ("", "a=", "")),
+    r"[\s,]+": Worst(everywhere, ("", " a", "")),
 }  # fmt: skip
 
 
