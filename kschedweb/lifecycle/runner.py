@@ -92,11 +92,9 @@ class ControllerHost:
                     keeps_namespaces=True,
                 )
         due = next_due(self.controllers)
-        if due is None or due > now:
-            self._save()
         return None if due is None else max(0.0, (due - now) / follow.MICROSECOND)
 
-    def _save(self) -> None:
+    def save(self) -> None:
         """Store now and then how far the log has been answered: whoever takes over begins there."""
         if self.rv != self.saved_rv and time.monotonic() - self.saved_at >= SAVE_SECONDS:
             Cluster.objects.filter(pk=self.cluster_id).update(controllers_rv=self.rv)
@@ -134,7 +132,10 @@ def _act(cluster_id: int) -> float | None:
         if host is None or host.external != external:
             host = _hosts[cluster_id] = ControllerHost.build(cluster_id)
         try:
-            return host.step(clock.now_of(cluster_id))
+            due_in = host.step(clock.now_of(cluster_id))
+            if due_in is None or due_in > 0:
+                host.save()
+            return due_in
         except follow.LogClearedError:
             _hosts.pop(cluster_id, None)
             return 0.0  # begin again with what is stored

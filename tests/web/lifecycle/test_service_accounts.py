@@ -22,7 +22,9 @@ def test_the_sweep_finds_a_namespace_without_one(put_objects: PutObjects) -> Non
     put_objects(cluster, [make_manifest("Namespace", "a")])
     assert wanted in sweep()
     for _ in range(2):  # the second one hears of what the first one made
-        ControllerHost.build(cluster.pk).step(clock.now_of(cluster.pk))
+        host = ControllerHost.build(cluster.pk)
+        host.step(clock.now_of(cluster.pk))
+        host.save()
     made = ApiObject.objects.filter(cluster=cluster, namespace="a").order_by("kind")
     assert list(made.values_list("kind", "name")) == [("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")]
     assert wanted not in sweep()
