@@ -255,14 +255,19 @@ def moment_of(text: str | None) -> datetime | None:
 
 _requests_of: dict[bytes, dict[str, int]] = {}
 _REQUESTS_KEPT = 1_000  # of pods whose containers are the same
+_ASKED = 4  # fields of the spec that say what a pod asks for
 _LONGEST_KEY = 8_192  # bytes of containers; those of larger pods are worked out each time
 
 
 def _stored_requests(manifest: Manifest, spec: Manifest, status: Manifest) -> dict[str, int]:
     """`pod_requests` of a stored pod. Pods of one template ask for the same, and status counts after a resize only."""
-    if status.get("containerStatuses") or status.get("initContainerStatuses"):
-        return pod_requests(pod_of(manifest))
     asking = [spec.get(name) for name in ("containers", "initContainers", "overhead", "resources")]
+    for field in ("containerStatuses", "initContainerStatuses"):
+        for one in status.get(field) or ():
+            if "resources" in one:
+                asking.append([one.get(name) for name in ("name", "resources", "allocatedResources")])
+    if len(asking) > _ASKED and any(one.get("type") == "PodResizePending" for one in status.get("conditions") or ()):
+        return pod_requests(pod_of(manifest))
     key = kept_json(asking)
     found = _requests_of.get(key)
     if found is None:

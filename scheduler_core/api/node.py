@@ -27,11 +27,17 @@ class NodeCondition(Value, frozen=True):
     last_transition_time: Time | None = None
 
 
+class NodeAddress(Value, frozen=True):
+    type: str = ""
+    address: str = ""
+
+
 class NodeStatus(Value, frozen=True):
     allocatable: ResourceList | None = None
     capacity: ResourceList | None = None
     images: tuple[ContainerImage, ...] | None = None
     conditions: tuple[NodeCondition, ...] | None = None
+    addresses: tuple[NodeAddress, ...] | None = None
 
 
 class Node(KubeObject, frozen=True, kw_only=True):
@@ -42,6 +48,11 @@ class Node(KubeObject, frozen=True, kw_only=True):
 
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
+
+    @property
+    def internal_ip(self) -> str:
+        """The first address inside the cluster, empty when there is none."""
+        return next((one.address for one in self.status.addresses or () if one.type == "InternalIP"), "")
 
     @property
     def taints(self) -> tuple[Taint, ...]:

@@ -27,6 +27,20 @@ class ContainerPort(Value, frozen=True):
     name: str = ""
 
 
+class SleepAction(Value, frozen=True):
+    seconds: Int64 = 0
+
+
+class LifecycleHandler(Value, frozen=True):
+    """What is done before a container is stopped; commands and requests run nowhere here, and are left out."""
+
+    sleep: SleepAction | None = None
+
+
+class Lifecycle(Value, frozen=True):
+    pre_stop: LifecycleHandler | None = None
+
+
 class Container(Value, frozen=True):
     """A container or an init container; an init container with restartPolicy Always is a sidecar."""
 
@@ -35,6 +49,7 @@ class Container(Value, frozen=True):
     ports: tuple[ContainerPort, ...] | None = None
     resources: ResourceRequirements = ResourceRequirements()
     restart_policy: str | None = None
+    lifecycle: Lifecycle | None = None
 
     @property
     def is_restartable_init(self) -> bool:
@@ -94,6 +109,10 @@ class PodSchedulingGate(Value, frozen=True):
     name: str
 
 
+class PodReadinessGate(Value, frozen=True):
+    condition_type: str
+
+
 class PodResourceClaim(Value, frozen=True):
     name: str
     resource_claim_name: str | None = None
@@ -115,6 +134,7 @@ class PodSpec(Value, frozen=True):
     tolerations: tuple[Toleration, ...] | None = None
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] | None = None
     scheduling_gates: tuple[PodSchedulingGate, ...] | None = None
+    readiness_gates: tuple[PodReadinessGate, ...] | None = None
     overhead: ResourceList | None = None
     resources: ResourceRequirements | None = None
     containers: tuple[Container, ...] = ()
@@ -142,6 +162,7 @@ class ContainerStatus(Value, frozen=True):
     name: str = ""
     resources: ContainerStatusResources | None = None
     allocated_resources: ResourceList | None = None
+    restart_count: Int32 = 0
 
 
 class PodResourceClaimStatus(Value, frozen=True):
@@ -155,6 +176,7 @@ class PodStatus(Value, frozen=True):
     message: str = ""
     nominated_node_name: str = ""
     start_time: Time | None = None
+    pod_ip: str = msgspec.field(default="", name="podIP")
     conditions: tuple[PodCondition, ...] | None = None
     container_statuses: tuple[ContainerStatus, ...] | None = None
     init_container_statuses: tuple[ContainerStatus, ...] | None = None

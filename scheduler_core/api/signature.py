@@ -10,7 +10,8 @@ from __future__ import annotations
 import msgspec
 
 from scheduler_core.api.derived import controller_of
-from scheduler_core.api.pod import Pod
+from scheduler_core.api.meta import ResourceList
+from scheduler_core.api.pod import ContainerStatusResources, Pod, ResourceRequirements
 
 Signature = bytes
 
@@ -30,10 +31,29 @@ def signature(pod: Pod) -> Signature:
             spec,
             owner,
             meta.deletion_timestamp is not None,
-            status.container_statuses,
-            status.init_container_statuses,
-            status.conditions if status.container_statuses or status.init_container_statuses else None,
+            _told_resources(pod) if status.container_statuses or status.init_container_statuses else None,
             status.resource_claim_statuses,
             status.extended_resource_claim_status,
         )
     )
+
+
+def _told_resources(pod: Pod) -> list[object] | None:
+    """What container statuses tell of resources that the spec does not say, and of a resize; None when nothing."""
+    status = pod.status
+    asked = {one.name: one.resources for one in (*pod.spec.containers, *(pod.spec.init_containers or ()))}
+    told: list[object] = []
+    for one in (*(status.container_statuses or ()), *(status.init_container_statuses or ())):
+        wanted, has = asked.get(one.name), one.resources
+        if has is None:
+            continue
+        if wanted is None or not _is_as_asked(wanted, has, one.allocated_resources):
+            told.append((one.name, has, one.allocated_resources))
+    if told:
+        told += [one.reason for one in status.conditions or () if one.type == "PodResizePending"]
+    return told or None
+
+
+def _is_as_asked(wanted: ResourceRequirements, has: ContainerStatusResources, allocated: ResourceList | None) -> bool:
+    requests = wanted.requests or {}
+    return (has.requests or {}) == requests and (allocated or requests) == requests

@@ -7,8 +7,8 @@ Source: kubernetes v1.34.1, pkg/registry/core/service/{ipallocator,portallocator
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from scheduler_core.admission.context import Manifest, Problem, invalid, refuse
 from scheduler_core.apiserver.store import Stored
@@ -62,7 +62,7 @@ class Addresses:
         spec.setdefault("ipFamilyPolicy", "SingleStack")
         spec.setdefault("ipFamilies", ["IPv4"])
         if not addresses:
-            address = self._free_address(service["metadata"]["uid"])
+            address = self._free_address(_number(service))
             spec["clusterIP"], spec["clusterIPs"] = address, [address]
         elif addresses != before.get("clusterIPs"):
             refuse(self._address_problems(addresses))
@@ -95,12 +95,12 @@ class Addresses:
                 refuse(self._port_problems(f"spec.ports[{index}].nodePort", number, (number, protocol) in taken))
             else:
                 used = {one for one, other in taken | wanted if other == protocol}
-                number = _draw(service["metadata"]["uid"], NODE_PORTS, used.__contains__)
+                number = draw(_number(service), NODE_PORTS, used.__contains__)
             port["nodePort"] = number
             taken.add((number, protocol))
         is_local = spec["type"] == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
         if is_local and not spec.get("healthCheckNodePort"):
-            spec["healthCheckNodePort"] = before.get("healthCheckNodePort") or _draw(
+            spec["healthCheckNodePort"] = before.get("healthCheckNodePort") or draw(
                 service["metadata"]["uid"], NODE_PORTS, lambda one: (one, "TCP") in taken
             )
 
@@ -111,9 +111,9 @@ class Addresses:
             return [invalid(path, number, detail)]
         return [invalid(path, number, "provided port is already allocated")] if is_taken else []
 
-    def _free_address(self, uid: str) -> str:
+    def _free_address(self, start: int) -> str:
         hosts = range(10, RANGE.num_addresses - 1)
-        return str(RANGE[_draw(uid, hosts, lambda one: str(RANGE[one]) in self._addresses)])
+        return str(RANGE[draw(start, hosts, lambda one: str(RANGE[one]) in self._addresses)])
 
     def _hold(self, spec: Manifest) -> None:
         self._addresses.update(spec.get("clusterIPs", ()))
@@ -136,11 +136,14 @@ def _agree(spec: Manifest) -> None:
         spec["clusterIP"] = spec["clusterIPs"][0]
 
 
-def _draw(uid: str, numbers: range, is_taken: Any) -> int:
-    """A free number: where to begin follows from the uid."""
-    start = int(uid.replace("-", "")[-12:] or "0", 16) % len(numbers)
+def _number(service: Manifest) -> int:
+    return int(service["metadata"]["uid"].replace("-", "")[-12:] or "0", 16)
+
+
+def draw(start: int, numbers: range, is_taken: Callable[[int], bool]) -> int:
+    """Return the first free number, beginning at place `start` of all; when all are taken, the one there."""
     for step in range(len(numbers)):
         number = numbers[(start + step) % len(numbers)]
         if not is_taken(number):
             return number
-    return numbers[start]
+    return numbers[start % len(numbers)]

@@ -9,7 +9,16 @@ import pytest
 from msgspec.structs import replace
 
 from scheduler_core.api.meta import ObjectMeta
-from scheduler_core.api.pod import Pod, PodCondition, PodSpec, PodStatus
+from scheduler_core.api.pod import (
+    Container,
+    Lifecycle,
+    LifecycleHandler,
+    Pod,
+    PodCondition,
+    PodSpec,
+    PodStatus,
+    SleepAction,
+)
 from scheduler_core.api.times import time_text
 from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch, PatchType, Request
 from scheduler_core.controllers.controller import ClusterOptions
@@ -29,8 +38,11 @@ def pod(
     started: datetime | None = None,
     deleted: datetime | None = None,
     grace: int | None = None,
+    slept: tuple[int, ...] = (),
     **seconds: str,
 ) -> Pod:
+    hooks = [LifecycleHandler(SleepAction(each)) for each in slept]
+    containers = tuple(Container(f"c{n}", lifecycle=Lifecycle(hook)) for n, hook in enumerate(hooks))
     annotations = {f"kschedweb.io/{name}-seconds": value for name, value in seconds.items()}
     meta = ObjectMeta(
         name=uid,
@@ -40,7 +52,11 @@ def pod(
         deletion_timestamp=deleted,
         deletion_grace_period_seconds=grace,
     )
-    return Pod(metadata=meta, spec=PodSpec(node_name=node), status=PodStatus(phase=phase, start_time=started))
+    return Pod(
+        metadata=meta,
+        spec=PodSpec(node_name=node, containers=containers),
+        status=PodStatus(phase=phase, start_time=started),
+    )
 
 
 def after(seconds: float) -> int:
@@ -93,6 +109,18 @@ def kubelet_of(start_delay_us: int = SECOND) -> Kubelet:
             id="grace shorter than the stop time",
         ),
         pytest.param(pod(deleted=T0 + timedelta(seconds=30), grace=30), 1.0, "removed", id="deleted before it started"),
+        pytest.param(
+            pod(phase="Running", deleted=T0 + timedelta(seconds=80), grace=80, slept=(5, 79)),
+            80.0,
+            "removed",
+            id="the longest sleep before the stop, and the stop",
+        ),
+        pytest.param(
+            pod(phase="Running", deleted=T0 + timedelta(seconds=30), grace=30, slept=(79,)),
+            30.0,
+            "removed",
+            id="grace shorter than the sleep before the stop",
+        ),
     ],
 )
 def test_kubelet_acts_when_the_time_has_come(given: Pod, due: float, what: str) -> None:
@@ -139,7 +167,7 @@ def test_condition_that_holds_keeps_its_time_and_loses_its_reason() -> None:
     conditions = (PodCondition("Initialized", "True"), PodCondition("Ready", "False", "Starting", "soon"))
     waiting = replace(waiting, status=replace(waiting.status, conditions=conditions))
     (request,) = feed(kubelet_of(0), NOW, waiting)
-    initialized, _, ready = status_of(request)["conditions"]
+    _, initialized, ready, _ = status_of(request)["conditions"]
     assert initialized == {"type": "Initialized", "status": "True"}
     assert ready | {"reason": None, "message": None, "lastTransitionTime": time_text(NOW)} == ready
 

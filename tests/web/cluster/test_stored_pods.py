@@ -24,6 +24,7 @@ def pod(spec: dict[str, Any] | None = None, status: dict[str, Any] | None = None
 
 
 SCHEDULED = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"}
+INFEASIBLE = {"type": "PodResizePending", "status": "True", "reason": "Infeasible"}
 RESIZED = {
     "name": "c",
     "image": "i",
@@ -61,6 +62,12 @@ RESIZED = {
         ),
         pytest.param(pod({"resources": {"requests": {"cpu": "3"}}}), id="requests of the pod"),
         pytest.param(pod(status={"phase": "Running", "containerStatuses": [RESIZED]}), id="it is being resized"),
+        pytest.param(
+            pod(status={"containerStatuses": [RESIZED], "conditions": [INFEASIBLE]}), id="it cannot be resized"
+        ),
+        pytest.param(
+            pod(status={"containerStatuses": [RESIZED | {"resources": {}, "allocatedResources": {}}]}), id="it runs"
+        ),
     ],
 )
 def test_stored_pod_columns_are_those_of_the_typed_pod(manifest: dict[str, Any]) -> None:

@@ -1,0 +1,200 @@
+"""What a kubelet writes into the status of a pod: containers, addresses, conditions.
+
+    running_status   all init containers have ended, every other container runs
+    ended_status     every container has ended, all with one exit code
+    current_status   what of a running pod's status follows its spec and the conditions of others
+
+Each returns the body of a strategic merge; lists of container statuses are replaced as a whole. Times are microseconds.
+Source: kubernetes v1.34.1, pkg/kubelet/kubelet_pods.go and pkg/kubelet/status/generate.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+
+from scheduler_core.api.meta import ResourceList
+from scheduler_core.api.pod import Container, Pod
+from scheduler_core.api.times import microseconds, time_text
+
+RUNNING: Final = "Running"
+SUCCEEDED: Final = "Succeeded"
+FAILED: Final = "Failed"
+COMPLETED: Final = "PodCompleted"
+POD_FAILED: Final = "PodFailed"
+GATES_NOT_READY: Final = "ReadinessGatesNotReady"
+KILLED: Final = 143  # the exit code of a program that SIGTERM ended
+
+Map = dict[str, Any]
+
+
+class Addresses(msgspec.Struct, frozen=True, gc=False):
+    """Of the pod and of its node; empty means that there is none."""
+
+    pod: str = ""
+    host: str = ""
+
+
+class _Wanted(msgspec.Struct, frozen=True, gc=False):
+    """A condition as it should be."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+
+
+def running_status(pod: Pod, addresses: Addresses, now: int) -> Map:
+    """The status of a pod whose containers have just started."""
+    met = [_Wanted("PodReadyToStartContainers", "True"), _Wanted("Initialized", "True"), _ready(pod)]
+    status: Map = {"phase": RUNNING, "startTime": time_text(now)}
+    if addresses.host:
+        status |= {"hostIP": addresses.host, "hostIPs": [{"ip": addresses.host}]}
+    if addresses.pod:
+        status |= {"podIP": addresses.pod, "podIPs": [{"ip": addresses.pod}]}
+    return status | _observed(pod, [*met, _Wanted("ContainersReady", "True")], now) | _containers(pod, now, None, now)
+
+
+def ended_status(pod: Pod, exit_code: int, now: int) -> Map:
+    """The status of a pod whose containers have just ended, for good."""
+    reason = POD_FAILED if exit_code else COMPLETED
+    wanted = [
+        _Wanted("PodReadyToStartContainers", "False"),
+        _Wanted("Initialized", "True", "" if exit_code else COMPLETED),
+        _Wanted("Ready", "False", reason),
+        _Wanted("ContainersReady", "False", reason),
+    ]
+    status: Map = {"phase": FAILED if exit_code else SUCCEEDED}
+    return status | _observed(pod, wanted, now) | _containers(pod, _started_at(pod, now), exit_code, now)
+
+
+def current_status(pod: Pod, now: int) -> Map:
+    """The resources and the readiness of a running pod as they should be."""
+    return _observed(pod, [_ready(pod)], now) | _containers(pod, _started_at(pod, now), None, now)
+
+
+def lacking(pod: Pod) -> tuple[object, ...]:
+    """What is out of date in a running pod's status, with what it should be; empty when nothing is.
+
+    Only pods whose container statuses tell resources, as kubelets write them, can be out of date.
+    """
+    found: list[object] = []
+    if pod.status.container_statuses:
+        told = {one.name: one for one in pod.status.container_statuses}
+        for container in pod.spec.containers:
+            one, wanted = told.get(container.name), container.resources
+            has = one.resources if one is not None else None
+            if has is None:
+                continue
+            for old, new in ((has.requests, wanted.requests), (has.limits, wanted.limits)):
+                if (old or {}) != (new or {}):
+                    found.append((container.name, old, new))
+    if pod.spec.readiness_gates:
+        ready = next((one.status for one in pod.status.conditions or () if one.type == "Ready"), "")
+        wanted_ready = _ready(pod)
+        if ready != wanted_ready.status:
+            found.append(wanted_ready)
+    return tuple(found)
+
+
+def _ready(pod: Pod) -> _Wanted:
+    """Whether a pod whose containers are ready is ready: others have a say in that."""
+    if not pod.spec.readiness_gates:
+        return _Wanted("Ready", "True")
+    there = {one.type: one.status for one in pod.status.conditions or ()}
+    unmet = []
+    for gate in pod.spec.readiness_gates:
+        status = there.get(gate.condition_type)
+        if status is None:
+            unmet.append(f'corresponding condition of pod readiness gate "{gate.condition_type}" does not exist.')
+        elif status != "True":
+            unmet.append(f'the status of pod readiness gate "{gate.condition_type}" is not "True", but {status}')
+    return _Wanted("Ready", "False", GATES_NOT_READY, ", ".join(unmet)) if unmet else _Wanted("Ready", "True")
+
+
+def _observed(pod: Pod, wanted: Iterable[_Wanted], now: int) -> Map:
+    """These conditions for a strategic merge, and the generation they are of; a time moves with its status only."""
+    generation = pod.metadata.generation
+    there = {condition.type: condition for condition in pod.status.conditions or ()}
+    conditions: list[Map] = []
+    for one in wanted:
+        old = there.get(one.type)
+        condition: Map = {"type": one.type, "status": one.status}
+        if old is None or old.status != one.status:
+            condition["lastTransitionTime"] = time_text(now)
+        if one.reason or (old is not None and old.reason):
+            condition["reason"] = one.reason or None
+        if one.message or (old is not None and old.message):
+            condition["message"] = one.message or None
+        if generation:
+            condition["observedGeneration"] = generation
+        conditions.append(condition)
+    status: Map = {"conditions": conditions}
+    if generation:
+        status["observedGeneration"] = generation
+    return status
+
+
+def _started_at(pod: Pod, now: int) -> int:
+    started = pod.status.start_time
+    return now if started is None else microseconds(started)
+
+
+def _containers(pod: Pod, started: int, exit_code: int | None, now: int) -> Map:
+    """The lists of container statuses; `exit_code` None: those that are no init containers run."""
+    restarts = {
+        one.name: one.restart_count
+        for one in (*(pod.status.container_statuses or ()), *(pod.status.init_container_statuses or ()))
+        if one.restart_count
+    }
+    since, until = time_text(started), time_text(now)
+
+    def told(container: Container, code: int | None, end: str) -> Map:
+        container_id = f"simulated://{sha256(f'{pod.uid}/{container.name}'.encode()).hexdigest()}"
+        state: Map = {"running": {"startedAt": since}}
+        if code is not None:
+            reason = "Error" if code else "Completed"
+            ended = {"exitCode": code, "reason": reason, "startedAt": since, "finishedAt": end}
+            state = {"terminated": {**ended, "containerID": container_id}}
+        status: Map = {
+            "name": container.name,
+            "state": state,
+            "lastState": {},
+            "ready": code is None,
+            "restartCount": restarts.get(container.name, 0),
+            "image": container.image,
+            "imageID": _image_id(container.image),
+            "containerID": container_id,
+            "started": code is None,
+        }
+        resources = container.resources
+        if resources.requests:
+            status["allocatedResources"] = _texts(resources.requests)
+        parts = {"requests": resources.requests, "limits": resources.limits}
+        status["resources"] = {name: _texts(values) for name, values in parts.items() if values}
+        return status
+
+    found: Map = {"containerStatuses": [told(one, exit_code, until) for one in pod.spec.containers]}
+    if pod.spec.init_containers:
+        found["initContainerStatuses"] = [
+            told(one, exit_code, until) if one.is_restartable_init else told(one, 0, since) | {"ready": True}
+            for one in pod.spec.init_containers
+        ]
+    return found
+
+
+def _texts(resources: ResourceList) -> dict[str, str]:
+    return {name: str(quantity) for name, quantity in resources.items()}
+
+
+@lru_cache(maxsize=1_000)
+def _image_id(image: str) -> str:
+    """An image of this name with a digest: nothing is pulled here, so the digest follows from the name."""
+    if "@" in image:
+        return image
+    folder, slash, last = image.rpartition("/")
+    return f"{folder}{slash}{last.partition(':')[0]}@sha256:{sha256(image.encode()).hexdigest()}"
