@@ -100,7 +100,7 @@ def _container(path: str, new: Manifest, old: Manifest, field: str) -> Iterator[
     resources, before = new["resources"], old["resources"]
     for part in ("requests", "limits"):
         if (before.get(part) or {}).keys() - (resources.get(part) or {}).keys():
-            yield forbidden(path, f"resource {part} cannot be removed")
+            yield forbidden(f"{path}.{part}", f"resource {part} cannot be removed")
     if _fixed(new) != _fixed(old):
         what = "only cpu and memory resources are mutable"
         if field == "initContainers":

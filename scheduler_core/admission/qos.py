@@ -17,9 +17,12 @@ _COUNTED: Final = ("cpu", "memory")
 
 
 def qos_class(spec: PodSpec) -> str:
-    """Guaranteed when each container's requests equal its limits, BestEffort when none has any, else Burstable."""
+    """Guaranteed when each container's requests equal its limits, BestEffort when none has any, else Burstable.
+
+    Resources of the pod as a whole, empty ones too, stand for those of its containers.
+    """
     lists = [container.resources for container in (*spec.containers, *(spec.init_containers or ()))]
-    if spec.resources is not None and (_counted(spec.resources.requests) or _counted(spec.resources.limits)):
+    if spec.resources is not None:
         lists = [spec.resources]
     if not any(_counted(one.requests) or _counted(one.limits) for one in lists):
         return BEST_EFFORT

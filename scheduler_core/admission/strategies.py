@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from scheduler_core.admission.app_armor import copy_annotations
 from scheduler_core.admission.context import Manifest
 from scheduler_core.admission.defaults import merge_label_keys
 from scheduler_core.admission.dropped import drop_disabled, drop_disabled_status
@@ -112,6 +113,7 @@ def _pod(new: Manifest, old: Manifest | None, now: str) -> None:
         new["spec"]["terminationGracePeriodSeconds"] = 1
     if old is not None:
         return
+    copy_annotations(new)
     status: Manifest = {"phase": "Pending", "qosClass": qos_class(convert(new["spec"], PodSpec, path="spec"))}
     if new["spec"].get("schedulingGates"):
         status["conditions"] = [gated_condition() | {"lastProbeTime": None, "lastTransitionTime": now}]
@@ -210,6 +212,8 @@ def _job(new: Manifest, old: Manifest | None, now: str) -> None:
         labels.setdefault(label, metadata.get("name", ""))
     for label in ("controller-uid", _CONTROLLER_UID):
         labels.setdefault(label, metadata["uid"])
+    if metadata.get("labels") is labels:
+        metadata["labels"] = dict(labels)
     spec.setdefault("selector", {}).setdefault("matchLabels", {}).setdefault(_CONTROLLER_UID, metadata["uid"])
 
 

@@ -182,8 +182,8 @@ def _parse_general(text: str) -> Quantity:
     if text == "0":
         return Quantity(0, DECIMAL_SI, 0, True, text)
     match = _TEXT.fullmatch(text)
-    # A lone ".", "+" or "-" passes and means zero; a suffix needs some number part before it.
-    if not text or match is None or (match[5] and not (match[2] or match[3])):
+    # Without a number, as in "+", "." or "Mi", it means zero.
+    if not text or match is None:
         raise ValueError(FORMAT_WRONG)
     sign = -1 if match[1] == "-" else 1
     whole, fraction = match[2].lstrip("0"), match[4] or ""

@@ -1,6 +1,6 @@
 """Which names, label keys and label values Kubernetes accepts.
 
-Each function returns what is wrong, in the API server's words, or None.
+Each function returns what is wrong in the API server's words: `…_problems` everything, `…_problem` the first or None.
 Source: apimachinery of Kubernetes 1.34, pkg/util/validation.
 """
 
@@ -42,59 +42,75 @@ _SUBDOMAIN_TEXT: Final = (
 
 
 @cached_by_text(16_384, longest=128)
-def qualified_name_problem(name: str) -> str | None:
+def qualified_name_problems(name: str) -> tuple[str, ...]:
     """Label keys, resource names, scheduling gates: `name` or `prefix/name`."""
     parts = name.split("/")
     if len(parts) > 2:
-        return _QUALIFIED_TEXT
+        return (_QUALIFIED_TEXT,)
+    problems: list[str] = []
     if len(parts) == 2:
-        if not parts[0]:
-            return "prefix part must be non-empty"
-        problem = subdomain_problem(parts[0])
-        if problem is not None:
-            return f"prefix part {problem}"
+        of_prefix = subdomain_problems(parts[0]) if parts[0] else ("must be non-empty",)
+        problems += [f"prefix part {problem}" for problem in of_prefix]
     last = parts[-1]
     if not last:
-        return "name part must be non-empty"
-    if len(last) > 63:
-        return "name part must be no more than 63 characters"
+        problems.append("name part must be non-empty")
+    elif len(last.encode()) > 63:
+        problems.append("name part must be no more than 63 characters")
     if _NAME_PART.fullmatch(last) is None:
-        return f"name part {_NAME_PART_TEXT}"
-    return None
+        problems.append(f"name part {_NAME_PART_TEXT}")
+    return tuple(problems)
+
+
+def qualified_name_problem(name: str) -> str | None:
+    return next(iter(qualified_name_problems(name)), None)
 
 
 @cached_by_text(16_384)
-def label_value_problem(value: str) -> str | None:
+def label_value_problems(value: str) -> tuple[str, ...]:
     """Values of labels; an empty one is valid."""
-    if len(value) > 63:
-        return "must be no more than 63 characters"
-    return _VALUE_TEXT if value and _NAME_PART.fullmatch(value) is None else None
+    is_formed = not value or _NAME_PART.fullmatch(value) is not None
+    return (*_too_long(value, 63), *(() if is_formed else (_VALUE_TEXT,)))
+
+
+def label_value_problem(value: str) -> str | None:
+    return next(iter(label_value_problems(value)), None)
+
+
+def label_problems(name: str) -> tuple[str, ...]:
+    """Names of namespaces, containers, volumes: one DNS label."""
+    problems = _too_long(name, 63)
+    if _LABEL.fullmatch(name) is not None:
+        return problems
+    # A subdomain that is no label has more than one part.
+    return (*problems, "must not contain dots" if _SUBDOMAIN.fullmatch(name) is not None else _LABEL_TEXT)
 
 
 def label_problem(name: str) -> str | None:
-    """Names of namespaces, containers, volumes: one DNS label."""
-    if len(name) > 63:
-        return "must be no more than 63 characters"
-    return _LABEL_TEXT if _LABEL.fullmatch(name) is None else None
+    return next(iter(label_problems(name)), None)
+
+
+def subdomain_problems(name: str) -> tuple[str, ...]:
+    """Names of most objects."""
+    return (*_too_long(name, 253), *(() if _SUBDOMAIN.fullmatch(name) is not None else (_SUBDOMAIN_TEXT,)))
 
 
 def subdomain_problem(name: str) -> str | None:
-    """Names of most objects."""
-    if len(name) > 253:
-        return "must be no more than 253 characters"
-    return _SUBDOMAIN_TEXT if _SUBDOMAIN.fullmatch(name) is None else None
+    return next(iter(subdomain_problems(name)), None)
 
 
-def port_name_problem(name: str) -> str | None:
+def port_name_problems(name: str) -> tuple[str, ...]:
     """Names of container ports."""
-    if len(name) > 15:
-        return "must be no more than 15 characters"
+    problems = list(_too_long(name, 15))
     if _PORT_NAME.fullmatch(name) is None:
-        return "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
+        problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if not any("a" <= letter <= "z" for letter in name):
-        return "must contain at least one letter (a-z)"
+        problems.append("must contain at least one letter (a-z)")
     if "--" in name:
-        return "must not contain consecutive hyphens"
+        problems.append("must not contain consecutive hyphens")
     if name.startswith("-") or name.endswith("-"):
-        return "must not begin or end with a hyphen"
-    return None
+        problems.append("must not begin or end with a hyphen")
+    return tuple(problems)
+
+
+def _too_long(text: str, most: int) -> tuple[str, ...]:
+    return (f"must be no more than {most} characters",) if len(text.encode()) > most else ()

@@ -206,6 +206,15 @@ def _reason(detail: str) -> str:
     return next((reason for start, reason in _CAUSES if detail.startswith(start)), "FieldValueInvalid")
 
 
+def of_new_events(refused: Refused) -> Refused:
+    """The refusal of a request that named an event by events.k8s.io."""
+    status, group = refused.status, "events.k8s.io"
+    if status.group or status.kind != "events":
+        return refused
+    named = status.message.replace(f'{status.kind} "', f'{status.kind}.{group} "', 1)
+    return Refused(msgspec.structs.replace(status, group=group, message=named))
+
+
 def _about(key: ObjectKey, code: int, reason: str, message: str, suffix: str = "") -> Refused:
     kind = KINDS[key.kind]
     return Refused(Status(code, reason, message, key.name, kind.group, kind.cls.plural + suffix))

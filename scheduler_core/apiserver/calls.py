@@ -48,7 +48,7 @@ from scheduler_core.apiserver.scale import scale_of
 from scheduler_core.apiserver.selection import Selection, SelectionError, selection
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.store import History, Stored
-from scheduler_core.apiserver.warnings import DEPRECATED, creation_warnings
+from scheduler_core.apiserver.warnings import DEPRECATED
 from scheduler_core.apiserver.watch import Watch, start
 
 _OLD_EVICTION: Final = "policy/v1beta1"
@@ -157,7 +157,7 @@ class _Answering:
         self._wait_for_version(first(self._call.query, "resourceVersion"))
         stored = self._server.store.get(self._key)
         if stored is None:
-            return _status(answers.not_found(self._key).status)
+            return self._refusal(answers.not_found(self._key))
         shown = scale_of(stored) if self._route.subresource == "scale" else stored
         return self._object(200, shown)
 
@@ -193,16 +193,17 @@ class _Answering:
         query = self._call.query
         limit = first(query, "limit")
         try:
-            return ListQuery(
-                self._selection(),
-                first(query, "resourceVersion"),
-                first(query, "resourceVersionMatch"),
-                int(limit) if limit else 0,
-                first(query, "continue"),
-            )
+            most = int(limit) if limit else 0
         except ValueError:
             message = f'strconv.ParseInt: parsing "{limit}": invalid syntax'
             raise _RefusedError(answers.bad_request(message)) from None
+        return ListQuery(
+            self._selection(),
+            first(query, "resourceVersion"),
+            first(query, "resourceVersionMatch"),
+            most,
+            first(query, "continue"),
+        )
 
     def _selection(self) -> Selection:
         query = self._call.query
@@ -237,9 +238,7 @@ class _Answering:
         if self._is_event:
             manifest = events.to_core(manifest)
         request = Create({**manifest, "metadata": metadata}, self._is_event, options.field_manager)
-        reply = self._carried_out(request, options.dry_run, 201, ())
-        told = creation_warnings(dict(reply.body)) if reply.code == 201 else ()
-        return msgspec.structs.replace(reply, warnings=(*warnings, *told, *reply.warnings))
+        return self._carried_out(request, options.dry_run, 201, warnings)
 
     def _update(self) -> Reply:
         options = self._write_options("UpdateOptions")
@@ -330,6 +329,9 @@ class _Answering:
         if name != self._route.name:
             raise _RefusedError(answers.bad_request("name in URL does not match name in Eviction object"))
         asked = eviction.get("deleteOptions") or {}
+        checked = delete_options({}, asked)
+        if isinstance(checked, Refused):
+            raise _RefusedError(checked)
         preconditions = asked.get("preconditions") or {}
         request = Evict(
             self._key, *EVICTED, preconditions.get("uid") or "", preconditions.get("resourceVersion") or "",
@@ -340,7 +342,7 @@ class _Answering:
     def _carried_out(self, request: Request, dry_run: bool, code: int, warnings: Sequence[str]) -> Reply:
         (result,) = self._server.carry_out([request], self._now, dry_run)
         if isinstance(result, Refused):
-            return msgspec.structs.replace(_status(result.status), warnings=tuple(warnings))
+            return msgspec.structs.replace(self._refusal(result), warnings=tuple(warnings))
         told = (*warnings, *result.warnings)
         if isinstance(result.answer, Status):
             if self._is_event and result.answer.kind:
@@ -352,6 +354,9 @@ class _Answering:
         if isinstance(request, (Update, Apply)) and _is_creation(result):
             code = 201
         return msgspec.structs.replace(self._object(code, result.answer), warnings=told)
+
+    def _refusal(self, refused: Refused) -> Reply:
+        return _status((answers.of_new_events(refused) if self._is_event else refused).status)
 
     def _object(self, code: int, manifest: Stored) -> Reply:
         shown = events.from_core(manifest) if self._is_event else manifest

@@ -79,7 +79,7 @@ def _legacy(event: Manifest, controller_field: str) -> Iterator[Problem]:
     controller = event.get("reportingComponent", "")
     if not controller:
         yield required(controller_field)
-    yield from formats.named(controller_field, controller, formats.qualified_all(controller))
+    yield from formats.named(controller_field, controller, formats.qualified(controller))
     for field, longest in (("reportingInstance", 128), ("action", 128), ("reason", 128)):
         text = event.get(field, "")
         if not text:

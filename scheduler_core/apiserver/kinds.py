@@ -73,10 +73,10 @@ _ROWS: Final[dict[str, Kind]] = {
         Kind(CLASSES["Pod"], has_status=True, answers_deleted=True, place=100),
         Kind(CLASSES["PersistentVolume"], has_status=True, answers_deleted=True),
         Kind(CLASSES["PersistentVolumeClaim"], has_status=True, answers_deleted=True),
-        Kind(CLASSES["CSINode"], needs_version=True),
+        Kind(CLASSES["CSINode"], answers_deleted=True, needs_version=True),
         Kind(CLASSES["CSIDriver"], needs_version=True),
         Kind(CLASSES["CSIStorageCapacity"], needs_version=True),
-        Kind(CLASSES["VolumeAttachment"], has_status=True, needs_version=True),
+        Kind(CLASSES["VolumeAttachment"], has_status=True, answers_deleted=True, needs_version=True),
         Kind(CLASSES["PodDisruptionBudget"], has_status=True, needs_version=True),
         Kind(
             CLASSES["Service"], has_status=True, answers_deleted=True, made_by_update=True, stored_as="services/specs"

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from scheduler_core.api.schema import DecodeError, read
 from scheduler_core.apiserver.answers import Cause, Refused, Status, bad_request
 from scheduler_core.apiserver.lists import options_refused
 from scheduler_core.apiserver.ownership.managers import UNKNOWN
@@ -95,15 +96,17 @@ def delete_options(query: Query, body: Any) -> DeleteOptions | Refused:
     """The options of a deletion: those of the body count, else those of the query."""
     if body:
         return _from_body(body)
-    grace: int | None = None
+    given: dict[str, Any] = {"propagationPolicy": first(query, "propagationPolicy")}
     text = first(query, "gracePeriodSeconds")
     if text:
         try:
-            grace = int(text)
+            given["gracePeriodSeconds"] = int(text)
         except ValueError:
             return bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-    runs = [value for value in query.get("dryRun", ()) if value]
-    return _checked(grace, first(query, "propagationPolicy"), runs, {})
+    if query.get("orphanDependents"):
+        given["orphanDependents"] = first(query, "orphanDependents").lower() not in ("false", "0")
+    given["dryRun"] = [value for value in query.get("dryRun", ()) if value]
+    return _checked(given)
 
 
 def _from_body(body: Any) -> DeleteOptions | Refused:
@@ -112,6 +115,15 @@ def _from_body(body: Any) -> DeleteOptions | Refused:
     kind = body.get("kind") or "DeleteOptions"
     if kind != "DeleteOptions":
         return Refused(Status(500, "", f"decoded object cannot be converted to DeleteOptions: {kind}"))
+    try:
+        body, _ = read(body, "meta", kind)
+    except DecodeError as error:
+        return Refused(Status(500, "", str(error)))
+    return _checked(body)
+
+
+def _checked(body: Mapping[str, Any]) -> DeleteOptions | Refused:
+    """The options, unless they contradict one another."""
     runs = body.get("dryRun") or []
     policy, orphans = body.get("propagationPolicy") or "", body.get("orphanDependents")
     if policy and orphans is not None:
@@ -119,12 +131,7 @@ def _from_body(body: Any) -> DeleteOptions | Refused:
         return options_refused("DeleteOptions", [Cause("FieldValueInvalid", detail, "propagationPolicy")])
     if orphans is not None:
         policy = "Orphan" if orphans else "Background"
-    return _checked(body.get("gracePeriodSeconds"), policy, runs, body.get("preconditions") or {})
-
-
-def _checked(
-    grace: int | None, policy: str, runs: Sequence[str], preconditions: Mapping[str, str]
-) -> DeleteOptions | Refused:
+    preconditions = body.get("preconditions") or {}
     causes = _dry_run_problems(runs)
     if policy and policy not in _POLICIES:
         names = ", ".join(f'"{name}"' for name in ("Foreground", "Background", "Orphan", "nil"))
@@ -136,7 +143,7 @@ def _checked(
     if causes:
         return options_refused("DeleteOptions", causes)
     return DeleteOptions(
-        grace,
+        body.get("gracePeriodSeconds"),
         Propagation(policy) if policy else None,
         preconditions.get("uid") or "",
         preconditions.get("resourceVersion") or "",

@@ -44,16 +44,35 @@ def merged(target: Any, patch: Any) -> Any:
 
 
 def _json_patched(manifest: Mapping[str, Any], body: Any) -> dict[str, Any]:
-    if not isinstance(body, list):
-        message = "json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
-        raise PatchError(400, f"error decoding patch: {message}")
+    problem = _unreadable(body)
+    if problem:
+        raise PatchError(400, f"error decoding patch: json: cannot unmarshal {problem}")
     # The API server's library lets a replacement add the member of an object.
     body = [_lenient(manifest, operation) for operation in body]
     try:
         result: dict[str, Any] = jsonpatch.apply_patch(manifest, body)
-    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
+    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError) as error:
         raise PatchError(422, "the server rejected our request due to an error in our request") from error
     return result
+
+
+def _unreadable(body: Any) -> str:
+    """What the body has in place of a list of operations; empty when it is one."""
+    if not isinstance(body, list):
+        return f"{_json_kind(body)} into Go value of type []handlers.jsonPatchOp"
+    for operation in body:
+        if operation is not None and not isinstance(operation, Mapping):
+            return f"{_json_kind(operation)} into Go value of type handlers.jsonPatchOp"
+        for name in ("op", "path", "from"):
+            value = (operation or {}).get(name)
+            if value is not None and not isinstance(value, str):
+                return f"{_json_kind(value)} into Go struct field jsonPatchOp.{name} of type string"
+    return ""
+
+
+def _json_kind(value: Any) -> str:
+    names = ((bool, "bool"), (str, "string"), ((int, float), "number"), (list, "array"))
+    return next((name for kind, name in names if isinstance(value, kind)), "object")
 
 
 def _lenient(manifest: Mapping[str, Any], operation: Any) -> Any:
@@ -68,7 +87,7 @@ def _lenient(manifest: Mapping[str, Any], operation: Any) -> Any:
 def unknown_of_operations(body: Any) -> list[str]:
     """Members that operations of a JSON patch do not have."""
     known = ("op", "path", "from", "value")
-    return [f"[{n}].{name}" for n, operation in enumerate(body) for name in operation if name not in known]
+    return [f"[{n}].{name}" for n, operation in enumerate(body) for name in operation or () if name not in known]
 
 
 def patched_text(manifest: Mapping[str, Any], request: Patch) -> str:

@@ -92,8 +92,9 @@ def selection(
     kind: str, namespace: str, label_selector: str, field_selector: str, *, is_new_form: bool = False
 ) -> Selection:
     """The selection of a query; raises SelectionError. `is_new_form`: of events with the names of events.k8s.io."""
+    labels = label_terms(label_selector)
     fields = field_terms(kind, field_selector, _NEW_EVENT_FIELDS if is_new_form else {})
-    return Selection(kind, namespace, label_terms(label_selector), fields)
+    return Selection(kind, namespace, labels, fields)
 
 
 def label_terms(text: str) -> tuple[LabelTerm, ...]:
@@ -273,7 +274,6 @@ _FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "Node": ("spec.unschedulable",),
     "Namespace": ("status.phase", "name"),
     "ReplicationController": ("status.replicas",),
-    "ReplicaSet": ("status.replicas",),
     "Job": ("status.successful",),
     "Service": ("spec.clusterIP", "spec.type"),
     "Secret": ("type",),
@@ -289,7 +289,6 @@ _READERS: Final[dict[tuple[str, str], Callable[[Stored], str]]] = {
     ("Pod", "spec.hostNetwork"): _flag("spec", "hostNetwork"),
     ("Node", "spec.unschedulable"): _flag("spec", "unschedulable"),
     ("ReplicationController", "status.replicas"): _number("status", "replicas"),
-    ("ReplicaSet", "status.replicas"): _number("status", "replicas"),
     ("Job", "status.successful"): _number("status", "succeeded"),
     ("Namespace", "name"): lambda manifest: str(manifest["metadata"]["name"]),
     ("Event", "source"): lambda manifest: str(
@@ -307,9 +306,7 @@ _GENERIC_WORDS: Final = frozenset(
         "PriorityClass", "RuntimeClass", "Lease", "ResourceClaim", "ResourceClaimTemplate", "DeviceClass",
         "LimitRange", "ResourceQuota", "PersistentVolume", "PersistentVolumeClaim", "StatefulSet", "DaemonSet",
         "Deployment", "ConfigMap", "ServiceAccount", "Endpoints", "EndpointSlice", "CronJob", "ControllerRevision",
+        "ReplicaSet",
     }
 )  # fmt: skip
-_NAMED_WORDS: Final[dict[str, str]] = {
-    "ReplicaSet": "appsv1.ReplicaSet",
-    "Job": "Job",
-}
+_NAMED_WORDS: Final[dict[str, str]] = {"Job": "Job"}

@@ -31,6 +31,7 @@ from scheduler_core.apiserver.requests import (
     Update,
 )
 from scheduler_core.apiserver.store import ObjectChange, Operation, Store, Stored, key_of
+from scheduler_core.apiserver.warnings import object_warnings
 from scheduler_core.errors import AdmissionError, ManifestError
 
 Answer = Outcome | Refused
@@ -97,8 +98,9 @@ class ApiServer(Generic[AnyStore]):
                 here = [quota for quota in known if quota is not None]
                 answer = _charged(answer, here, objects.get(each[2]), each[0])
             if isinstance(answer, Outcome):
-                if admission.warnings and not _is_scaling(each[0]):
-                    answer = msgspec.structs.replace(answer, warnings=(*answer.warnings, *admission.warnings))
+                told = (*_warnings(answer, objects.get(each[2]), each[0]), *admission.warnings)
+                if told and not _is_scaling(each[0]):
+                    answer = msgspec.structs.replace(answer, warnings=(*answer.warnings, *told))
                 _apply(answer.changes, objects, admission)
             admission.warnings.clear()
             decided.append(answer)
@@ -156,6 +158,9 @@ class ApiServer(Generic[AnyStore]):
         """An update that creates what is not there, unless it says that something was."""
         request, _, key = named
         assert isinstance(request, Update)
+        problem = verbs.unfit_name(request.manifest, key)
+        if problem is not None:
+            return problem
         metadata = {**(request.manifest.get("metadata") or {}), "name": key.name}
         if metadata.get("uid"):
             return answers.storage_conflict(key, "UID", metadata["uid"], "")
@@ -209,6 +214,8 @@ class ApiServer(Generic[AnyStore]):
         metadata = dict(request.manifest["metadata"])
         if not key.name and metadata.get("generateName"):
             key = ObjectKey(key.kind, key.namespace, metadata["generateName"] + _suffix(uid))
+        elif not key.name and key.kind == "LimitRange":
+            key = ObjectKey(key.kind, key.namespace, self._new_uid())
         metadata["name"] = key.name
         if KINDS[key.kind].namespaced:
             metadata["namespace"] = key.namespace
@@ -242,6 +249,16 @@ def _charged(outcome: Outcome, quotas: Sequence[Stored], old: Stored | None, req
         return answers.invalid(key_of(new), error)
     first = tuple(ObjectChange(Operation.UPDATED, quota) for quota in changed)
     return msgspec.structs.replace(outcome, changes=(*first, *outcome.changes))
+
+
+def _warnings(outcome: Outcome, old: Stored | None, request: Request) -> tuple[str, ...]:
+    """What a client is told of the object that it wrote; controllers do not read warnings."""
+    if not isinstance(request, (Create, Update, Patch, Apply)) or not request.manager:
+        return ()
+    new = outcome.changes[-1].manifest if outcome.changes else outcome.answer
+    if not isinstance(new, dict):
+        return ()
+    return object_warnings(new, old, "" if isinstance(request, Create) else request.subresource)
 
 
 def _is_scaling(request: Request) -> bool:

@@ -62,7 +62,8 @@ def create(
         return answers.invalid(key, error)
     except DecodeError as error:
         return answers.unreadable(key.kind, str(error))
-    if manifest["metadata"].get("resourceVersion"):
+    version = manifest["metadata"].get("resourceVersion") or ""
+    if version.isdigit() and int(version):
         return answers.internal_error("resourceVersion should not be set on objects to be created")
     if stored is not None:
         return answers.already_exists(key, stored)
@@ -73,26 +74,15 @@ def create(
 
 def update(stored: Stored | None, request: Update, admission: Admission, now: int) -> Outcome | Refused:
     """The object, or its subresource, replaced by the manifest; its uid and resourceVersion are preconditions."""
-    key, metadata = request.key, request.manifest.get("metadata") or {}
-    name = metadata.get("name")
-    if not name:
-        return answers.bad_request(
-            f"the name of the object ({key.name} based on URL) was undeterminable: name must be provided"
-        )
-    if name != key.name:
-        return answers.bad_request(f"the name of the object ({name}) does not match the name on the URL ({key.name})")
-    version = metadata.get("resourceVersion") or "0"
-    if not version.isdigit():
-        return answers.internal_error(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    key = request.key
+    problem = unfit_name(request.manifest, key)
+    if problem is not None:
+        return problem
     if stored is None:
         return answers.not_found(key)
-    uid = metadata.get("uid")
-    if uid and uid != stored["metadata"]["uid"]:
-        return answers.storage_conflict(key, "UID", uid, stored["metadata"]["uid"])
-    if version == "0" and KINDS[key.kind].needs_version and request.subresource != SCALE:
-        return answers.needs_version(key)
-    if version not in ("0", stored["metadata"].get("resourceVersion")):
-        return answers.modified(key)
+    problem = _unfit_version(request.manifest, stored, request)
+    if problem is not None:
+        return problem
     try:
         entries = owners.of_changed(stored, request.manifest, request, now)
     except DecodeError as error:
@@ -118,19 +108,47 @@ def patch(stored: Stored | None, request: Patch, admission: Admission, now: int)
     except PatchError as error:
         reason = {400: "BadRequest", 422: "Invalid"}.get(error.code, "")
         return Refused(Status(error.code, reason, error.message))
-    new_metadata = new.get("metadata")
-    if isinstance(new_metadata, Mapping) and new_metadata.get("resourceVersion") != metadata.get("resourceVersion"):
-        return answers.modified(key)
     found = _read_patched(target, new, request)
     if isinstance(found, Refused):
         return found
     read_new, warnings = found
+    problem = unfit_name(read_new, key) or _unfit_version(read_new, stored, request)
+    if problem is not None:
+        return problem
     if request.is_new_form:
         new, read_new = events.to_core(new), events.to_core(read_new)
     is_read = request.subresource != SCALE and not request.is_new_form
     entries = owners.of_changed(stored, new, request, now)
     outcome = replace(stored, read_new, request, admission, now, entries, is_read=is_read)
     return msgspec.structs.replace(outcome, warnings=warnings) if isinstance(outcome, Outcome) else outcome
+
+
+def unfit_name(manifest: Mapping[str, Any], key: ObjectKey) -> Refused | None:
+    """Why the manifest is not the object of the path."""
+    name = (manifest.get("metadata") or {}).get("name")
+    if not name:
+        return answers.bad_request(
+            f"the name of the object ({key.name} based on URL) was undeterminable: name must be provided"
+        )
+    if name != key.name:
+        return answers.bad_request(f"the name of the object ({name}) does not match the name on the URL ({key.name})")
+    return None
+
+
+def _unfit_version(manifest: Mapping[str, Any], stored: Stored, request: Update | Patch) -> Refused | None:
+    """Why the manifest is not based on what is stored; without a resourceVersion most kinds take it as it is."""
+    key, metadata = request.key, manifest.get("metadata") or {}
+    version = metadata.get("resourceVersion") or "0"
+    uid = metadata.get("uid") if isinstance(request, Update) else None
+    if uid and uid != stored["metadata"]["uid"]:
+        return answers.storage_conflict(key, "UID", uid, stored["metadata"]["uid"])
+    if not version.isdigit():
+        return answers.internal_error(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    if version == "0" and "resourceVersion" not in stored["metadata"]:
+        return None  # changed by a request before this one, of the same batch
+    if version == "0" and KINDS[key.kind].needs_version and request.subresource != SCALE:
+        return answers.needs_version(key)
+    return answers.modified(key) if version not in ("0", stored["metadata"].get("resourceVersion")) else None
 
 
 def _read_patched(target: Stored, new: Stored, request: Patch) -> tuple[Stored, tuple[str, ...]] | Refused:
@@ -186,7 +204,9 @@ def delete(
     marked, grace = _marked_gracefully(stored, request, now)
     if marked is None:
         return Outcome((), stored)
-    finalizers = _finalizers_after_deletion(metadata.get("finalizers") or [], kind, request.propagation)
+    finalizers = metadata.get("finalizers") or []
+    if key.kind != "Namespace" or "deletionTimestamp" not in metadata:
+        finalizers = _finalizers_after_deletion(finalizers, kind, request.propagation)
     if finalizers != (metadata.get("finalizers") or []):
         marked = _with_metadata(marked, finalizers=finalizers)
     is_kept = bool(finalizers) or ((keeps_namespaces or not is_simulated) and _is_kept(marked))
@@ -320,7 +340,7 @@ def _mark(stored: Stored, now: int, grace: int) -> Stored:
 
 def _finalizers_after_deletion(finalizers: list[str], kind: Kind, asked: Propagation | None) -> list[str]:
     """The finalizers with the one that says what becomes of owned objects, or without it."""
-    if not kind.owns or kind.name == "Namespace":
+    if not kind.owns:
         return finalizers
     policy = asked
     if policy is None and _ORPHAN in finalizers:

@@ -89,6 +89,8 @@ WORST: dict[str | bytes, Worst | Ours] = {
     r"^Preempted by pod (\S+) on node ": Worst(whole, ("Preempted by pod ", "a", "")),
     rb'"resourceVersion":"(\d+)"': Ours("what a service under measurement sends"),
     r"[yYnN]$": Worst(whole, ("", "y", "")),
+    r"[a-z0-9]++(?:(?:__|[._]|-++)[a-z0-9]++)*+": Worst(whole, ("", "a-", "-")),
+    r"[a-zA-Z0-9]++(?:-++[a-zA-Z0-9]++)*+": Worst(whole, ("", "a-", "-")),
     r"vol-[^/]*": Worst(whole, ("vol-", "vol-", "/")),
     r"Object missing required field `(?P<field>[^`]*)`": Worst(whole, ("Object missing required field `", "a", "")),
     r"[A-Za-z0-9_-]+": Worst(whole, ("", "a-", ".")),

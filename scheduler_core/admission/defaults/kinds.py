@@ -64,7 +64,7 @@ def _persistent_volume(manifest: Manifest) -> None:
     default_resource_lists(spec, ("capacity",))
     default_volume_source(spec)
     put(spec, "persistentVolumeReclaimPolicy", "Retain")
-    put(spec, "volumeMode", "Filesystem")
+    spec.setdefault("volumeMode", "Filesystem")
 
 
 def _persistent_volume_status(manifest: Manifest) -> None:
@@ -116,7 +116,7 @@ def _service(manifest: Manifest) -> None:
     if spec["type"] in ("NodePort", "LoadBalancer"):
         put(spec, "externalTrafficPolicy", "Cluster")
     if spec["type"] in ("NodePort", "LoadBalancer", "ClusterIP"):
-        put(spec, "internalTrafficPolicy", "Cluster")
+        spec.setdefault("internalTrafficPolicy", "Cluster")
     if spec["type"] == "LoadBalancer":
         put(spec, "allocateLoadBalancerNodePorts", True)
 
@@ -125,7 +125,7 @@ def _service_status(manifest: Manifest) -> None:
     if manifest["spec"].get("type") == "LoadBalancer":
         for ingress in manifest["status"]["loadBalancer"].get("ingress", ()):
             if ingress.get("ip"):
-                put(ingress, "ipMode", "VIP")
+                ingress.setdefault("ipMode", "VIP")
 
 
 def _replication_controller(manifest: Manifest) -> None:
@@ -188,6 +188,7 @@ def _stateful_set(manifest: Manifest) -> None:
     put(spec, "revisionHistoryLimit", 10)
     for claim in spec.get("volumeClaimTemplates", ()):
         _persistent_volume_claim(claim)
+        put(claim["status"], "phase", "Pending")
         claim.update({"kind": "PersistentVolumeClaim", "apiVersion": "v1"})
     _template(manifest)
 
@@ -200,11 +201,11 @@ def _job(manifest: Manifest) -> None:
     put(spec, "backoffLimit", _MAX_INT32 if "backoffLimitPerIndex" in spec else 6)
     labels = spec["template"]["metadata"].get("labels")
     if labels and not manifest["metadata"].get("labels"):
-        manifest["metadata"]["labels"] = dict(labels)
-    put(spec, "completionMode", "NonIndexed")
+        manifest["metadata"]["labels"] = labels  # the very same: what the server adds to one, the other has too
+    spec.setdefault("completionMode", "NonIndexed")
     put(spec, "suspend", False)
     put(spec, "manualSelector", False)
-    put(spec, "podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")
+    spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")
     for rule in spec.get("podFailurePolicy", {}).get("rules") or ():
         for pattern in rule.get("onPodConditions") or ():
             put(pattern, "status", "True")
@@ -248,8 +249,8 @@ def _template(manifest: Manifest) -> None:
 
 
 def _storage_class(manifest: Manifest) -> None:
-    put(manifest, "volumeBindingMode", "Immediate")
-    put(manifest, "reclaimPolicy", "Delete")
+    manifest.setdefault("volumeBindingMode", "Immediate")
+    manifest.setdefault("reclaimPolicy", "Delete")
 
 
 def _csi_driver(manifest: Manifest) -> None:
@@ -257,13 +258,13 @@ def _csi_driver(manifest: Manifest) -> None:
     put(spec, "attachRequired", True)
     for field in ("podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount"):
         put(spec, field, False)
-    put(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType")
+    spec.setdefault("fsGroupPolicy", "ReadWriteOnceWithFSType")
     if not spec.get("volumeLifecycleModes"):
         spec["volumeLifecycleModes"] = ["Persistent"]
 
 
 def _priority_class(manifest: Manifest) -> None:
-    put(manifest, "preemptionPolicy", "PreemptLowerPriority")
+    manifest.setdefault("preemptionPolicy", "PreemptLowerPriority")
 
 
 def _resource_claim(manifest: Manifest) -> None:

@@ -5,12 +5,16 @@ Source: kubernetes v1.34.1, pkg/apis/core/v1/defaults.go.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from scheduler_core.admission.context import Manifest
 from scheduler_core.api.quantity import parse
 
 _FILE_MODE: Final = 0o644
+_LONGEST_IMAGE: Final = 255
+_PATH_PART: Final = re.compile(r"[a-z0-9]++(?:(?:__|[._]|-++)[a-z0-9]++)*+", re.ASCII)
+_HOST_PART: Final = re.compile(r"[a-zA-Z0-9]++(?:-++[a-zA-Z0-9]++)*+", re.ASCII)
 # Defaults of volume sources, by source.
 _SOURCES: Final[dict[str, dict[str, Any]]] = {
     "secret": {"defaultMode": _FILE_MODE},
@@ -47,10 +51,28 @@ def rounded(text: str) -> str:
 
 
 def pull_policy(image: str) -> str:
-    """Always for the tag `latest`, given or implied."""
-    name, _, digest = image.partition("@")
-    tag = name.rpartition("/")[2].partition(":")[2]
-    return "Always" if image and (tag == "latest" or not (tag or digest)) else "IfNotPresent"
+    """Always for the tag `latest`, given or implied; what is no name of an image has no tag."""
+    name, has_digest, _ = image.partition("@")
+    place, slash, last = name.rpartition("/")
+    last, has_tag, tag = last.partition(":")
+    if not _is_image(place + slash + last):
+        return "IfNotPresent"
+    return "Always" if tag == "latest" or not (has_tag or has_digest) else "IfNotPresent"
+
+
+def _is_image(name: str) -> bool:
+    """Whether it is the name of an image, its registry first unless that goes without saying."""
+    registry, slash, path = name.partition("/")
+    is_registry = slash and (set(registry) & set(".:") or registry == "localhost" or registry != registry.lower())
+    if is_registry:
+        host, has_port, port = registry.rpartition(":") if not registry.endswith("]") else (registry, "", "")
+        host = host if has_port else registry
+        if has_port and not (port.isascii() and port.isdigit()):
+            return False
+        if not host.startswith("[") and not all(_HOST_PART.fullmatch(part) for part in host.split(".")):
+            return False
+    whole = path if is_registry else name
+    return len(name) <= _LONGEST_IMAGE and all(_PATH_PART.fullmatch(part) for part in whole.split("/"))
 
 
 def default_volume(volume: Manifest) -> None:
@@ -79,7 +101,7 @@ def default_volume_source(holder: Manifest) -> None:
 
 
 def default_claim_spec(spec: Manifest) -> None:
-    put(spec, "volumeMode", "Filesystem")
+    spec.setdefault("volumeMode", "Filesystem")
     default_resource_lists(spec["resources"], ("limits", "requests"))
 
 

@@ -47,11 +47,11 @@ def update_problems(new: Manifest, old: Manifest, kind: str, context: AdmissionC
     change = list(metadata_update_problems(new["metadata"], old["metadata"]))
     problems = [*metadata_problems(new, kind, any_name=True), *change]
     if kind in _CHECKED_WHOLE:
-        problems += metadata_problems(new, kind)
+        problems += [*metadata_problems(new, kind)] * (2 if kind in _WHOLLY_TWICE else 1)
     if kind not in _WITHOUT_CHANGE:
         problems += change
     if kind not in _UNCHECKED_AGAIN:
-        problems += _own(new, kind, context, is_new=False)
+        problems += [*_own(new, kind, context, is_new=False)] * (2 if kind in _CHECKED_TWICE else 1)
     return _that_count([*problems, *change_problems(new, old, kind)], context)
 
 
@@ -122,9 +122,16 @@ _UNCHECKED_AGAIN: Final = frozenset({"Namespace", "PriorityClass"})
 _CHECKED_WHOLE: Final = frozenset(
     {
         "Pod", "PersistentVolume", "PersistentVolumeClaim", "Job", "LimitRange", "CSINode", "VolumeAttachment",
-        "ConfigMap", "Secret", "ServiceAccount", "Endpoints", "EndpointSlice", "ControllerRevision",
+        "ConfigMap", "Secret", "ServiceAccount", "Endpoints", "EndpointSlice", "ControllerRevision", "Namespace",
+        "Node", "Service", "ReplicationController", "StorageClass", "RuntimeClass", "CSIStorageCapacity",
+        "ResourceClaim", "ResourceClaimTemplate", "DeviceClass",
     }
 )  # fmt: skip
+# Kinds whose check of a change repeats the check of the whole.
+_WHOLLY_TWICE: Final = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
+_CHECKED_TWICE: Final = _WHOLLY_TWICE | {
+    "ReplicationController", "ResourceClaim", "ResourceClaimTemplate", "DeviceClass",
+}  # fmt: skip
 _WITHOUT_CHANGE: Final = frozenset(
     {"PodDisruptionBudget", "LimitRange", "CSINode", "VolumeAttachment", "EndpointSlice"}
 )

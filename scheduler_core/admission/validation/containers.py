@@ -100,11 +100,8 @@ def _common(path: str, container: Manifest, pod: PodView) -> Iterator[Problem]:
         yield required(f"{path}.name")
     else:
         yield from named(f"{path}.name", name, formats.label(name))
-    image = container.get("image", "")
-    if not image:
+    if not container.get("image"):
         yield required(f"{path}.image")
-    elif image != image.strip():
-        yield invalid(f"{path}.image", image, "must not have leading or trailing whitespace")
     policies = ("File", "FallbackToLogsOnError")
     yield from one_of(f"{path}.terminationMessagePolicy", container.get("terminationMessagePolicy"), policies)
     yield from _ports(f"{path}.ports", container.get("ports", ()))

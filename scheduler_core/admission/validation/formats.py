@@ -14,11 +14,11 @@ from scheduler_core.admission.context import Problem, forbidden, invalid, requir
 from scheduler_core.api.quantity import Quantity, parse
 from scheduler_core.api.resources import is_hugepages
 from scheduler_core.api.syntax import (
-    label_problem,
-    label_value_problem,
-    port_name_problem,
-    qualified_name_problem,
-    subdomain_problem,
+    label_problems,
+    label_value_problems,
+    port_name_problems,
+    qualified_name_problems,
+    subdomain_problems,
 )
 
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
@@ -58,11 +58,11 @@ NameProblems = Callable[[str], list[str]]
 
 
 def subdomain(name: str) -> list[str]:
-    return _listed(subdomain_problem(name))
+    return list(subdomain_problems(name))
 
 
 def label(name: str) -> list[str]:
-    return _listed(label_problem(name))
+    return list(label_problems(name))
 
 
 def dns_1035(name: str) -> list[str]:
@@ -79,15 +79,15 @@ def path_segment(name: str) -> list[str]:
 
 
 def qualified(name: str) -> list[str]:
-    return _listed(qualified_name_problem(name))
+    return list(qualified_name_problems(name))
 
 
 def label_value(value: str) -> list[str]:
-    return _listed(label_value_problem(value))
+    return list(label_value_problems(value))
 
 
 def port_name(name: str) -> list[str]:
-    return _listed(port_name_problem(name))
+    return list(port_name_problems(name))
 
 
 def subdomain_with_underscore(name: str) -> list[str]:
@@ -231,15 +231,3 @@ def is_integral(name: str) -> bool:
 def immutable(path: str, new: Any, old: Any, shown: Any = None) -> Iterator[Problem]:
     if new != old:
         yield invalid(path, new if shown is None else shown, IMMUTABLE)
-
-
-def _listed(problem: str | None) -> list[str]:
-    return [] if problem is None else [problem]
-
-
-def qualified_all(name: str) -> list[str]:
-    """Every problem of a qualified name, where the first alone is not enough: an empty part is also malformed."""
-    problems = qualified(name)
-    if problems == ["name part must be non-empty"]:
-        problems += list(qualified("-"))
-    return problems

@@ -53,6 +53,15 @@ _UNHEALTHY: Final = ("AlwaysAllow", "IfHealthyBudget")
 
 def node_problems(node: Manifest) -> Iterator[Problem]:
     spec, status = node["spec"], node["status"]
+    yield from taint_problems(spec)
+    for field in ("capacity", "allocatable"):
+        for name, text in status.get(field, {}).items():
+            yield from formats.quantity_value(f"status.{field}.{name}", name, text)
+    yield from _pod_ranges(spec.get("podCIDRs", []))
+
+
+def taint_problems(spec: Manifest) -> Iterator[Problem]:
+    """Of the taints of a node."""
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(spec.get("taints", ())):
         at, value, effect = f"metadata.taints[{index}]", taint.get("value", ""), taint["effect"]
@@ -68,22 +77,31 @@ def node_problems(node: Manifest) -> Iterator[Problem]:
             text = internal_text(taint, "core.Taint")
             yield Problem(at, f"Duplicate value: {text}: taints must be unique by key and effect pair")
         seen.add((taint["key"], effect))
-    for field in ("capacity", "allocatable"):
-        for name, text in status.get(field, {}).items():
-            yield from formats.quantity_value(f"status.{field}.{name}", name, text)
-    yield from _pod_ranges(spec.get("podCIDRs", []))
 
 
 def _pod_ranges(ranges: list[str]) -> Iterator[Problem]:
     versions = []
     for index, text in enumerate(ranges):
-        try:
+        if _is_network(text):
             versions.append(ipaddress.ip_network(text, strict=False).version)
-        except ValueError:
+        else:
             detail = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
             yield invalid(f"spec.podCIDRs[{index}]", text, detail)
+    if len(versions) < len(ranges) and len(ranges) > 1:
+        wrong = next(index for index, text in enumerate(ranges) if not _is_network(text))
+        detail = f"invalid CIDR[{wrong}]: <nil> (invalid CIDR address: {ranges[wrong]})"
+        told = f"invalid PodCIDRs. failed to check with dual stack with error:{detail}"
+        yield Problem("spec.podCIDRs", f"Internal error: {told}")
     if len(ranges) > 1 and (len(set(versions)) < 2 or len(ranges) > 2):
         yield invalid("spec.podCIDRs", ranges, "may specify no more than one CIDR for each IP family")
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return True
 
 
 def priority_class_problems(manifest: Manifest) -> Iterator[Problem]:
@@ -103,8 +121,7 @@ def priority_class_problems(manifest: Manifest) -> Iterator[Problem]:
     elif value > HIGHEST_USER_PRIORITY:
         yield forbidden("value", f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}")
     policies = ("PreemptLowerPriority", "Never")
-    if manifest.get("preemptionPolicy") not in policies:
-        yield unsupported("preemptionPolicy", manifest.get("preemptionPolicy", ""), policies)
+    yield from formats.one_of("preemptionPolicy", manifest.get("preemptionPolicy"), policies)
 
 
 def runtime_class_problems(manifest: Manifest) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ Source: kubernetes v1.34.1, pkg/apis/core/validation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from scheduler_core.admission.context import (
@@ -22,6 +22,7 @@ from scheduler_core.admission.validation import formats
 from scheduler_core.admission.validation.amounts import pod_level_problems
 from scheduler_core.admission.validation.containers import PodView, container_problems
 from scheduler_core.admission.validation.formats import MAX_INT32, named, one_of
+from scheduler_core.admission.validation.pod_annotations import pod_annotation_problems
 from scheduler_core.admission.validation.security import host_users_problems, pod_security_problems
 from scheduler_core.admission.validation.volumes import volume_problems
 from scheduler_core.api.schema import internal_text
@@ -38,6 +39,7 @@ _ACCOUNT_TOKEN: Final = "must not be specified when serviceAccountName is not se
 def pod_problems(pod: Manifest, *, is_new: bool) -> Iterator[Problem]:
     """Of a pod but for its metadata."""
     spec = pod["spec"]
+    yield from pod_annotation_problems("metadata.annotations", pod["metadata"].get("annotations") or {}, spec)
     yield from pod_spec_problems("spec", spec, pod["metadata"].get("name", ""))
     if not spec.get("serviceAccountName"):
         for index, volume in enumerate(spec.get("volumes", ())):
@@ -45,17 +47,21 @@ def pod_problems(pod: Manifest, *, is_new: bool) -> Iterator[Problem]:
                 if "serviceAccountToken" in source:
                     at = f"spec.volumes[{index}].projected.sources[{number}].serviceAccountToken"
                     yield forbidden(at, _ACCOUNT_TOKEN)
-    for field in ("containers", "initContainers"):
-        for index, container in enumerate(spec.get(field) or ()):
-            image = container.get("image", "")
-            if image != image.strip():
-                detail = "must not have leading or trailing whitespace"
-                yield invalid(f"spec.{field}[{index}].image", image, detail)
+    for field in ("containers", "initContainers", "ephemeralContainers"):
+        yield from padded_image_problems(f"spec.{field}", spec.get(field) or ())
     if is_new:
         if spec.get("ephemeralContainers"):
             yield forbidden("spec.ephemeralContainers", "cannot be set on create")
         if spec.get("nodeName") and spec.get("schedulingGates"):
             yield forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
+
+
+def padded_image_problems(path: str, containers: Sequence[Manifest]) -> Iterator[Problem]:
+    """Of the containers of a pod; those of a template may have blanks around their image."""
+    for index, container in enumerate(containers):
+        image = container.get("image", "")
+        if image != image.strip():
+            yield invalid(f"{path}[{index}].image", image, "must not have leading or trailing whitespace")
 
 
 def pod_spec_problems(path: str, spec: Manifest, pod_name: str = "", *, is_pod: bool = True) -> Iterator[Problem]:
@@ -211,7 +217,7 @@ def _affinity(path: str, affinity: Manifest) -> Iterator[Problem]:
         at = f"{path}.nodeAffinity.{_PREFERRED}[{index}]"
         if not 1 <= preferred["weight"] <= 100:
             yield invalid(f"{at}.weight", preferred["weight"], "must be in the range 1-100")
-        yield from node_term_problems(f"{at}.preference", preferred["preference"])
+        yield from node_term_problems(f"{at}.preference", preferred["preference"], any_values=True)
     for part in ("podAffinity", "podAntiAffinity"):
         stanza = affinity.get(part, {})
         for index, term in enumerate(stanza.get(_REQUIRED, ())):
@@ -231,9 +237,10 @@ def node_selector_problems(path: str, selector: Manifest) -> Iterator[Problem]:
         yield from node_term_problems(f"{path}.nodeSelectorTerms[{index}]", term)
 
 
-def node_term_problems(path: str, term: Manifest) -> Iterator[Problem]:
+def node_term_problems(path: str, term: Manifest, *, any_values: bool = False) -> Iterator[Problem]:
+    """`any_values`: values need not be fit for labels, which is warned of."""
     for index, one in enumerate(term.get("matchExpressions", ())):
-        yield from _node_expression(f"{path}.matchExpressions[{index}]", one)
+        yield from _node_expression(f"{path}.matchExpressions[{index}]", one, any_values=any_values)
     for index, one in enumerate(term.get("matchFields", ())):
         at, values = f"{path}.matchFields[{index}]", one.get("values", ())
         if one["operator"] in ("In", "NotIn"):
@@ -249,7 +256,7 @@ def node_term_problems(path: str, term: Manifest) -> Iterator[Problem]:
                 yield from named(f"{at}.values[{number}]", value, formats.subdomain(value))
 
 
-def _node_expression(path: str, one: Manifest) -> Iterator[Problem]:
+def _node_expression(path: str, one: Manifest, *, any_values: bool) -> Iterator[Problem]:
     values, operator = one.get("values", ()), one["operator"]
     if operator in ("In", "NotIn"):
         if not values:
@@ -263,7 +270,7 @@ def _node_expression(path: str, one: Manifest) -> Iterator[Problem]:
     else:
         yield invalid(f"{path}.operator", operator, "not a valid selector operator")
     yield from named(f"{path}.key", one["key"], formats.qualified(one["key"]))
-    for number, value in enumerate(values):
+    for number, value in enumerate(() if any_values else values):
         yield from named(f"{path}.values[{number}]", value, formats.label_value(value))
 
 
@@ -333,8 +340,6 @@ def _spread(path: str, constraints: list[Manifest]) -> Iterator[Problem]:
         key = one["topologyKey"]
         if not key:
             yield required(f"{at}.topologyKey", "can not be empty")
-        else:
-            yield from named(f"{at}.topologyKey", key, formats.qualified(key))
         if action not in _UNSATISFIABLE:
             yield unsupported(f"{at}.whenUnsatisfiable", action, _UNSATISFIABLE)
         if any((key, action) == (each["topologyKey"], each["whenUnsatisfiable"]) for each in constraints[index + 1 :]):

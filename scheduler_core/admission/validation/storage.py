@@ -36,11 +36,19 @@ _BINDING_MODES: Final = ("Immediate", "WaitForFirstConsumer")
 _SOURCE_FIELDS: Final = tuple(type_named("core.PersistentVolumeSource").fields)
 _LIFECYCLES: Final = ("Ephemeral", "Persistent")
 _FS_GROUP_POLICIES: Final = ("ReadWriteOnceWithFSType", "File", "None")
+_MOUNT_OPTIONS: Final = "volume.beta.kubernetes.io/mount-options"
+_MOUNTED_WITH_OPTIONS: Final = {
+    "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "nfs", "rbd", "quobyte", "iscsi", "cinder", "cephfs",
+    "azureFile", "vsphereVolume", "azureDisk", "photonPersistentDisk",
+}  # fmt: skip
 _ONE_SOURCE: Final = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
 
 
 def persistent_volume_problems(manifest: Manifest) -> Iterator[Problem]:
-    yield from volume_spec_problems("spec", manifest["spec"])
+    spec = manifest["spec"]
+    yield from volume_spec_problems("spec", spec)
+    if _MOUNT_OPTIONS in (manifest["metadata"].get("annotations") or {}) and not _MOUNTED_WITH_OPTIONS & spec.keys():
+        yield forbidden(f"metadata.annotations.{_MOUNT_OPTIONS}", "may not specify mount options for this volume type")
 
 
 def volume_spec_problems(path: str, spec: Manifest) -> Iterator[Problem]:
@@ -148,13 +156,11 @@ def storage_class_problems(manifest: Manifest) -> Iterator[Problem]:
 
 
 def _topologies(terms: Any) -> Iterator[Problem]:
-    seen: list[dict[str, set[str]]] = []
+    seen: list[dict[str, set[str]]] = [{} for _ in terms]  # as the server has it: an empty term is like each of these
     for index, term in enumerate(terms):
         at = f"allowedTopologies[{index}]"
         keys: dict[str, set[str]] = {}
         expressions = term.get("matchLabelExpressions", ())
-        if not expressions:
-            yield required(at)
         for number, one in enumerate(expressions):
             place = f"{at}.matchLabelExpressions[{number}]"
             values = one["values"] or []
@@ -167,7 +173,7 @@ def _topologies(terms: Any) -> Iterator[Problem]:
             if one["key"] in keys:
                 yield duplicate(f"{place}.key", one["key"])
             keys[one["key"]] = set(values)
-        if keys in seen:
+        for _ in range(seen.count(keys)):
             yield duplicate(f"{at}.matchLabelExpressions", "")
         seen.append(keys)
 
@@ -238,7 +244,4 @@ def volume_attachment_problems(manifest: Manifest, *, is_new: bool = True) -> It
         detail = "must specify non empty persistentVolumeName"
         yield required("spec.source.persistentVolumeName", detail)
     if is_new:
-        if not spec["nodeName"]:
-            yield required("spec.nodeName")
-        else:
-            yield from named("spec.nodeName", spec["nodeName"], formats.subdomain(spec["nodeName"]))
+        yield from named("spec.nodeName", spec["nodeName"], formats.subdomain(spec["nodeName"]))

@@ -9,11 +9,13 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from scheduler_core.admission.context import Manifest, Problem, Shown, forbidden, invalid
+from scheduler_core.admission.context import Manifest, Problem, Shown, forbidden, invalid, required
 from scheduler_core.admission.gates import gate_problems, gated_problems
 from scheduler_core.admission.validation.configuration import locked_problems, revision_change_problems
 from scheduler_core.admission.validation.endpoints import slice_endpoints_problems
 from scheduler_core.admission.validation.formats import IMMUTABLE, MAX_INT32
+from scheduler_core.admission.validation.kinds import taint_problems
+from scheduler_core.admission.validation.pods import padded_image_problems
 from scheduler_core.admission.validation.schedules import cron_job_spec_problems
 from scheduler_core.api.quantity import parse
 from scheduler_core.api.schema import internal_diff, internal_text, json_text, type_named
@@ -64,6 +66,10 @@ def _pod(new: Manifest, old: Manifest) -> Iterator[Problem]:
         if len(ours) != len(theirs):
             yield forbidden(f"spec.{field}", "pod updates may not add or remove containers")
             return
+        for index, container in enumerate(ours):
+            if not container.get("image"):
+                yield required(f"spec.{field}[{index}].image")
+        yield from padded_image_problems(f"spec.{field}", ours)
     after, was = spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds")
     if after is not None and not 0 <= after <= MAX_INT32:
         yield invalid("spec.activeDeadlineSeconds", after, f"must be between 0 and {MAX_INT32}, inclusive")
@@ -144,6 +150,9 @@ def _node(new: Manifest, old: Manifest) -> Iterator[Problem]:
         yield forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid')
     if before.get("providerID") and before["providerID"] != new["spec"].get("providerID"):
         yield forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid')
+    yield from taint_problems(new["spec"])
+    if new["spec"].get("externalID", "") != before.get("externalID", ""):
+        yield forbidden("spec.externalID", "may not be updated")
 
 
 def _priority_class(new: Manifest, old: Manifest) -> Iterator[Problem]:

@@ -213,7 +213,7 @@ def _downward_item(path: str, item: Manifest) -> Iterator[Problem]:
     elif "resourceFieldRef" in item:
         yield from resource_reference(f"{path}.resourceFieldRef", item["resourceFieldRef"], needs_container=True)
     else:
-        yield required(f"{path}.fieldRef", "one of fieldRef and resourceFieldRef is required")
+        yield required(path, "one of fieldRef and resourceFieldRef is required")
     yield from _mode(f"{path}.mode", item.get("mode"))
 
 
@@ -222,8 +222,6 @@ def _projected(path: str, source: Manifest) -> Iterator[Problem]:
     taken: set[str] = set()
     for index, one in enumerate(source["sources"] or ()):
         at = f"{path}.sources[{index}]"
-        if not one:
-            yield required(at, "must specify a volume type")
         for number, (name, part) in enumerate(one.items()):
             if number:
                 yield forbidden(f"{at}.{name}", _ONE_TYPE)

@@ -4,6 +4,8 @@ The result is what decoding into the server's types and encoding again makes of 
 go, empty values go where their field says so, and fields that are always written are there with their zero value.
 Problems of types are those of Go's JSON decoder, with its words; the first one in the manifest counts. Unknown fields
 are collected for whoever asked for strictness.
+
+Longer than 400 lines because it is one reader with a function for each shape, which call one another.
 """
 
 from __future__ import annotations
@@ -38,12 +40,13 @@ class DecodeError(Exception):
 class Reading:
     """What is noticed on the way: unknown fields by path, and the first problem."""
 
-    __slots__ = ("path", "problem", "unknown")
+    __slots__ = ("_is_over", "path", "problem", "unknown")
 
     def __init__(self) -> None:
         self.path: list[str | int] = []
         self.unknown: list[str] = []
         self.problem = ""
+        self._is_over = False
 
     def refuse(self, owner: Type | None, value: Any, go_name: str) -> None:
         """Note that the value does not fit the type, unless something was noted before."""
@@ -52,7 +55,18 @@ class Reading:
             place = f"Go struct field {owner.go_name}.{names}" if owner is not None else "Go value"
             self.problem = f"json: cannot unmarshal {_json_kind(value, go_name)} into {place} of type {go_name}"
 
+    def refuse_and_end(self, owner: Type, value: Any, go_name: str) -> None:
+        """The same for a type that reads itself, see `fail`."""
+        names = ".".join(step for step in self.path if type(step) is str)
+        place = f"Go struct field {owner.go_name}.{names}"
+        self.fail(f"json: cannot unmarshal {_json_kind(value, go_name)} into {place} of type {go_name}")
+
     def fail(self, message: str) -> None:
+        """Note what a type that reads itself says of its value: reading ends there, whatever was noted before."""
+        if not self._is_over:
+            self.problem, self._is_over = message, True
+
+    def note(self, message: str) -> None:
         if not self.problem:
             self.problem = message
 
@@ -120,7 +134,9 @@ def _struct(type_: Type) -> Reader:
         for name, item in value.items():
             reader = readers.get(name)
             if reader is None:
-                is_known = name in _IDENTITY if not reading.path else (reading.path, name) == _MANAGED
+                is_known = (reading.path, name) == _MANAGED
+                if not reading.path or type_.name in _NESTED_KINDS:
+                    is_known = name in _IDENTITY
                 if not is_known:
                     reading.unknown.append(reading.path_text(name))
                 continue
@@ -139,6 +155,7 @@ def _struct(type_: Type) -> Reader:
     return read_struct
 
 
+_NESTED_KINDS: Final = frozenset({"core.PersistentVolumeClaim"})  # objects inside of others say what they are too
 _IDENTITY: Final = frozenset({"kind", "apiVersion"})
 _MANAGED: Final = (["metadata"], "managedFields")  # known, and not kept
 
@@ -321,27 +338,26 @@ def _int_or_string(value: Any, reading: Reading, owner: Type, go_name: str) -> A
         return value
     if type(value) is int and _INTEGERS["int32"][0] <= value <= _INTEGERS["int32"][1]:
         return value
-    reading.fail(f"json: cannot unmarshal {_json_kind(value, 'int32')} into Go value of type int32")
+    reading.refuse_and_end(owner, value, "int32")
     return 0
 
 
 def _time(value: Any, reading: Reading, owner: Type, go_name: str) -> Any:
-    return _time_text(value, reading, digits=0)
+    return _time_text(value, reading, owner, digits=0)
 
 
 def _micro_time(value: Any, reading: Reading, owner: Type, go_name: str) -> Any:
-    return _time_text(value, reading, digits=6)
+    return _time_text(value, reading, owner, digits=6)
 
 
-def _time_text(value: Any, reading: Reading, *, digits: int) -> str | None:
+def _time_text(value: Any, reading: Reading, owner: Type, *, digits: int) -> str | None:
     if not isinstance(value, str):
-        reading.fail(f"json: cannot unmarshal {_json_kind(value, '')} into Go value of type string")
+        reading.refuse_and_end(owner, value, "string")
         return None
     try:
         return in_utc(value, digits=digits)
-    except ValueError:
-        layout = "2006-01-02T15:04:05Z07:00" if not digits else "2006-01-02T15:04:05.000000Z07:00"
-        reading.fail(f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"')
+    except ValueError as error:
+        reading.fail(str(error))
         return None
 
 
@@ -355,7 +371,7 @@ def _bytes(value: Any, reading: Reading, owner: Type, go_name: str) -> Any:
         return base64.b64encode(base64.b64decode(text, validate=True)).decode()
     except binascii.Error:
         wrong = _NOT_BASE64.search(text)
-        reading.fail(f"illegal base64 data at input byte {wrong.start() if wrong else len(text) // 4 * 4}")
+        reading.note(f"illegal base64 data at input byte {wrong.start() if wrong else len(text) // 4 * 4}")
     return text
 
 

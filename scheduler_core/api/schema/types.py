@@ -12,6 +12,7 @@ from typing import Final
 
 # Kinds of two groups may share a name; the schema's groups by API group.
 _PACKAGES: Final = {
+    "meta": "meta",  # options, whose version is that of the request
     "v1": "core",
     "apps/v1": "apps",
     "batch/v1": "batch",
@@ -129,7 +130,7 @@ def _go_name(shape: str, named: str) -> str:
     if shape.startswith("[]"):
         return "[]" + _go_name(shape[2:], named)
     if named:
-        return f"v1.{named}"
+        return named if "." in named else f"v1.{named}"
     if shape.startswith("{}"):
         return "map[string]" + _go_name(shape[2:], "")
     if shape in _GO_NAMES:

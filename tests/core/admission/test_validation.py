@@ -52,7 +52,7 @@ OTHERS = [
     ),
     pytest.param(
         make_manifest("Namespace", "a.b"),
-        'metadata.name: Invalid value: "a.b": a lowercase RFC 1123 label',
+        'metadata.name: Invalid value: "a.b": must not contain dots',
         id="namespace name",
     ),
     pytest.param(

@@ -94,7 +94,7 @@ def test_parse_gives_text_and_integer_views(text: str, canonical: str, value: in
         pytest.param("abc", FORMAT_WRONG, id="no number"),
         pytest.param("1 Gi", FORMAT_WRONG, id="inner space"),
         pytest.param("1.2.3", FORMAT_WRONG, id="two points"),
-        pytest.param("--1", FORMAT_WRONG, id="two signs"),
+        pytest.param("--1", SUFFIX_WRONG, id="two signs"),
         pytest.param("1Gi3x", FORMAT_WRONG, id="trailing letters"),
         pytest.param("١", FORMAT_WRONG, id="digits of another script"),
         pytest.param("1K", SUFFIX_WRONG, id="capital K"),

@@ -37,8 +37,8 @@ def pod_info(text: str) -> Any:
 
 REMEMBERING: list[Any] = [
     pytest.param(quantity.parse, "1." + "{:0590}", 20_000, id="quantities"),
-    pytest.param(syntax.qualified_name_problem, "{:010000}", 2_000, id="qualified names"),
-    pytest.param(syntax.label_value_problem, "{:010000}", 2_000, id="label values"),
+    pytest.param(syntax.qualified_name_problems, "{:010000}", 2_000, id="qualified names"),
+    pytest.param(syntax.label_value_problems, "{:010000}", 2_000, id="label values"),
     pytest.param(resources.is_native, "{:010000}", 2_000, id="native resources"),
     pytest.param(resources.is_extended, "a/{:010000}", 2_000, id="extended resources"),
     pytest.param(resources.is_scalar, "a/{:010000}", 2_000, id="scalar resources"),

@@ -54,6 +54,8 @@ ANSWERS_DELETED = {
     "DeviceClass",
     "ResourceQuota",
     "ServiceAccount",
+    "CSINode",
+    "VolumeAttachment",
 }
 ORPHANS = {"ReplicationController", "Job"}
 
