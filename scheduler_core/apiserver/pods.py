@@ -1,4 +1,4 @@
-"""What only pods can be asked: bind, evict, and what a scheduler reports.
+"""What only pods can be asked: bind, evict, and what schedulers and kubelets report.
 
 Source: kubernetes v1.34.1, pkg/registry/core/pod/storage.
 """
@@ -6,19 +6,22 @@ Source: kubernetes v1.34.1, pkg/registry/core/pod/storage.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 from scheduler_core.api.times import time_text
 from scheduler_core.apiserver import answers
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.budgets import take
-from scheduler_core.apiserver.requests import Bind, Delete, Evict, ReportUnschedulable
+from scheduler_core.apiserver.requests import Bind, Delete, Evict, ReportStatus, ReportUnschedulable
 from scheduler_core.apiserver.store import ObjectChange, Operation, Stored
+from scheduler_core.apiserver.strategic import interleaved
 from scheduler_core.apiserver.verbs import delete
 
 POD_SCHEDULED: Final = "PodScheduled"
 DISRUPTION_TARGET: Final = "DisruptionTarget"
 CREATED: Final = Status(201)
+_NO_TIMES: Final = {"lastProbeTime": None, "lastTransitionTime": None}  # which are always written
 
 Condition = tuple[str, str, str]  # status, reason, message
 
@@ -98,6 +101,33 @@ def report_unschedulable(stored: Stored | None, request: ReportUnschedulable, no
         return Outcome((), stored)
     reported = {**stored, "status": status}
     return Outcome((ObjectChange(Operation.UPDATED, reported),), reported)
+
+
+def report_status(stored: Stored | None, request: ReportStatus) -> Outcome | Refused:
+    """The pod with this status, as a strategic merge patch leaves it."""
+    key = request.key
+    if stored is None:
+        return answers.not_found(key)
+    if request.uid and request.uid != stored["metadata"]["uid"]:
+        return answers.storage_conflict(key, "UID", request.uid, stored["metadata"]["uid"])
+    before: dict[str, Any] = stored.get("status") or {}
+    status = {**before, **request.status}
+    if "conditions" in request.status:
+        status["conditions"] = _merged_conditions(before.get("conditions") or (), request.status["conditions"])
+    if status == before:
+        return Outcome((), stored)
+    reported = {**stored, "status": status}
+    return Outcome((ObjectChange(Operation.UPDATED, reported),), reported)
+
+
+def _merged_conditions(before: Sequence[dict[str, Any]], given: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    merged = {condition["type"]: condition for condition in before}
+    for condition in given:
+        name = condition["type"]
+        both = {**_NO_TIMES, **merged.get(name, {}), **condition}
+        merged[name] = {key: value for key, value in both.items() if value is not None or key in _NO_TIMES}
+    order = [condition["type"] for condition in given]
+    return interleaved(list(merged.values()), order, before, itemgetter("type"))
 
 
 def with_condition(status: dict[str, Any], name: str, condition: Condition, now: int) -> dict[str, Any]:

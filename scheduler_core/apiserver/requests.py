@@ -131,6 +131,18 @@ class ReportUnschedulable(msgspec.Struct, frozen=True, tag="report_unschedulable
     uid: str = ""
 
 
+class ReportStatus(msgspec.Struct, frozen=True, tag="report_status"):
+    """Write what a kubelet says of a pod: what `status` brings replaces what was there, conditions by their types.
+
+    A member of a condition that is None goes. This is for the controllers of this package: their statuses are taken
+    as they are, where a client's patch is read by the schema and checked.
+    """
+
+    key: ObjectKey
+    status: Manifest
+    uid: str = ""
+
+
 class Evict(msgspec.Struct, frozen=True, tag="evict"):
     """Delete the pod gracefully with a DisruptionTarget condition of this reason.
 
@@ -147,4 +159,4 @@ class Evict(msgspec.Struct, frozen=True, tag="evict"):
     asks_budgets: bool = False
 
 
-Request = Create | Update | Patch | Apply | Delete | Bind | Evict | ReportUnschedulable
+Request = Create | Update | Patch | Apply | Delete | Bind | Evict | ReportUnschedulable | ReportStatus

@@ -26,6 +26,7 @@ from scheduler_core.apiserver.requests import (
     Evict,
     ObjectKey,
     Patch,
+    ReportStatus,
     ReportUnschedulable,
     Request,
     Update,
@@ -141,6 +142,8 @@ class ApiServer(Generic[AnyStore]):
                 return pods.evict(stored, request, now, _budgets(objects, key) if request.asks_budgets else ())
             case ReportUnschedulable():
                 return pods.report_unschedulable(stored, request, now)
+            case ReportStatus():
+                return pods.report_status(stored, request)
 
     def _quotas(self, named: Sequence[tuple[Request, str, ObjectKey]]) -> dict[str, list[ObjectKey]]:
         """The quotas by namespace of everything that may take more of them."""

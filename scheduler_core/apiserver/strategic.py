@@ -198,7 +198,7 @@ def _set_order(result: Map, patch: Map, directive: str, holder: Type | None) -> 
     merged: list[Any] = before or []
     if items is not None:
         merged = _bare(items) if before is None else _merged_list(before, items, field) if field.is_merged else items
-    result[key] = _interleaved(merged, order, before or [], identity)
+    result[key] = interleaved(merged, order, before or [], identity)
     patch.pop(key, None)
 
 
@@ -230,7 +230,7 @@ def _merged_list(original: list[Any], patch: list[Any], field: Field) -> list[An
     identity = _identity(field.merge_key)
     if kinds != {"map"}:
         merged = list(dict.fromkeys((*original, *patch)))
-        return _interleaved(merged, patch, original, identity)
+        return interleaved(merged, patch, original, identity)
     original, patch = _without_marked(original, patch, field.merge_key)
     merged = list(original)
     for item in patch:
@@ -241,7 +241,7 @@ def _merged_list(original: list[Any], patch: list[Any], field: Field) -> list[An
             merged.append(item)
         else:
             merged[place] = _merged(merged[place], item, _held(field))
-    return _interleaved(merged, list(map(identity, patch)), original, identity)
+    return interleaved(merged, list(map(identity, patch)), original, identity)
 
 
 def _without_marked(original: list[Any], patch: list[Any], merge_key: str) -> tuple[list[Any], list[Any]]:
@@ -267,7 +267,7 @@ def _no_key(item: Mapping[str, Any], merge_key: str) -> PatchError:
     return PatchError(500, f"map: {go_map(item)} does not contain declared merge key: {merge_key}")
 
 
-def _interleaved(
+def interleaved(
     merged: Sequence[Any], order: Sequence[Any], before: Sequence[Any], identity: Callable[[Any], Any]
 ) -> list[Any]:
     """Items of the patch in its `order`, among the others in theirs; who stood before whom decides where it can."""

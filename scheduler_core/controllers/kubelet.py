@@ -12,7 +12,7 @@ another stopped.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 from zlib import crc32
 
 from scheduler_core.api.node import Node
@@ -20,7 +20,7 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.api.records import Lease
 from scheduler_core.api.times import microseconds
 from scheduler_core.apiserver.addresses import draw
-from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch, PatchType, Request
+from scheduler_core.apiserver.requests import Delete, ObjectKey, ReportStatus, Request
 from scheduler_core.controllers.annotations import (
     DEFAULT_STOP_US,
     RUN_SECONDS,
@@ -138,10 +138,14 @@ class Kubelet:
         if pod.is_terminating:
             gone = Delete(key, 0, uid=pod.uid)
             # Only somebody who holds on to the pod will see how it ended.
-            return [_patch(key, pod, ended_status(pod, KILLED, now)), gone] if pod.metadata.finalizers else [gone]
+            return (
+                [ReportStatus(key, ended_status(pod, KILLED, now), pod.uid), gone]
+                if pod.metadata.finalizers
+                else [gone]
+            )
         if pod.status.phase != RUNNING:
-            return [_patch(key, pod, running_status(pod, self._addresses(pod), now))]
-        return [_patch(key, pod, current_status(pod, now) if lacking(pod) else ended_status(pod, 0, now))]
+            return [ReportStatus(key, running_status(pod, self._addresses(pod), now), pod.uid)]
+        return [ReportStatus(key, current_status(pod, now) if lacking(pod) else ended_status(pod, 0, now), pod.uid)]
 
     def _addresses(self, pod: Pod) -> Addresses:
         host = self._host_ips.get(pod.spec.node_name, "")
@@ -153,10 +157,6 @@ class Kubelet:
             address = _address(draw(start, POD_NUMBERS, lambda number: _address(number) in self._taken))
             self._hold(pod.uid, address)
         return Addresses(address, host)
-
-
-def _patch(key: ObjectKey, pod: Pod, status: dict[str, Any]) -> Patch:
-    return Patch(key, {"status": status}, PatchType.STRATEGIC, "status", pod.uid)
 
 
 def _address(number: int) -> str:

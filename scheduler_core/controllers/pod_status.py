@@ -4,7 +4,7 @@
     ended_status     every container has ended, all with one exit code
     current_status   what of a running pod's status follows its spec and the conditions of others
 
-Each returns the body of a strategic merge; lists of container statuses are replaced as a whole. Times are microseconds.
+Each returns what a `ReportStatus` brings. Times are microseconds.
 Source: kubernetes v1.34.1, pkg/kubelet/kubelet_pods.go and pkg/kubelet/status/generate.go.
 """
 
@@ -117,7 +117,7 @@ def _ready(pod: Pod) -> _Wanted:
 
 
 def _observed(pod: Pod, wanted: Iterable[_Wanted], now: int) -> Map:
-    """These conditions for a strategic merge, and the generation they are of; a time moves with its status only."""
+    """These conditions and the generation they are of; a time moves with its status only."""
     generation = pod.metadata.generation
     there = {condition.type: condition for condition in pod.status.conditions or ()}
     conditions: list[Map] = []

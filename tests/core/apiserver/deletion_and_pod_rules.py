@@ -15,8 +15,11 @@ from scheduler_core.apiserver.requests import (
     Evict,
     ObjectKey,
     Patch,
+    PatchType,
     Propagation,
+    ReportStatus,
     ReportUnschedulable,
+    Request,
 )
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.store import Operation
@@ -256,3 +259,75 @@ def test_a_nomination_is_cleared_by_an_empty_name(server: ApiServer) -> None:
     assert stored(server)["status"]["nominatedNodeName"] == "n1"
     done(server, ReportUnschedulable(POD, nominated_node_name=""))
     assert "nominatedNodeName" not in stored(server)["status"]
+
+
+def condition(name: str, status: str, **others: str | int | None) -> Manifest:
+    return {"type": name, "status": status, "lastTransitionTime": "2030-01-01T00:00:20Z", **others}
+
+
+STARTED = {
+    "phase": "Running",
+    "startTime": "2030-01-01T00:00:30Z",
+    "observedGeneration": 1,
+    "conditions": [
+        condition("Initialized", "True", lastTransitionTime="2030-01-01T00:00:30Z"),
+        condition("Ready", "True", lastTransitionTime="2030-01-01T00:00:30Z", observedGeneration=1),
+    ],
+    "containerStatuses": [
+        {
+            "name": "c",
+            "image": "i",
+            "imageID": "i@sha256:1",
+            "ready": True,
+            "restartCount": 0,
+            "state": {"running": {"startedAt": "2030-01-01T00:00:30Z"}},
+            "lastState": {},
+            "resources": {},
+        }
+    ],
+}
+ENDED = {
+    "phase": "Succeeded",
+    "conditions": [condition("Ready", "False", reason="PodCompleted", lastTransitionTime="2030-01-01T00:00:50Z")],
+}
+READY_AGAIN = {"conditions": [{"type": "Ready", "status": "True", "reason": None, "message": None}]}
+WAITS = condition("Initialized", "False", reason="Waits", message="for a volume")
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param([], id="none before"),
+        pytest.param([ReportUnschedulable(POD, UNSCHEDULABLE, "n2"), Bind(POD, "n1")], id="bound"),
+        pytest.param([Bind(POD, "n1"), ReportStatus(POD, {"phase": "Running"})], id="running"),
+        pytest.param([ReportStatus(POD, {"conditions": [condition("Ready", "True"), WAITS]})], id="other order"),
+        pytest.param([ReportStatus(POD, ENDED), Bind(POD, "n1")], id="a reason before"),
+    ],
+)
+@pytest.mark.parametrize(
+    "status",
+    [
+        pytest.param(STARTED, id="start"),
+        pytest.param(ENDED | {"phase": "Failed"}, id="end"),
+        pytest.param(READY_AGAIN | {"phase": "Unknown"}, id="without reason"),
+        pytest.param({"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]}, id="addresses"),
+    ],
+)
+def test_a_reported_status_is_what_a_strategic_patch_leaves(
+    server: ApiServer, before: list[Request], status: Manifest
+) -> None:
+    made(server, pod())
+    for request in before:
+        done(server, request)
+    (patched,) = server.decide([Patch(POD, {"status": status}, PatchType.STRATEGIC, "status")], NOW)
+    assert isinstance(patched, Outcome) and isinstance(patched.answer, dict)
+    assert done(server, ReportStatus(POD, status)).changes
+    assert stored(server)["status"] == patched.answer["status"]
+    assert done(server, ReportStatus(POD, status)).changes == ()
+
+
+def test_a_status_is_reported_of_the_pod_that_was_meant(server: ApiServer) -> None:
+    assert refused(server, ReportStatus(POD, STARTED)).code == 404
+    done(server, pod())
+    assert refused(server, ReportStatus(POD, STARTED, uid="other")).code == 409
+    assert stored(server)["status"]["phase"] == "Pending"

@@ -20,7 +20,7 @@ from scheduler_core.api.pod import (
     SleepAction,
 )
 from scheduler_core.api.times import time_text
-from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch, PatchType, Request
+from scheduler_core.apiserver.requests import Delete, ObjectKey, ReportStatus, Request
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.kubelet import Kubelet
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
@@ -68,13 +68,12 @@ def feed(kubelet: Kubelet, now: int, *pods: Pod) -> list[Request]:
 
 
 def phases(requests: list[Request]) -> list[str]:
-    return [status_of(each)["phase"] if isinstance(each, Patch) else "removed" for each in requests]
+    return [status_of(each)["phase"] if isinstance(each, ReportStatus) else "removed" for each in requests]
 
 
 def status_of(request: Request) -> dict[str, Any]:
-    assert isinstance(request, Patch) and isinstance(request.body, dict)
-    assert (request.patch_type, request.subresource) == (PatchType.STRATEGIC, "status")
-    return dict(request.body["status"])
+    assert isinstance(request, ReportStatus)
+    return dict(request.status)
 
 
 def kubelet_of(start_delay_us: int = SECOND) -> Kubelet:

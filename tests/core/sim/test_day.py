@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from scheduler_core import config
 from scheduler_core.api import quantity
-from scheduler_core.apiserver.requests import Delete, Patch
+from scheduler_core.apiserver.requests import Delete, ReportStatus
 from scheduler_core.sim.otter_post.apps import SCRIPT
 from tests.core.sim.story import SECOND, START, Manifest, Story, app_of, patched
 
@@ -78,8 +78,8 @@ def assert_pods_wait_for_known_reasons_only(story: Story) -> None:
 def assert_jobs_ended(story: Story) -> None:
     jobs = {job.name for job in (*SCRIPT.jobs, SCRIPT.burst)}
     created = {request.manifest["metadata"]["name"] for _, request in story.log if app_of(request) in jobs}
-    phases = [(each, patched(each, "Pod").get("status", {}).get("phase")) for _, each in story.log]
-    ended = {each.key.name for each, phase in phases if phase == "Succeeded" and isinstance(each, Patch)}
+    reports = [each for _, each in story.log if isinstance(each, ReportStatus)]
+    ended = {each.key.name for each in reports if each.status.get("phase") == "Succeeded"}
     drained = {each.key.name for _, each in story.log if isinstance(each, Delete) and each.grace_seconds is None}
     running = {pod["metadata"]["name"] for pod in story.alive if app_label(pod) in jobs}
     assert len(created) > 24 * HOUR / 20

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from scheduler_core.apiserver.requests import Delete
+from scheduler_core.apiserver.requests import Delete, ReportStatus
 from scheduler_core.sim.otter_post.apps import BUDGETS, MAX_PODS, SCRIPT
 from scheduler_core.sim.otter_post.storage import DEN_NODE
 from tests.core.sim.story import SECOND, START, Manifest, Story, app_of, patched
@@ -81,7 +81,7 @@ def test_pods_of_the_sample_arrive_and_complete_at_about_two_a_second() -> None:
     seconds = MINUTES * 60 - 120
     jobs = {job.name for job in SCRIPT.jobs}
     arrived = [each for _, each in log if app_of(each) in jobs]
-    completed = [each for _, each in log if patched(each, "Pod").get("status", {}).get("phase") == "Succeeded"]
+    completed = [each for _, each in log if isinstance(each, ReportStatus) and each.status.get("phase") == "Succeeded"]
     assert 1.7 < len(arrived) / seconds < 2.4
     assert 1.7 < len(completed) / seconds < 2.6
 
