@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from kschedweb.views.base import Input, Moment, Page, View, doc, number, text
 from kschedweb.views.pending import Pending
 
-ControllerGroup = Literal["kubelet", "volumes", "disruption", "garbage", "namespaces"]
+ControllerGroup = Literal["kubelet", "volumes", "disruption", "garbage", "namespaces", "quotas"]
 Pace = Literal["run", "slow", "pause"]
 LifecycleMode = Literal["frozen", "simulate"]
 MAX_RETENTION = 10_000_000

@@ -1,7 +1,7 @@
 """Resource quotas: a request that would exceed one is refused, any other is charged to the quota's status at once.
 
-Quotas count what their status says, which a controller has written; one whose status is still empty limits nothing.
-What goes is taken off by that controller too. Source: kubernetes v1.34.1,
+Quotas count what their status says, which a controller has written (`counted`); one whose status is still empty limits
+nothing. What goes is taken off by that controller too. Source: kubernetes v1.34.1,
 staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota.
 """
 
@@ -19,6 +19,7 @@ from scheduler_core.admission.quota_usage import (
     names_of_container,
     usage_of,
 )
+from scheduler_core.api.manifests import KINDS
 from scheduler_core.api.meta import ResourceList
 from scheduler_core.api.quantity import Quantity, parse
 from scheduler_core.api.resources import is_pod_level
@@ -71,6 +72,33 @@ def charged(quotas: Sequence[Manifest], new: Manifest, old: Manifest | None, sub
     return changed
 
 
+def counted_kinds(quota: Manifest) -> list[str]:
+    """The kinds whose objects a quota counts by what its spec limits."""
+    hard = quota["spec"].get("hard") or {}
+    return [kind for kind, cls in KINDS.items() if cls.namespaced and names_for(kind, hard)]
+
+
+def counted(quota: Manifest, objects: Iterable[Manifest]) -> Manifest:
+    """The quota with what it limits, and how much of that the objects of its namespace use, in its status.
+
+    It is the very quota when that is there already.
+    """
+    hard = quota["spec"].get("hard") or {}
+    status = quota.get("status") or {}
+    used = {name: parse(text) for name, text in (status.get("used") or {}).items() if name in hard}
+    used |= {name: _ZERO for kind in counted_kinds(quota) for name in names_for(kind, hard)}
+    scopes = _scopes(quota)
+    for manifest in objects:
+        if all(is_in_scope(scope, manifest) for scope in scopes):
+            for name, quantity in usage_of(manifest).items():
+                if name in hard:
+                    used[name] += quantity
+    if _parsed(status.get("hard") or {}) == _parsed(hard) and _parsed(status.get("used") or {}) == used:
+        return quota
+    told = {"hard": dict(hard), "used": {name: str(quantity) for name, quantity in sorted(used.items())}}
+    return {**quota, "status": {name: value for name, value in told.items() if value}}
+
+
 def _name(quota: Manifest) -> str:
     name: str = quota["metadata"]["name"]
     return name
@@ -83,11 +111,16 @@ def _hard(quota: Manifest) -> Mapping[str, str]:
 
 def _concerns(quota: Manifest, manifest: Manifest) -> bool:
     """Whether the quota limits something the object uses, and every scope holds for it."""
+    names = names_for(manifest["kind"], _hard(quota))
+    return bool(names) and all(is_in_scope(scope, manifest) for scope in _scopes(quota))
+
+
+def _scopes(quota: Manifest) -> list[Mapping[str, Any]]:
+    """What an object has to be for the quota to count it."""
     spec = quota["spec"]
     scopes: list[Mapping[str, Any]] = [{"scopeName": name, "operator": "Exists"} for name in spec.get("scopes") or ()]
     scopes += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
-    names = names_for(manifest["kind"], _hard(quota))
-    return bool(names) and all(is_in_scope(scope, manifest) for scope in scopes)
+    return scopes
 
 
 def _demand(quota: Manifest, manifest: Manifest) -> None:

@@ -1,13 +1,13 @@
-"""Kinds that are kept and shown but steer no scheduling: events, leases, quotas. Only their metadata is typed.
+"""Kinds that are kept and shown but steer no scheduling: events, leases, quotas. Little but their metadata is typed.
 
 Source: kubernetes v1.34.1, staging/src/k8s.io/api/{core,coordination}/v1/types.go.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.meta import KubeObject, Value
 
 
 class Event(KubeObject, frozen=True, kw_only=True):
@@ -22,7 +22,15 @@ class Lease(KubeObject, frozen=True, kw_only=True):
     plural: ClassVar[str] = "leases"
 
 
+class ResourceQuotaSpec(Value, frozen=True):
+    hard: dict[str, str] | None = None
+    scopes: tuple[str, ...] | None = None
+    scope_selector: Any = None
+
+
 class ResourceQuota(KubeObject, frozen=True, kw_only=True):
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "ResourceQuota"
     plural: ClassVar[str] = "resourcequotas"
+
+    spec: ResourceQuotaSpec = ResourceQuotaSpec()

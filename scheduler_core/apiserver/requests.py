@@ -159,4 +159,11 @@ class Evict(msgspec.Struct, frozen=True, tag="evict"):
     asks_budgets: bool = False
 
 
-Request = Create | Update | Patch | Apply | Delete | Bind | Evict | ReportUnschedulable | ReportStatus
+class CountQuota(msgspec.Struct, frozen=True, tag="count_quota"):
+    """Write into the status of a ResourceQuota what it limits and how much of that its namespace uses."""
+
+    key: ObjectKey
+    uid: str = ""
+
+
+Request = Create | Update | Patch | Apply | Delete | Bind | Evict | ReportUnschedulable | ReportStatus | CountQuota

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from scheduler_core.admission.quotas import charged, counts_change, counts_creation
+from scheduler_core.admission.quotas import charged, counted, counted_kinds, counts_change, counts_creation
 from scheduler_core.api.manifests import decode
 from scheduler_core.apiserver import answers, applying, pods, verbs
 from scheduler_core.apiserver.addresses import Addresses
@@ -21,6 +21,7 @@ from scheduler_core.apiserver.kinds import ADMISSION_KINDS, KINDS
 from scheduler_core.apiserver.requests import (
     Apply,
     Bind,
+    CountQuota,
     Create,
     Delete,
     Evict,
@@ -144,6 +145,20 @@ class ApiServer(Generic[AnyStore]):
                 return pods.report_unschedulable(stored, request, now)
             case ReportStatus():
                 return pods.report_status(stored, request)
+            case CountQuota():
+                return self._counted(objects, request)
+
+    def _counted(self, objects: dict[ObjectKey, Stored | None], request: CountQuota) -> Answer:
+        """The quota with what its namespace uses, after the requests before this one."""
+        quota = objects.get(request.key)
+        if quota is None or (request.uid and request.uid != quota["metadata"]["uid"]):
+            return answers.not_found(request.key)
+        kinds, namespace = counted_kinds(quota), request.key.namespace
+        listed = self.store.list(*kinds, namespace=namespace) if kinds else ()
+        there: dict[ObjectKey, Stored | None] = {key_of(one): one for one in listed}
+        there |= {key: one for key, one in objects.items() if key.kind in kinds and key.namespace == namespace}
+        new = counted(quota, [one for one in there.values() if one is not None])
+        return Outcome((ObjectChange(Operation.UPDATED, new),) if new is not quota else (), new)
 
     def _quotas(self, named: Sequence[tuple[Request, str, ObjectKey]]) -> dict[str, list[ObjectKey]]:
         """The quotas by namespace of everything that may take more of them."""

@@ -15,6 +15,7 @@ from scheduler_core.controllers.garbage import GarbageCollector
 from scheduler_core.controllers.kubelet import Kubelet
 from scheduler_core.controllers.namespaces import NamespaceController
 from scheduler_core.controllers.pod_gc import PodGC
+from scheduler_core.controllers.quotas import QuotaController
 from scheduler_core.controllers.service_accounts import ServiceAccounts
 from scheduler_core.controllers.volumes import VolumeController
 
@@ -24,6 +25,7 @@ GROUPS: Final = {
     "volumes": "binds claims to volumes, provisions volumes, makes claims of ephemeral volumes",
     "disruption": "keeps the status of PodDisruptionBudgets",
     "garbage": "deletes what owners leave behind, and pods that ended long ago",
+    "quotas": "counts what ResourceQuotas limit",
     "namespaces": "empties namespaces that are deleted, gives new ones their default ServiceAccount",
 }
 
@@ -45,6 +47,7 @@ CONTROLLERS: tuple[ControllerClass, ...] = (
     VolumeController,
     DisruptionController,
     ServiceAccounts,
+    QuotaController,
 )
 
 
