@@ -34,10 +34,12 @@ from kschedweb.kubeapi.exchange import (
 from kschedweb.kubeapi.media import Form
 from scheduler_core.apiserver import calls, tables
 from scheduler_core.apiserver.answers import Status
+from scheduler_core.apiserver.bodies import Body
 from scheduler_core.apiserver.bootstrap import bootstrap_requests
-from scheduler_core.apiserver.calls import Body, Call, Reply
+from scheduler_core.apiserver.calls import Call
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.options import first
+from scheduler_core.apiserver.replies import Reply
 from scheduler_core.apiserver.requests import PatchType
 from scheduler_core.apiserver.routes import EVENTS_GROUP, Route, route
 from scheduler_core.apiserver.server import ApiServer

@@ -16,8 +16,7 @@ from kschedweb.kubeapi.media import PROTOBUF
 from kschedweb.kubeapi.protobuf import read_object
 from kschedweb.kubeapi.wire import ProtobufError
 from scheduler_core.apiserver.answers import Status, bad_request
-from scheduler_core.apiserver.bodies import read_json
-from scheduler_core.apiserver.calls import Body
+from scheduler_core.apiserver.bodies import Body, read_json
 from scheduler_core.apiserver.go_json import problem_of
 from scheduler_core.apiserver.kinds import CONFIDENTIAL_KINDS
 from scheduler_core.apiserver.requests import PatchType

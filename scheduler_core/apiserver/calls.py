@@ -4,8 +4,6 @@
 a `Watch`, whose events the shell streams (see `watch`). The shell decodes bodies, chooses media types, authenticates,
 serves discovery and OpenAPI, and shows objects as tables (`tables`) or as metadata only where a client asks for that.
 
-Longer than 400 lines because it is one call on its way, from its options to its reply, for every verb.
-
 Source: kubernetes v1.34.1, staging/src/k8s.io/apiserver/pkg/endpoints/handlers.
 """
 
@@ -16,11 +14,10 @@ from typing import Any, Final
 
 import msgspec
 
-from scheduler_core.api.schema import DecodeError, read
 from scheduler_core.apiserver import answers, events, lists
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.applying import repeated_text
-from scheduler_core.apiserver.kinds import KINDS
+from scheduler_core.apiserver.bodies import Body, read_as
 from scheduler_core.apiserver.lists import ListQuery, Page
 from scheduler_core.apiserver.options import (
     DeleteOptions,
@@ -30,6 +27,7 @@ from scheduler_core.apiserver.options import (
     first,
     write_options,
 )
+from scheduler_core.apiserver.replies import RefusedError, Reply, status_reply
 from scheduler_core.apiserver.requests import (
     Apply,
     Bind,
@@ -57,17 +55,6 @@ _METHOD_TEXT: Final = "the server does not allow this method on the requested re
 _FALSE: Final = ("", "0", "false")
 
 
-class Body(msgspec.Struct, frozen=True):
-    """A decoded body: JSON values, and the paths of fields that stood there twice (`spec.restartPolicy`).
-
-    `oddities` are other things a strict reading refuses.
-    """
-
-    value: Any = None
-    repeated: tuple[str, ...] = ()
-    oddities: tuple[str, ...] = ()
-
-
 class Call(msgspec.Struct, frozen=True):
     """A request. `path` begins below the cluster; `patch_type` is the media type of a patch's body.
 
@@ -82,43 +69,21 @@ class Call(msgspec.Struct, frozen=True):
     agent: str = ""
 
 
-class Reply(msgspec.Struct, frozen=True):
-    """The answer. `page` is set for a list and `stored` for an object, so that the shell can show tables of them."""
-
-    code: int
-    body: Mapping[str, Any]
-    warnings: tuple[str, ...] = ()
-    retry_after_seconds: int = 0
-    page: Page | None = None
-    stored: Mapping[str, Any] | None = None
-    kind: str = ""
-
-
-class _RefusedError(Exception):
-    def __init__(self, refused: Refused) -> None:
-        super().__init__(refused.status.message)
-        self.refused = refused
-
-
 def answer(server: ApiServer[History], call: Call, now: int) -> Reply | Watch:
     """Carry out the call at this time, in microseconds."""
     found = route(call.path)
     if found is None or not found.methods():
-        return _status(answers.no_such_resource().status)
+        return status_reply(answers.no_such_resource().status)
     if call.method not in found.methods():
-        return _status(Status(405, "MethodNotAllowed", _METHOD_TEXT, is_generic=True))
+        return status_reply(Status(405, "MethodNotAllowed", _METHOD_TEXT, is_generic=True))
     try:
         reply = _Answering(server, call, found, now).answer()
-    except _RefusedError as error:
-        reply = _status(error.refused.status)
+    except RefusedError as error:
+        reply = status_reply(error.refused.status)
     warning = DEPRECATED.get(found.kind.name)
     if warning is not None and isinstance(reply, Reply):
         reply = msgspec.structs.replace(reply, warnings=(warning, *reply.warnings))
     return reply
-
-
-def _status(status: Status) -> Reply:
-    return Reply(status.code, status.manifest(), retry_after_seconds=status.retry_after_seconds)
 
 
 class _Answering:
@@ -166,10 +131,10 @@ class _Answering:
             return
         if not text.isdigit():
             detail = f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-            raise _RefusedError(answers.internal_error(f"resourceVersion: {detail}"))
+            raise RefusedError(answers.internal_error(f"resourceVersion: {detail}"))
         position = self._server.store.position()
         if int(text) > position:
-            raise _RefusedError(lists.too_large(int(text), position))
+            raise RefusedError(lists.too_large(int(text), position))
 
     def _list(self) -> Reply | Watch:
         query = self._list_query()
@@ -179,14 +144,14 @@ class _Answering:
             or ("watch" in self._call.query and first(self._call.query, "watch") == "")
         ):
             started = start(self._server.store, query, self._call.query)
-            return _status(started.status) if isinstance(started, Refused) else started
+            return status_reply(started.status) if isinstance(started, Refused) else started
         if self._call.query.get("sendInitialEvents"):
             detail = "Forbidden: sendInitialEvents is forbidden for list"
             cause = answers.Cause("FieldValueForbidden", detail, "sendInitialEvents")
-            raise _RefusedError(lists.options_refused("ListOptions", [cause]))
+            raise RefusedError(lists.options_refused("ListOptions", [cause]))
         page = lists.page(self._server.store, query)
         if isinstance(page, Refused):
-            return _status(page.status)
+            return status_reply(page.status)
         return self._page(page)
 
     def _list_query(self) -> ListQuery:
@@ -196,7 +161,7 @@ class _Answering:
             most = int(limit) if limit else 0
         except ValueError:
             message = f'strconv.ParseInt: parsing "{limit}": invalid syntax'
-            raise _RefusedError(answers.bad_request(message)) from None
+            raise RefusedError(answers.bad_request(message)) from None
         return ListQuery(
             self._selection(),
             first(query, "resourceVersion"),
@@ -213,7 +178,7 @@ class _Answering:
                 fields = f"metadata.name={self._route.name}"
             return selection(self._kind.name, self._route.namespace, labels, fields, is_new_form=self._is_event)
         except SelectionError as error:
-            raise _RefusedError(answers.bad_request(str(error))) from None
+            raise RefusedError(answers.bad_request(str(error))) from None
 
     def _page(self, page: Page) -> Reply:
         shown = page
@@ -233,7 +198,7 @@ class _Answering:
             given = metadata.get("namespace") or self._route.namespace
             if given != self._route.namespace:
                 message = "the namespace of the provided object does not match the namespace sent on the request"
-                raise _RefusedError(answers.bad_request(message))
+                raise RefusedError(answers.bad_request(message))
             metadata["namespace"] = self._route.namespace
         if self._is_event:
             manifest = events.to_core(manifest)
@@ -280,7 +245,7 @@ class _Answering:
         query = self._list_query()
         page = lists.page(self._server.store, query)
         if isinstance(page, Refused):
-            return _status(page.status)
+            return status_reply(page.status)
         requests = [
             Delete(
                 ObjectKey(self._kind.name, item["metadata"].get("namespace", ""), item["metadata"]["name"]),
@@ -290,18 +255,18 @@ class _Answering:
         ]  # fmt: skip
         for one in self._server.carry_out(requests, self._now, options.dry_run):
             if isinstance(one, Refused) and one.status.code != 404:
-                return _status(one.status)
+                return status_reply(one.status)
         return self._page(page)
 
     def _bind(self) -> Reply:
         options = self._write_options("CreateOptions")
-        binding, warnings = self._read_part("v1", "Binding", options)
+        binding, warnings = self._read("v1", "Binding", options)
         metadata, target = binding["metadata"], binding["target"]
         name = self._route.name or metadata.get("name", "")
         if self._route.name and metadata.get("name", "") != self._route.name:
-            raise _RefusedError(answers.bad_request("name in URL does not match name in Binding object"))
+            raise RefusedError(answers.bad_request("name in URL does not match name in Binding object"))
         if not name:
-            raise _RefusedError(answers.bad_request("Name parameter required."))
+            raise RefusedError(answers.bad_request("Name parameter required."))
         problems = []
         if target.get("kind") not in (None, "", "Node"):
             kind = target["kind"]
@@ -310,7 +275,7 @@ class _Answering:
             problems.append("target.name: Required value")
         if problems:
             message = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-            raise _RefusedError(answers.internal_error(message))
+            raise RefusedError(answers.internal_error(message))
         key = ObjectKey("Pod", self._route.namespace, name)
         request = Bind(
             key, target["name"], metadata.get("uid", ""), metadata.get("resourceVersion", ""),
@@ -324,14 +289,14 @@ class _Answering:
         if isinstance(body.value, Mapping) and body.value.get("apiVersion") == _OLD_EVICTION:
             body = Body({**body.value, "apiVersion": "policy/v1"}, body.repeated)
         self._call = msgspec.structs.replace(self._call, body=body)
-        eviction, warnings = self._read_part("policy/v1", "Eviction", options)
+        eviction, warnings = self._read("policy/v1", "Eviction", options)
         name = eviction["metadata"].get("name", "")
         if name != self._route.name:
-            raise _RefusedError(answers.bad_request("name in URL does not match name in Eviction object"))
+            raise RefusedError(answers.bad_request("name in URL does not match name in Eviction object"))
         asked = eviction.get("deleteOptions") or {}
         checked = delete_options({}, asked)
         if isinstance(checked, Refused):
-            raise _RefusedError(checked)
+            raise RefusedError(checked)
         preconditions = asked.get("preconditions") or {}
         request = Evict(
             self._key, *EVICTED, preconditions.get("uid") or "", preconditions.get("resourceVersion") or "",
@@ -350,13 +315,13 @@ class _Answering:
                     result, answer=msgspec.structs.replace(result.answer, group=events.GROUP)
                 )
             assert isinstance(result.answer, Status)
-            return msgspec.structs.replace(_status(result.answer), warnings=told)
+            return msgspec.structs.replace(status_reply(result.answer), warnings=told)
         if isinstance(request, (Update, Apply)) and _is_creation(result):
             code = 201
         return msgspec.structs.replace(self._object(code, result.answer), warnings=told)
 
     def _refusal(self, refused: Refused) -> Reply:
-        return _status((answers.of_new_events(refused) if self._is_event else refused).status)
+        return status_reply((answers.of_new_events(refused) if self._is_event else refused).status)
 
     def _object(self, code: int, manifest: Stored) -> Reply:
         shown = events.from_core(manifest) if self._is_event else manifest
@@ -368,67 +333,23 @@ class _Answering:
         is_apply = self._call.method == "PATCH" and self._call.patch_type == PatchType.APPLY
         options = write_options(kind, self._call.query, self._call.agent, is_apply=is_apply)
         if isinstance(options, Refused):
-            raise _RefusedError(options)
+            raise RefusedError(options)
         return options
 
     def _delete_options(self) -> DeleteOptions:
         options = delete_options(self._call.query, self._call.body.value)
         if isinstance(options, Refused):
-            raise _RefusedError(options)
+            raise RefusedError(options)
         return options
 
     def _decoded(self, options: WriteOptions) -> tuple[dict[str, Any], list[str]]:
         """The body as its kind, which the path may say as well, and what to warn of."""
         if self._route.subresource == "scale":
-            return self._read_part(f"{SCALE_GROUP}/v1", "Scale", options)
-        return self._read_part(self._route.api_version, self._kind.name, options)
+            return self._read(f"{SCALE_GROUP}/v1", "Scale", options)
+        return self._read(self._route.api_version, self._kind.name, options)
 
-    def _read_part(self, api_version: str, kind: str, options: WriteOptions) -> tuple[dict[str, Any], list[str]]:
-        value = self._call.body.value
-        if value is None:
-            value = {}
-        if not isinstance(value, Mapping):
-            raise _RefusedError(answers.bad_request(f"the object provided is unrecognized (must be of type {kind})"))
-        self._check_type(value, api_version, kind)
-        version = api_version.rpartition("/")[2]
-        try:
-            manifest, unknown = read(value, api_version, kind)
-        except DecodeError as error:
-            message = f'{kind} in version "{version}" cannot be handled as a {kind}: {error}'
-            raise _RefusedError(answers.bad_request(message)) from None
-        problems = [
-            *self._call.body.oddities,
-            *(f'duplicate field "{path}"' for path in self._call.body.repeated),
-            *(f'unknown field "{path}"' for path in unknown),
-        ]
-        if problems and options.validation == "Strict":
-            message = f'{kind} in version "{version}" cannot be handled as a {kind}: strict decoding error: '
-            raise _RefusedError(answers.bad_request(message + ", ".join(problems)))
-        given = value.get("metadata")
-        if isinstance(given, Mapping) and "managedFields" in given:
-            manifest["metadata"]["managedFields"] = given["managedFields"]
-        return manifest, problems if options.validation == "Warn" else []
-
-    def _check_type(self, value: Mapping[str, Any], api_version: str, kind: str) -> None:
-        given_version, given_kind = value.get("apiVersion") or api_version, value.get("kind") or kind
-        if (given_version, given_kind) == (api_version, kind):
-            return
-        group, _, version = str(given_version).rpartition("/")
-        if _is_registered(str(given_version), str(given_kind)):
-            source = f"{_package(given_version)}.{given_kind}"
-            internal = f"{_internal(api_version)}.{kind}"
-            message = (
-                f'{given_kind} in version "{version}" cannot be handled as a {kind}: converting ({source}) to'
-                f" ({internal}): unknown conversion"
-            )
-        elif given_kind == kind:
-            message = (
-                f"the API version in the data ({given_version}) does not match the expected API version ({api_version})"
-            )
-        else:
-            known_as = f'no kind "{given_kind}" is registered for version "{given_version}"'
-            message = f'{known_as} in scheme "pkg/api/legacyscheme/scheme.go:30"'
-        raise _RefusedError(answers.bad_request(message))
+    def _read(self, api_version: str, kind: str, options: WriteOptions) -> tuple[dict[str, Any], list[str]]:
+        return read_as(self._call.body, api_version, kind, options.validation)
 
 
 _ORPHANS: Final = (
@@ -437,32 +358,5 @@ _ORPHANS: Final = (
 )
 
 
-# Kinds of v1 that are no objects of a cluster.
-_OTHER_KINDS: Final = frozenset(
-    {
-        "APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Binding", "ComponentStatus", "CreateOptions",
-        "DeleteOptions", "GetOptions", "List", "ListOptions", "PatchOptions", "PodTemplate", "Status", "UpdateOptions",
-        "WatchEvent",
-    }
-)  # fmt: skip
-
-
-def _is_registered(api_version: str, kind: str) -> bool:
-    """Whether the API server knows a type of this name: a kind, a list of one, or another part of the protocol."""
-    known = KINDS.get(kind) or KINDS.get(kind.removesuffix("List"))
-    if known is not None:
-        return known.cls.api_version == api_version
-    return api_version == "v1" and kind in _OTHER_KINDS
-
-
 def _is_creation(outcome: Outcome) -> bool:
     return bool(outcome.changes) and outcome.changes[-1].operation == "created"
-
-
-def _package(api_version: str) -> str:
-    return api_version.rpartition("/")[2]
-
-
-def _internal(api_version: str) -> str:
-    group = api_version.rpartition("/")[0].split(".")[0]
-    return group or "core"

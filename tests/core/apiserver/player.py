@@ -21,10 +21,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from scheduler_core.apiserver import tables
-from scheduler_core.apiserver.bodies import read_json
+from scheduler_core.apiserver.bodies import Body, read_json
 from scheduler_core.apiserver.bootstrap import bootstrap_requests
-from scheduler_core.apiserver.calls import Body, Call, Reply, answer
+from scheduler_core.apiserver.calls import Call, answer
 from scheduler_core.apiserver.memory import MemoryStore
+from scheduler_core.apiserver.replies import Reply
 from scheduler_core.apiserver.requests import PatchType
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.watch import BOOKMARK, Watch

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.apiserver.calls import Body, Call, Reply, answer
+from scheduler_core.apiserver.bodies import Body
+from scheduler_core.apiserver.calls import Call, answer
 from scheduler_core.apiserver.memory import MemoryStore
+from scheduler_core.apiserver.replies import Reply
 from scheduler_core.apiserver.requests import Bind, Create, ObjectKey, Patch, PatchType, ReportUnschedulable
 from scheduler_core.apiserver.server import ApiServer
 from tests.core.apiserver.asking import NOW, POD, SECOND, UNSCHEDULABLE, done, made, pod

@@ -14,10 +14,12 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.apiserver.bodies import Body
 from scheduler_core.apiserver.bootstrap import bootstrap_requests
-from scheduler_core.apiserver.calls import Body, Call, Reply, answer
+from scheduler_core.apiserver.calls import Call, answer
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.memory import MemoryStore
+from scheduler_core.apiserver.replies import Reply
 from scheduler_core.apiserver.requests import PatchType
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.store import History
