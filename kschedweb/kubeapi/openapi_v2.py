@@ -1,6 +1,6 @@
 """The OpenAPI document of version 2, made of those of version 3: one for all groups, for clients that know no other.
 
-kubectl asks for it in protobuf alone and does without it.
+It is there as JSON and in protobuf, which kubectl before 1.27 validates and explains with.
 
 Source: kubernetes v1.34.1, api/openapi-spec/swagger.json: what differs from version 3.
 """
@@ -13,33 +13,57 @@ from typing import Any, Final
 
 import orjson
 
-from kschedweb.kubeapi import openapi
+from kschedweb.kubeapi import openapi, openapi_v2_protobuf
 from kschedweb.kubeapi.discovery import GROUP_ORDER
 from kschedweb.kubeapi.exchange import JSON, METHOD_NOT_ALLOWED, Answer, RefusedError, Request
 
 Document = dict[str, Any]
 _REF: Final = "#/components/schemas/"
+_PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+# What a client accepts, and what it is told that it gets.
+_FORMS: Final = {
+    "*/*": JSON,
+    "application/*": JSON,
+    JSON: JSON,
+    _PROTOBUF: _PROTOBUF,
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf": _PROTOBUF,
+}
 _BODIES: Final = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
 
 
 def answer(request: Request) -> Answer | None:
-    """The document at its path; None at other paths, and for who reads protobuf alone."""
+    """The document at its path, in the first form of those it has that the client accepts; None at other paths."""
     if request.path.rstrip("/") != "/openapi/v2":
-        return None
-    accepted = {clause.partition(";")[0].strip() for clause in request.header("accept").split(",")}
-    if not accepted & {"", "*/*", "application/*", JSON}:
         return None
     if request.method != "GET":
         raise RefusedError(METHOD_NOT_ALLOWED)
-    content, tag = document()
+    clauses = (clause.partition(";")[0].strip() for clause in (request.header("accept") or "*/*").split(","))
+    form = next((_FORMS[clause] for clause in clauses if clause in _FORMS), "")
+    if not form:
+        return Answer(406, b"", "", (("vary", "Accept"),))
+    content, tag = document() if form == JSON else in_protobuf()
     if request.header("if-none-match") == f'"{tag}"':
         return Answer(304, b"", "", (("etag", f'"{tag}"'),))
-    return Answer(200, content, JSON, (("etag", f'"{tag}"'), ("vary", "Accept")))
+    return Answer(200, content, form, (("etag", f'"{tag}"'), ("vary", "Accept")))
 
 
 @lru_cache(maxsize=1)
 def document() -> tuple[bytes, str]:
     """The document as JSON, and its hash."""
+    return _hashed(orjson.dumps(_document()))
+
+
+@lru_cache(maxsize=1)
+def in_protobuf() -> tuple[bytes, str]:
+    """The document in protobuf, and its hash."""
+    return _hashed(openapi_v2_protobuf.encoded(_document()))
+
+
+def _hashed(content: bytes) -> tuple[bytes, str]:
+    return content, hashlib.sha512(content).hexdigest().upper()
+
+
+def _document() -> Document:
     definitions: Document = {}
     paths: Document = {}
     for group in GROUP_ORDER:
@@ -48,14 +72,12 @@ def document() -> tuple[bytes, str]:
         of_group = orjson.loads(openapi.document(group)[0])
         definitions |= of_group["components"]["schemas"]
         paths |= of_group["paths"]
-    made = {
+    return {
         "swagger": "2.0",
         "info": {"title": "Kubernetes", "version": "v1.34.1"},
         "paths": {path: {method: _operation(path, one) for method, one in of.items()} for path, of in paths.items()},
         "definitions": {name: _schema(one) for name, one in sorted(definitions.items())},
     }
-    content = orjson.dumps(made)
-    return content, hashlib.sha512(content).hexdigest().upper()
 
 
 def _schema(value: Any) -> Any:

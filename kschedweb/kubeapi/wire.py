@@ -104,3 +104,13 @@ def varint(content: bytes, at: int) -> tuple[int, int]:
 def signed(value: int, bits: int) -> int:
     value &= (1 << bits) - 1
     return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def written_varint(value: int) -> bytes:
+    """The number, which is not negative, as it stands on the wire."""
+    written = bytearray()
+    while value > 0x7F:
+        written.append(value & 0x7F | 0x80)
+        value >>= 7
+    written.append(value)
+    return bytes(written)

@@ -40,7 +40,8 @@ def test_who_has_no_role_there_is_told_of_no_cluster(served: Served) -> None:
         ("GET", f"{PODS}?limit=x", b"", {}, 400),
         ("GET", f"/api/v1/namespaces/{'x' * 9000}/pods", b"", {}, 414),
         ("GET", f"{PODS}/%00", b"", {}, 404),
-        ("GET", "/openapi/v2", b"", {"Accept": "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"}, 404),
+        ("GET", "/openapi/v2", b"", {"Accept": "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"}, 200),
+        ("GET", "/openapi/v2", b"", {"Accept": "text/html"}, 406),
         ("POST", "/openapi/v2", b"{}", {}, 405),
     ],
 )
