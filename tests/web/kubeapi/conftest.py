@@ -12,6 +12,7 @@ from kschedweb.accounts.models import RoleBinding
 from kschedweb.cluster import services as cluster_services
 from kschedweb.ops import certificates
 from tests.web import tcp
+from tests.web.kubeapi.kubectl import Kubectl
 
 
 @dataclass(frozen=True)
@@ -50,3 +51,9 @@ def served(committed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     tls = {"KSCHED_TLS_CERT": str(certificate), "KSCHED_TLS_KEY": str(key)}
     with tcp.web_process(folder, KSCHED_HTTPS="0", **tls) as web:
         yield Served(web, cluster.name, cluster.pk, of_admin, of_viewer)
+
+
+@pytest.fixture(scope="module")
+def kubectl(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
+    """kubectl for the cluster, as its administrator."""
+    return Kubectl.made(tmp_path_factory.mktemp("kubectl"), served.url, str(served.web.certificate), served.admin)

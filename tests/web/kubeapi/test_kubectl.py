@@ -1,18 +1,14 @@
 """The real kubectl against the service, where there is one."""
 
-import shutil
-import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.web.kubeapi.conftest import Served
+from tests.web.kubeapi.kubectl import NEEDS_KUBECTL, Kubectl
 
-KUBECTL = shutil.which("kubectl")
-pytestmark = [pytest.mark.django_db, pytest.mark.skipif(KUBECTL is None, reason="no kubectl on the PATH")]
+pytestmark = [pytest.mark.django_db, NEEDS_KUBECTL]
 
 CONTAINERS = [{"name": "c", "image": "i:1"}]
 APP = [
@@ -40,42 +36,18 @@ APP = [
         },
     },
 ]
-Kubectl = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(kubectl: Kubectl) -> Path:
     """Where kubectl is run."""
-    return tmp_path_factory.mktemp("kubectl")
+    (kubectl.folder / "app.yaml").write_text(yaml.safe_dump_all(APP))
+    return kubectl.folder
 
 
-@pytest.fixture(scope="module")
-def kubectl(served: Served, folder: Path) -> Kubectl:
-    place = folder / "config"
-    cluster = {"server": served.url, "certificate-authority": served.web.certificate}
-    place.write_text(
-        yaml.safe_dump(
-            {
-                "apiVersion": "v1",
-                "kind": "Config",
-                "clusters": [{"name": "c", "cluster": cluster}],
-                "users": [{"name": "u", "user": {"token": served.admin}}],
-                "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-                "current-context": "x",
-            }
-        )
-    )
-    (folder / "app.yaml").write_text(yaml.safe_dump_all(APP))
-
-    def run(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        environment = {"HOME": str(folder), "KUBECONFIG": str(place), "PATH": str(Path(str(KUBECTL)).parent)}
-        done = subprocess.run(
-            [str(KUBECTL), *words], env=environment, cwd=folder, capture_output=True, text=True, timeout=90, check=False
-        )
-        assert done.returncode == code, done.stdout + done.stderr
-        return done
-
-    return run
+@pytest.fixture(autouse=True)
+def _files(folder: Path) -> None:
+    """Every test may read app.yaml."""
 
 
 def test_objects_live_as_kubectl_wants_them_to(kubectl: Kubectl) -> None:

@@ -1,0 +1,202 @@
+"""kubectl on a simulated cluster: what it starts is carried on by controllers while it waits or watches."""
+
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import yaml
+from django.db import connection
+
+from kschedweb.cluster import services as cluster_services
+from kschedweb.cluster.models import Cluster
+from kschedweb.lifecycle import runner
+from tests.web.kubeapi.conftest import Served
+from tests.web.kubeapi.kubectl import NEEDS_KUBECTL, Kubectl
+
+pytestmark = [pytest.mark.django_db, NEEDS_KUBECTL]
+Manifest = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def lively(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
+    """kubectl for a cluster with two nodes, whose controllers act in this process."""
+    cluster = cluster_services.cluster_create(name="lively", lifecycle_mode="simulate")
+    Cluster.objects.filter(pk=cluster.pk).update(start_delay_ms=100)
+    url = f"https://127.0.0.1:{served.web.port}/k8s/{cluster.name}"
+    kubectl = Kubectl.made(tmp_path_factory.mktemp("lively"), url, str(served.web.certificate), served.admin)
+    ended = threading.Event()
+
+    def act() -> None:
+        while not ended.wait(0.1):
+            runner.tick(cluster.pk)
+        connection.close()
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("kschedweb.common.wake.send", lambda *_, **__: None)
+        thread = threading.Thread(target=act)
+        thread.start()
+        try:
+            for name in ("n1", "n2"):
+                _apply(kubectl, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": NODE_STATUS})
+            yield kubectl
+        finally:
+            ended.set()
+            thread.join()
+
+
+NODE_STATUS = {
+    "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+    "capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+    "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+}
+CONTAINER = {"name": "c", "image": "i:1", "resources": {"requests": {"cpu": "100m"}}}
+
+
+def pod(name: str, node: str = "n1", **labels: str) -> Manifest:
+    spec = {"nodeName": node, "containers": [CONTAINER], "terminationGracePeriodSeconds": 1}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": spec}
+
+
+def _apply(kubectl: Kubectl, *manifests: Manifest) -> None:
+    (kubectl.folder / "now.yaml").write_text(yaml.safe_dump_all(manifests))
+    kubectl("apply", "-f", "now.yaml")
+
+
+def _ready(kubectl: Kubectl, *names: str) -> None:
+    kubectl("wait", "--for=condition=Ready", *(f"pod/{name}" for name in names), "--timeout=30s")
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.2)
+
+
+def _heard(program: "subprocess.Popen[str]", word: str) -> str:
+    """What the program has written up to the first line with the word; it must say it in half a minute."""
+    alarm = threading.Timer(30, program.kill)
+    alarm.start()
+    heard = ""
+    assert program.stdout is not None
+    for line in program.stdout:
+        heard += line
+        if word in line:
+            alarm.cancel()
+            return heard
+    raise AssertionError(heard)
+
+
+def test_pod_that_started_is_shown_ready_with_its_address(lively: Kubectl) -> None:
+    _apply(lively, pod("shown"))
+    _ready(lively, "shown")
+    address = lively("get", "pod", "shown", "-o", "jsonpath={.status.podIP}").stdout
+    assert address.startswith("10.")
+    shown = lively("get", "pod", "shown", "-o", "wide", "--no-headers").stdout.split()
+    assert shown[:4] == ["shown", "1/1", "Running", "0"] and shown[5:7] == [address, "n1"]
+    described = lively("describe", "pod", "shown").stdout
+    assert "State:          Running" in described and "Container ID:   simulated://" in described
+    assert "PodReadyToStartContainers" in described and "QoS Class:" in described
+
+
+def test_drain_waits_for_the_budget_and_then_succeeds(lively: Kubectl) -> None:
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "kept"},
+        "spec": {"minAvailable": 2, "selector": {"matchLabels": {"drained": "yes"}}},
+    }
+    _apply(lively, pod("d1", drained="yes"), pod("d2", drained="yes"), budget)
+    _ready(lively, "d1", "d2")
+    counted = ("get", "pdb", "kept", "-o", "jsonpath={.status.currentHealthy} {.status.disruptionsAllowed}")
+    _until(lambda: lively(*counted).stdout == "2 0")
+    words = ("drain", "n1", "--force", "--ignore-daemonsets", "--pod-selector=drained")
+    refused = lively(*words, "--timeout=3s", code=1)
+    assert "would violate the pod's disruption budget" in refused.stderr
+    assert lively("get", "pods", "-l", "drained", "-o", "name").stdout.split() == ["pod/d1", "pod/d2"]
+
+    draining = lively.started(*words, "--timeout=60s")
+    _heard(draining, "disruption budget")
+    _apply(lively, pod("d3", "n2", drained="yes"), pod("d4", "n2", drained="yes"))
+    told, _ = draining.communicate(timeout=60)
+    assert draining.returncode == 0, told
+    assert "node/n1 drained" in told or "node/n1 evicted" in told
+    assert lively("get", "pods", "-l", "drained", "-o", "name").stdout.split() == ["pod/d3", "pod/d4"]
+    assert "SchedulingDisabled" in lively("get", "node", "n1").stdout
+    lively("uncordon", "n1")
+    assert "SchedulingDisabled" not in lively("get", "node", "n1").stdout
+
+
+def test_watch_shows_a_pod_from_its_creation_to_its_end(lively: Kubectl) -> None:
+    watching = lively.started("get", "pods", "-l", "watched", "-w", "--output-watch-events")
+    try:
+        time.sleep(1)
+        _apply(lively, pod("seen", watched="yes"))
+        first, *_, last = _heard(watching, "1/1").splitlines()[1:]
+        assert first.split()[:4] == ["ADDED", "seen", "0/1", "Pending"]
+        assert last.split()[:4] == ["MODIFIED", "seen", "1/1", "Running"]
+        lively("delete", "pod", "seen", "--wait=false")
+        assert "Terminating" in _heard(watching, "DELETED")
+    finally:
+        watching.kill()
+        watching.communicate()
+
+
+def test_deletions_wait_as_long_as_the_pod_takes(lively: Kubectl) -> None:
+    slow = pod("slow")
+    slow["spec"] |= {"terminationGracePeriodSeconds": 60}
+    slow["metadata"]["annotations"] = {"kschedweb.io/stop-seconds": "60"}
+    _apply(lively, slow, pod("quick"))
+    _ready(lively, "slow", "quick")
+    assert 'pod "quick" deleted' in lively("delete", "pod", "quick").stdout
+    assert "NotFound" in lively("get", "pod", "quick", code=1).stderr
+    lively("delete", "pod", "slow", "--wait=false")
+    assert "Terminating" in lively("get", "pod", "slow").stdout
+    grace = "jsonpath={.metadata.deletionGracePeriodSeconds}"
+    assert lively("get", "pod", "slow", "-o", grace).stdout == "60"
+    lively("delete", "pod", "slow", "--grace-period=2")  # a shorter grace is taken over
+    assert "NotFound" in lively("get", "pod", "slow", code=1).stderr
+
+
+def test_events_are_listed_and_described(lively: Kubectl) -> None:
+    _apply(lively, pod("told"))
+    _ready(lively, "told")
+    uid = lively("get", "pod", "told", "-o", "jsonpath={.metadata.uid}").stdout
+    about = {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "told", "uid": uid}
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "told.1", "namespace": "default"},
+        "involvedObject": about,
+        "type": "Warning",
+        "reason": "Noticed",
+        "message": "something was seen",
+        "source": {"component": "watcher", "host": "n1"},
+        "firstTimestamp": "2026-01-01T00:00:00Z",
+        "lastTimestamp": "2026-01-01T00:00:00Z",
+        "count": 3,
+    }
+    of_node = {
+        **event,
+        "metadata": {"name": "n1.1", "namespace": "default"},
+        "involvedObject": {"kind": "Node", "name": "n1", "uid": "n1"},
+        "message": "the node was seen",
+    }
+    _apply(lively, event, of_node)
+    listed = lively("get", "events", "--field-selector=involvedObject.name=told,reason=Noticed").stdout
+    assert "pod/told" in listed and "something was seen" in listed and "the node was seen" not in listed
+    described = lively("describe", "pod", "told").stdout.partition("Events:")[2]
+    assert "Warning" in described and "(x3 over" in described and "watcher" in described
+    node = lively("describe", "node", "n1").stdout
+    assert "told" in node.partition("Non-terminated Pods:")[2].partition("Allocated resources:")[0]
+    assert "the node was seen" in node.partition("Events:")[2]
+
+
+def test_logs_and_commands_are_refused_with_a_reason(lively: Kubectl) -> None:
+    _apply(lively, pod("mute"))
+    _ready(lively, "mute")
+    assert "Error from server" in lively("logs", "mute", code=1).stderr
+    assert lively("exec", "mute", "--", "true", code=1).stderr.strip()
