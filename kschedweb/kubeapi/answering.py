@@ -196,7 +196,7 @@ def ensure_bootstrapped(who: Principal) -> None:
     missing = []
     with one_state():
         store = PostgresHistory(who.cluster_id, "system:apiserver")
-        for request in bootstrap_requests():
+        for request in bootstrap_requests(clock.now_of(who.cluster_id)):
             manifest = request.manifest
             if store.get(key_of(manifest)) is None:
                 missing.append(request)

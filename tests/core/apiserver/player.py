@@ -91,7 +91,7 @@ class _Client:
             is_simulated=False,
         )
         self._now = NOW
-        self._server.carry_out(bootstrap_requests(), NOW)
+        self._server.carry_out(bootstrap_requests(NOW), NOW)
 
     def advance(self, seconds: float) -> None:
         self._now += int(seconds * _SECOND)

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.apiserver.calls import Body, Call, Reply, answer
+from scheduler_core.apiserver.bodies import Body
+from scheduler_core.apiserver.calls import Call, answer
+from scheduler_core.apiserver.replies import Reply
 from scheduler_core.apiserver.requests import PatchType
 from tests.core.apiserver.asking import NOW
 from tests.core.apiserver.test_stored_kinds import server

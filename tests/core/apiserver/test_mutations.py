@@ -38,7 +38,7 @@ def server() -> ApiServer[History]:
     made: ApiServer[History] = ApiServer(
         MemoryStore(keeps_history=True), lambda: str(uuid.UUID(int=next(numbers) << 64)), is_simulated=False
     )
-    made.carry_out(bootstrap_requests(), NOW)
+    made.carry_out(bootstrap_requests(NOW), NOW)
     return made
 
 

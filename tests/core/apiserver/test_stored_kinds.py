@@ -32,7 +32,7 @@ MOMENTARY = ("uid", "resourceVersion", "creationTimestamp", "managedFields")
 def server() -> ApiServer[MemoryStore]:
     numbers = itertools.count(1)
     made = ApiServer(MemoryStore(), lambda: f"00000000-0000-4000-8000-{next(numbers):012}", is_simulated=False)
-    made.carry_out(bootstrap_requests(), NOW)
+    made.carry_out(bootstrap_requests(NOW), NOW)
     return made
 
 
