@@ -3,6 +3,7 @@
     Pending, bound ──start delay──▶ Running ──run time──▶ Succeeded
     deletion asked for ──min(grace, longest preStop sleep + stop time)──▶ gone
     Running, resized or readiness changed ──at once──▶ Running, status written anew
+    extended resource of a node's capacity set or taken away ──at once──▶ the same of what is allocatable
 
 Durations come from the pod's annotations (`annotations.py`) and the cluster's start delay. A pod's clock for starting
 begins when it is first seen bound; the others begin at times its object carries, so a new kubelet goes on where
@@ -20,7 +21,7 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.api.records import Lease
 from scheduler_core.api.times import microseconds
 from scheduler_core.apiserver.addresses import draw
-from scheduler_core.apiserver.requests import Delete, ObjectKey, ReportStatus, Request
+from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch, PatchType, ReportStatus, Request
 from scheduler_core.controllers.annotations import (
     DEFAULT_STOP_US,
     RUN_SECONDS,
@@ -30,6 +31,7 @@ from scheduler_core.controllers.annotations import (
 )
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.deadlines import Deadlines
+from scheduler_core.controllers.node_status import changed_allocatable
 from scheduler_core.controllers.pod_status import (
     KILLED,
     RUNNING,
@@ -56,24 +58,27 @@ class Kubelet:
         self._first_seen: dict[str, int] = {}
         self._deadlines = Deadlines()
         self._real: set[str] = set()  # nodes whose kubelet runs somewhere: it renews a lease
-        self._host_ips: dict[str, str] = {}  # by node
+        self._nodes: dict[str, Node] = {}
         self._pod_ips: dict[str, str] = {}  # by uid, and whose they are
         self._taken: set[str] = set()
 
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
         """Take over the changes; return what is due at `now`."""
+        requests: list[Request] = []
         for change in changes:
             if isinstance(change, ObjectPut) and isinstance(change.obj, Pod):
                 self._put(change.obj, now)
             elif isinstance(change, ObjectPut) and isinstance(change.obj, Node):
-                self._host_ips[change.obj.name] = change.obj.internal_ip
+                requests += self._put_node(change.obj)
             elif isinstance(change, ObjectPut) and isinstance(change.obj, Lease):
                 self._leave(change.obj)
             elif isinstance(change, ObjectDeleted) and change.kind == Pod.kind:
                 self._forget(change.uid or self._uid_of(change.namespace, change.name))
             elif isinstance(change, ObjectDeleted) and change.kind == Node.kind:
-                self._host_ips.pop(change.name, None)
-        return [request for uid in self._deadlines.pop_due(now) for request in self._requests(self._pods[uid], now)]
+                self._nodes.pop(change.name, None)
+        return requests + [
+            request for uid in self._deadlines.pop_due(now) for request in self._requests(self._pods[uid], now)
+        ]
 
     def next_due(self) -> int | None:
         """Return when the next pod starts, completes or is gone, in microseconds."""
@@ -94,6 +99,15 @@ class Kubelet:
         elif before is None or due != self._due(before, first_seen) or lacking(pod) != lacking(before):
             # A change that moves no deadline must not repeat a request.
             self._deadlines.set(pod.uid, due)
+
+    def _put_node(self, node: Node) -> list[Request]:
+        before = self._nodes.get(node.name)
+        self._nodes[node.name] = node
+        changed = {} if node.name in self._real else changed_allocatable(before, node)
+        if not changed:
+            return []
+        body = {"status": {"allocatable": changed}}
+        return [Patch(ObjectKey(Node.kind, "", node.name), body, PatchType.MERGE, "status", node.uid)]
 
     def _leave(self, lease: Lease) -> None:
         """Leave the pods of a node to the kubelet that renews its lease."""
@@ -148,7 +162,8 @@ class Kubelet:
         return [ReportStatus(key, current_status(pod, now) if lacking(pod) else ended_status(pod, 0, now), pod.uid)]
 
     def _addresses(self, pod: Pod) -> Addresses:
-        host = self._host_ips.get(pod.spec.node_name, "")
+        node = self._nodes.get(pod.spec.node_name)
+        host = node.internal_ip if node is not None else ""
         if pod.spec.host_network:
             return Addresses(host, host)
         address = self._pod_ips.get(pod.uid, "")
