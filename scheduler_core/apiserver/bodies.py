@@ -6,7 +6,7 @@ What decoding would lose are fields that stand twice in the same object. The las
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -29,13 +29,14 @@ class Body(msgspec.Struct, frozen=True):
 
 
 class _Object(dict[str, Any]):
-    """A JSON object and the names that stood in it more than once."""
+    """A JSON object, the names that stood in it more than once, and if there are any, all names in their order."""
 
-    __slots__ = ("repeated",)
+    __slots__ = ("order", "repeated")
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
         self.repeated: list[str] = []
+        self.order: list[str] = [name for name, _ in pairs] if len(self) < len(pairs) else []
         if len(self) < len(pairs):
             seen: set[str] = set()
             for name, _ in pairs:
@@ -80,11 +81,7 @@ def read_as(body: Body, api_version: str, kind: str, validation: str) -> tuple[d
     except DecodeError as error:
         message = f'{kind} in version "{version}" cannot be handled as a {kind}: {error}'
         raise RefusedError(answers.bad_request(message)) from None
-    problems = [
-        *body.oddities,
-        *(f'duplicate field "{path}"' for path in body.repeated),
-        *(f'unknown field "{path}"' for path in unknown),
-    ]
+    problems = [*body.oddities, *_odd_fields(body, unknown)]
     if problems and validation == "Strict":
         message = f'{kind} in version "{version}" cannot be handled as a {kind}: strict decoding error: '
         raise RefusedError(answers.bad_request(message + ", ".join(problems)))
@@ -92,6 +89,35 @@ def read_as(body: Body, api_version: str, kind: str, validation: str) -> tuple[d
     if isinstance(given, Mapping) and "managedFields" in given:
         manifest["metadata"]["managedFields"] = given["managedFields"]
     return manifest, problems if validation == "Warn" else []
+
+
+def _odd_fields(body: Body, unknown: Sequence[str]) -> list[str]:
+    """Return what is said of repeated and of unknown fields, in the order in which a decoder meets them."""
+    repeated = [f'duplicate field "{path}"' for path in body.repeated]
+    others = [f'unknown field "{path}"' for path in unknown]
+    if not repeated or not others:
+        return repeated + others
+    met: dict[str, None] = {}
+    _meet(body.value, "", met)
+    kept = {*repeated, *others}
+    return [text for text in dict.fromkeys([*met, *repeated, *others]) if text in kept]
+
+
+def _meet(value: Any, path: str, met: dict[str, None]) -> None:
+    """Collect what could be said of each field of the body, in order."""
+    if isinstance(value, Mapping):
+        prefix, seen = f"{path}." if path else "", set()
+        for name in getattr(value, "order", None) or value:
+            at = prefix + str(name)
+            if name in seen:
+                met[f'duplicate field "{at}"'] = None
+                continue
+            seen.add(name)
+            met[f'unknown field "{at}"'] = None
+            _meet(value[name], at, met)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _meet(item, f"{path}[{index}]", met)
 
 
 def _check_type(value: Mapping[str, Any], api_version: str, kind: str) -> None:
