@@ -12,63 +12,10 @@ from typing import Any, Final
 import msgspec
 
 from scheduler_core.admission.strategies import TEMPLATE_GENERATION
-from scheduler_core.apiserver.cells import cells
 from scheduler_core.apiserver.lists import Page, list_metadata
+from scheduler_core.apiserver.printing import PLAIN, PRINTED, cells
 
 _META: Final = "meta.k8s.io/v1"
-# By kind: the columns in order; `!` before a name is priority 1, a type follows after a colon where it is not text.
-_COLUMNS: Final[dict[str, str]] = {
-    "Pod": "Name|Ready|Status|Restarts|Age|!IP|!Node|!Nominated Node|!Readiness Gates",
-    "Node": "Name|Status|Roles|Age|Version|!Internal-IP|!External-IP|!OS-Image|!Kernel-Version|!Container-Runtime",
-    "Namespace": "Name|Status|Age",
-    "PersistentVolume": (
-        "Name|Capacity|Access Modes|Reclaim Policy|Status|Claim|StorageClass|VolumeAttributesClass|Reason|Age"
-        "|!VolumeMode"
-    ),
-    "PersistentVolumeClaim": (
-        "Name|Status|Volume|Capacity|Access Modes|StorageClass|VolumeAttributesClass|Age|!VolumeMode"
-    ),
-    "StorageClass": "Name|Provisioner|ReclaimPolicy|VolumeBindingMode|AllowVolumeExpansion|Age",
-    "CSINode": "Name|Drivers:integer|Age",
-    "CSIDriver": (
-        "Name|AttachRequired:boolean|PodInfoOnMount:boolean|StorageCapacity:boolean|TokenRequests"
-        "|RequiresRepublish:boolean|Modes|Age"
-    ),
-    "VolumeAttachment": "Name|Attacher:string:name|PV|Node|Attached:boolean|Age",
-    "PodDisruptionBudget": "Name|Min Available|Max Unavailable|Allowed Disruptions:integer|Age",
-    "PriorityClass": "Name|Value:integer|Global-Default:boolean|Age|PreemptionPolicy",
-    "RuntimeClass": "Name|Handler|Age",
-    "ResourceQuota": "Name|Request|Limit|Age",
-    "Service": "Name|Type|Cluster-IP|External-IP|Port(s)|Age|!Selector",
-    "ReplicationController": ("Name|Desired:integer|Current:integer|Ready:integer|Age|!Containers|!Images|!Selector"),
-    "ReplicaSet": "Name|Desired:integer|Current:integer|Ready:integer|Age|!Containers|!Images|!Selector",
-    "Deployment": "Name|Ready|Up-to-date|Available|Age|!Containers|!Images|!Selector",
-    "StatefulSet": "Name|Ready|Age|!Containers|!Images",
-    "DaemonSet": (
-        "Name|Desired:integer|Current:integer|Ready:integer|Up-to-date:integer|Available:integer|Node Selector|Age"
-        "|!Containers|!Images|!Selector"
-    ),
-    "Job": "Name|Status|Completions|Duration|Age|!Containers|!Images|!Selector",
-    "CronJob": (
-        "Name|Schedule|Timezone|Suspend:boolean|Active:integer|Last Schedule|Age|!Containers|!Images|!Selector"
-    ),
-    "ConfigMap": "Name|Data|Age",
-    "Secret": "Name|Type|Data|Age",
-    "ServiceAccount": "Name|Secrets|Age",
-    "Endpoints": "Name|Endpoints|Age",
-    "EndpointSlice": "Name|AddressType|Ports|Endpoints|Age",
-    "ControllerRevision": "Name|Controller|Revision|Age",
-    "ResourceClaim": "Name|State|Age",
-    "ResourceClaimTemplate": "Name|Age",
-    "ResourceSlice": "Name|Node|Driver|Pool|Age",
-    "DeviceClass": "Name|Age",
-    "Lease": "Name|Holder|Age",
-    "Event": "Last Seen|Type|Reason|Object|!Subobject|!Source|Message|!First Seen|!Count|!Name:string:name",
-}
-
-
-# What kinds without columns of their own have; their empty table has null for rows.
-_PLAIN: Final = "Name|Created At:date"
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -79,8 +26,9 @@ class Column(msgspec.Struct, frozen=True):
 
 
 def columns(kind: str) -> list[Column]:
+    """The columns of a kind: `!` before a name is priority 1, a type follows after a colon where it is not text."""
     found = []
-    for number, text in enumerate(_COLUMNS.get(kind, _PLAIN).split("|")):
+    for number, text in enumerate(PRINTED.get(kind, PLAIN)[0].split("|")):
         name, _, rest = text.removeprefix("!").partition(":")
         form, _, shown_as = rest.partition(":")
         is_name = name == "Name" and not number
@@ -95,7 +43,8 @@ def table(kind: str, items: Sequence[Mapping[str, Any]], now: int, include: str 
         "apiVersion": _META,
         "metadata": {},
         "columnDefinitions": column_definitions(kind),
-        "rows": [row(item, now, include) for item in items] or ([] if kind in _COLUMNS else None),
+        # The empty table of a kind without columns of its own has null.
+        "rows": [row(item, now, include) for item in items] or ([] if kind in PRINTED else None),
     }
 
 

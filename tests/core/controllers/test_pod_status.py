@@ -10,8 +10,8 @@ import pytest
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.signature import signature
 from scheduler_core.apiserver.answers import Outcome
-from scheduler_core.apiserver.cells import cells
 from scheduler_core.apiserver.memory import MemoryStore
+from scheduler_core.apiserver.printing import cells
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, PatchType, Request
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.controllers.controller import ClusterOptions
