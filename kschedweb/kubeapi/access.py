@@ -35,6 +35,24 @@ _OPEN_PATHS: Final = ("/healthz", "/livez", "/readyz", "/version", "/version/")
 _DISCOVERY_PATHS: Final = ("/api", "/apis", "/openapi")
 # Questions about oneself, which are POSTed.
 _CONFIDENTIAL: Final = {(KINDS[name].group, KINDS[name].cls.plural) for name in CONFIDENTIAL_KINDS}
+_CLOSED_GROUPS: Final = {group for group, _ in _CONFIDENTIAL}
+
+
+def _readable() -> tuple[dict[str, list[str]], ...]:
+    """What viewers may read, as rules: everything of a group, or by name where some of it is confidential."""
+    groups = sorted({kind.group for kind in KINDS.values()} | {"events.k8s.io"})
+    rules = [{"apiGroups": [group for group in groups if group not in _CLOSED_GROUPS], "resources": ["*"]}]
+    for closed in sorted(_CLOSED_GROUPS):
+        named = [kind for kind in KINDS.values() if kind.group == closed]
+        names = [kind.cls.plural for kind in named if (closed, kind.cls.plural) not in _CONFIDENTIAL]
+        names += [f"{kind.cls.plural}/status" for kind in named if kind.has_status]
+        names += [f"{kind.cls.plural}/scale" for kind in named if kind.has_scale]
+        rules.insert(0, {"apiGroups": [closed], "resources": sorted([*names, *_OTHER_READS.get(closed, ())])})
+    return tuple(rules)
+
+
+_OTHER_READS: Final = {"": ("pods/log", "pods/resize")}
+READABLE: Final = _readable()
 _SELF_REVIEWS: Final = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
 _REVIEW_GROUPS: Final = ("authorization.k8s.io", "authentication.k8s.io")
 MIRRORED: Final = "this cluster mirrors a cluster elsewhere and is only read here"

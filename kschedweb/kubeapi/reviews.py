@@ -94,8 +94,9 @@ def _self_rules(request: Request, who: Principal, spec: Mapping[str, Any]) -> Ma
     if not namespace:
         raise RefusedError(Status(400, "BadRequest", "no namespace on request"))
     is_writer = who.role is not None and who.role.includes(Role.OPERATOR)
-    rules = [{"verbs": ["*"] if is_writer else _READS, "apiGroups": ["*"], "resources": ["*"]}]
+    rules = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]
     if not is_writer:
+        rules = [{"verbs": _READS, **each} for each in access.READABLE] if who.role is not None else []
         resources = ["selfsubjectaccessreviews", "selfsubjectrulesreviews"]
         rules.append({"verbs": ["create"], "apiGroups": ["authorization.k8s.io"], "resources": resources})
         rules.append({"verbs": ["create"], "apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"]})

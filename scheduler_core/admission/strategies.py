@@ -224,7 +224,7 @@ def _service(new: Manifest, old: Manifest | None, now: str) -> None:
     addressed = ("ClusterIP", "NodePort", "LoadBalancer")
     open_types = ("NodePort", "LoadBalancer")
     if before["type"] in addressed and spec["type"] not in addressed:
-        for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+        for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"):
             _drop_same(spec, before, field)
     ports = [port.get("nodePort") for port in spec.get("ports", ())]
     if before["type"] in open_types and spec["type"] not in open_types:

@@ -249,7 +249,7 @@ class _Answering:
         requests = [
             Delete(
                 ObjectKey(self._kind.name, item["metadata"].get("namespace", ""), item["metadata"]["name"]),
-                options.grace_seconds, options.propagation, options.uid, options.resource_version,
+                options.grace_seconds, options.propagation, options.uid, options.resource_version, of_collection=True,
             )
             for item in page.items
         ]  # fmt: skip

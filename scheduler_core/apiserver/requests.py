@@ -99,13 +99,17 @@ class Apply(msgspec.Struct, frozen=True, tag="apply"):
 
 
 class Delete(msgspec.Struct, frozen=True, tag="delete"):
-    """Delete the object; `grace_seconds` None means its own, 0 at once."""
+    """Delete the object; `grace_seconds` None means its own, 0 at once.
+
+    `of_collection`: it goes with a collection, whose members no admission plugin is asked about.
+    """
 
     key: ObjectKey
     grace_seconds: int | None = None
     propagation: Propagation | None = None
     uid: str = ""
     resource_version: str = ""
+    of_collection: bool = False
 
 
 class Bind(msgspec.Struct, frozen=True, tag="bind"):

@@ -98,7 +98,11 @@ class ApiServer(Generic[AnyStore]):
             if isinstance(answer, Outcome):
                 known = (objects.get(key) for key in quotas.get(each[2].namespace, ()))
                 here = [quota for quota in known if quota is not None]
-                answer = _charged(answer, here, objects.get(each[2]), each[0])
+                namesake = objects.get(each[2])
+                is_new = isinstance(each[0], Create)
+                answer = _charged(answer, here, None if is_new else namesake, each[0])
+                if is_new and namesake is not None and isinstance(answer, Outcome):  # quotas are asked first
+                    answer = answers.already_exists(each[2], namesake)
             if isinstance(answer, Outcome):
                 told = (*_warnings(answer, objects.get(each[2]), each[0]), *admission.warnings)
                 if told and not _is_scaling(each[0]):
@@ -120,7 +124,7 @@ class ApiServer(Generic[AnyStore]):
         match request:
             case Create():
                 refused = self._namespace_problem(key)
-                return refused or verbs.create(stored, request, admission, uid, now)
+                return refused or verbs.create(request, admission, uid, now)
             case Update():
                 if stored is None and KINDS[key.kind].made_by_update and not request.subresource:
                     return self._made(named, admission, now)
@@ -189,7 +193,7 @@ class ApiServer(Generic[AnyStore]):
         refused = self._namespace_problem(key)
         manifest = {**request.manifest, "kind": key.kind, "metadata": metadata}
         made = Create(manifest, request.is_new_form, request.manager)
-        return refused or verbs.create(None, made, admission, self._new_uid(), now)
+        return refused or verbs.create(made, admission, self._new_uid(), now)
 
     def _applied(self, stored: Stored | None, request: Apply, admission: Admission, now: int) -> Answer:
         """An apply, which creates what is not there."""
@@ -206,7 +210,7 @@ class ApiServer(Generic[AnyStore]):
         metadata.pop("resourceVersion", None)
         made = Create({**manifest, "metadata": metadata}, request.is_new_form)
         refused = self._namespace_problem(key)
-        return refused or verbs.create(None, made, admission, self._new_uid(), now, entries)
+        return refused or verbs.create(made, admission, self._new_uid(), now, entries)
 
     def _namespace_problem(self, key: ObjectKey) -> Refused | None:
         """Nothing is created in a namespace that is not there or that is going."""

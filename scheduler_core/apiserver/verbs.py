@@ -44,9 +44,9 @@ _OWNED_FINALIZERS: Final = {Propagation.ORPHAN: _ORPHAN, Propagation.FOREGROUND:
 
 
 def create(
-    stored: Stored | None, request: Create, admission: Admission, uid: str, now: int, entries: list[Entry] | None = None
+    request: Create, admission: Admission, uid: str, now: int, entries: list[Entry] | None = None
 ) -> Outcome | Refused:
-    """The object as admission makes it, with this uid; `stored` is its namesake. The manifest has a name.
+    """The object as admission makes it, with this uid, whether it has a namesake or not. The manifest has a name.
 
     `entries`: who owns its fields, where that is known already.
     """
@@ -65,8 +65,6 @@ def create(
     version = manifest["metadata"].get("resourceVersion") or ""
     if version.isdigit() and int(version):
         return answers.internal_error("resourceVersion should not be set on objects to be created")
-    if stored is not None:
-        return answers.already_exists(key, stored)
     if entries:
         created["metadata"]["managedFields"] = entries
     return Outcome((ObjectChange(Operation.CREATED, created),), created)
@@ -193,7 +191,8 @@ def delete(
     key = request.key
     if not is_simulated and key.kind == "Namespace" and key.name in IMMORTAL_NAMESPACES:
         return answers.forbidden(key, "this namespace may not be deleted")
-    if key.kind == "PriorityClass" and key.name in SYSTEM_CLASSES and not is_simulated:
+    is_system = key.kind == "PriorityClass" and key.name in SYSTEM_CLASSES
+    if is_system and not is_simulated and not request.of_collection:
         return answers.forbidden(key, "this is a system priority class and cannot be deleted")
     if stored is None:
         return answers.not_found(key)

@@ -74,13 +74,7 @@ def _generated_selector(manifest: Manifest) -> Iterator[Problem]:
     """A job makes its own selector, or brings one and says so."""
     spec, metadata = manifest["spec"], manifest["metadata"]
     selector = spec.get("selector")
-    if spec.get("manualSelector"):
-        if selector is None:
-            yield required("spec.selector")
-            return
-        yield from matches_problems(selector, spec["template"])
-        return
-    if selector is None:
+    if spec.get("manualSelector") or selector is None:
         return
     labels = spec["template"]["metadata"].get("labels", {})
     for label, want in (

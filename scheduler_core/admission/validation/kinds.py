@@ -206,12 +206,7 @@ def resource_quota_problems(manifest: Manifest) -> Iterator[Problem]:
     spec = manifest["spec"]
     hard = spec.get("hard", {})
     for name, text in hard.items():
-        at = f"spec.hard[{name}]"
-        yield from resource_name(at, name)
-        if "/" not in name and name not in _QUOTA_NAMES and not name.startswith(("hugepages-", "requests.hugepages-")):
-            yield invalid(at, name, "must be a standard resource type or fully qualified")
-            yield invalid(at, name, "must be a standard resource for quota")
-        yield from formats.quantity_value(at, name, text)
+        yield from quota_amount_problems(f"spec.hard[{name}]", name, text)
     scopes = spec.get("scopes", [])
     for scope in scopes:
         if scope not in _SCOPES:
@@ -222,6 +217,15 @@ def resource_quota_problems(manifest: Manifest) -> Iterator[Problem]:
     if any(pair <= set(scopes) for pair in _CONFLICTS):
         yield invalid("spec.scopes", scopes, "conflicting scopes")
     yield from _scope_selector(spec.get("scopeSelector", {}), hard)
+
+
+def quota_amount_problems(path: str, name: str, text: str) -> Iterator[Problem]:
+    """Of a name that a quota limits or counts, and how much of it."""
+    yield from resource_name(path, name)
+    if "/" not in name and name not in _QUOTA_NAMES and not name.startswith(("hugepages-", "requests.hugepages-")):
+        yield invalid(path, name, "must be a standard resource type or fully qualified")
+        yield invalid(path, name, "must be a standard resource for quota")
+    yield from formats.quantity_value(path, name, text)
 
 
 def _scope_selector(selector: Manifest, hard: Any) -> Iterator[Problem]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from scheduler_core.admission.context import Manifest, Problem, invalid
+from scheduler_core.admission.context import Manifest, Problem, duplicate, invalid
 from scheduler_core.admission.validation import formats
 from scheduler_core.admission.validation.conditions import condition_problems
 from scheduler_core.admission.validation.formats import named, not_negative
+from scheduler_core.admission.validation.kinds import quota_amount_problems
 from scheduler_core.api.quantity import parse
 
 _OF_STATUS: Final = "cannot be greater than status.replicas"
@@ -69,7 +70,7 @@ def _claim(status: Manifest, old: Manifest) -> Iterator[Problem]:
 def _quota(status: Manifest, old: Manifest) -> Iterator[Problem]:
     for field in ("hard", "used"):
         for name, text in status.get(field, {}).items():
-            yield from formats.quantity_value(f"status.{field}[{name}]", name, text)
+            yield from quota_amount_problems(f"status.{field}[{name}]", name, text)
 
 
 def _budget(status: Manifest, old: Manifest) -> Iterator[Problem]:
@@ -77,6 +78,20 @@ def _budget(status: Manifest, old: Manifest) -> Iterator[Problem]:
     yield from _BUDGET_COUNTS(status, old)
 
 
+def _job(status: Manifest, old: Manifest) -> Iterator[Problem]:
+    yield from _JOB_COUNTS(status, old)
+    seen: set[str] = set()
+    for field in ("succeeded", "failed"):
+        for index, uid in enumerate((status.get("uncountedTerminatedPods") or {}).get(field) or ()):
+            at = f"status.uncountedTerminatedPods.{field}[{index}]"
+            if not uid:
+                yield invalid(at, uid, "must not be empty")
+            elif uid in seen:
+                yield duplicate(at, uid)
+            seen.add(uid)
+
+
+_JOB_COUNTS: Final = _counts("active", "succeeded", "failed", "ready", "terminating")
 _BUDGET_COUNTS: Final = _counts("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
 _REPLICATED: Final = (
     ("fullyLabeledReplicas", "replicas", _OF_STATUS),
@@ -119,6 +134,7 @@ _CHECKS: Final[dict[str, Callable[[Manifest, Manifest], Iterator[Problem]]]] = {
         "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady", "observedGeneration",
         "updatedNumberScheduled", "numberAvailable", "numberUnavailable",
     ),
+    "Job": _job,
     "PodDisruptionBudget": _budget,
     "PersistentVolumeClaim": _claim,
     "ResourceQuota": _quota,

@@ -258,6 +258,9 @@ def _claim(new: Manifest, old: Manifest) -> Iterator[Problem]:
 
 def _service(new: Manifest, old: Manifest) -> Iterator[Problem]:
     spec, before = new["spec"], old["spec"]
+    classes = [each.get("loadBalancerClass") for each in (spec, before)]
+    if spec["type"] == before["type"] == "LoadBalancer" and classes[0] != classes[1]:
+        yield invalid("spec.loadBalancerClass", classes[0], "may not change once set")
     if "ExternalName" in (spec["type"], before["type"]):
         return
     ours, theirs = spec.get("clusterIPs", []), before.get("clusterIPs", [])

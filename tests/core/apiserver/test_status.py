@@ -38,7 +38,7 @@ def stored(kind: str, admission: Admission) -> Stored:
     manifest = {**MANIFESTS[kind], "kind": kind, "metadata": {"name": "x", "namespace": "default"}}
     if kind == "Node":
         del manifest["metadata"]["namespace"]
-    outcome = verbs.create(None, Create(manifest), admission, "00000000-0000-0000-0000-000000000001", NOW)
+    outcome = verbs.create(Create(manifest), admission, "00000000-0000-0000-0000-000000000001", NOW)
     assert isinstance(outcome, Outcome), outcome
     return outcome.changes[0].manifest
 

@@ -99,3 +99,15 @@ def test_the_admin_pages_do_not_list_it(made: Served) -> None:
             answer = client.get(f"/admin/cluster/{model}/{path}", follow=True)
             assert not tells(answer.content)
             assert b"Secret" not in answer.content or not path
+
+
+def test_rules_of_a_viewer_say_that_secrets_are_not_shown(served: Served) -> None:
+    body = orjson.dumps({"kind": "SelfSubjectRulesReview", "spec": {"namespace": "default"}})
+    path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+    answer = served.ask("POST", path, token=served.viewer, body=body, Content_Type="application/json")
+    rules = json.loads(answer.body)["status"]["resourceRules"]
+    reading = [rule for rule in rules if "list" in rule["verbs"]]
+    core = {name for rule in reading if rule["apiGroups"] == [""] for name in rule["resources"]}
+    assert {"pods", "pods/log", "nodes/status", "configmaps"} <= core and not {"secrets", "*"} & core
+    assert not any({"", "*"} & set(rule["apiGroups"]) for rule in reading if "*" in rule["resources"])
+    assert any("apps" in rule["apiGroups"] and rule["resources"] == ["*"] for rule in reading)
