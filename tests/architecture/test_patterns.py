@@ -91,6 +91,14 @@ WORST: dict[str | bytes, Worst | Ours] = {
     r"[yYnN]$": Worst(whole, ("", "y", "")),
     r"[a-z0-9]++(?:(?:__|[._]|-++)[a-z0-9]++)*+": Worst(whole, ("", "a-", "-")),
     r"[a-zA-Z0-9]++(?:-++[a-zA-Z0-9]++)*+": Worst(whole, ("", "a-", "-")),
+    r"(?:[\t\n\f\r ]++|//[^\n]*+)*+": Worst(begins, ("", "/ ", "")),
+    (
+        r"0x[0-9a-fA-F]++[uU]?|[0-9]++\.[0-9]++(?:[eE][+-]?[0-9]++)?|\.[0-9]++(?:[eE][+-]?[0-9]++)?"
+        r"|[0-9]++[eE][+-]?[0-9]++|[0-9]++[uU]?"
+    ): Worst(begins, ("", "0", "e")),
+    r"""([rRbB]{0,2})(?:"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+')""": Worst(begins, ("'", "\\'", "")),
+    r"[A-Za-z_][A-Za-z0-9_]*+": Worst(begins, ("", "a", "")),
+    r"&&|\|\||==|!=|<=|>=|[-+*/%!<>?:.,()\[\]{}]": Worst(begins, ("", "&", "")),
     r"vol-[^/]*": Worst(whole, ("vol-", "vol-", "/")),
     r"Object missing required field `(?P<field>[^`]*)`": Worst(whole, ("Object missing required field `", "a", "")),
     r"[A-Za-z0-9_-]+": Worst(whole, ("", "a-", ".")),

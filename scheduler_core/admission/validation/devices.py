@@ -1,4 +1,4 @@
-"""What is checked of claims of devices, their classes and what drivers offer. CEL expressions are not compiled.
+"""What is checked of claims of devices, their classes and what drivers offer.
 
 Source: kubernetes v1.34.1, pkg/apis/resource/validation.
 """
@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from scheduler_core.admission.cel import selector_problem
 from scheduler_core.admission.context import (
     Manifest,
     Problem,
@@ -182,6 +183,16 @@ def selector_problems(path: str, selectors: Any) -> Iterator[Problem]:
             yield required(f"{path}[{index}].cel")
         elif len(cel["expression"]) > 10240:
             yield Problem(f"{path}[{index}].cel.expression", "Too long: may not be more than 10240 bytes")
+        else:
+            problem = selector_problem(cel["expression"])
+            if problem:
+                yield Problem(
+                    f"{path}[{index}].cel.expression", f"Invalid value: {_quoted(cel['expression'])}: {problem}"
+                )
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _toleration(path: str, toleration: Manifest) -> Iterator[Problem]:

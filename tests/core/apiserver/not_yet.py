@@ -12,9 +12,6 @@ _REASONS: Final = {
     "depends on the day": """
         table/pod-restarted
     """,
-    "CEL expressions are not compiled": """
-        update/deviceclass validation/dra-a01 validation/dra-a03
-    """,
     "needs time to pass": """
         watch/history-a watch/too-old-a
     """,

@@ -1,0 +1,256 @@
+"""Text of an expression into a tree, or its syntax errors.
+
+Source: the grammar of the CEL specification (cel.expr), as cel-go 0.26 reads it with ANTLR, whose messages these are.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+CelError = tuple[int, str]  # position in the text, message
+
+_SPACE: Final = re.compile(r"(?:[\t\n\f\r ]++|//[^\n]*+)*+", re.ASCII)
+_NUMBER: Final = re.compile(
+    r"0x[0-9a-fA-F]++[uU]?|[0-9]++\.[0-9]++(?:[eE][+-]?[0-9]++)?|\.[0-9]++(?:[eE][+-]?[0-9]++)?"
+    r"|[0-9]++[eE][+-]?[0-9]++|[0-9]++[uU]?",
+    re.ASCII,
+)
+_TEXT: Final = re.compile(r"""([rRbB]{0,2})(?:"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+')""", re.ASCII)
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+", re.ASCII)
+_SIGN: Final = re.compile(r"&&|\|\||==|!=|<=|>=|[-+*/%!<>?:.,()\[\]{}]", re.ASCII)
+_BINARY: Final = ({"||"}, {"&&"}, {"==", "!=", "<", "<=", ">", ">=", "in"}, {"+", "-"}, {"*", "/", "%"})
+_OPERANDS: Final = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
+# What may stand where an operand is missing, by what was opened last.
+_EXPECTED: Final = {
+    "": "{'[', '{', '(', '.', '-', '!', ",
+    "call": "{'[', '{', '(', ')', '.', '-', '!', ",
+    "list": "{'[', ']', '{', '(', '.', ',', '-', '!', '?', ",
+    "map": "{'[', '{', '}', '(', '.', ',', '-', '!', '?', ",
+    "index": "{'[', '{', '(', '.', '-', '!', '?', ",
+}
+_DEEPEST: Final = 200
+
+
+class UnknownSyntaxError(Exception):
+    """A construct that is not read here."""
+
+
+class _SyntaxError(Exception):
+    def __init__(self, position: int, message: str) -> None:
+        super().__init__(message)
+        self.error = (position, f"Syntax error: {message}")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    kind: str  # name, number, text, sign, end
+    text: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """`kind` literal, name, select, index, call, list, map, unary, binary, choice; `at` is where messages point."""
+
+    kind: str
+    at: int
+    name: str = ""
+    parts: tuple[Node, ...] = ()
+    has_target: bool = False
+
+
+def parse(text: str) -> tuple[Node | None, list[CelError]]:
+    """(the tree, syntax errors); UnknownSyntaxError for what is not read here."""
+    tokens, errors = _tokens(text)
+    parser = _Parser(tokens)
+    try:
+        return parser.whole(), errors
+    except _SyntaxError as error:
+        return None, [*errors, error.error]
+
+
+def _tokens(text: str) -> tuple[list[Token], list[CelError]]:
+    found: list[Token] = []
+    errors: list[CelError] = []
+    place = 0
+    while True:
+        space = _SPACE.match(text, place)
+        place = space.end() if space is not None else place
+        if place == len(text):
+            return [*found, Token("end", "<EOF>", place)], errors
+        if text.startswith(('"""', "'''"), place) or text[place] == "`":
+            raise UnknownSyntaxError
+        for kind, pattern in (("text", _TEXT), ("number", _NUMBER), ("name", _NAME), ("sign", _SIGN)):
+            match = pattern.match(text, place)
+            if match is not None:
+                found.append(Token(kind, match[0], place))
+                place = match.end()
+                break
+        else:
+            wrong = text[place : place + (2 if text[place] in "=&|" else 1)]  # half of a sign, and what came instead
+            wrong = text[place:].partition("\n")[0] if text[place] in "\"'" else wrong
+            errors.append((place, f"Syntax error: token recognition error at: '{wrong}'"))
+            place += len(wrong)
+
+
+class _Parser:
+    def __init__(self, tokens: list[Token]) -> None:
+        self._tokens = tokens
+        self._place = 0
+        self._depth = 0
+
+    @property
+    def _next(self) -> Token:
+        return self._tokens[self._place]
+
+    def _take(self) -> Token:
+        token = self._next
+        self._place += 1
+        return token
+
+    def _takes(self, *texts: str) -> Token | None:
+        token = self._next
+        return self._take() if token.kind in ("sign", "name") and token.text in texts else None
+
+    def whole(self) -> Node:
+        node = self._expression()
+        if self._next.kind != "end":
+            # One token too many is passed over; of more than one the first does not fit.
+            word = "extraneous" if self._tokens[self._place + 1].kind == "end" else "mismatched"
+            raise _SyntaxError(self._next.at, f"{word} input '{self._next.text}' expecting <EOF>")
+        return node
+
+    def _expression(self, opened: str = "") -> Node:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise UnknownSyntaxError
+        node = self._binary(0, opened)
+        sign = self._takes("?")
+        if sign is not None:
+            then = self._binary(0)
+            self._expect(":", "':'")
+            node = Node("choice", sign.at, "_?_:_", (node, then, self._expression()))
+        self._depth -= 1
+        return node
+
+    def _binary(self, level: int, opened: str = "") -> Node:
+        if level == len(_BINARY):
+            return self._unary(opened)
+        node = self._binary(level + 1, opened)
+        while (sign := self._takes(*_BINARY[level])) is not None:
+            name = "@in" if sign.text == "in" else f"_{sign.text}_"
+            node = Node("binary", sign.at, name, (node, self._binary(level + 1)))
+        return node
+
+    def _unary(self, opened: str) -> Node:
+        sign = self._takes("!", "-")
+        if sign is None:
+            return self._member(opened)
+        if self._next.text == sign.text:
+            raise UnknownSyntaxError
+        operand = self._unary("")
+        if sign.text == "-" and operand.kind == "literal" and operand.name in ("int", "double"):
+            return Node("literal", sign.at, operand.name)
+        return Node("unary", sign.at, f"{sign.text}_", (operand,))
+
+    def _member(self, opened: str) -> Node:
+        node = self._primary(opened)
+        while True:
+            if (dot := self._takes(".")) is not None:
+                node = self._selected(node, dot)
+            elif (bracket := self._takes("[")) is not None:
+                if self._next.text == "?":
+                    raise UnknownSyntaxError
+                node = Node("index", bracket.at, "_[_]", (node, self._expression("index")))
+                self._expect("]")
+            elif self._next.text == "{" and node.kind in ("name", "select"):
+                raise UnknownSyntaxError
+            else:
+                return node
+
+    def _selected(self, node: Node, dot: Token) -> Node:
+        if self._next.text == "?":
+            raise UnknownSyntaxError
+        if self._next.kind != "name":
+            if self._next.text == ".":
+                raise _SyntaxError(self._next.at, "no viable alternative at input '..'")
+            shown = "" if self._next.kind == "end" else self._next.text
+            raise _SyntaxError(self._next.at, f"no viable alternative at input '.{shown}'")
+        name = self._take()
+        opened = self._takes("(")
+        if opened is None:
+            return Node("select", dot.at, name.text, (node,))
+        return Node("call", opened.at, name.text, (node, *self._items(")")), has_target=True)
+
+    def _primary(self, opened: str) -> Node:
+        token = self._next
+        if token.kind == "number":
+            self._take()
+            is_double = not token.text.startswith("0x") and any(sign in token.text for sign in ".eE")
+            kind = "double" if is_double else "uint" if token.text[-1] in "uU" else "int"
+            return Node("literal", token.at, kind)
+        if token.kind == "text":
+            self._take()
+            is_bytes = "b" in token.text.partition(token.text[-1])[0].lower()
+            return Node("literal", token.at, "bytes" if is_bytes else "string")
+        if token.kind == "name" and token.text != "in":
+            return self._named()
+        if self._takes("(") is not None:
+            node = self._expression()
+            self._expect(")")
+            return node
+        if self._takes("[") is not None:
+            return Node("list", token.at, parts=self._items("]"))
+        if self._takes("{") is not None:
+            return Node("map", token.at, parts=self._entries())
+        if token.text == "." and token.kind == "sign":
+            raise UnknownSyntaxError
+        expected = _EXPECTED[opened] + _OPERANDS
+        raise _SyntaxError(token.at, f"mismatched input '{token.text}' expecting {expected}")
+
+    def _named(self) -> Node:
+        token = self._take()
+        literal = {"true": "bool", "false": "bool", "null": "null_type"}.get(token.text)
+        if literal is not None:
+            return Node("literal", token.at, literal)
+        opened = self._takes("(")
+        if opened is None:
+            return Node("name", token.at, token.text)
+        return Node("call", opened.at, token.text, self._items(")"))
+
+    def _items(self, closing: str) -> tuple[Node, ...]:
+        items: list[Node] = []
+        if self._takes(closing) is not None:
+            return ()
+        while True:
+            if self._next.text == "?":
+                raise UnknownSyntaxError
+            items.append(self._expression("" if items else "call" if closing == ")" else "list"))
+            if self._takes(",") is None:
+                break
+            if closing == "]" and self._takes("]") is not None:
+                return tuple(items)
+        self._expect(closing, f"{{'{closing}', ','}}")
+        return tuple(items)
+
+    def _entries(self) -> tuple[Node, ...]:
+        parts: list[Node] = []
+        while self._takes("}") is None:
+            if self._next.text == "?":
+                raise UnknownSyntaxError
+            parts.append(self._expression("" if parts else "map"))
+            self._expect(":", "':'")
+            parts.append(self._expression())
+            if self._takes(",") is None:
+                self._expect("}", "{'}', ','}")
+                break
+        return tuple(parts)
+
+    def _expect(self, text: str, among: str = "") -> None:
+        """Take the sign; `among` says what else might have stood there, where something might."""
+        if self._takes(text) is None:
+            shown = self._next.text
+            told = f"mismatched input '{shown}' expecting {among}" if among else f"missing '{text}' at '{shown}'"
+            raise _SyntaxError(self._next.at, told)

@@ -1,0 +1,30 @@
+"""Expressions that select devices are compiled as kube-apiserver 1.34 compiles them.
+
+`expressions.json` has expressions and what the real server says of each; an empty text where it takes the expression.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scheduler_core.admission.cel import selector_problem
+
+CASES = json.loads((Path(__file__).parent / "expressions.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("text", "problem"), CASES, ids=[repr(text) for text, _ in CASES])
+def test_expression_is_compiled_as_by_the_real_server(text: str, problem: str) -> None:
+    assert selector_problem(text) == problem
+
+
+def test_what_is_not_read_here_is_taken_as_it_is() -> None:
+    for text in (
+        "Message{a: 1}.a",
+        "'''a''' == 'a'",
+        "device.attributes[?'x'].hasValue()",
+        "(" * 300 + "1" + ")" * 300,
+    ):
+        assert selector_problem(text) == ""
