@@ -6,14 +6,17 @@ Engines and controllers begin with `stored_changes()` in one REPEATABLE READ tra
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import orjson
 from django.db import connection
 
 from kschedweb.cluster.choices import Operation
 from kschedweb.cluster.models import ApiObject, Node, Pod
 from kschedweb.common import bulk, packing
 from scheduler_core.api import manifests
+from scheduler_core.api.sharing import Sharing
 from scheduler_core.model import changes as core
 
 BINDING_VERDICT = "Binding"
@@ -21,6 +24,7 @@ EVICTION_VERDICT = "Eviction"
 PERMIT_VERDICT = "Permit"
 
 MICROSECOND = 1_000_000
+ROWS_AT_ONCE = 500
 
 
 def read_only_moment() -> None:
@@ -29,16 +33,27 @@ def read_only_moment() -> None:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 
-def stored_changes(*, cluster_id: int) -> list[core.Change]:
-    """Every stored object as a change: nodes in the order they came, then other kinds, then pods."""
-    found: list[core.Change | None] = []
-    nodes = Node.objects.filter(cluster_id=cluster_id).order_by("id").values_list("manifest", "rv")
-    found += [_object_put("Node", manifest, rv) for manifest, rv in nodes]
-    others = ApiObject.objects.filter(cluster_id=cluster_id).order_by("id").values_list("kind", "manifest", "rv")
-    found += [_object_put(kind, manifest, rv) for kind, manifest, rv in others]
-    pods = Pod.objects.filter(cluster_id=cluster_id).order_by("id").values_list("manifest", "rv")
-    found += [_object_put("Pod", manifest, rv) for manifest, rv in pods]
+def stored_changes(*, cluster_id: int, sharing: Sharing | None = None) -> list[core.Change]:
+    """Every stored object as a change: nodes in the order they came, then other kinds, then pods.
+
+    Manifests are read a few at a time: those of a large cluster need many times the room of its objects.
+    """
+    found = [
+        _object_put(kind, orjson.loads(text), rv, sharing)
+        for model, named in ((Node, "'Node'"), (ApiObject, "kind"), (Pod, "'Pod'"))
+        for kind, text, rv in _rows(model._meta.db_table, named, cluster_id)
+    ]
     return [change for change in found if change is not None]
+
+
+def _rows(table: str, kind: str, cluster_id: int) -> Iterator[tuple[str, str, int]]:
+    """(kind, manifest, rv) of each row in the order of ids."""
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(
+            f"SELECT {kind}, manifest::text, rv FROM {table} WHERE cluster_id = %s ORDER BY id", [cluster_id]
+        )
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            yield from rows
 
 
 def deletions_after(*, cluster_id: int, rv: int) -> list[core.Change]:
@@ -59,21 +74,33 @@ class LogClearedError(Exception):
     """What follows the position has been cleared away: begin again with `stored_changes`."""
 
 
-def changes_after(*, cluster_id: int, rv: int) -> tuple[list[core.Change], int]:
-    """All changes after `rv` in order, and the position the log ends at; LogClearedError when some are missing."""
+def changes_after(
+    *, cluster_id: int, rv: int, most: int | None = None, sharing: Sharing | None = None
+) -> tuple[list[core.Change], int]:
+    """All changes after `rv` in order, or the first so many, and the position of the last; LogClearedError when some
+    are missing.
+    """
     rows = bulk.read_rows(
         "SELECT rv, kind, namespace, name, uid, operation, object FROM cluster_change"
-        " WHERE cluster_id = %s AND rv > %s ORDER BY rv",
-        [cluster_id, rv],
+        " WHERE cluster_id = %s AND rv > %s ORDER BY rv LIMIT %s::bigint",
+        [cluster_id, rv, most],
     )
     if rows and rows[0][0] != rv + 1:
         raise LogClearedError(f"cluster {cluster_id}: the log begins at {rows[0][0]}, {rv + 1} is wanted")
-    found = [_change_of(*row) for row in rows]
+    found = [_change_of(*row, sharing=sharing) for row in rows]
     return [change for change in found if change is not None], rows[-1][0] if rows else rv
 
 
 def _change_of(
-    rv: int, kind: str, namespace: str, name: str, uid: str, operation: str, packed: bytes | memoryview
+    rv: int,
+    kind: str,
+    namespace: str,
+    name: str,
+    uid: str,
+    operation: str,
+    packed: bytes | memoryview,
+    *,
+    sharing: Sharing | None = None,
 ) -> core.Change | None:
     if operation == Operation.SETTING:
         return None
@@ -82,14 +109,17 @@ def _change_of(
     payload = packing.unpacked(packed)
     if operation == Operation.VERDICT:
         return _verdict_of(kind, payload, rv)
-    return _object_put(kind, payload, rv)
+    return _object_put(kind, payload, rv, sharing)
 
 
-def _object_put(kind: str, manifest: dict[str, Any], rv: int) -> core.ObjectPut | None:
+def _object_put(kind: str, manifest: dict[str, Any], rv: int, sharing: Sharing | None = None) -> core.ObjectPut | None:
     if kind not in manifests.KINDS:
         return None
     manifest["metadata"]["resourceVersion"] = str(rv)
-    return core.ObjectPut(manifests.decode(manifest, kind=kind), rv)
+    obj = manifests.decode(manifest, kind=kind)
+    if sharing is not None:
+        sharing.share(obj)
+    return core.ObjectPut(obj, rv)
 
 
 def _verdict_of(kind: str, payload: dict[str, Any], rv: int) -> core.Change | None:

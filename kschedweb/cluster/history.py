@@ -14,6 +14,7 @@ from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.store import PostgresStore, manifest_of
 from kschedweb.common import bulk, packing
 from scheduler_core.api import manifests
+from scheduler_core.api.sharing import Sharing
 from scheduler_core.apiserver.requests import ObjectKey
 from scheduler_core.apiserver.store import Logged, Operation, Stored
 from scheduler_core.model import changes as core
@@ -101,9 +102,9 @@ def logged(cluster_id: int, after: int, to: int | None, *, kind: str = "", is_ex
     return found
 
 
-def changes_at(*, cluster_id: int, rv: int) -> list[core.Change] | None:
+def changes_at(*, cluster_id: int, rv: int, sharing: Sharing | None = None) -> list[core.Change] | None:
     """Every object as it was at an earlier position; None when its past is not known any more."""
-    now = {_place_of(each): each for each in follow.stored_changes(cluster_id=cluster_id)}
+    now = {_place_of(each): each for each in follow.stored_changes(cluster_id=cluster_id, sharing=sharing)}
     try:
         entries = logged(cluster_id, rv, None, is_exact=True)
     except ForgottenError:

@@ -165,6 +165,18 @@ def stored_of_kinds(cluster_id: int, kinds: Collection[str], namespace: str = ""
     return found
 
 
+def keys_of_kind(cluster_id: int, kind: str, namespace: str = "") -> list[tuple[str, str]]:
+    """(namespace, name) of what is stored of a kind, of one namespace unless that is empty, in the order of ids."""
+    table = _TABLES[_table_of(kind)]
+    of_namespace = "namespace" if "namespace" in table.columns else "''"
+    where, values = "cluster_id = %s", list[Any]([cluster_id])
+    for column, value in (("kind", kind), ("namespace", namespace)):
+        if column in table.columns and value:
+            where, values = f"{where} AND {column} = %s", [*values, value]
+    rows = read_rows(f"SELECT {of_namespace}, name FROM {table.name} WHERE {where} ORDER BY id", values)
+    return [(found, name) for found, name in rows]
+
+
 def stored_part(cluster_id: int, kind: str, namespace: str, after: str, limit: int) -> tuple[list[Stored], int]:
     """(rows of a kind after a place, `namespace/name`, in the order of places; how many are left then); not locked."""
     table = _TABLES[_table_of(kind)]

@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 GATHER_SECONDS = 0.05
 MOST_AT_ONCE = 2_000  # events in a transaction
-PAGES_AHEAD = 8
+PAGES_AHEAD = 2
 TELL_SECONDS = 1.0
 
 

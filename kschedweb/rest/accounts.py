@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.middleware.csrf import get_token
 from rest_framework.permissions import AllowAny
@@ -24,6 +25,7 @@ class MeView(RestView):
             may_create_clusters=selectors.may_create_clusters(user, token),
             token=None if token is None else token.name,
             roles=cast(dict[str, views.Role], roles),
+            certificate=_certificate(),
         )
 
 
@@ -34,3 +36,9 @@ class CsrfView(RestView):
     def get(self, request: Request) -> views.Csrf:
         """Get the token for the header `X-CSRFToken`; the answer sets its cookie too."""
         return views.Csrf(get_token(request._request))
+
+
+def _certificate() -> str:
+    """What this process answers https with; read anew, because a renewed one may take its place."""
+    path = settings.ENVIRONMENT.tls_cert
+    return "" if path is None else path.read_text()

@@ -277,8 +277,9 @@ class NodeOrder(models.Model):
 class Checkpoint(models.Model):
     """All there is to go on from a step of the engine: its state, and every object stored then.
 
-    `engine` is the core's checkpoint, compressed; `objects_packed` compressed lines of JSON {kind, rv, manifest} as of
-    `objects_rv`, which may be past the `rv` the engine had seen. Retention cuts the logs only at a checkpoint.
+    `engine` is the core's checkpoint, compressed (of a mirror's engine, nothing); `objects_packed` compressed lines of
+    JSON {kind, rv, manifest} as of `objects_rv`, which may be past the `rv` the engine had seen. Retention cuts the
+    logs only at a checkpoint.
     """
 
     cluster = models.ForeignKey(Cluster, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)

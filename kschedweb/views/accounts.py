@@ -17,6 +17,9 @@ class Me(View):
     may_create_clusters: bool
     token: Annotated[str | None, doc("the name of the token used, null for a person")]
     roles: Annotated[Mapping[str, Role], doc("by the cluster's id; a superuser's are not listed")]
+    certificate: Annotated[str, doc("PEM with which programs verify this service; empty when it serves plain http")] = (
+        ""
+    )
 
 
 class Csrf(View):

@@ -184,7 +184,8 @@ def _add_assigned_pod(engine: Engine, pod: Pod) -> None:
         engine.cache.add_pod(pod)
     except CacheError as error:
         engine.log("Scheduler cache AddPod failed", {"err": str(error)})
-    engine.note_cache_move("confirmed", pod, pod.spec.node_name)
+    if engine.observer is None:  # which assumes nothing that could be confirmed
+        engine.note_cache_move("confirmed", pod, pod.spec.node_name)
     engine.move_all(ASSIGNED_POD_ADD, None, pod)
 
 

@@ -151,6 +151,7 @@ WORST: dict[str | bytes, Worst | Ours] = {
     rb'\{"type":"hello","cursor":\[(\d+),(\d+)\]': Worst(begins, ('{"type":"hello","cursor":[', "1", "")),
     r"[^a-z0-9]+": Worst(everywhere, ("", "-a", "")),
     r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$": DNS,
+    r"^\d+(\.\d+)?(m|k|[KMGTPE]i?)?$": Worst(whole, ("", "0", "!")),
     r"test_(\d{3})_": Ours("names of our tests"),
     r"v(\d+)\.": Ours("what node says its version is"),
     r"(\d+)": Ours("what postgres says its version is"),

@@ -10,7 +10,7 @@ import msgspec
 
 from kschedweb.ops.client import Refused
 from scheduler_core.errors import CoreError
-from tools.bench import kube_api, level3, promises, table
+from tools.bench import following, kube_api, level3, promises, table
 from tools.bench.campaign import Campaign, measure_rows, read_campaign
 from tools.bench.engine.verify import verify
 from tools.bench.measuring import Measured, RunFailed, measure
@@ -61,11 +61,11 @@ def _written(options: argparse.Namespace, results: Sequence[object], good: bool)
 
 
 def _asks_promises(options: argparse.Namespace) -> bool:
-    return bool(options.latency or options.idle or options.viewers or options.kube_api)
+    return bool(options.latency or options.idle or options.viewers or options.kube_api or options.mirror)
 
 
 def _promised(options: argparse.Namespace) -> list[Promise]:
-    """Measure for --latency, --idle, --viewers and --kube-api on one service; print each line when it is ready."""
+    """Measure what is promised of a whole service, on one; print each line when it is ready."""
     folder = str(options.folder.resolve())
     job = Job(word=PROMISES_WORKLOAD, folder=folder, level=level3.LEVEL, pods=options.pods)
     found: list[Promise] = []
@@ -80,6 +80,9 @@ def _promised(options: argparse.Namespace) -> list[Promise]:
                 found.append(_told(promises.viewers(service, job, options.viewers)))
             if options.kube_api:
                 found += map(_told, kube_api.measure(service, job))
+        if options.mirror:  # in a service of its own: its memory is measured
+            with RunningService() as service:
+                found += map(_told, following.measure(service))
     except (ServiceProblem, Refused) as problem:
         raise RunFailed(str(problem)) from problem
     return found

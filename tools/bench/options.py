@@ -69,6 +69,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--kube-api", action="store_true", help="the Kubernetes API: pods created, watchers, lists in pages"
     )
     service.add_argument(
+        "--mirror", action="store_true", help="following a cluster of 5,000 nodes and 100,000 pods; takes minutes"
+    )
+    service.add_argument(
         "--viewers",
         type=_positive,
         nargs="?",

@@ -23,6 +23,7 @@ import type {
   paths,
   SlowestQuery,
   ThroughputQuery,
+  TokenCreate,
 } from "../contract/api.gen";
 import { snapshotOf } from "../live/columns";
 
@@ -72,6 +73,8 @@ export const api = {
   clusterCreate: (wanted: ClusterCreate) => answerOf(client.POST("/api/clusters", { body: wanted })),
   clusterChange: (id: number, changes: ClusterChange) =>
     answerOf(client.PATCH("/api/clusters/{cluster_id}", { ...at({ cluster_id: id }), body: changes })),
+  tokenCreate: (wanted: TokenCreate) => answerOf(client.POST("/api/tokens", { body: wanted })),
+  tokenEnd: (id: number) => done(client.DELETE("/api/tokens/{token_id}", at({ token_id: id }))),
   clusters: () => all((page) => answerOf(client.GET("/api/clusters", { params: { query: page } }))),
   fork: (wanted: Fork) => answerOf(client.POST("/api/forks", { body: wanted })),
   mirrorCreate: (wanted: MirrorCreate) => answerOf(client.POST("/api/mirrors", { body: wanted })),
@@ -160,6 +163,13 @@ export const api = {
     ),
   importJob: (id: number, uuid: string) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/imports/{import_id}", at({ cluster_id: id, import_id: uuid }))),
+  objectsCreate: (id: number, items: readonly object[]) =>
+    answerOf(
+      client.POST("/api/clusters/{cluster_id}/objects", {
+        ...at({ cluster_id: id }),
+        body: { apiVersion: "v1", kind: "List", items },
+      }),
+    ),
   importFiles,
   logout,
 };
@@ -211,6 +221,12 @@ async function answerOf<Answer>(
   const { data, error, response } = await asked;
   if (data === undefined || data === null) throw refusal(response.status, error);
   return data;
+}
+
+/** For what is answered without a body. */
+async function done(asked: Promise<{ error?: unknown; response: Response }>): Promise<void> {
+  const { error, response } = await asked;
+  if (!response.ok) throw refusal(response.status, error);
 }
 
 /** All of a list, following its pages. */

@@ -814,6 +814,8 @@ export interface components {
             readonly roles: {
                 readonly [key: string]: "admin" | "operator" | "viewer";
             };
+            /** @description PEM with which programs verify this service; empty when it serves plain http */
+            readonly certificate: string;
         };
         /** @description A user's role in a cluster. */
         readonly RoleBinding: {

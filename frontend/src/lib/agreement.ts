@@ -1,8 +1,13 @@
 /** Decisions of a mirrored cluster's scheduler beside ours, in words. */
-import type { Comparison } from "../contract/api.gen";
+import type { AgreementSummary, Comparison } from "../contract/api.gen";
 import { i18n, t } from "../i18n/index.svelte";
 
 export const OUTCOMES = ["agreed", "tied", "differed", "other"] as const;
+
+/** How many decisions were judged: those of other schedulers are not. */
+export function judgedOf(counts: AgreementSummary["counts"]): number {
+  return counts.agreed + counts.tied + counts.differed;
+}
 
 /** A share as a percentage; a dash where there is nothing to share. */
 export function rateText(rate: number | null): string {

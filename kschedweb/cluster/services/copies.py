@@ -88,8 +88,9 @@ def objects_copy(*, cluster_id: int, copied: Sequence[Copied], actor: str, now: 
 def missing_of(*, cluster_id: int, kind: str, namespace: str, listed: Iterable[tuple[str, str]]) -> list[Copied]:
     """What is stored of a kind, in a namespace unless that is empty, and not among the (namespace, name) listed."""
     present = set(listed)
-    rows = state.stored_of_kinds(cluster_id, [kind], namespace)
-    return [Copied(row.manifest, is_deleted=True) for row in rows if (row.namespace, row.name) not in present]
+    gone = [key for key in state.keys_of_kind(cluster_id, kind, namespace) if key not in present]
+    rows = state.stored_under(cluster_id, {ObjectKey(kind, *key) for key in gone}, locked=False) if gone else []
+    return [Copied(row.manifest, is_deleted=True) for row in rows]
 
 
 def synced_set(*, cluster_id: int, is_synced: bool) -> None:

@@ -20,13 +20,14 @@ from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, EngineState
 from kschedweb.scheduling.services import SCHEDULER_ACTOR
 from kschedweb.traces.models import QueueState
+from scheduler_core.api.sharing import Sharing
 from scheduler_core.errors import ConfigError
 from scheduler_core.model.changes import Change
 from scheduler_core.scheduler.scheduler import Scheduler
 
 log = structlog.get_logger(__name__)
 
-MOST_REPLAYED = 50_000  # changes that a new engine of a mirror goes through one by one
+MOST_REPLAYED = 20_000  # changes that a new engine of a mirror goes through one by one
 
 # Of a configuration's text, the seed of the draws, and whether the cluster is a mirror.
 Build = Callable[[str, int, bool], Scheduler]
@@ -50,7 +51,7 @@ class Stored:
     problem: str
 
 
-def read(*, cluster_id: int, epoch: int, build: Build, only_wanted: bool) -> Stored:
+def read(*, cluster_id: int, epoch: int, build: Build, only_wanted: bool, sharing: Sharing | None = None) -> Stored:
     """The cluster as of now, with an engine that knows nothing yet.
 
     `only_wanted`: nothing else is read, and no older configuration taken, when the one in force cannot be used.
@@ -64,7 +65,7 @@ def read(*, cluster_id: int, epoch: int, build: Build, only_wanted: bool) -> Sto
         run = state.run if state else 0
         if engine is None:
             return Stored(cluster, cluster.rv, run, [], [], {}, None, version, problem)
-        changes, rv = _objects(cluster, state)
+        changes, rv = _objects(cluster, state, sharing)
         pending = Binding.objects.filter(cluster_id=cluster_id, status=WorkStatus.PENDING, epoch=epoch)
         tried = QueueState.objects.filter(cluster_id=cluster_id, attempts__gt=0)
         return Stored(
@@ -80,16 +81,16 @@ def read(*, cluster_id: int, epoch: int, build: Build, only_wanted: bool) -> Sto
         )
 
 
-def _objects(cluster: Cluster, state: EngineState | None) -> tuple[list[Change], int]:
+def _objects(cluster: Cluster, state: EngineState | None, sharing: Sharing | None) -> tuple[list[Change], int]:
     """All objects with the position they are of: now; in a mirror where the last engine stopped, if that is known.
 
     What others decided since is compared with what the engine would have done, on the state as it was then.
     """
     if cluster.is_mirror and state is not None and 0 < cluster.rv - state.rv_seen <= MOST_REPLAYED:
-        earlier = history.changes_at(cluster_id=cluster.pk, rv=state.rv_seen)
+        earlier = history.changes_at(cluster_id=cluster.pk, rv=state.rv_seen, sharing=sharing)
         if earlier is not None:
             return earlier, state.rv_seen
-    return follow.stored_changes(cluster_id=cluster.pk), cluster.rv
+    return follow.stored_changes(cluster_id=cluster.pk, sharing=sharing), cluster.rv
 
 
 def problem_tell(*, cluster_id: int, epoch: int, stored: Stored) -> None:

@@ -11,11 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
-from django.db import connection
 
 from kschedweb.cluster import clock, extender_http, follow
 from kschedweb.cluster.extender_http import StepTime
-from kschedweb.cluster.models import Cluster
 from kschedweb.common import logs
 from kschedweb.common.collector import settle
 from kschedweb.common.metrics import RECORDER
@@ -30,11 +28,13 @@ from kschedweb.scheduling.checkpoints import (
 )
 from kschedweb.scheduling.remembered import Remembered
 from kschedweb.scheduling.runner import building, slow_cycles
+from kschedweb.scheduling.runner.cluster_row import ClusterRow, read_row
 from kschedweb.scheduling.runner.meter import Meter
 from kschedweb.scheduling.runner.pace import Allowance, PaceSetting
 from kschedweb.scheduling.services import StepPosition
 from kschedweb.traces.choices import StepKind
 from scheduler_core import build, config
+from scheduler_core.api.sharing import Sharing
 from scheduler_core.api.times import moment_of
 from scheduler_core.model.changes import Change
 from scheduler_core.model.effects import Attempt, Effects, QueueMove
@@ -48,18 +48,12 @@ log = structlog.get_logger(__name__)
 
 STEP_SECONDS = 0.1
 STEP_CYCLES = 200
+MOST_COMPARED = 100  # changes that a mirror's step takes: each may be a binding, and its attempt is kept until the end
 # How much longer than other steps these may take before somebody else may lead: he would have to do the same.
 REBUILD_SECONDS = 300.0
 SECONDS_PER_CHANGE = 0.005
 QUIET_SECONDS = 2.0  # without a change or a cycle, before an engine that waits is written down
 START_OF_CHAIN = digest.START_OF_CHAIN
-
-# Read before every step, hence no query set that is made anew each time.
-_CLUSTER = """
-SELECT c.rv, c.pace, c.pace_rate, c.pace_steps_requested, c.pace_steps_done, c.config_version, s.checkpoint_wanted,
-    c.is_synced
-FROM cluster_cluster c LEFT JOIN engine_states s ON s.cluster_id = c.id WHERE c.id = %s
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +67,6 @@ class StepOutcome:
     changes: int
     due_in: float | None
     asked_seconds: float = 0.0
-
-
-@dataclass(slots=True)
-class ClusterRow:
-    """What a step needs of the cluster's row, read when it begins."""
-
-    rv: int
-    pace: PaceSetting
-    config_version: int
-    checkpoint_wanted: bool
-    is_synced: bool  # the objects of a mirror are all here
 
 
 @dataclass
@@ -115,6 +98,7 @@ class EngineHost:
     _checkpoints: CheckpointTimer | None = None
     _meter: Meter = field(init=False)
     _commit_seconds: float = 0.0  # of the last step
+    _sharing: Sharing | None = None  # of what a mirror's engine holds
     _worked_at: float = 0.0  # when a step last had something to do
 
     def __post_init__(self) -> None:
@@ -132,7 +116,11 @@ class EngineHost:
             raise
 
     def _step_once(self) -> StepOutcome:
-        row = self._cluster_row()
+        row = read_row(self.cluster_id)
+        if row.is_mirror and not row.is_synced and self._engine is None:
+            return StepOutcome(0, 0, None)  # it is made of all objects at once when they are here
+        if row.is_mirror and self._sharing is None:
+            self._sharing = Sharing()
         if row.config_version not in (self._config_version, self._refused_version):
             self._rebuild(StepKind.REBUILD if self._engine is None else StepKind.CONFIG)
         elif self._engine is None and not self._stands_still:
@@ -151,7 +139,10 @@ class EngineHost:
         """Take what changed and run the cycles the pace allows."""
         if row.rv > self._rv_seen:
             self.be_patient((row.rv - self._rv_seen) * SECONDS_PER_CHANGE)
-        changes, log_to = follow.changes_after(cluster_id=self.cluster_id, rv=self._rv_seen)
+        most = MOST_COMPARED if row.is_mirror else None
+        changes, log_to = follow.changes_after(
+            cluster_id=self.cluster_id, rv=self._rv_seen, most=most, sharing=self._sharing
+        )
         now = self._now()
         allowed = self._allowance.cycles(row.pace, monotonic=self.monotonic(), most=STEP_CYCLES) if row.is_synced else 0
         if engine.engine.observer is not None:
@@ -161,7 +152,7 @@ class EngineHost:
         if not changes and (due is None or due > now):
             if log_to > self._rv_seen:
                 self._commit(StepKind.APPLY, Effects(), now, log_to, 0, 0, {})
-            return StepOutcome(0, 0, self._due_in(engine, now, row, row.pace))
+            return StepOutcome(0, 0, 0.0 if log_to < row.rv else self._due_in(engine, now, row, row.pace))
         started = self.monotonic()
         ends_at = started + STEP_SECONDS
         budget = Budget(max_cycles=allowed, deadline=lambda: self.monotonic() >= ends_at)
@@ -172,7 +163,8 @@ class EngineHost:
         self._tell(StepKind.APPLY, effects, changes, started)
         self._allowance.spend(cycles - stepped)
         pace = PaceSetting(row.pace.pace, row.pace.rate, row.pace.steps_waiting - stepped)
-        return StepOutcome(cycles, len(changes), self._due_in(engine, now, row, pace))
+        due_in = 0.0 if log_to < row.rv else self._due_in(engine, now, row, pace)
+        return StepOutcome(cycles, len(changes), due_in)
 
     def _now(self) -> int:
         """Engine time never runs backwards, whatever the machine's clock does."""
@@ -193,22 +185,15 @@ class EngineHost:
         waits = [wait for wait in (until_cycle, until_timer) if wait is not None]
         return min(waits) if waits else None
 
-    def _cluster_row(self) -> ClusterRow:
-        with connection.cursor() as cursor:
-            cursor.execute(_CLUSTER, [self.cluster_id])
-            values = cursor.fetchone()
-        if values is None:
-            raise Cluster.DoesNotExist(f"there is no cluster {self.cluster_id}")
-        rv, pace, rate, requested, done, config_version, wanted, synced = values
-        return ClusterRow(rv, PaceSetting(pace, rate, max(0, requested - done)), config_version, bool(wanted), synced)
-
     def _rebuild(self, kind: str) -> None:
         """A new engine from the tables as of one moment; a step of its own kind in the journal."""
         started = self.monotonic()
         self._meter = Meter(self.cluster_id, self.monotonic)
         self.be_patient(REBUILD_SECONDS)
         keeps = self._engine is not None  # and goes on, should the new configuration be of no use
-        stored = building.read(cluster_id=self.cluster_id, epoch=self.epoch, build=self._build, only_wanted=keeps)
+        stored = building.read(
+            cluster_id=self.cluster_id, epoch=self.epoch, build=self._build, only_wanted=keeps, sharing=self._sharing
+        )
         building.problem_tell(cluster_id=self.cluster_id, epoch=self.epoch, stored=stored)
         cluster, engine, changes = stored.cluster, stored.engine, stored.changes
         self._refused_version = cluster.config_version if stored.problem else 0
@@ -272,7 +257,8 @@ class EngineHost:
             return quiet_in if idle and is_due(idle=True, wanted=False) else None
         self.be_patient(REBUILD_SECONDS)
         try:
-            dumped = checkpoint.dump(self._engine)
+            # Nothing goes on from the engine of a mirror, and to write down a large one takes as much room again.
+            dumped = b"" if row.is_mirror else checkpoint.dump(self._engine)
         except Exception:
             # Of a plugin's state, say. The engine itself is none the worse for it.
             log.exception("the engine cannot be written down", cluster=self.cluster_id)

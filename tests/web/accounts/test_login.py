@@ -2,6 +2,8 @@
 
 import zlib
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 import time_machine
@@ -39,7 +41,18 @@ def test_login_page_leads_to_the_dashboard_when_the_password_is_right(user: User
         "may_create_clusters": False,
         "token": None,
         "roles": {},
+        "certificate": "",
     }
+
+
+def test_people_are_told_the_certificate_that_the_service_answers_with(
+    user: User, settings: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "c.pem").write_text("PEM")
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"tls_cert": tmp_path / "c.pem"})
+    client = Client()
+    client.force_login(user)
+    assert client.get("/api/me").json()["certificate"] == "PEM"
 
 
 def test_login_is_refused_when_the_form_brings_no_token(user: User) -> None:

@@ -53,6 +53,7 @@ def test_secret_is_shown_once_and_kept_as_a_hash(session: APIClient) -> None:
     assert b"secret" not in session.get("/api/tokens").content
     assert with_token(secret).get("/api/me").json() == {
         "username": "ada", "is_superuser": False, "may_create_clusters": False, "token": "ci", "roles": {},
+        "certificate": "",
     }  # fmt: skip
 
 

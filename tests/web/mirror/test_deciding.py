@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 import pytest
+import zstandard
 
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Change, Cluster, Pod
 from kschedweb.kubeapi import access
 from kschedweb.mirror import forking, services
 from kschedweb.mirror.services import Copied
-from kschedweb.scheduling.models import Binding, Eviction
-from kschedweb.traces.models import Attempt, Comparison, QueueState
+from kschedweb.scheduling.checkpoints import checkpoint_want
+from kschedweb.scheduling.models import Binding, EngineState, Eviction
+from kschedweb.traces.models import Attempt, Checkpoint, Comparison, QueueState
 from tests.builders import make_node, make_pod
 from tests.web import rest
 from tests.web.mirror.conftest import kubeconfig
@@ -65,6 +68,35 @@ def test_nothing_is_decided_before_all_objects_are_here(mirrored: Mirrored) -> N
     mirrored.came(node("n1"), is_synced=True)
     mirrored.decide()
     assert Attempt.objects.get(cluster=mirrored.cluster).result == "proposed"
+
+
+def test_engine_is_made_when_all_objects_are_here_and_takes_changes_in_small_steps(
+    mirrored: Mirrored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kschedweb.scheduling.runner.host.MOST_COMPARED", 3)
+    mirrored.came(node("n1", cpu="64"), *[pod(f"p{each}") for each in range(7)])
+    mirrored.decide()
+    assert not EngineState.objects.filter(cluster=mirrored.cluster).exists()
+    mirrored.came(is_synced=True)
+    mirrored.decide()
+    mirrored.came(*[pod(f"p{each}", on="n1") for each in range(7)])
+    taken = []
+    while (outcome := mirrored.host.step()).changes or outcome.due_in == 0:
+        taken.append(outcome.changes)
+    assert max(taken) == 3 and sum(taken) == 7
+    assert Comparison.objects.filter(cluster=mirrored.cluster, outcome="agreed").count() == 7
+
+
+def test_checkpoint_of_a_mirror_holds_its_objects_and_no_engine(mirrored: Mirrored) -> None:
+    mirrored.came(node("n1"), pod("p", on="n1"), is_synced=True)
+    mirrored.decide()
+    checkpoint_want(cluster_id=mirrored.cluster.pk)
+    mirrored.decide()
+    found = Checkpoint.objects.get(cluster=mirrored.cluster)
+    assert zstandard.ZstdDecompressor().decompress(bytes(found.engine)) == b""
+    lines = zstandard.ZstdDecompressor().decompressobj().decompress(bytes(found.objects_packed)).splitlines()
+    assert [orjson.loads(line)["kind"] for line in lines][0] == "Node"
+    assert orjson.loads(lines[-1])["kind"] == "Pod"
 
 
 def test_pending_pods_are_explained_and_nothing_is_written(mirrored: Mirrored) -> None:

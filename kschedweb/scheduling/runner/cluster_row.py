@@ -1,0 +1,39 @@
+"""What a step needs of its cluster's row, read when it begins."""
+
+from dataclasses import dataclass
+
+from django.db import connection
+
+from kschedweb.cluster.models import Cluster
+from kschedweb.scheduling.runner.pace import PaceSetting
+
+# Read before every step, hence no query set that is made anew each time.
+_CLUSTER = """
+SELECT c.rv, c.pace, c.pace_rate, c.pace_steps_requested, c.pace_steps_done, c.config_version, s.checkpoint_wanted,
+    c.is_synced, c.is_mirror
+FROM cluster_cluster c LEFT JOIN engine_states s ON s.cluster_id = c.id WHERE c.id = %s
+"""
+
+
+@dataclass(slots=True)
+class ClusterRow:
+    """What a step needs of the cluster's row, read when it begins."""
+
+    rv: int
+    pace: PaceSetting
+    config_version: int
+    checkpoint_wanted: bool
+    is_synced: bool  # the objects of a mirror are all here
+    is_mirror: bool
+
+
+def read_row(cluster_id: int) -> ClusterRow:
+    """The row as it is; Cluster.DoesNotExist."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CLUSTER, [cluster_id])
+        values = cursor.fetchone()
+    if values is None:
+        raise Cluster.DoesNotExist(f"there is no cluster {cluster_id}")
+    rv, pace, rate, requested, done, config_version, wanted, synced, mirror = values
+    setting = PaceSetting(pace, rate, max(0, requested - done))
+    return ClusterRow(rv, setting, config_version, bool(wanted), synced, mirror)

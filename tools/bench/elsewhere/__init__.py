@@ -1,0 +1,1 @@
+"""A cluster elsewhere for a mirror to follow, served from memory by one cheap process."""
