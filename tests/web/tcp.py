@@ -4,7 +4,7 @@ import http.client
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.cookies import SimpleCookie
@@ -53,6 +53,7 @@ class Web:
     log_path: Path
     address: str = "127.0.0.1"
     certificate: str = ""
+    pid: int = 0
 
     def answers(self) -> bool:
         try:
@@ -96,11 +97,13 @@ class Web:
 
 
 @contextmanager
-def web_process(folder: Path, **environment: str) -> Iterator[Web]:
+def web_process(
+    folder: Path, *, port: int = 0, words: Sequence[str] = ("-m", "kschedweb.ops.web"), **environment: str
+) -> Iterator[Web]:
     """A web process for as long as one wants, on the database of the tests; `start_web` is one for a test."""
-    port, log_path = free_port(), folder / "web.log"
+    port, log_path = port or free_port(), folder / "web.log"
     launch = processes.Launch(
-        argv=(sys.executable, "-m", "kschedweb.ops.web"),
+        argv=(sys.executable, *words),
         environment={
             "DATABASE_URL": database_url(),
             "KSCHED_DATA_DIR": str(folder / "data"),
@@ -113,7 +116,7 @@ def web_process(folder: Path, **environment: str) -> Iterator[Web]:
     with open(log_path, "wb") as log:
         process = processes.spawn(launch, log)
     try:
-        web = Web(port, log_path, certificate=environment.get("KSCHED_TLS_CERT", ""))
+        web = Web(port, log_path, certificate=environment.get("KSCHED_TLS_CERT", ""), pid=process.pid)
         ready = processes.wait_until(lambda: web.answers() or process.poll() is not None, seconds=READY_SECONDS)
         assert ready and process.poll() is None, web.log()
         yield web

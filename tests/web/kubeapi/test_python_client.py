@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from kubernetes import client, watch
 from kubernetes.client.exceptions import ApiException
+from urllib3.exceptions import HTTPError
 
 from kschedweb.cluster.models import Change
 from tests.web.kubeapi.conftest import Served
@@ -41,12 +42,15 @@ def config_map(name: str, **data: str) -> dict[str, Any]:
 class Informer:
     """A list, then watches from where it or the last watch ended; what was told, and the objects as they follow."""
 
-    def __init__(self, core: client.CoreV1Api, *, watch_seconds: int) -> None:
-        self._core = core
+    def __init__(
+        self, list_objects: Callable[..., Any], *, watch_seconds: int, label_selector: str = "of=informer"
+    ) -> None:
+        self._list_objects = list_objects
         self._watch_seconds = watch_seconds
+        self._selector = label_selector
         self.objects: dict[str, str] = {}
         self.versions: list[int] = []
-        self.lists = self.watches = 0
+        self.lists = self.watches = self.cuts = 0
         self.listed, self.ended = threading.Event(), threading.Event()
 
     def run(self) -> None:
@@ -57,7 +61,7 @@ class Informer:
             self.watches += 1
             try:
                 for event in stream.stream(
-                    self._core.list_namespaced_config_map, NAMESPACE, label_selector="of=informer",
+                    self._list_objects, NAMESPACE, label_selector=self._selector,
                     resource_version=position, timeout_seconds=self._watch_seconds,
                 ):  # fmt: skip
                     self._take(event["type"], event["object"])
@@ -65,10 +69,13 @@ class Informer:
             except ApiException as gone:
                 assert gone.status == 410
                 position = ""
+            except HTTPError:  # the service is away
+                self.cuts += 1
+                time.sleep(0.1)
 
     def _list(self) -> str:
         self.lists += 1
-        found = self._core.list_namespaced_config_map(NAMESPACE, label_selector="of=informer")
+        found = self._list_objects(NAMESPACE, label_selector=self._selector)
         self.objects = {item.metadata.name: item.metadata.resource_version for item in found.items}
         self.listed.set()
         return str(found.metadata.resource_version)
@@ -97,7 +104,7 @@ def write(core: client.CoreV1Api, writer: int, objects: int) -> int:
 @pytest.mark.parametrize("changes", [500, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_informer_sees_every_change_once(core: client.CoreV1Api, changes: int) -> None:
     """Its watches are cut every two seconds and begin again where they were."""
-    informer = Informer(core, watch_seconds=2)
+    informer = Informer(core.list_namespaced_config_map, watch_seconds=2)
     reader = threading.Thread(target=informer.run)
     reader.start()
     try:
@@ -132,7 +139,7 @@ def test_watch_from_a_position_that_is_gone_lists_again(served: Served, core: cl
             )
         )
     assert gone.value.status == 410
-    informer = Informer(core, watch_seconds=1)
+    informer = Informer(core.list_namespaced_config_map, watch_seconds=1)
     stopper = threading.Timer(0.5, informer.ended.set)
     stopper.start()
     informer.run()
