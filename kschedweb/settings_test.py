@@ -24,4 +24,6 @@ os.environ.setdefault("KSCHED_DATA_DIR", f"{RUN_DIR}/data")
 
 from kschedweb.settings import *  # noqa: E402, F403
 
+# A busy machine is no Valkey that is away: what is counted there would not be counted.
+CACHES["default"] |= {"OPTIONS": {"socket_timeout": 30, "socket_connect_timeout": 30}}  # noqa: F405
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
