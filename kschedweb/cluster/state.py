@@ -187,9 +187,12 @@ def stored_part(cluster_id: int, kind: str, namespace: str, after: str, limit: i
     for column, value in (("kind", kind), ("namespace", namespace)):
         if column in table.columns and value:
             where, values = f"{where} AND {column} = %s", [*values, value]
+    # Manifests are long: they are written as text for this part only, not for all rows that are sorted.
     rows = read_rows(
-        f"SELECT id, {of_kind}, {of_namespace}, name, uid, rv, manifest::text FROM {table.name}"
-        f" WHERE {where} AND {place} > %s ORDER BY {place} LIMIT %s",
+        f"WITH part AS MATERIALIZED (SELECT id, {place} AS place FROM {table.name}"
+        f" WHERE {where} AND {place} > %s ORDER BY 2 LIMIT %s)"
+        f" SELECT id, {of_kind}, {of_namespace}, name, uid, rv, manifest::text FROM part JOIN {table.name} USING (id)"
+        " ORDER BY place",
         [*values, after, limit],
     )
     found = [Stored(*row) for row in rows]

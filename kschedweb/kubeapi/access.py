@@ -9,7 +9,7 @@ plugin/pkg/auth/authorizer/rbac/bootstrappolicy.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Final
 
 import msgspec
@@ -29,6 +29,8 @@ from scheduler_core.apiserver.kinds import CONFIDENTIAL_KINDS, KINDS
 from scheduler_core.apiserver.options import first
 
 ANONYMOUS: Final = "system:anonymous"
+KEPT_SECONDS: Final = 1.0
+KEPT_PRINCIPALS: Final = 1_000
 READ_VERBS: Final = ("get", "list", "watch")
 # What everybody may read, and what whoever has a token may.
 _OPEN_PATHS: Final = ("/healthz", "/livez", "/readyz", "/version", "/version/")
@@ -93,15 +95,41 @@ class Principal(msgspec.Struct, frozen=True):
         return self.name == ANONYMOUS
 
 
-def principal(request: Request) -> Principal:
-    """Who asks; RefusedError for a token that is unknown or over. Blocking."""
-    secret = bearer(request.header("authorization"))
-    if not secret:
-        return Principal(ANONYMOUS, ("system:unauthenticated",))
-    token = services.token_use(secret=secret)
-    if token is None:
-        raise RefusedError(UNAUTHORIZED)
-    return _of_token(token, request.cluster)
+_NOBODY: Final = Principal(ANONYMOUS, ("system:unauthenticated",))
+
+
+class Principals:
+    """Who asks, as tokens say; what one says in a cluster is kept for a second, when it has a role there.
+
+    So a token that is revoked, a role that is taken away and a changed cluster count a second later at most.
+    """
+
+    def __init__(self, seconds: Callable[[], float]) -> None:
+        self._seconds = seconds
+        self._kept: dict[tuple[str, str], tuple[float, Principal]] = {}
+
+    def kept(self, request: Request) -> Principal | None:
+        """Who asks, when that is known without asking the database."""
+        secret = bearer(request.header("authorization"))
+        if not secret:
+            return _NOBODY
+        found = self._kept.get((digest(secret), request.cluster))
+        return found[1] if found is not None and self._seconds() < found[0] else None
+
+    def read(self, request: Request) -> Principal:
+        """Who asks; RefusedError for a token that is unknown or over. Blocking."""
+        secret = bearer(request.header("authorization"))
+        if not secret:
+            return _NOBODY
+        until = self._seconds() + KEPT_SECONDS
+        who = of_secret(secret, request.cluster)
+        if who is None:
+            raise RefusedError(UNAUTHORIZED)
+        if who.cluster_id:
+            if len(self._kept) >= KEPT_PRINCIPALS:
+                self._kept.clear()
+            self._kept[digest(secret), request.cluster] = until, who
+        return who
 
 
 def of_secret(secret: str, cluster: str) -> Principal | None:

@@ -1,4 +1,4 @@
-"""Calls of the API carried out on a cluster in PostgreSQL: one transaction each, then shown in the form agreed on.
+"""Calls of the API carried out on a cluster in PostgreSQL: in a transaction, then shown in the form agreed on.
 
 Reads see one state of the database and lock nothing. A write that collides with another one is decided anew.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -16,6 +16,7 @@ from django.db import IntegrityError, OperationalError, transaction
 from kschedweb.cluster import adapters, clock
 from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.history import ForgottenError, PostgresHistory
+from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.services.requests import new_uid
 from kschedweb.common import wake
 from kschedweb.common.errors import NotFoundError
@@ -24,6 +25,7 @@ from kschedweb.kubeapi import decoding, event_history, kubelet, media
 from kschedweb.kubeapi.access import Principal
 from kschedweb.kubeapi.event_history import EventHistory
 from kschedweb.kubeapi.exchange import (
+    JSON,
     METHOD_NOT_ALLOWED,
     NO_SUCH_RESOURCE,
     Answer,
@@ -72,8 +74,32 @@ class Begun(msgspec.Struct):
     include: str
 
 
+class Asked(msgspec.Struct, frozen=True):
+    """A request that has been read: its place, its call, and the form its client wants."""
+
+    route: Route
+    call: Call
+    form: Form
+    include: str
+
+
 def answer(request: Request, who: Principal) -> Answer | Begun:
     """Answer a request about objects; RefusedError when it is refused before the rules see it. Blocking."""
+    asked = read(request, who)
+    if isinstance(asked, Answer):
+        return asked
+    if request.method != "GET":
+        (written,) = write([asked], who)
+        return written
+    ensure_bootstrapped(who)
+    reply, head = _read(asked.call, who)
+    if isinstance(reply, Watch):
+        return Begun(reply, head, asked.route, asked.form, _included(asked.include))
+    return shown(reply, asked.form, asked.include, clock.now_of(who.cluster_id))
+
+
+def read(request: Request, who: Principal) -> Asked | Answer:
+    """What a request asks, or the answer of what is no object; RefusedError. Blocking."""
     found = route(request.path)
     if found is None or not found.methods():
         parts = request.path.split("/")
@@ -93,13 +119,18 @@ def answer(request: Request, who: Principal) -> Answer | Begun:
             return kubelet.answer(PostgresHistory(who.cluster_id, who.actor), found, request.query)
     is_collection = request.method == "GET" and not found.name
     form = media.form(request.header("accept"), is_list=is_collection)
-    include = first(request.query, "includeObject") or "Metadata"
-    call = _call(request, found)
+    return Asked(found, _call(request, found), form, first(request.query, "includeObject") or "Metadata")
+
+
+def write(together: Sequence[Asked], who: Principal) -> list[Answer]:
+    """Carry out writes in one transaction, a single one or several of different objects; their answers. Blocking.
+
+    Several: those that `grouping.object_of` has objects for.
+    """
     ensure_bootstrapped(who)
-    reply, head = _read(call, who) if request.method == "GET" else (_write(call, who), 0)
-    if isinstance(reply, Watch):
-        return Begun(reply, head, found, form, _included(include))
-    return shown(reply, form, include, clock.now_of(who.cluster_id))
+    replies = _write([asked.call for asked in together], who)
+    now = clock.now_of(who.cluster_id)
+    return [shown(reply, each.form, each.include, now) for each, reply in zip(together, replies, strict=True)]
 
 
 def _call(request: Request, found: Route) -> Call:
@@ -133,18 +164,19 @@ def _read(call: Call, who: Principal) -> tuple[Reply | Watch, int]:
             return reply, server.store.position() if isinstance(reply, Watch) else 0
     except ForgottenError:
         raise RefusedError(Status(410, "Expired", _TOO_OLD)) from None
+    except Cluster.DoesNotExist:
+        raise RefusedError(Status(404, "NotFound", "the cluster does not exist")) from None
 
 
-def _write(call: Call, who: Principal) -> Reply:
+def _write(together: Sequence[Call], who: Principal) -> list[Reply]:
     for left in reversed(range(TRIES)):
         try:
             with transaction.atomic():
-                reply = calls.answer(_server(who, call), call, clock.now_of(who.cluster_id))
+                replies = _replies(together, who)
                 transaction.on_commit(lambda: _wake_leader(who.cluster_id))
-                if who.lifecycle_mode == LifecycleMode.SIMULATE and _concerns_controllers(call):
+                if who.lifecycle_mode == LifecycleMode.SIMULATE and any(map(_concerns_controllers, together)):
                     wake.after_commit("lifecycle.tick", cluster_id=who.cluster_id)
-            assert isinstance(reply, Reply)
-            return reply
+            return replies
         except IntegrityError:
             # Somebody made the object at the same moment: the next try finds it.
             if not left:
@@ -152,9 +184,18 @@ def _write(call: Call, who: Principal) -> Reply:
         except OperationalError as error:
             if getattr(error.__cause__, "sqlstate", "") not in (_SERIALIZATION, _DEADLOCK) or not left:
                 raise
-        except NotFoundError:
+        except (NotFoundError, Cluster.DoesNotExist):
             raise RefusedError(Status(404, "NotFound", "the cluster does not exist")) from None
     raise AssertionError("unreachable")
+
+
+def _replies(together: Sequence[Call], who: Principal) -> list[Reply]:
+    server, now = _server(who, together[0]), clock.now_of(who.cluster_id)
+    if len(together) > 1:
+        return calls.answer_together(server, together, now)
+    reply = calls.answer(server, together[0], now)
+    assert isinstance(reply, Reply)
+    return [reply]
 
 
 def _concerns_controllers(call: Call) -> bool:
@@ -221,7 +262,10 @@ def shown(reply: Reply, form: Form, include: str, now: int) -> Answer:
     body: Any = reply.body
     if form.shape and reply.code < 300 and (body.get("kind") != "Status" or form.shape != "Table"):
         body = _reshaped(reply, form, include, now)
-    return Answer(reply.code, body, form.media_type, tuple(headers))
+    shown = Answer(reply.code, body, form.media_type, tuple(headers))
+    if form.media_type == JSON:  # while the objects are at hand; others take their time elsewhere
+        shown.body = shown.content()
+    return shown
 
 
 def _reshaped(reply: Reply, form: Form, include: str, now: int) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import gzip
 import logging
 import time
@@ -29,8 +30,10 @@ from kschedweb.kubeapi import access, answering, discovery, openapi, openapi_v2,
 from kschedweb.kubeapi.access import Principal
 from kschedweb.kubeapi.answering import Begun
 from kschedweb.kubeapi.exchange import Answer, RefusedError, Request, page_not_found, status_answer, text
+from kschedweb.kubeapi.together import Together
 from kschedweb.live.guard import Guard, Watcher
 from scheduler_core.apiserver.answers import Status
+from scheduler_core.apiserver.routes import route
 
 PREFIX: Final = "/k8s/"
 BODY_BYTES: Final = 3 * 1024 * 1024
@@ -69,6 +72,7 @@ class Gate:
 class _Share:
     def __init__(self) -> None:
         self.at_work = asyncio.Semaphore(AT_WORK)
+        self.together = Together()
         self.requests = 0
         self.watches = 0
 
@@ -81,6 +85,7 @@ class KubeApi:
         self._shares: dict[Hashable, _Share] = {}
         self._hubs = watching.Hubs(self._in_thread)
         self._guard = Guard(Gate())
+        self._principals = access.Principals(time.monotonic)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _request(scope)
@@ -98,10 +103,15 @@ class KubeApi:
     async def _respond(self, request: Request, share: _Share, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             _check_address(scope)
-            who = await self._work(share, _admitted, request)
+            kept = self._principals.kept(request)
+            who = kept if kept is not None else await self._work(share, self._principals.read, request)
+            access.authorize(who, request)
             if request.method not in ("GET", "HEAD"):
                 request.body = await _body(scope, receive)
-            answer = await self._work(share, _answered, request, who)
+            if _is_write(request, who):
+                answer = await share.together.answer(request, who, functools.partial(self._work, share))
+            else:
+                answer = await self._work(share, _answered, request, who)
         except RefusedError as refused:
             answer = status_answer(refused.status)
         except DatabaseError as error:
@@ -123,7 +133,7 @@ class KubeApi:
         await self._send(answer, request, send)
 
     async def _send(self, answer: Answer, request: Request, send: Send) -> None:
-        content = await asyncio.to_thread(answer.content) if not isinstance(answer.body, bytes) else answer.body
+        content = answer.body if isinstance(answer.body, bytes) else await asyncio.to_thread(answer.content)
         headers = [*answer.headers, ("cache-control", "no-cache, private")]
         if answer.media_type:
             headers.append(("content-type", answer.media_type))
@@ -183,7 +193,8 @@ class KubeApi:
     async def _work(self, share: _Share, call: Callable[..., Result], *arguments: object) -> Result:
         """Make a blocking call when it is the token's turn."""
         try:
-            await asyncio.wait_for(share.at_work.acquire(), WAIT_SECONDS)
+            async with asyncio.timeout(WAIT_SECONDS):
+                await share.at_work.acquire()
         except TimeoutError:
             message = "too many requests of this token are under way, please try again later"
             raise RefusedError(Status(429, "TooManyRequests", message, retry_after_seconds=1)) from None
@@ -205,11 +216,9 @@ class KubeApi:
         return await asyncio.get_running_loop().run_in_executor(self._threads, run)
 
 
-def _admitted(request: Request) -> Principal:
-    """Who asks, when they may ask that; RefusedError."""
-    who = access.principal(request)
-    access.authorize(who, request)
-    return who
+def _is_write(request: Request, who: Principal) -> bool:
+    """Whether the request changes objects of a cluster."""
+    return request.method not in ("GET", "HEAD") and bool(who.cluster_id) and route(request.path) is not None
 
 
 def _answered(request: Request, who: Principal) -> Answer | Begun:
@@ -282,7 +291,8 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
     while more and received <= DROPPED_BYTES:
         left = began + BODY_SECONDS + received / BYTES_PER_SECOND - time.monotonic()
         try:
-            message = await asyncio.wait_for(receive(), max(0.0, left))
+            async with asyncio.timeout(max(0.0, left)):
+                message = await receive()
         except TimeoutError:
             raise RefusedError(Status(408, "Timeout", "the body of the request came too slowly")) from None
         if message["type"] == "http.disconnect":

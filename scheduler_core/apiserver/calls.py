@@ -1,8 +1,9 @@
 """Calls of the Kubernetes API answered by the rules: what an HTTP shell asks, once it has decoded a request.
 
 `answer(server, call, now)` gives a `Reply`: a code, a body (an object, a list or a Status as manifest) and warnings; or
-a `Watch`, whose events the shell streams (see `watch`). The shell decodes bodies, chooses media types, authenticates,
-serves discovery and OpenAPI, and shows objects as tables (`tables`) or as metadata only where a client asks for that.
+a `Watch`, whose events the shell streams (see `watch`). `answer_together` answers several writes that are committed
+together. The shell decodes bodies, chooses media types, authenticates, serves discovery and OpenAPI, and shows objects
+as tables (`tables`) or as metadata only where a client asks for that.
 
 Source: kubernetes v1.34.1, staging/src/k8s.io/apiserver/pkg/endpoints/handlers.
 """
@@ -27,7 +28,7 @@ from scheduler_core.apiserver.options import (
     first,
     write_options,
 )
-from scheduler_core.apiserver.replies import RefusedError, Reply, status_reply
+from scheduler_core.apiserver.replies import Asked, RefusedError, Reply, status_reply
 from scheduler_core.apiserver.requests import (
     Apply,
     Bind,
@@ -37,7 +38,6 @@ from scheduler_core.apiserver.requests import (
     ObjectKey,
     Patch,
     PatchType,
-    Request,
     Update,
 )
 from scheduler_core.apiserver.routes import Route, asks_watch, route
@@ -80,10 +80,29 @@ def answer(server: ApiServer[History], call: Call, now: int) -> Reply | Watch:
         reply = _Answering(server, call, found, now).answer()
     except RefusedError as error:
         reply = status_reply(error.refused.status)
+    return reply if isinstance(reply, Watch) else _deprecated(reply, found)
+
+
+def answer_together(server: ApiServer[History], together: Sequence[Call], now: int) -> list[Reply]:
+    """Carry out calls of different objects (see `grouping`) in one transaction; the replies in their order."""
+    begun: list[tuple[_Answering, Route, Asked | Reply]] = []
+    for call in together:
+        found = route(call.path)
+        assert found is not None
+        answering = _Answering(server, call, found, now)
+        begun.append((answering, found, answering.asked()))
+    asked = [each.request for _, _, each in begun if isinstance(each, Asked)]
+    results = iter(server.carry_out(asked, now) if asked else ())
+    return [
+        _deprecated(each if isinstance(each, Reply) else answering.replied(each, next(results)), found)
+        for answering, found, each in begun
+    ]
+
+
+def _deprecated(reply: Reply, found: Route) -> Reply:
+    """The reply, with a warning of kinds that are going out of use."""
     warning = DEPRECATED.get(found.kind.name)
-    if warning is not None and isinstance(reply, Reply):
-        reply = msgspec.structs.replace(reply, warnings=(warning, *reply.warnings))
-    return reply
+    return reply if warning is None else msgspec.structs.replace(reply, warnings=(warning, *reply.warnings))
 
 
 class _Answering:
@@ -101,20 +120,35 @@ class _Answering:
 
     def answer(self) -> Reply | Watch:
         found, method = self._route, self._call.method
+        if method == "GET":
+            is_watch = asks_watch(self._call.path)
+            return self._get() if found.name and not is_watch else self._list()
+        if method == "DELETE" and not found.name:
+            return self._delete_collection()
+        asked = self._write()
+        (result,) = self._server.carry_out([asked.request], self._now, asked.is_dry_run)
+        return self.replied(asked, result)
+
+    def asked(self) -> Asked | Reply:
+        """What a call that writes one object asks, or why it is refused before the rules see it."""
+        try:
+            return self._write()
+        except RefusedError as error:
+            return status_reply(error.refused.status)
+
+    def _write(self) -> Asked:
+        found, method = self._route, self._call.method
         if found.is_bindings or found.subresource == "binding":
             return self._bind()
         if found.subresource == "eviction":
             return self._evict()
-        if method == "GET":
-            is_watch = asks_watch(self._call.path)
-            return self._get() if found.name and not is_watch else self._list()
         if method == "POST":
             return self._create()
         if method == "PUT":
             return self._update()
         if method == "PATCH":
             return self._apply() if self._call.patch_type == PatchType.APPLY else self._patch()
-        return self._delete() if found.name else self._delete_collection()
+        return self._delete()
 
     # Reading
 
@@ -190,7 +224,7 @@ class _Answering:
 
     # Writing
 
-    def _create(self) -> Reply:
+    def _create(self) -> Asked:
         options = self._write_options("CreateOptions")
         manifest, warnings = self._decoded(options)
         metadata = dict(manifest["metadata"])
@@ -203,26 +237,26 @@ class _Answering:
         if self._is_event:
             manifest = events.to_core(manifest)
         request = Create({**manifest, "metadata": metadata}, self._is_event, options.field_manager)
-        return self._carried_out(request, options.dry_run, 201, warnings)
+        return Asked(request, 201, options.dry_run, warnings)
 
-    def _update(self) -> Reply:
+    def _update(self) -> Asked:
         options = self._write_options("UpdateOptions")
         manifest, warnings = self._decoded(options)
         if self._is_event:
             manifest = events.to_core(manifest)
         request = Update(self._key, manifest, self._route.subresource, self._is_event, options.field_manager)
-        return self._carried_out(request, options.dry_run, 200, warnings)
+        return Asked(request, 200, options.dry_run, warnings)
 
-    def _patch(self) -> Reply:
+    def _patch(self) -> Asked:
         options = self._write_options("PatchOptions")
         body, warnings = self._call.body.value, [f'duplicate field "{path}"' for path in self._call.body.repeated]
         request = Patch(
             self._key, body, self._call.patch_type, self._route.subresource, validation=options.validation,
             repeated=self._call.body.repeated, is_new_form=self._is_event, manager=options.field_manager,
         )  # fmt: skip
-        return self._carried_out(request, options.dry_run, 200, warnings if options.validation == "Warn" else [])
+        return Asked(request, 200, options.dry_run, warnings if options.validation == "Warn" else [])
 
-    def _apply(self) -> Reply:
+    def _apply(self) -> Asked:
         options = self._write_options("PatchOptions")
         repeated = self._call.body.repeated
         request = Apply(
@@ -230,15 +264,15 @@ class _Answering:
             options.validation, repeated, self._is_event,
         )  # fmt: skip
         warnings = [repeated_text(repeated)] if repeated and options.validation == "Warn" else []
-        return self._carried_out(request, options.dry_run, 200, warnings)
+        return Asked(request, 200, options.dry_run, warnings)
 
-    def _delete(self) -> Reply:
+    def _delete(self) -> Asked:
         options = self._delete_options()
         warnings = []
         if self._kind.name == "Job" and options.propagation is None and self._call.body.value is None:
             warnings = [_ORPHANS]
         request = Delete(self._key, options.grace_seconds, options.propagation, options.uid, options.resource_version)
-        return self._carried_out(request, options.dry_run, 200, warnings)
+        return Asked(request, 200, options.dry_run, warnings)
 
     def _delete_collection(self) -> Reply:
         options = self._delete_options()
@@ -258,7 +292,7 @@ class _Answering:
                 return status_reply(one.status)
         return self._page(page)
 
-    def _bind(self) -> Reply:
+    def _bind(self) -> Asked:
         options = self._write_options("CreateOptions")
         binding, warnings = self._read("v1", "Binding", options)
         metadata, target = binding["metadata"], binding["target"]
@@ -281,9 +315,9 @@ class _Answering:
             key, target["name"], metadata.get("uid", ""), metadata.get("resourceVersion", ""),
             metadata.get("annotations") or {},
         )  # fmt: skip
-        return self._carried_out(request, options.dry_run, 201, warnings)
+        return Asked(request, 201, options.dry_run, warnings)
 
-    def _evict(self) -> Reply:
+    def _evict(self) -> Asked:
         options = self._write_options("CreateOptions")
         body = self._call.body
         if isinstance(body.value, Mapping) and body.value.get("apiVersion") == _OLD_EVICTION:
@@ -302,10 +336,11 @@ class _Answering:
             self._key, *EVICTED, preconditions.get("uid") or "", preconditions.get("resourceVersion") or "",
             asked.get("gracePeriodSeconds"), asks_budgets=True,
         )  # fmt: skip
-        return self._carried_out(request, options.dry_run or bool(asked.get("dryRun")), 201, warnings)
+        return Asked(request, 201, options.dry_run or bool(asked.get("dryRun")), warnings)
 
-    def _carried_out(self, request: Request, dry_run: bool, code: int, warnings: Sequence[str]) -> Reply:
-        (result,) = self._server.carry_out([request], self._now, dry_run)
+    def replied(self, asked: Asked, result: Outcome | Refused) -> Reply:
+        """The reply to what was asked."""
+        request, warnings = asked.request, asked.warnings
         if isinstance(result, Refused):
             return msgspec.structs.replace(self._refusal(result), warnings=tuple(warnings))
         told = (*warnings, *result.warnings)
@@ -316,8 +351,7 @@ class _Answering:
                 )
             assert isinstance(result.answer, Status)
             return msgspec.structs.replace(status_reply(result.answer), warnings=told)
-        if isinstance(request, (Update, Apply)) and _is_creation(result):
-            code = 201
+        code = 201 if isinstance(request, (Update, Apply)) and _is_creation(result) else asked.code
         return msgspec.structs.replace(self._object(code, result.answer), warnings=told)
 
     def _refusal(self, refused: Refused) -> Reply:

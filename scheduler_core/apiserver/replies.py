@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from scheduler_core.apiserver.answers import Refused, Status
 from scheduler_core.apiserver.lists import Page
+from scheduler_core.apiserver.requests import Request
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -24,6 +25,15 @@ class Reply(msgspec.Struct, frozen=True):
     page: Page | None = None
     stored: Mapping[str, Any] | None = None
     kind: str = ""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What a call asks of the rules: one request, and what its answer says besides. `code` is that of success."""
+
+    request: Request
+    code: int
+    is_dry_run: bool = False
+    warnings: Sequence[str] = ()
 
 
 class RefusedError(Exception):

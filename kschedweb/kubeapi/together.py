@@ -1,0 +1,127 @@
+"""Writes of one token to one cluster that arrive while another commits: they share the next transaction.
+
+A commit costs the same for one object as for twenty, so clients that write at the same time wait for one commit and
+not for each other's. Each gets its own answer, and gets it after the commit. When the transaction fails, each call is
+carried out alone, so that one that cannot be carried out takes no other with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+import msgspec
+from django.db import OperationalError
+
+from kschedweb.kubeapi import answering
+from kschedweb.kubeapi.access import Principal
+from kschedweb.kubeapi.answering import Asked, Begun
+from kschedweb.kubeapi.exchange import Answer, Request
+from scheduler_core.apiserver import grouping
+from scheduler_core.apiserver.requests import ObjectKey
+
+MOST_CALLS: Final = 32  # of one transaction
+MOST_BYTES: Final = 256 * 1024  # of their bodies, but for the first
+LINGER_SECONDS: Final = 0.002  # after several, for their clients to come with the next
+Result = Answer | Begun | Exception
+# Makes a blocking call when it is the token's turn.
+Work = Callable[
+    [Callable[[Sequence[Request], Principal], list[Result]], Sequence[Request], Principal], Awaitable[list[Result]]
+]
+
+log = logging.getLogger(__name__)
+
+
+class _Waiting(msgspec.Struct, eq=False):
+    request: Request
+    result: asyncio.Future[Result]
+
+
+class Together:
+    """The writes that wait, by who made them; for the holder of one token."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Principal, deque[_Waiting]] = {}
+
+    async def answer(self, request: Request, who: Principal, work: Work) -> Answer | Begun:
+        """The answer to one request, when its transaction has been committed; raises what it raises alone."""
+        own = _Waiting(request, asyncio.get_running_loop().create_future())
+        waiting = self._waiting.get(who)
+        if waiting is not None:
+            waiting.append(own)
+        else:
+            waiting = self._waiting[who] = deque([own])
+            asyncio.get_running_loop().create_task(self._answer_all(waiting, who, work))
+        result = await own.result
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    async def _answer_all(self, waiting: deque[_Waiting], who: Principal, work: Work) -> None:
+        """Answer until nothing waits."""
+        while waiting:
+            together = _first(waiting)
+            try:
+                results = await work(answer_all, [each.request for each in together], who)
+            except Exception as error:
+                results = [error] * len(together)
+            for each, result in zip(together, results, strict=True):
+                if not each.result.done():  # its client may have gone
+                    each.result.set_result(result)
+            if len(together) > 1:
+                await asyncio.sleep(LINGER_SECONDS)
+        del self._waiting[who]
+
+
+def _first(waiting: deque[_Waiting]) -> list[_Waiting]:
+    """Take what waits longest, as far as it belongs into one transaction."""
+    found = [waiting.popleft()]
+    size = len(found[0].request.body)
+    while waiting and len(found) < MOST_CALLS:
+        size += len(waiting[0].request.body)
+        if size > MOST_BYTES:
+            break
+        found.append(waiting.popleft())
+    return found
+
+
+def answer_all(requests: Sequence[Request], who: Principal) -> list[Result]:
+    """The answers of writes, or what each raises. Blocking."""
+    results = _written_together(requests, who) if len(requests) > 1 else {}
+    for place, request in enumerate(requests):
+        if place not in results:
+            try:
+                results[place] = answering.answer(request, who)
+            except Exception as error:
+                results[place] = error
+    return [results[place] for place in range(len(requests))]
+
+
+def _written_together(requests: Sequence[Request], who: Principal) -> dict[int, Result]:
+    """The results of those that go together, by their place among the requests."""
+    results: dict[int, Result] = {}
+    together: dict[ObjectKey | int, tuple[int, Asked]] = {}
+    for place, request in enumerate(requests):
+        try:
+            asked = answering.read(request, who)
+        except Exception as error:
+            results[place] = error
+            continue
+        key = None if isinstance(asked, Answer) else grouping.object_of(asked.call)
+        if key is not None and key not in together:
+            assert isinstance(asked, Asked)
+            together[key if key.name else place] = place, asked
+    try:
+        answers: list[Result] = []
+        if len(together) > 1:
+            answers += answering.write([asked for _, asked in together.values()], who)
+    except OperationalError as error:
+        # Whether the transaction was committed may be unknown, so nothing is tried again.
+        answers = [error] * len(together)
+    except Exception as error:
+        # Whose fault it is shows when each is alone.
+        log.info("%s writes are carried out one by one: %s", len(together), error)
+    return results | {place: answer for (place, _), answer in zip(together.values(), answers, strict=False)}

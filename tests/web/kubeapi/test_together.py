@@ -1,0 +1,157 @@
+"""Writes that arrive while another commits: one transaction, an answer each, and nobody pays for another's failure."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, OperationalError
+
+from kschedweb.cluster.models import Change
+from kschedweb.kubeapi import access, answering, together
+from kschedweb.kubeapi.access import Principal, Principals
+from kschedweb.kubeapi.exchange import Answer, RefusedError, Request
+from kschedweb.kubeapi.together import Together
+from tests.web.kubeapi.conftest import Served
+from tests.web.kubeapi.test_watch import commit
+
+WHO = Principal("ada", (), cluster_id=1)
+PODS = "/api/v1/namespaces/default/pods"
+SPEC = {"schedulerName": "nobody", "containers": [{"name": "c", "image": "i:1"}]}
+JSON = {"Content_Type": "application/json"}
+
+
+def body(name: str) -> bytes:
+    return json.dumps({"metadata": {"name": name}, "spec": SPEC}).encode()
+
+
+def creation(name: str, size: int = 0) -> Request:
+    return Request("c", "POST", PODS, {}, {"content-type": "application/json"}, body(name) + b" " * size)
+
+
+class Blocking:
+    """Stands for the threads: notes what was asked together, and answers when it may."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.may = asyncio.Event()
+
+    async def __call__(self, call: Any, requests: Sequence[Request], who: Principal) -> list[Any]:
+        self.asked.append(len(requests))
+        await self.may.wait()
+        return [Answer(201, request.body) for request in requests]
+
+
+async def test_what_comes_while_one_is_at_work_goes_together() -> None:
+    writes, work = Together(), Blocking()
+    tasks = [asyncio.create_task(writes.answer(creation(f"p{number}"), WHO, work)) for number in range(5)]
+    await asyncio.sleep(0)
+    work.may.set()
+    answers = await asyncio.gather(*tasks)
+    assert [answer.body for answer in answers if isinstance(answer, Answer)] == [body(f"p{n}") for n in range(5)]
+    assert sum(work.asked) == 5 and len(work.asked) <= 2
+
+
+async def test_a_transaction_is_bounded_in_calls_and_bytes() -> None:
+    writes, work = Together(), Blocking()
+    work.may.set()
+    many = together.MOST_CALLS * 2
+    large = [creation(f"l{number}", together.MOST_BYTES) for number in range(2)]
+    requests = [*(creation(f"p{number}") for number in range(many)), *large]
+    await asyncio.gather(*(writes.answer(request, WHO, work) for request in requests))
+    assert max(work.asked) <= together.MOST_CALLS and work.asked[-2:] == [1, 1] and sum(work.asked) == many + 2
+
+
+async def test_those_of_different_people_stay_apart() -> None:
+    writes, work = Together(), Blocking()
+    work.may.set()
+    others = [WHO, Principal("bob", (), cluster_id=1)]
+    await asyncio.gather(*(writes.answer(creation("p"), who, work) for who in others))
+    assert work.asked == [1, 1]
+
+
+async def test_an_error_of_the_threads_is_everybodys() -> None:
+    async def busy(call: Any, requests: Sequence[Request], who: Principal) -> list[Any]:
+        raise OperationalError("no connection")
+
+    writes = Together()
+    found = await asyncio.gather(
+        *(writes.answer(creation(f"p{number}"), WHO, busy) for number in range(3)), return_exceptions=True
+    )
+    assert [type(each) for each in found] == [OperationalError] * 3
+
+
+@pytest.mark.parametrize(
+    ("error", "want"),
+    [
+        pytest.param(IntegrityError(), [Answer, Answer], id="each alone when the transaction fails"),
+        pytest.param(OperationalError(), [OperationalError] * 2, id="not again when it may have been committed"),
+    ],
+)
+def test_a_transaction_that_fails(error: Exception, want: list[type], monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(asked: Sequence[Any], who: Principal) -> list[Answer]:
+        raise error
+
+    monkeypatch.setattr(answering, "write", failing)
+    monkeypatch.setattr(answering, "answer", lambda request, who: Answer(201, request.body))
+    found = together.answer_all([creation("a"), creation("b")], WHO)
+    assert [type(each) for each in found] == want
+
+
+@pytest.mark.django_db
+def test_clients_at_once_get_their_own_answers_and_versions(served: Served) -> None:
+    names = [f"many-{number}" for number in range(40)]
+
+    def ask(name: str) -> Any:
+        wrong = name.endswith("7")  # some are refused
+        content = body(name.upper() if wrong else name)
+        return wrong, name, served.ask("POST", PODS, body=content, **JSON)
+
+    with ThreadPoolExecutor(10) as threads:
+        answers = list(threads.map(ask, names))
+    made = {}
+    for wrong, name, answer in answers:
+        found = json.loads(answer.body)
+        assert answer.status == (422 if wrong else 201), answer.body
+        if not wrong:
+            assert found["metadata"]["name"] == name
+            made[int(found["metadata"]["resourceVersion"])] = (name, found["metadata"]["uid"])
+    commit()
+    logged = Change.objects.filter(cluster_id=served.cluster_id, kind="Pod", name__startswith="many-")
+    assert {rv: (name, uid) for rv, name, uid in logged.values_list("rv", "name", "uid")} == made
+
+
+def test_who_asks_is_kept_for_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    moment, asked = 10.0, 0
+    verdict: Principal | None = WHO
+
+    def of_secret(secret: str, cluster: str) -> Principal | None:
+        nonlocal asked
+        asked += 1
+        return verdict
+
+    monkeypatch.setattr(access, "of_secret", of_secret)
+    principals = Principals(lambda: moment)
+    request = Request("c", "GET", "/api", {}, {"authorization": "Bearer t"})
+    assert principals.kept(request) is None
+    assert principals.read(request) is WHO and principals.kept(request) is WHO
+    assert principals.kept(Request("other", "GET", "/api", {}, request.headers)) is None
+    assert principals.kept(Request("c", "GET", "/api", {}, {"authorization": "Bearer u"})) is None
+    moment += access.KEPT_SECONDS
+    verdict = None
+    assert principals.kept(request) is None
+    with pytest.raises(RefusedError):
+        principals.read(request)
+    assert principals.kept(request) is None and asked == 2
+
+
+def test_whoever_has_no_role_is_looked_up_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    nobody = Principal("ada", ())
+    monkeypatch.setattr(access, "of_secret", lambda secret, cluster: nobody)
+    principals = Principals(lambda: 0.0)
+    request = Request("c", "GET", "/api", {}, {"authorization": "Bearer t"})
+    assert principals.read(request) is nobody and principals.kept(request) is None
