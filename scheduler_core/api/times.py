@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from scheduler_core.api.manifests import format_time
 
@@ -19,6 +20,7 @@ def moment_of(now: int) -> datetime:
     return _EPOCH + timedelta(microseconds=now)
 
 
+@lru_cache(maxsize=256)  # what happens at one moment is written many times
 def time_text(now: int) -> str:
     """Return the time as the API server writes it: `2030-01-01T00:00:00Z`, whole seconds, rounded down."""
     return format_time(_EPOCH + timedelta(seconds=now // 1_000_000))
