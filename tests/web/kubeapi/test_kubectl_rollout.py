@@ -57,8 +57,8 @@ def deployment(kubectl: Kubectl) -> str:
 def written(kubectl: Kubectl, name: str, **counts: int) -> None:
     """The controller's part: the status of the Deployment as it is now."""
     generation = int(kubectl("get", name, "-o", "jsonpath={.metadata.generation}").stdout)
-    status = {"observedGeneration": generation, **counts}
-    kubectl("patch", name, "--subresource=status", "--type=merge", "-p", yaml.safe_dump({"status": status}))
+    path = f"/apis/apps/v1/namespaces/default/{name.replace('/', 's/')}"
+    kubectl.write_status(path, observedGeneration=generation, **counts)
 
 
 def test_rollout_waits_for_the_status(kubectl: Kubectl, deployment: str) -> None:
