@@ -80,9 +80,10 @@ def test_success_ends_the_row_of_failures(good: str) -> None:
     assert stream.next().pause == 0.4
 
 
-def test_server_says_how_long_to_wait() -> None:
+@pytest.mark.parametrize("code", [429, 503])
+def test_server_says_how_long_to_wait(code: int) -> None:
     stream = _watching()
-    stream.on_failure(429, "too many requests", 0.0, retry_after=7.0)
+    stream.on_failure(code, "too many requests", 0.0, retry_after=7.0)
     assert (stream.next().pause, stream.state, stream.position) == (7.0, State.WAITING, "10")
 
 
@@ -124,3 +125,24 @@ def test_namespaces_narrow_what_has_one() -> None:
     keys = [each.key for each in collections(["b", "a"])]
     assert "Node" in keys and "Pod" not in keys
     assert [key for key in keys if key.startswith("Pod/")] == ["Pod/a", "Pod/b"]
+
+
+@pytest.mark.parametrize("code", [403, 404])
+def test_list_that_was_forbidden_in_the_middle_begins_anew(code: int) -> None:
+    stream = Stream()
+    stream.on_page("7", "more")
+    stream.on_failure(code, "no", 0.0)
+    assert not stream.next().token
+
+
+def test_namespace_named_twice_is_followed_once() -> None:
+    found = [each.namespace for each in collections(["b", "a", "b"]) if each.kind == "Pod"]
+    assert found == ["a", "b"]
+
+
+def test_each_kind_that_scheduling_reads_is_followed() -> None:
+    assert {each.kind for each in collections()} == {
+        "Node", "Namespace", "PriorityClass", "StorageClass", "PersistentVolume", "PersistentVolumeClaim", "CSINode",
+        "CSIDriver", "CSIStorageCapacity", "VolumeAttachment", "DeviceClass", "ResourceSlice", "ResourceClaim",
+        "PodDisruptionBudget", "Service", "ReplicationController", "ReplicaSet", "StatefulSet", "Pod",
+    }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.config.types import Extender
-from scheduler_core.model.effects import Comparison, Effects
+from scheduler_core.model.effects import CacheMove, Comparison, Effects
 from scheduler_core.scheduler.comparing import NOT_NAMED
 from scheduler_core.scheduler.engine import Observer
 from tests.builders import make_node, make_pod
@@ -160,6 +160,30 @@ def test_other_scheduler_is_not_judged() -> None:
     comparison = _bound(cluster, pod, "n1")
     assert (comparison.outcome, comparison.profile) == ("other", "volcano")
     assert not cluster.effects[-1].attempts
+
+
+def test_comparison_counts_the_attempts_before_it() -> None:
+    cluster = _observed()
+    cluster.put(make_node("n1").build())
+    pod = make_pod().build()
+    cluster.attempt(pod)
+    assert _bound(cluster, pod, "n1").attempt == 2
+
+
+def test_pod_that_runs_is_not_compared_again() -> None:
+    cluster = _observed()
+    cluster.put(make_node("n1").build())
+    pod = make_pod().build()
+    cluster.put(pod)
+    _bound(cluster, pod, "n1")
+    running = make_pod().on("n1").phase("Running").build()
+    assert not cluster.step(running, budget=NO_CYCLES, after=SECOND).comparisons
+
+
+def test_nothing_is_confirmed_where_nothing_is_assumed() -> None:
+    cluster = _observed()
+    effects = cluster.put(make_node("n1").build(), make_pod("static").on("n1").build())
+    assert not [move for move in effects.moves if isinstance(move, CacheMove)]
 
 
 def test_pods_that_come_with_a_node_are_no_decision() -> None:
