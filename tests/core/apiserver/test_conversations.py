@@ -26,11 +26,13 @@ MOMENTARY = {"uid", "resourceVersion", "creationTimestamp", "managedFields", "cl
 VARYING = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ|[0-9a-f]{8}-[0-9a-f]{4}-[-0-9a-f]{22}")  # times, uids
 
 
-def lasting(value: Any) -> Any:
+def lasting(value: Any, *, has_owners: bool = False) -> Any:
+    """The value without what differs by the moment; `has_owners`: with who owns its fields."""
     if isinstance(value, dict):
-        return {key: lasting(item) for key, item in value.items() if key not in MOMENTARY}
+        gone = MOMENTARY - {"managedFields"} if has_owners else MOMENTARY
+        return {key: lasting(item, has_owners=has_owners) for key, item in value.items() if key not in gone}
     if isinstance(value, list):
-        return [lasting(item) for item in value]
+        return [lasting(item, has_owners=has_owners) for item in value]
     return VARYING.sub("*", value) if isinstance(value, str) else value
 
 
@@ -46,14 +48,17 @@ def test_conversation_is_answered_as_by_the_real_server(case: Json) -> None:
     for step in case["steps"]:
         query = {name: [value] for name, value in step.get("query", {}).items()}
         patch_type = PatchType(step["type"]) if "type" in step else PatchType.MERGE
-        reply = answer(api, Call(step["method"], step["path"], query, Body(step.get("body")), patch_type, "test"), NOW)
+        reply = answer(
+            api, Call(step["method"], step["path"], query, Body(step.get("body")), patch_type, "recorder"), NOW
+        )
         assert isinstance(reply, Reply)
         shown = json.loads(json.dumps(reply.body))
         assert reply.code == step["status"], shown
         if reply.code < 300:
             assert list(reply.warnings) == step.get("warnings", [])
         if "object" in step:
-            assert lasting(shown) == lasting(step["object"])
+            has_owners = case["name"].startswith("owners")
+            assert lasting(shown, has_owners=has_owners) == lasting(step["object"], has_owners=has_owners)
         elif "message" in step:
             assert told(shown.get("message", "")) == told(step["message"])
             causes = [f"{one.get('field', '')}: {one['message']}" for one in shown.get("details", {}).get("causes", [])]
