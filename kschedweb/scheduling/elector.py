@@ -76,16 +76,15 @@ class Lock(Protocol):
 class Leadership:
     """A cluster this process leads, shared between the elector and the slices; times are monotonic seconds.
 
-    `busy_since` and `waiting_since`: None means neither busy nor waiting. `patience` is how many seconds beyond the
-    renew deadline the step under way may take. `renewed_at`: when the record was last known to be ours. `ran_at`: when
-    a slice last ran. `rests_until`: until then no slice of it runs.
+    `busy_since`: None means that no step is under way. `patience` is how many seconds beyond the renew deadline the
+    step under way may take. `renewed_at`: when the record was last known to be ours. `ran_at`: when a slice last ran.
+    `rests_until`: until then no slice of it runs.
     """
 
     view: LeaseView
     epoch: int
     renewed_at: float = 0.0
     busy_since: float | None = None
-    waiting_since: float | None = None
     patience: float = 0.0
     ran_at: float = 0.0
     rests_until: float = 0.0
@@ -283,10 +282,8 @@ class Elector:
         with self._guard:
             led = dict(self._led)
         for cluster_id, each in list(led.items()):
-            busy, waiting = each.busy_since, each.waiting_since
-            if (busy is not None and now - busy > self.times.renew_deadline + each.patience) or (
-                waiting is not None and now - waiting > self.times.renew_deadline
-            ):
+            busy = each.busy_since
+            if busy is not None and now - busy > self.times.renew_deadline + each.patience:
                 del led[cluster_id]
         return led
 

@@ -72,7 +72,7 @@ class Worker:
             step_time = StepTime(self.elector.times.renew_deadline)
             host = EngineHost(cluster_id, led.epoch, be_patient=led.be_patient, step_time=step_time)
             self.hosts[cluster_id] = host
-        led.ran_at, led.waiting_since = time.monotonic(), None
+        led.ran_at = time.monotonic()
         if led.rests_until > led.ran_at:
             self.elector.timer_set(cluster_id, led.rests_until - led.ran_at)
             return
@@ -113,11 +113,8 @@ class Worker:
             led.busy_since = None
 
     def wake(self, cluster_id: int) -> None:
-        """Ask for a slice on this worker's own queue; from now on its work waits."""
+        """Ask for a slice on this worker's own queue. The message may be lost: what is due is found without it."""
         self.waiting.add(cluster_id)
-        led = self.elector.leadership(cluster_id)
-        if led is not None and led.waiting_since is None:
-            led.waiting_since = time.monotonic()
         wake.send("scheduling.slice_run", queue=OWN_QUEUE + self.worker_id, cluster_id=cluster_id)
 
 

@@ -25,6 +25,7 @@ from kschedweb.mirror import services
 from kschedweb.mirror.models import Mirror
 from kschedweb.mirror.session import Session, open_session
 from kschedweb.ops.processes import wait_until
+from scheduler_core.following.kinds import FOLLOWED
 from tests.web import tcp
 from tests.web.mirror.proxy import Proxy, proxying
 
@@ -82,7 +83,7 @@ class Followed:
 
 def objects_of(cluster: Cluster) -> dict[tuple[str, str, str], Manifest]:
     """What is stored, but for the kinds that nobody follows."""
-    return {row.key: row.manifest for row in state.stored(cluster.pk) if row.kind not in ("Lease", "Event")}
+    return {row.key: row.manifest for row in state.stored(cluster.pk) if row.kind in FOLLOWED}
 
 
 def kubeconfig(port: int, cluster: str, token: str) -> bytes:

@@ -9,6 +9,7 @@ from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.elector import Elector, LeaseTimes
 from kschedweb.scheduling.models import Lease, LeaseFence
+from kschedweb.scheduling.runner import slices
 from tests.web.scheduling.electors import Clock, make_elector
 
 pytestmark = pytest.mark.django_db
@@ -85,6 +86,21 @@ def test_cluster_whose_step_hangs_is_not_renewed(cluster: Cluster) -> None:
     clock.now += 2
     leader.tick()
     assert Lease.objects.get(pk=cluster.pk).version == version
+
+
+def test_lost_message_for_a_slice_costs_no_lease(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, woken = Clock(), []
+    leader = make_elector("leader", clock, woken)
+    monkeypatch.setattr(slices, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr(slices.wake, "send", lambda *_, **__: None)
+    worker = slices.Worker("leader", leader)
+    leader.tick()
+    version = Lease.objects.get(pk=cluster.pk).version
+    worker.wake(cluster.pk)
+    for _ in range(8):
+        clock.now += 2
+        leader.tick()
+    assert Lease.objects.get(pk=cluster.pk).version == version + 8
 
 
 def test_leader_that_was_slow_goes_on_under_its_epoch_when_nobody_took_over(cluster: Cluster) -> None:
