@@ -11,6 +11,7 @@ from typing import Any, Final
 from kschedweb.kubeapi.exchange import Answer, Query, RefusedError
 from scheduler_core.apiserver import answers
 from scheduler_core.apiserver.answers import Cause, Status
+from scheduler_core.apiserver.numbers import NumberError, parse_int
 from scheduler_core.apiserver.options import first
 from scheduler_core.apiserver.requests import ObjectKey
 from scheduler_core.apiserver.routes import Route
@@ -62,10 +63,9 @@ def _check_options(pod: str, query: Query) -> None:
         if not text:
             continue
         try:
-            number = int(text)
-        except ValueError:
-            message = f'strconv.ParseInt: parsing "{text}": invalid syntax'
-            raise RefusedError(Status(400, "BadRequest", message)) from None
+            number = parse_int(text)
+        except NumberError as error:
+            raise RefusedError(Status(400, "BadRequest", str(error))) from None
         least, words = (0, "greater than or equal to 0") if name in _NOT_NEGATIVE else (1, "greater than 0")
         if number < least:
             cause = Cause("FieldValueInvalid", f"Invalid value: {number}: must be {words}", name)

@@ -21,6 +21,7 @@ from scheduler_core.api.pod import PodSpec
 from scheduler_core.api.schema import empty
 
 TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+_MOST_DIGITS: Final = 18  # of a generation
 _JOB_NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
 _CONTROLLER_UID: Final = "batch.kubernetes.io/controller-uid"
 _METADATA_OF_SPEC: Final = ("deletionTimestamp", "generation", "labels", "annotations", "finalizers", "ownerReferences")
@@ -187,15 +188,20 @@ def normalize_data_sources(spec: Manifest, old: Manifest | None) -> None:
 
 
 def _daemon_set(new: Manifest, old: Manifest | None, now: str) -> None:
-    annotations = {**(new["metadata"].get("annotations") or {})}
-    generation = 1
     if old is not None:
-        generation = int((old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0"))
-        generation += new["spec"]["template"] != old["spec"]["template"]
-    elif annotations.get(TEMPLATE_GENERATION, "").isdigit():
-        generation = max(1, int(annotations[TEMPLATE_GENERATION]))
-    annotations[TEMPLATE_GENERATION] = str(generation)
-    new["metadata"]["annotations"] = annotations
+        generation = _template_generation(old) + (new["spec"]["template"] != old["spec"]["template"])
+    else:
+        generation = max(1, _template_generation(new))
+    new["metadata"]["annotations"] = {
+        **(new["metadata"].get("annotations") or {}),
+        TEMPLATE_GENERATION: str(generation),
+    }
+
+
+def _template_generation(manifest: Manifest) -> int:
+    """What the annotation says; 0 without one, and when it is no number, as in objects that were imported."""
+    text = (manifest["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 0
 
 
 def _deployment_status(new: Manifest, old: Manifest, now: str) -> None:

@@ -3,7 +3,7 @@
 For an HTTP shell. It decodes a request, asks, and encodes the answer:
 
     server = ApiServer(store, new_uid, is_simulated=False)       store: History, see `store`
-    server.carry_out(bootstrap_requests(now), now)                  once for a new cluster: `bootstrap`
+    server.carry_out(bootstrap_requests(now), now)               once for a new cluster: `bootstrap`
     body = read_json(data)                                       a body with fields that stand twice: `bodies`
     reply = answer(server, Call(method, path, query, body, patch_type), now)                    `calls`
 

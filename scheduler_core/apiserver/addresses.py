@@ -38,6 +38,7 @@ class Addresses:
         try:
             self._take_addresses(service, before)
             self._take_ports(service, before)
+            self._take_check_port(service, before)
         except BaseException:
             self._hold(before)
             raise
@@ -89,6 +90,7 @@ class Addresses:
         taken = set(self._ports)
         ports = [(port, port.get("protocol", "")) for port in spec.get("ports", ())]
         wanted = {(port.get("nodePort") or known.get((port["port"], protocol)), protocol) for port, protocol in ports}
+        wanted |= {(spec["healthCheckNodePort"], "TCP")} if spec.get("healthCheckNodePort") else set()
         for index, (port, protocol) in enumerate(ports):
             number = port.get("nodePort") or known.get((port["port"], protocol))
             if number:
@@ -98,11 +100,17 @@ class Addresses:
                 number = draw(_number(service), NODE_PORTS, used.__contains__)
             port["nodePort"] = number
             taken.add((number, protocol))
-        is_local = spec["type"] == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
-        if is_local and not spec.get("healthCheckNodePort"):
-            spec["healthCheckNodePort"] = before.get("healthCheckNodePort") or draw(
-                service["metadata"]["uid"], NODE_PORTS, lambda one: (one, "TCP") in taken
-            )
+
+    def _take_check_port(self, service: Manifest, before: Manifest) -> None:
+        """The port at which a load balancer asks whether a node has pods of the service."""
+        spec = service["spec"]
+        if spec["type"] != "LoadBalancer" or spec.get("externalTrafficPolicy") != "Local":
+            return
+        taken = self._ports | _ports({"ports": spec.get("ports", ())})
+        number = spec.get("healthCheckNodePort") or before.get("healthCheckNodePort")
+        if number:
+            refuse(self._port_problems("spec.healthCheckNodePort", number, (number, "TCP") in taken))
+        spec["healthCheckNodePort"] = number or draw(_number(service), NODE_PORTS, lambda one: (one, "TCP") in taken)
 
     def _port_problems(self, path: str, number: int, is_taken: bool) -> list[Problem]:
         if number not in NODE_PORTS:
@@ -125,7 +133,8 @@ class Addresses:
 
 
 def _ports(spec: Manifest) -> set[tuple[int, str]]:
-    return {(port["nodePort"], port.get("protocol", "")) for port in spec.get("ports", ()) if port.get("nodePort")}
+    found = {(port["nodePort"], port.get("protocol", "")) for port in spec.get("ports", ()) if port.get("nodePort")}
+    return found | {(spec["healthCheckNodePort"], "TCP")} if spec.get("healthCheckNodePort") else found
 
 
 def _agree(spec: Manifest) -> None:

@@ -20,6 +20,7 @@ from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.applying import repeated_text
 from scheduler_core.apiserver.bodies import Body, read_as
 from scheduler_core.apiserver.lists import ListQuery, Page
+from scheduler_core.apiserver.numbers import NumberError, parse_int, parse_uint
 from scheduler_core.apiserver.options import (
     DeleteOptions,
     Query,
@@ -163,12 +164,14 @@ class _Answering:
     def _wait_for_version(self, text: str) -> None:
         if text in ("", "0"):
             return
-        if not text.isdigit():
-            detail = f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-            raise RefusedError(answers.internal_error(f"resourceVersion: {detail}"))
+        try:
+            wanted = parse_uint(text)
+        except NumberError as error:
+            detail = f'Invalid value: "{text}": {error}'
+            raise RefusedError(answers.internal_error(f"resourceVersion: {detail}")) from None
         position = self._server.store.position()
-        if int(text) > position:
-            raise RefusedError(lists.too_large(int(text), position))
+        if wanted > position:
+            raise RefusedError(lists.too_large(wanted, position))
 
     def _list(self) -> Reply | Watch:
         query = self._list_query()
@@ -192,10 +195,9 @@ class _Answering:
         query = self._call.query
         limit = first(query, "limit")
         try:
-            most = int(limit) if limit else 0
-        except ValueError:
-            message = f'strconv.ParseInt: parsing "{limit}": invalid syntax'
-            raise RefusedError(answers.bad_request(message)) from None
+            most = parse_int(limit) if limit else 0
+        except NumberError as error:
+            raise RefusedError(answers.bad_request(str(error))) from None
         return ListQuery(
             self._selection(),
             first(query, "resourceVersion"),

@@ -18,6 +18,7 @@ import msgspec
 from scheduler_core.apiserver.answers import Cause, Refused, Status, bad_request
 from scheduler_core.apiserver.go_json import problem_of
 from scheduler_core.apiserver.kinds import KINDS
+from scheduler_core.apiserver.numbers import NumberError, parse_uint
 from scheduler_core.apiserver.requests import ObjectKey
 from scheduler_core.apiserver.selection import Selection
 from scheduler_core.apiserver.store import History, Stored, key_of
@@ -175,9 +176,10 @@ def _problem(query: ListQuery) -> Refused | None:
         return options_refused("ListOptions", causes)
     if query.continued and version not in ("", "0"):
         return bad_request("specifying resource version is not allowed when using continue")
-    if version and not version.isdigit():
-        detail = f'Invalid value: "{version}": strconv.ParseUint: parsing "{version}": invalid syntax'
-        return bad_request(f"invalid resource version: resourceVersion: {detail}")
+    try:
+        parse_uint(version or "0")
+    except NumberError as error:
+        return bad_request(f'invalid resource version: resourceVersion: Invalid value: "{version}": {error}')
     return None
 
 

@@ -14,6 +14,7 @@ import msgspec
 from scheduler_core.api.schema import DecodeError, read
 from scheduler_core.apiserver.answers import Cause, Refused, Status, bad_request
 from scheduler_core.apiserver.lists import options_refused
+from scheduler_core.apiserver.numbers import NumberError, parse_int
 from scheduler_core.apiserver.ownership.managers import UNKNOWN
 from scheduler_core.apiserver.requests import Propagation
 
@@ -100,9 +101,9 @@ def delete_options(query: Query, body: Any) -> DeleteOptions | Refused:
     text = first(query, "gracePeriodSeconds")
     if text:
         try:
-            given["gracePeriodSeconds"] = int(text)
-        except ValueError:
-            return bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+            given["gracePeriodSeconds"] = parse_int(text)
+        except NumberError as error:
+            return bad_request(str(error))
     if query.get("orphanDependents"):
         given["orphanDependents"] = first(query, "orphanDependents").lower() not in ("false", "0")
     given["dryRun"] = [value for value in query.get("dryRun", ()) if value]

@@ -124,7 +124,7 @@ def _sort_on_the_way(holder: Any, steps: list[str]) -> None:
         if isinstance(holder, dict) and isinstance(holder.get(step), dict):
             holder[step] = dict(sorted(holder[step].items()))
             holder = holder[step]
-        elif isinstance(holder, list) and step.isdigit() and int(step) < len(holder):
+        elif isinstance(holder, list) and step.isascii() and step.isdigit() and int(step) < len(holder):
             if isinstance(holder[int(step)], dict):
                 holder[int(step)] = dict(sorted(holder[int(step)].items()))
             holder = holder[int(step)]

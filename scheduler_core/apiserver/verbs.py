@@ -10,6 +10,7 @@ Source: kubernetes v1.34.1, staging/src/k8s.io/apiserver/pkg/registry/{generic/r
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -27,6 +28,7 @@ from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.bootstrap import IMMORTAL_NAMESPACES
 from scheduler_core.apiserver.events import event_change_problems, event_problems
 from scheduler_core.apiserver.kinds import CONFIDENTIAL_KINDS, KINDS, Kind
+from scheduler_core.apiserver.numbers import NumberError, parse_uint
 from scheduler_core.apiserver.ownership.managers import Entry
 from scheduler_core.apiserver.patches import patched, patched_text, unknown_of_operations
 from scheduler_core.apiserver.requests import Apply, Create, Delete, ObjectKey, Patch, PatchType, Propagation, Update
@@ -62,9 +64,9 @@ def create(
         return answers.invalid(key, error)
     except DecodeError as error:
         return answers.unreadable(key.kind, str(error))
-    version = manifest["metadata"].get("resourceVersion") or ""
-    if version.isdigit() and int(version):
-        return answers.internal_error("resourceVersion should not be set on objects to be created")
+    with contextlib.suppress(NumberError):
+        if parse_uint(manifest["metadata"].get("resourceVersion") or ""):
+            return answers.internal_error("resourceVersion should not be set on objects to be created")
     if entries:
         created["metadata"]["managedFields"] = entries
     return Outcome((ObjectChange(Operation.CREATED, created),), created)
@@ -140,8 +142,10 @@ def _unfit_version(manifest: Mapping[str, Any], stored: Stored, request: Update 
     uid = metadata.get("uid") if isinstance(request, Update) else None
     if uid and uid != stored["metadata"]["uid"]:
         return answers.storage_conflict(key, "UID", uid, stored["metadata"]["uid"])
-    if not version.isdigit():
-        return answers.internal_error(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    try:
+        parse_uint(version)
+    except NumberError as error:
+        return answers.internal_error(str(error))
     if version == "0" and "resourceVersion" not in stored["metadata"]:
         return None  # changed by a request before this one, of the same batch
     if version == "0" and KINDS[key.kind].needs_version and request.subresource != SCALE:

@@ -19,6 +19,7 @@ from scheduler_core.api.schema import read
 from scheduler_core.apiserver.answers import Cause, Refused, Status, bad_request, internal_error
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.lists import ListQuery, options_refused
+from scheduler_core.apiserver.numbers import NumberError, parse_int, parse_uint
 from scheduler_core.apiserver.selection import Selection
 from scheduler_core.apiserver.store import History, Logged, Operation, Stored
 
@@ -69,14 +70,15 @@ def start(store: History, query: ListQuery, options: Mapping[str, Sequence[str]]
     if problem is not None:
         return problem
     version = query.resource_version
-    if version and not version.isdigit():
-        return internal_error(
-            f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: parsing "{version}": invalid syntax'
-        )
-    seconds = (options.get("timeoutSeconds") or ("",))[0]
-    if seconds and not seconds.lstrip("-").isdigit():
-        return bad_request(f'strconv.ParseInt: parsing "{seconds}": invalid syntax')
-    watch = Watch(query.selection, store.position(), [], bookmarks, int(seconds) if seconds.isdigit() else 0)
+    try:
+        wanted = parse_uint(version or "0")
+    except NumberError as error:
+        return internal_error(f'resourceVersion: Invalid value: "{version}": {error}')
+    try:
+        seconds = max(0, parse_int((options.get("timeoutSeconds") or ("",))[0] or "0"))
+    except NumberError as error:
+        return bad_request(str(error))
+    watch = Watch(query.selection, store.position(), [], bookmarks, seconds)
     if wants_initial or (version in ("", "0") and wants_initial is not False):
         chosen = store.list(query.selection.kind, namespace=query.selection.namespace)
         watch.initial = [WatchEvent(ADDED, manifest) for manifest in chosen if query.selection.matches(manifest)]
@@ -85,7 +87,6 @@ def start(store: History, query: ListQuery, options: Mapping[str, Sequence[str]]
         return watch
     if version in ("", "0"):
         return watch
-    wanted = int(version)
     if wanted < store.oldest_position():
         status = Status(410, "Expired", f"too old resource version: {wanted} ({store.oldest_position()})")
         watch.initial, watch.is_over = [WatchEvent(ERROR, status.manifest())], True

@@ -43,8 +43,8 @@ def _external(service: Manifest) -> str:
         return ",".join(external) or NONE
     if kind == "LoadBalancer":
         ingress = part(part(service, "status"), "loadBalancer").get("ingress") or ()
-        found = [one.get("ip") or one.get("hostname") or "" for one in ingress]
-        return ",".join([*filter(None, found), *external]) or "<pending>"
+        found = {one.get("ip") or one.get("hostname") or "" for one in ingress} - {""}
+        return ",".join([*sorted(found), *external]) or "<pending>"
     return str(spec.get("externalName", "")) if kind == "ExternalName" else UNKNOWN
 
 
