@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
@@ -25,6 +25,7 @@ from kschedweb.ops import idle
 from kschedweb.ops.processes import die_with_parent
 from tools.bench.elsewhere.server import TOKEN
 from tools.bench.engine.result import percentile
+from tools.bench.listening import CommitClock
 from tools.bench.promises import Promise
 from tools.bench.running import RunningService, ServiceProblem
 
@@ -74,7 +75,7 @@ def _changing(service: RunningService, memory: _Memory, elsewhere: _Elsewhere, c
     time.sleep(WARM_SECONDS)
     elsewhere.ask("/-/made")
     cpu_before, shown = service.cpu_seconds(), list[float]()
-    with _Positions(service.database_url, cluster_id) as positions:
+    with CommitClock(service.database_url, _POSITIONS, cluster_id) as positions:
         ends_at = time.monotonic() + CHANGING_SECONDS
         while time.monotonic() < ends_at:
             time.sleep(0.5)
@@ -82,12 +83,13 @@ def _changing(service: RunningService, memory: _Memory, elsewhere: _Elsewhere, c
         elsewhere.ask("/-/changes?rate=0")
         made = elsewhere.ask("/-/made")
         spent = sum(service.cpu_seconds().values()) - sum(cpu_before.values())
-        _wait(lambda: positions.has(*made[-1][:2]))
+        last, kind, _ = made[-1]
+        _wait(lambda: positions.has(last, _of(kind)))
         stopped = time.monotonic()
         with psycopg.connect(service.database_url, autocommit=True) as database:
             _wait(lambda: _engine_is_level(database, cluster_id))
         compared = time.monotonic() - stopped
-    behind = sorted(positions.seen(version, kind) - at for version, kind, at in made)
+    behind = sorted(positions.seen(version, _of(kind)) - at for version, kind, at in made)
     p50, p99, most = percentile(behind, 50), percentile(behind, 99), behind[-1]
     text = (
         f"{len(made) / CHANGING_SECONDS:.0f} changes/s for {CHANGING_SECONDS:.0f} s: stored after p50 {p50 * 1000:.0f}"
@@ -98,6 +100,11 @@ def _changing(service: RunningService, memory: _Memory, elsewhere: _Elsewhere, c
     values = {"p50_seconds": p50, "p99_seconds": p99, "most_seconds": most, "shown_seconds": max(shown),
               "compared_seconds": compared, "memory_mb": memory.most_mb}  # fmt: skip
     return Promise("mirror lag", text, values, max(most, *shown) < BEHIND_SECONDS and memory.most_mb < MEMORY_MB)
+
+
+def _of(kind: str) -> Callable[[dict[str, str]], int]:
+    """Takes a kind's version out of a mirror's positions."""
+    return lambda positions: int(positions[kind])
 
 
 def _engine_is_level(database: psycopg.Connection[Any], cluster_id: int) -> bool:
@@ -189,41 +196,3 @@ class _Elsewhere:
     def ask(self, path: str) -> Any:
         with urllib.request.urlopen(self._address + path, timeout=60) as answer:
             return json.loads(answer.read())
-
-
-class _Positions:
-    """When another session first saw each position of a mirror, in seconds since the epoch."""
-
-    def __init__(self, url: str, cluster_id: int) -> None:
-        self._connection = psycopg.connect(url, autocommit=True)
-        self._connection.execute("LISTEN ksched")
-        self._cluster_id = cluster_id
-        self._seen: list[tuple[dict[str, str], float]] = []
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._listen, name="positions", daemon=True)
-
-    def __enter__(self) -> _Positions:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-        self._connection.close()
-
-    def _listen(self) -> None:
-        while not self._over.is_set():
-            if list(self._connection.notifies(timeout=0.2, stop_after=1)):
-                row = self._connection.execute(_POSITIONS, [self._cluster_id]).fetchone()
-                if row is not None:
-                    self._seen.append((row[0], time.time()))
-
-    def has(self, version: int, kind: str) -> bool:
-        return bool(self._seen) and int(self._seen[-1][0][kind]) >= version
-
-    def seen(self, version: int, kind: str) -> float:
-        """When the change was stored; ServiceProblem when it was not."""
-        for positions, at in self._seen:
-            if int(positions[kind]) >= version:
-                return at
-        raise ServiceProblem(f"{kind} {version} was not stored")

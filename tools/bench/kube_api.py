@@ -21,6 +21,7 @@ import msgspec
 import psycopg
 
 from tools.bench import level3
+from tools.bench.listening import CHANGES, CommitClock
 from tools.bench.promises import Promise
 from tools.bench.running import RunningService, ServiceProblem
 from tools.bench.worker import Job
@@ -102,7 +103,7 @@ def _creation(service: RunningService, api: _Api, database: psycopg.Connection[A
 
 
 def _watching(service: RunningService, api: _Api, database: psycopg.Connection[Any], cluster_id: int) -> Promise:
-    with level3.Commits(service.database_url, cluster_id) as commits, _Watchers(api, WATCHERS) as watchers:
+    with CommitClock(service.database_url, CHANGES, cluster_id) as commits, _Watchers(api, WATCHERS) as watchers:
         _created(api, "watched", WATCHED_PODS, clients=2)
         last, _ = level3.settled(database, cluster_id)
         time.sleep(2 * BEHIND_SECONDS)
@@ -154,7 +155,7 @@ class _Watchers:
                     if versions:
                         self._read[key.data].append((int(versions[-1]), now))
 
-    def behind(self, commits: level3.Commits) -> Iterator[float]:
+    def behind(self, commits: CommitClock) -> Iterator[float]:
         """How long after the database each watcher had what it read last, for all it read."""
         for read in self._read:
             if not read or read[-1][0] != max(version for each in self._read for version, _ in each[-1:]):

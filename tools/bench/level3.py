@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import http.client
 import json
-import threading
 import time
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +21,7 @@ import psycopg
 
 from tools.bench.engine.calibration import calibrate
 from tools.bench.engine.result import Run
+from tools.bench.listening import CHANGES, CommitClock
 from tools.bench.running import RunningService, ServiceProblem
 from tools.bench.viewers import Viewers
 from tools.bench.worker import Job
@@ -42,7 +41,6 @@ _BOUND = (
     "SELECT name, rv FROM cluster_change"
     " WHERE cluster_id = %s AND rv > %s AND kind = 'Binding' AND operation = 'verdict' ORDER BY rv"
 )
-_LAST_RV = "SELECT rv FROM cluster_cluster WHERE id = %s"
 _STATE = (
     "SELECT c.rv, c.seq, coalesce(s.rv_seen, 0),"
     " (SELECT count(*) FROM cluster_pod WHERE cluster_id = c.id AND phase <> 'Running')"
@@ -56,42 +54,6 @@ class Uploaded:
 
     started: float
     posted: dict[str, float]
-
-
-class Commits:
-    """Record when a reader could first see each entry of a cluster's change log, in seconds since the epoch."""
-
-    def __init__(self, url: str, cluster_id: int) -> None:
-        self._connection = psycopg.connect(url, autocommit=True)
-        self._connection.execute("LISTEN ksched")
-        self._cluster_id = cluster_id
-        self._seen: list[tuple[int, float]] = []  # the log's last rv and when it was read, both ascending
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._listen, name="commits", daemon=True)
-
-    def __enter__(self) -> Commits:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-        self._connection.close()
-
-    def _listen(self) -> None:
-        while not self._over.is_set():
-            # Read to its end before the connection is used: the generator holds its lock.
-            if list(self._connection.notifies(timeout=0.2, stop_after=1)):
-                row = self._connection.execute(_LAST_RV, [self._cluster_id]).fetchone()
-                if row is not None:
-                    self._seen.append((row[0], time.time()))
-
-    def seen(self, rv: int) -> float:
-        """Return when the entry was first seen; raise ServiceProblem when it was not."""
-        place = bisect_left(self._seen, rv, key=lambda each: each[0])
-        if place == len(self._seen):
-            raise ServiceProblem(f"no reader was told of change {rv}")
-        return self._seen[place][1]
 
 
 def warm_up(service: RunningService, job: Job) -> None:
@@ -115,7 +77,7 @@ def run(service: RunningService, job: Job, *, viewers: int = 1, chunk: int = CHU
         token, port = service.token, service.port
         with (
             Viewers(port=port, token=token, cluster_id=cluster_id, number=viewers) as watching,
-            Commits(service.database_url, cluster_id) as commits,
+            CommitClock(service.database_url, CHANGES, cluster_id) as commits,
         ):
             cpu_before = service.cpu_seconds()
             uploaded = upload(service, cluster_id, pods, chunk=chunk, pause_seconds=pause_seconds)

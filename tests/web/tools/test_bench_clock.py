@@ -9,29 +9,34 @@ from kschedweb.cluster import clock, services
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.ops.processes import wait_until
 from tests.web.tcp import database_url
-from tools.bench.level3 import Commits
+from tools.bench.listening import CHANGES, CommitClock
 from tools.bench.running import ServiceProblem
 
+IN_AN_OBJECT = "SELECT jsonb_build_object('rv', rv) FROM cluster_cluster WHERE id = %s"
 
-def is_seen(commits: Commits, rv: int) -> bool:
-    try:
-        return commits.seen(rv) > 0
-    except ServiceProblem:
-        return False
+
+def rv_of(value: dict[str, int]) -> int:
+    return value["rv"]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_entry_is_seen_after_its_commit() -> None:
     cluster = services.cluster_create(name="c")
     entry = ChangeEntry("ConfigMap", "default", "a", "u", "created", {"kind": "ConfigMap"})
-    with Commits(database_url(), cluster.pk) as commits:
+    with (
+        CommitClock(database_url(), CHANGES, cluster.pk) as commits,
+        CommitClock(database_url(), IN_AN_OBJECT, cluster.pk) as objects,
+    ):
         with transaction.atomic():
             first = changes_commit(cluster_id=cluster.pk, entries=[entry], now=clock.now_of(cluster.pk))
-        assert wait_until(lambda: is_seen(commits, first), seconds=30)
+        assert wait_until(lambda: commits.has(first), seconds=30)
         with transaction.atomic():
             second = changes_commit(cluster_id=cluster.pk, entries=[entry], now=clock.now_of(cluster.pk))
             written = time.time()
-        assert wait_until(lambda: is_seen(commits, second), seconds=30)
+        assert wait_until(lambda: commits.has(second), seconds=30)
         assert commits.seen(first) < written < commits.seen(second)
-        with pytest.raises(ServiceProblem, match=f"no reader was told of change {second + 1}"):
+        with pytest.raises(ServiceProblem, match=f"no reader was told of version {second + 1}"):
             commits.seen(second + 1)
+        assert wait_until(lambda: objects.has(second, rv_of), seconds=30)
+        assert objects.seen(first, rv_of) < written < objects.seen(second, rv_of)
+        assert not objects.has(second + 1, rv_of)
