@@ -6,7 +6,6 @@ Reads see one state of the database and lock nothing. A write that collides with
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -34,6 +33,7 @@ from kschedweb.kubeapi.exchange import (
     page_not_found,
 )
 from kschedweb.kubeapi.media import Form
+from kschedweb.kubeapi.waking import WAKING
 from scheduler_core.apiserver import calls, tables
 from scheduler_core.apiserver.answers import Status
 from scheduler_core.apiserver.bodies import Body
@@ -49,7 +49,6 @@ from scheduler_core.apiserver.store import History, key_of
 from scheduler_core.apiserver.watch import Watch
 
 TRIES: Final = 5
-WAKE_SECONDS: Final = 1.0
 GROUPS: Final = {kind.group for kind in KINDS.values()} | {
     EVENTS_GROUP,
     "authorization.k8s.io",
@@ -173,7 +172,7 @@ def _write(together: Sequence[Call], who: Principal) -> list[Reply]:
         try:
             with transaction.atomic():
                 replies = _replies(together, who)
-                transaction.on_commit(lambda: _wake_leader(who.cluster_id))
+                transaction.on_commit(lambda: WAKING.wake(who.cluster_id))
                 if who.lifecycle_mode == LifecycleMode.SIMULATE and any(map(_concerns_controllers, together)):
                     wake.after_commit("lifecycle.tick", cluster_id=who.cluster_id)
             return replies
@@ -202,17 +201,6 @@ def _concerns_controllers(call: Call) -> bool:
     """Whether simulated controllers should look at once; what comes often is found by the sweep."""
     found = route(call.path)
     return found is not None and (call.method == "DELETE" or found.kind.name not in ("Pod", "Event", "Lease"))
-
-
-_woken: dict[int, float] = {}
-
-
-def _wake_leader(cluster_id: int) -> None:
-    """Have somebody lead the cluster; who does is told of the commit by the database, so once a second is enough."""
-    moment = time.monotonic()
-    if moment - _woken.get(cluster_id, -WAKE_SECONDS) >= WAKE_SECONDS:
-        _woken[cluster_id] = moment
-        wake.send("scheduling.ensure_leader", cluster_id=cluster_id)
 
 
 def _server(who: Principal, call: Call) -> ApiServer[History]:

@@ -1,13 +1,15 @@
 """Writes of one token to one cluster that arrive while another commits: they share the next transaction.
 
 A commit costs the same for one object as for twenty, so clients that write at the same time wait for one commit and
-not for each other's. Each gets its own answer, and gets it after the commit. When the transaction fails, each call is
-carried out alone, so that one that cannot be carried out takes no other with it.
+not for each other's. Each gets its own answer, and gets it after the commit. The next transaction waits a moment for
+those who were answered, or else they and those who wait now would take turns, each half with transactions of its own.
+When a transaction fails, each call is carried out alone, so that one that cannot be carried out takes no other with it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -25,7 +27,7 @@ from scheduler_core.apiserver.requests import ObjectKey
 
 MOST_CALLS: Final = 32  # of one transaction
 MOST_BYTES: Final = 256 * 1024  # of their bodies, but for the first
-LINGER_SECONDS: Final = 0.002  # after several, for their clients to come with the next
+LINGER_SECONDS: Final = 0.02  # at most, when there are several clients, for all of them to come with the next
 Result = Answer | Begun | Exception
 # Makes a blocking call when it is the token's turn.
 Work = Callable[
@@ -40,30 +42,52 @@ class _Waiting(msgspec.Struct, eq=False):
     result: asyncio.Future[Result]
 
 
+class _Line:
+    """Who waits. `is_long` is set once as many wait as are `expected`."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[_Waiting] = deque()
+        self.is_long = asyncio.Event()
+        self._expected = 0
+
+    def append(self, each: _Waiting) -> None:
+        self.waiting.append(each)
+        if len(self.waiting) >= self._expected:
+            self.is_long.set()
+
+    async def grow(self, expected: int) -> None:
+        """Wait for so many, not for long."""
+        self._expected = min(expected, MOST_CALLS)
+        if len(self.waiting) < self._expected:
+            self.is_long.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LINGER_SECONDS):
+                    await self.is_long.wait()
+
+
 class Together:
     """The writes that wait, by who made them; for the holder of one token."""
 
     def __init__(self) -> None:
-        self._waiting: dict[Principal, deque[_Waiting]] = {}
+        self._lines: dict[Principal, _Line] = {}
 
     async def answer(self, request: Request, who: Principal, work: Work) -> Answer | Begun:
         """The answer to one request, when its transaction has been committed; raises what it raises alone."""
         own = _Waiting(request, asyncio.get_running_loop().create_future())
-        waiting = self._waiting.get(who)
-        if waiting is not None:
-            waiting.append(own)
-        else:
-            waiting = self._waiting[who] = deque([own])
-            asyncio.get_running_loop().create_task(self._answer_all(waiting, who, work))
+        line = self._lines.get(who)
+        if line is None:
+            line = self._lines[who] = _Line()
+            asyncio.get_running_loop().create_task(self._answer_all(line, who, work))
+        line.append(own)
         result = await own.result
         if isinstance(result, Exception):
             raise result
         return result
 
-    async def _answer_all(self, waiting: deque[_Waiting], who: Principal, work: Work) -> None:
+    async def _answer_all(self, line: _Line, who: Principal, work: Work) -> None:
         """Answer until nothing waits."""
-        while waiting:
-            together = _first(waiting)
+        while line.waiting:
+            together = _first(line.waiting)
             try:
                 results = await work(answer_all, [each.request for each in together], who)
             except Exception as error:
@@ -71,9 +95,10 @@ class Together:
             for each, result in zip(together, results, strict=True):
                 if not each.result.done():  # its client may have gone
                     each.result.set_result(result)
-            if len(together) > 1:
-                await asyncio.sleep(LINGER_SECONDS)
-        del self._waiting[who]
+            clients = len(together) + len(line.waiting)
+            if clients > 1:
+                await line.grow(clients)
+        del self._lines[who]
 
 
 def _first(waiting: deque[_Waiting]) -> list[_Waiting]:

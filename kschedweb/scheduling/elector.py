@@ -10,6 +10,7 @@ Source: kubernetes v1.34.1, client-go/tools/leaderelection.
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
@@ -78,7 +79,7 @@ class Leadership:
 
     `busy_since`: None means that no step is under way. `patience` is how many seconds beyond the renew deadline the
     step under way may take. `renewed_at`: when the record was last known to be ours. `ran_at`: when a slice last ran.
-    `rests_until`: until then no slice of it runs.
+    `rests_until`: until then no slice of it runs. `scheduled_at`: when a step that scheduled pods last ended.
     """
 
     view: LeaseView
@@ -88,6 +89,7 @@ class Leadership:
     patience: float = 0.0
     ran_at: float = 0.0
     rests_until: float = 0.0
+    scheduled_at: float = -math.inf
     due_at: float | None = None  # of the engine's next timer
 
     def be_patient(self, seconds: float) -> None:

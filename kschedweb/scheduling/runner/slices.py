@@ -2,7 +2,8 @@
 
 One process leads any number of clusters, an engine each. Slices of a cluster run on its leader's own queue;
 a message that comes to somebody else is sent on, or claims a cluster nobody leads. A cluster whose step waited for
-extenders rests for as long, so that other clusters of the process have at least half of its time.
+extenders rests for as long, so that other clusters of the process have at least half of its time. One whose pods come in
+a stream rests too: most of a step's cost is that of any step, however few pods it schedules.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from kschedweb.cluster.models import Cluster
 from kschedweb.common import wake
 from kschedweb.environment import load as load_environment
 from kschedweb.scheduling import leases
-from kschedweb.scheduling.elector import Elector, LeaseTimes
+from kschedweb.scheduling.elector import Elector, Leadership, LeaseTimes
 from kschedweb.scheduling.leases import ClusterGoneError, FencedOutError
-from kschedweb.scheduling.runner.host import EngineHost
+from kschedweb.scheduling.runner.host import EngineHost, StepOutcome
 from scheduler_core.errors import CacheCorruptedError
 
 log = structlog.get_logger(__name__)
@@ -32,6 +33,11 @@ SHARED_SLICE_SECONDS = 0.2  # when another cluster waits for this worker
 # A step that took in so many changes without a pod to schedule is one of a stream: the next waits for more of it.
 STREAM_CHANGES = 20
 GATHER_SECONDS = 0.05
+# A step that scheduled at most so many pods, and began so soon after another one that scheduled some, is one of a
+# stream of pods: the next waits as long for more of them.
+STREAM_CYCLES = 100
+STREAM_SECONDS = 0.1
+SLACK_SECONDS = 0.1  # that a timer and its message may take
 OWN_QUEUE = "scheduler."
 EXIT_CORRUPTED = 1
 
@@ -81,6 +87,7 @@ class Worker:
             # The elector may have lost the lease meanwhile.
             while self.elector.leadership(cluster_id) is led:
                 led.busy_since, led.patience = time.monotonic(), 0.0
+                began = led.busy_since
                 outcome = host.step()
                 led.ran_at, led.busy_since = time.monotonic(), None
                 if outcome.asked_seconds > SHARED_SLICE_SECONDS and len(self.elector.led_clusters()) > 1:
@@ -88,9 +95,7 @@ class Worker:
                     self.elector.timer_set(cluster_id, outcome.asked_seconds)
                     return
                 if outcome.due_in is None or outcome.due_in > 0:
-                    if outcome.changes >= STREAM_CHANGES and not outcome.cycles:
-                        led.rests_until = led.ran_at + GATHER_SECONDS
-                    self.elector.timer_set(cluster_id, outcome.due_in)
+                    self.elector.timer_set(cluster_id, _gather(led, outcome, began))
                     return
                 over = ends_at - (SLICE_SECONDS - SHARED_SLICE_SECONDS) if self.waiting else ends_at
                 if time.monotonic() >= over:
@@ -116,6 +121,19 @@ class Worker:
         """Ask for a slice on this worker's own queue. The message may be lost: what is due is found without it."""
         self.waiting.add(cluster_id)
         wake.send("scheduling.slice_run", queue=OWN_QUEUE + self.worker_id, cluster_id=cluster_id)
+
+
+def _gather(led: Leadership, outcome: StepOutcome, began: float) -> float | None:
+    """Let a cluster rest whose step was one of a stream; in how many seconds to look again without being woken."""
+    is_streamed = began - led.scheduled_at < STREAM_SECONDS + SLACK_SECONDS
+    if outcome.cycles:
+        led.scheduled_at = led.ran_at
+    if outcome.cycles and outcome.cycles <= STREAM_CYCLES and is_streamed:
+        led.rests_until = led.ran_at + STREAM_SECONDS
+        return STREAM_SECONDS  # whatever message came in the step has been answered by it or waits for the next
+    if outcome.changes >= STREAM_CHANGES and not outcome.cycles:
+        led.rests_until = led.ran_at + GATHER_SECONDS
+    return outcome.due_in
 
 
 _worker: Worker | None = None

@@ -66,6 +66,42 @@ async def test_a_transaction_is_bounded_in_calls_and_bytes() -> None:
     assert max(work.asked) <= together.MOST_CALLS and work.asked[-2:] == [1, 1] and sum(work.asked) == many + 2
 
 
+async def test_clients_that_take_turns_come_together() -> None:
+    """Half of them wait while the other half is answered: the next transaction waits for these."""
+    writes, work, often, clients = Together(), Blocking(), 6, 10
+    work.may.set()
+
+    async def client(first: int) -> None:
+        for number in range(often):
+            await writes.answer(creation(f"p{first}-{number}"), WHO, work)
+            await asyncio.sleep(0)  # the answer travels, and the next request does
+
+    await asyncio.gather(*(client(number) for number in range(clients)))
+    assert sum(work.asked) == clients * often
+    assert work.asked[1:-1] == [clients] * (len(work.asked) - 2), work.asked
+
+
+async def test_a_client_alone_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(together, "LINGER_SECONDS", 60.0)
+    writes, work = Together(), Blocking()
+    work.may.set()
+    async with asyncio.timeout(10):
+        for number in range(3):
+            await writes.answer(creation(f"p{number}"), WHO, work)
+    assert work.asked == [1, 1, 1]
+
+
+async def test_clients_that_went_are_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(together, "LINGER_SECONDS", 0.05)
+    writes, work = Together(), Blocking()
+    work.may.set()
+    await asyncio.gather(*(writes.answer(creation(f"p{number}"), WHO, work) for number in range(5)))
+    async with asyncio.timeout(10):
+        for number in range(3):
+            await writes.answer(creation(f"late-{number}"), WHO, work)
+    assert work.asked[-3:] == [1, 1, 1]
+
+
 async def test_those_of_different_people_stay_apart() -> None:
     writes, work = Together(), Blocking()
     work.may.set()

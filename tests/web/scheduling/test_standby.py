@@ -14,7 +14,7 @@ from kschedweb.scheduling.elector import Elector, LeaseTimes
 from kschedweb.scheduling.models import Lease
 from kschedweb.scheduling.runner import slices
 from kschedweb.scheduling.runner.host import EngineHost, StepOutcome
-from kschedweb.scheduling.runner.slices import SHARED_SLICE_SECONDS, STREAM_CHANGES, Worker
+from kschedweb.scheduling.runner.slices import SHARED_SLICE_SECONDS, STREAM_CHANGES, STREAM_CYCLES, Worker
 from kschedweb.traces.models import Attempt
 from tests.builders import make_node, make_pod
 from tests.web.scheduling.conftest import PutObjects
@@ -195,6 +195,7 @@ def test_cluster_in_a_stream_of_changes_takes_them_in_together(
 
     monkeypatch.setattr(EngineHost, "step", step)
     monkeypatch.setattr(slices, "GATHER_SECONDS", 60.0)
+    monkeypatch.setattr(slices, "STREAM_SECONDS", -1.0)  # this is about changes alone
     one = worker("one")
     one.elector.claim(busy.pk)
     one.slice(busy.pk)
@@ -203,6 +204,48 @@ def test_cluster_in_a_stream_of_changes_takes_them_in_together(
     assert led is not None
     assert len(steps) == (1 if waits else 2)
     assert (led.due_at is not None) is waits, "nobody else would wake it"
+
+
+@pytest.mark.parametrize(
+    ("cycles", "waits"),
+    [
+        pytest.param([1, 1], True, id="one pod soon after another"),
+        pytest.param([1], False, id="the first"),
+        pytest.param([0, 0, 1], False, id="the first after other changes"),
+        pytest.param([STREAM_CYCLES + 1, STREAM_CYCLES + 1], False, id="many each time"),
+        pytest.param([1, 0], False, id="what comes of the first"),
+    ],
+)
+def test_cluster_in_a_stream_of_pods_schedules_them_together(
+    busy: Cluster, monkeypatch: pytest.MonkeyPatch, cycles: list[int], waits: bool
+) -> None:
+    left = [*cycles, 7]
+
+    def step(host: EngineHost) -> StepOutcome:
+        return StepOutcome(left.pop(0), 1, None)
+
+    monkeypatch.setattr(EngineHost, "step", step)
+    monkeypatch.setattr(slices, "STREAM_SECONDS", 60.0)
+    one = worker("one")
+    one.elector.claim(busy.pk)
+    for _ in cycles:
+        one.slice(busy.pk)
+    led = one.elector.leadership(busy.pk)
+    assert led is not None
+    assert (led.due_at is not None) is waits, "nobody may wake it after the rest"
+    one.slice(busy.pk)
+    assert (left == [7]) is waits
+
+
+def test_pods_far_apart_are_scheduled_at_once(busy: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(EngineHost, "step", lambda host: StepOutcome(1, 1, None))
+    monkeypatch.setattr(slices, "STREAM_SECONDS", -1.0)
+    one = worker("one")
+    one.elector.claim(busy.pk)
+    for _ in range(3):
+        one.slice(busy.pk)
+    led = one.elector.leadership(busy.pk)
+    assert led is not None and led.rests_until == 0.0
 
 
 @pytest.mark.parametrize("ends", ["well", "with an error"])
