@@ -14,6 +14,7 @@ from django.db import connection
 
 from kschedweb.cluster.choices import Operation
 from kschedweb.cluster.models import ApiObject, Node, Pod
+from kschedweb.cluster.versions import version_text
 from kschedweb.common import bulk, packing
 from scheduler_core.api import manifests
 from scheduler_core.api.sharing import Sharing
@@ -115,7 +116,7 @@ def _change_of(
 def _object_put(kind: str, manifest: dict[str, Any], rv: int, sharing: Sharing | None = None) -> core.ObjectPut | None:
     if kind not in manifests.KINDS:
         return None
-    manifest["metadata"]["resourceVersion"] = str(rv)
+    manifest["metadata"]["resourceVersion"] = version_text(rv)
     obj = manifests.decode(manifest, kind=kind)
     if sharing is not None:
         sharing.share(obj)

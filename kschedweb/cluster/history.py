@@ -12,6 +12,7 @@ from typing import Any
 from kschedweb.cluster import follow, state
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.store import PostgresStore, manifest_of
+from kschedweb.cluster.versions import Place, rv_of, version_of, version_text
 from kschedweb.common import bulk, packing
 from scheduler_core.api import manifests
 from scheduler_core.api.sharing import Sharing
@@ -34,21 +35,31 @@ class PostgresHistory(PostgresStore):
         self.cluster_id = cluster_id
 
     def position(self) -> int:
-        return Cluster.objects.values_list("rv", flat=True).get(pk=self.cluster_id)
+        place = place_now(self.cluster_id)
+        if place is None:
+            raise Cluster.DoesNotExist
+        return place.version
 
     def oldest_position(self) -> int:
-        """The position before the oldest entry of the log; the present one when the log is empty."""
+        """The version before the oldest entry of the log; that of the last change when the log is empty.
+
+        Never that of no change at all: a number below was no version of this cluster.
+        """
         (found,) = bulk.read_rows(
             "SELECT coalesce((SELECT rv - 1 FROM cluster_change WHERE cluster_id = %s ORDER BY rv LIMIT 1),"
             " (SELECT rv FROM cluster_cluster WHERE id = %s))",
             [self.cluster_id, self.cluster_id],
         )
-        return int(found[0])
+        return version_of(max(1, found[0]))
 
     def list_at(self, kind: str, namespace: str, rv: int) -> Sequence[Stored]:
         """The objects as they were: today's, with the changes since taken back; ForgottenError."""
-        entries = self.logged_after(kind, rv, is_exact=True)
-        objects = {_key(manifest): manifest for manifest in self.list(kind, namespace=namespace)}
+        return self.objects_at(kind, namespace, rv_of(rv))
+
+    def objects_at(self, kind: str, namespace: str, rv: int) -> Sequence[Stored]:
+        """The stored objects as they were when the change log had come so far; ForgottenError."""
+        entries = logged(self.cluster_id, rv, None, kind=kind, is_exact=True)
+        objects = {_key(manifest): manifest for manifest in PostgresStore.list(self, kind, namespace=namespace)}
         for entry in reversed(entries):
             key = _key(entry.manifest)
             if namespace not in ("", key.namespace):
@@ -65,19 +76,33 @@ class PostgresHistory(PostgresStore):
         """Read from today's objects, when none of the kind has changed since."""
         changed = bulk.read_rows(
             "SELECT 1 FROM cluster_change WHERE cluster_id = %s AND kind = %s AND rv > %s LIMIT 1",
-            [self.cluster_id, kind, rv],
+            [self.cluster_id, kind, rv_of(rv)],
         )
         if changed:
             return None
         rows, left = state.stored_part(self.cluster_id, kind, namespace, after, limit)
         return [manifest_of(row) for row in rows], left
 
-    def logged_after(self, kind: str, rv: int, *, is_exact: bool = False) -> Sequence[Logged]:
-        return logged(self.cluster_id, rv, None, kind=kind, is_exact=is_exact)
+    def logged_after(self, kind: str, rv: int) -> Sequence[Logged]:
+        return logged(self.cluster_id, rv_of(rv), None, kind=kind)
+
+
+def place_now(cluster_id: int) -> Place | None:
+    """How far both logs have come; None when there is no such cluster."""
+    found = Cluster.objects.filter(pk=cluster_id).values_list("rv", "seq", "step_rv", "step_seq").first()
+    if found is None:
+        return None
+    rv, seq, step_rv, step_seq = found
+    return Place(rv, seq, step_seq if step_rv == rv else seq)
+
+
+def is_cut(cluster_id: int, rv: int) -> bool:
+    """Whether the entry after a position of the change log, which has been written, has been cleared away."""
+    return not bulk.read_rows("SELECT 1 FROM cluster_change WHERE cluster_id = %s AND rv = %s", [cluster_id, rv + 1])
 
 
 def logged(cluster_id: int, after: int, to: int | None, *, kind: str = "", is_exact: bool = False) -> list[Logged]:
-    """The changes of objects of a kind, or of all, in (after, to], in order.
+    """The changes of objects of a kind, or of all, in (after, to] of the change log, in order.
 
     Where the state before a change is not known, that after it stands for it; with `is_exact`: ForgottenError.
     """
@@ -97,7 +122,8 @@ def logged(cluster_id: int, after: int, to: int | None, *, kind: str = "", is_ex
             if is_exact:
                 raise ForgottenError
             earlier = manifest
-        found.append(Logged(rv, Operation(operation), manifest, None if operation == Operation.CREATED else earlier))
+        is_new = operation == Operation.CREATED
+        found.append(Logged(version_of(rv), Operation(operation), manifest, None if is_new else earlier))
         before[uid] = manifest
     return found
 
@@ -148,7 +174,7 @@ def _states_at(cluster_id: int, rv: int, uids: Sequence[str]) -> dict[str, Store
 
 
 def _numbered(manifest: Mapping[str, Any], rv: int) -> Stored:
-    return {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": str(rv)}}
+    return {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": version_text(rv)}}
 
 
 def _key(manifest: Stored) -> ObjectKey:

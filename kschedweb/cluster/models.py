@@ -22,12 +22,18 @@ DNS_LABEL = RegexValidator(
 
 
 class Cluster(models.Model):
-    """A cluster with the counters of its two logs and how its scheduler goes."""
+    """A cluster with the counters of its two logs and how its scheduler goes.
+
+    `step_rv`: where the change log ended before what the last step wrote to it; `step_seq`: where the engine log ended
+    when the change log came there. See `versions`.
+    """
 
     name = models.CharField(max_length=63, validators=[DNS_LABEL])
     description = models.CharField(max_length=500, blank=True, default="")
     rv = models.BigIntegerField(default=0)
     seq = models.BigIntegerField(default=0)
+    step_rv = models.BigIntegerField(default=0)
+    step_seq = models.BigIntegerField(default=0)
     seed = models.BigIntegerField(default=0)
     lifecycle_mode = models.CharField(max_length=16, choices=LifecycleMode, default=LifecycleMode.FROZEN)
     pace = models.CharField(max_length=16, choices=Pace, default=Pace.RUN)

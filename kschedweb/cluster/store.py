@@ -7,6 +7,7 @@ import orjson
 from kschedweb.cluster import state
 from kschedweb.cluster.changes import ChangeEntry, StateRow, changes_commit
 from kschedweb.cluster.state import Rewrite
+from kschedweb.cluster.versions import version_text
 from scheduler_core.api.manifests import decode
 from scheduler_core.apiserver.requests import ObjectKey
 from scheduler_core.apiserver.store import ObjectChange, Operation, Stored
@@ -40,6 +41,10 @@ class PostgresStore:
         entries = [*self._entries(changes), *verdicts]
         self._locked.clear()
         return changes_commit(cluster_id=self._cluster_id, entries=entries, now=now)
+
+    def version_of(self, position: int) -> str:
+        """The resourceVersion of the change at a position of the log."""
+        return version_text(position)
 
     def _entries(self, changes: Sequence[ObjectChange]) -> Sequence[ChangeEntry]:
         """Delete rows of what goes; the entries, of which the last one of an object brings its row."""
@@ -85,7 +90,7 @@ def _key(row: state.Stored) -> state.Key:
 def manifest_of(row: state.Stored) -> Stored:
     """The manifest of a row, with its resourceVersion."""
     manifest: Stored = orjson.loads(row.text)
-    manifest["metadata"]["resourceVersion"] = str(row.rv)
+    manifest["metadata"]["resourceVersion"] = version_text(row.rv)
     return manifest
 
 

@@ -1,10 +1,9 @@
 """Events as the Kubernetes API sees them: those that clients wrote and those of the scheduler, as one store.
 
 Clients' events are objects with a position in the change log (`rv`); the scheduler's are rows with a position in the
-engine log (`seq`), written with the step that they belong to. Events have numbers of their own, the sum of both: it
-grows with either log, and since a step knows where the change log ended before its own changes, every change and every
-event of a step has one number, in the order of the commits. An event of the scheduler is shown for an hour, as
-upstream; one that a client changes becomes an object, one that it deletes goes.
+engine log (`seq`), written with the step that they belong to. Since a step knows where the change log ended before its
+own changes, both have resource versions in one order with all other objects (`cluster.versions`). An event of the
+scheduler is shown for an hour, as upstream; one that a client changes becomes an object, one that it deletes goes.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from kschedweb.cluster.history import PostgresHistory, logged
-from kschedweb.cluster.models import Cluster
+from kschedweb.cluster.history import ForgottenError, PostgresHistory, is_cut, logged, place_now
+from kschedweb.cluster.versions import Place, entries_of, rv_of
 from kschedweb.common import bulk
 from scheduler_core.api.times import moment_of
 from scheduler_core.apiserver.kinds import KINDS
@@ -24,25 +23,24 @@ from scheduler_core.apiserver.store import Logged, ObjectChange, Operation, Stor
 
 KIND: Final = "Event"
 KEPT: Final = timedelta(hours=1)
-BATCH: Final = 2_000
+BATCH: Final = 20_000  # entries of each log that are looked through at once
 _LARGEST_SEQ: Final = 2**63 - 1
-# An event with its number; steps that were cut away leave their events with those of the oldest one.
+# An event with its place; steps that were cut away leave their events to the oldest one, or else to the cluster.
 _ROWS: Final = """
 SELECT event.seq, event.namespace, event.name, event.type, event.reason, event.action, event.note,
     event.regarding_kind, event.regarding_namespace, event.regarding_name, event.regarding_uid, event.reporter,
-    event.count, event.first_at, event.last_at, event.seq + step.rv
-FROM cluster_event AS event CROSS JOIN LATERAL (
-    SELECT rv FROM traces_enginestep WHERE cluster_id = event.cluster_id AND seq_to >= event.seq ORDER BY seq_to LIMIT 1
-) AS step
+    event.count, event.first_at, event.last_at, coalesce(step.rv, cluster.step_rv),
+    coalesce(step.seq_at_rv, cluster.step_seq)
+FROM cluster_event AS event JOIN cluster_cluster AS cluster ON cluster.id = event.cluster_id
+LEFT JOIN LATERAL (
+    SELECT rv, seq_at_rv FROM traces_enginestep WHERE cluster_id = event.cluster_id AND seq_to >= event.seq
+    ORDER BY seq_to, rv LIMIT 1
+) AS step ON true
 WHERE event.cluster_id = %s AND event.seq > 0 AND """
-_BASE: Final = (
-    "coalesce((SELECT seq_from FROM traces_enginestep WHERE cluster_id = %s ORDER BY seq_to LIMIT 1),"
-    " (SELECT seq FROM cluster_cluster WHERE id = %s))"
-)
 
 
 class EventHistory(PostgresHistory):
-    """The events of one cluster at `now`. Their resourceVersions are their numbers."""
+    """The events of one cluster at `now`."""
 
     def __init__(self, cluster_id: int, actor: str, now: int, selector: str = "") -> None:
         super().__init__(cluster_id, actor)
@@ -50,37 +48,23 @@ class EventHistory(PostgresHistory):
         self._about = _selected_uid(selector)
         self._of_engine: dict[ObjectKey, int] = {}  # locked: the rows' seq
 
-    def position(self) -> int:
-        rv, seq = Cluster.objects.values_list("rv", "seq").get(pk=self.cluster_id)
-        return rv + seq
-
     def oldest_position(self) -> int:
-        oldest = super().oldest_position()
-        return oldest + _seq_at(self.cluster_id, [oldest + 1])[oldest + 1]
+        oldest = _oldest_step(self.cluster_id)
+        return max(super().oldest_position(), 0 if oldest is None else oldest.version)
 
     def get(self, key: ObjectKey) -> Stored | None:
-        if key.kind != KIND:
-            return super().get(key)
         found = super().get(key)
-        return _numbered(self.cluster_id, [found])[0] if found is not None else self._row(key, locked=False)
+        return self._row(key, locked=False) if found is None and key.kind == KIND else found
 
     def list(self, *kinds: str, namespace: str = "") -> Sequence[Stored]:
-        if kinds != (KIND,):
-            return super().list(*kinds, namespace=namespace)
-        found = [
-            *_numbered(self.cluster_id, super().list(KIND, namespace=namespace)),
-            *self._rows(namespace, _LARGEST_SEQ),
-        ]
-        return sorted(found, key=key_of)
+        found = super().list(*kinds, namespace=namespace)
+        return sorted([*found, *self._rows(namespace, _LARGEST_SEQ)], key=key_of) if kinds == (KIND,) else found
 
     def lock(self, keys: Iterable[ObjectKey]) -> dict[ObjectKey, Stored]:
         keys = list(keys)
         found = super().lock(keys)
-        events = [key for key in keys if key.kind == KIND]
-        numbered = _numbered(self.cluster_id, [found[key] for key in events if key in found])
-        found |= {key_of(manifest): manifest for manifest in numbered}
-        for key in events:
-            row = self._row(key, locked=True) if key not in found else None
+        for key in keys:
+            row = self._row(key, locked=True) if key.kind == KIND and key not in found else None
             if row is not None:
                 found[key] = row
                 self._of_engine[key] = _seq_of(key)
@@ -93,17 +77,25 @@ class EventHistory(PostgresHistory):
             bulk.execute(
                 "DELETE FROM cluster_event WHERE cluster_id = %s AND seq = ANY (%b::bigint[])", [self.cluster_id, taken]
             )
-        end = super().commit(changes, now, verdicts)
-        return end + Cluster.objects.values_list("seq", flat=True).get(pk=self.cluster_id)
+        return super().commit(changes, now, verdicts)
 
     def list_at(self, kind: str, namespace: str, rv: int) -> Sequence[Stored]:
-        at, seq = _split(self.cluster_id, rv)
-        objects = PostgresHistory(self.cluster_id, "").list_at(kind, namespace, at)
-        found = [*_numbered(self.cluster_id, objects), *self._rows(namespace, seq)]
+        place = _place_at(self.cluster_id, rv)
+        if place is None:
+            raise ForgottenError
+        found = [*self.objects_at(kind, namespace, place.rv), *self._rows(namespace, place.seq)]
         return sorted(found, key=key_of)
 
-    def logged_after(self, kind: str, rv: int, *, is_exact: bool = False) -> Sequence[Logged]:
-        return _logged(self.cluster_id, _split(self.cluster_id, rv), None)
+    def part_at(
+        self, kind: str, namespace: str, rv: int, after: str, limit: int
+    ) -> tuple[Sequence[Stored], int] | None:
+        return None
+
+    def logged_after(self, kind: str, rv: int) -> Sequence[Logged]:
+        place = _place_at(self.cluster_id, rv)
+        if place is None:
+            raise ForgottenError
+        return _logged(self.cluster_id, place, None)
 
     def _rows(self, namespace: str, up_to: int) -> Sequence[Stored]:
         where, values = "event.seq <= %s AND event.last_at > %s", [up_to, self._since]
@@ -111,81 +103,87 @@ class EventHistory(PostgresHistory):
             where, values = f"{where} AND event.namespace = %s", [*values, namespace]
         if self._about:
             where, values = f"{where} AND event.regarding_uid = %s", [*values, self._about]
-        return [_manifest(self.cluster_id, row) for row in bulk.read_rows(_ROWS + where, [self.cluster_id, *values])]
+        return [_manifest(self.cluster_id, row) for row in _read(self.cluster_id, where, values)]
 
     def _row(self, key: ObjectKey, *, locked: bool) -> Stored | None:
         where = "event.seq = %s AND event.namespace = %s AND event.name = %s AND event.last_at > %s"
-        values = [self.cluster_id, _seq_of(key), key.namespace, key.name, self._since]
-        rows = bulk.read_rows(_ROWS + where + (" FOR UPDATE OF event" if locked else ""), values)
+        values = [_seq_of(key), key.namespace, key.name, self._since]
+        rows = _read(self.cluster_id, where + (" FOR UPDATE OF event" if locked else ""), values)
         return _manifest(self.cluster_id, rows[0]) if rows else None
 
 
 def read_range(cluster_id: int, after: int) -> tuple[int | None, list[Logged]]:
-    """(the number where the range ends, its entries); None when there is no such cluster, or the range has been cut."""
-    head = Cluster.objects.filter(pk=cluster_id).values_list("rv", "seq").first()
+    """(the version where the range ends, its entries); None: there is no such cluster, or the range has been cut."""
+    head = place_now(cluster_id)
     if head is None:
         return None, []
-    end = sum(head)
-    if end <= after:
+    if head.version <= after:
         return after, []
-    start = _split(cluster_id, after)
-    if end > after + BATCH:
-        end = after + BATCH
-        head = _split(cluster_id, end)
-    if head[0] > start[0]:
-        first = [cluster_id, start[0] + 1]
-        if not bulk.read_rows("SELECT rv FROM cluster_change WHERE cluster_id = %s AND rv = %s", first):
-            return None, []
-    return end, _logged(cluster_id, start, head)
+    start = _place_at(cluster_id, after)
+    if start is None or (head.rv > start.rv and is_cut(cluster_id, start.rv)):
+        return None, []
+    end = head
+    if end.rv > start.rv + BATCH:
+        began, _ = _entries_at(cluster_id, start.rv + BATCH)
+        end = Place(start.rv + BATCH, began, began)
+    if end.seq > start.seq + BATCH:
+        end = _place_of_entry(cluster_id, start.seq + BATCH)
+    return end.version, _logged(cluster_id, start, end)
 
 
-def _logged(cluster_id: int, after: tuple[int, int], to: tuple[int, int] | None) -> list[Logged]:
-    """The entries of both logs between two positions (rv, seq), in the order of their numbers."""
-    changes = logged(cluster_id, after[0], None if to is None else to[0], kind=KIND)
-    before = _seq_at(cluster_id, [entry.rv for entry in changes])
-    found = [
-        Logged(entry.rv + before[entry.rv], entry.operation, _with_number(entry.manifest, entry.rv + before[entry.rv]),
-               entry.before)
-        for entry in changes
-    ]  # fmt: skip
-    values = [cluster_id, after[1], _LARGEST_SEQ if to is None else to[1]]
-    for row in bulk.read_rows(_ROWS + "event.seq > %s AND event.seq <= %s", values):
+def _logged(cluster_id: int, after: Place, to: Place | None) -> list[Logged]:
+    """The entries of both logs between two places, in the order of their versions."""
+    found = logged(cluster_id, after.rv, None if to is None else to.rv, kind=KIND)
+    values = [after.seq, _LARGEST_SEQ if to is None else to.seq]
+    for row in _read(cluster_id, "event.seq > %s AND event.seq <= %s", values):
         manifest = _manifest(cluster_id, row)
-        found.append(Logged(row[-1], Operation.CREATED, manifest, None))
+        found.append(Logged(int(manifest["metadata"]["resourceVersion"]), Operation.CREATED, manifest, None))
     return sorted(found, key=lambda entry: entry.rv)
 
 
-def _numbered(cluster_id: int, manifests: Sequence[Stored]) -> list[Stored]:
-    """Events of clients with their numbers in place of their positions."""
-    positions = [int(manifest["metadata"]["resourceVersion"]) for manifest in manifests]
-    before = _seq_at(cluster_id, positions)
-    return [_with_number(one, rv + before[rv]) for one, rv in zip(manifests, positions, strict=True)]
+def _place_at(cluster_id: int, version: int) -> Place | None:
+    """How far both logs had come at a version; None when the engine log has been cut after it."""
+    oldest = _oldest_step(cluster_id)
+    if oldest is not None and version < oldest.version:
+        return None
+    rv = rv_of(version)
+    began, ended = _entries_at(cluster_id, rv)
+    return Place(rv, min(began + entries_of(version), ended), began)
 
 
-def _seq_at(cluster_id: int, positions: Sequence[int]) -> dict[int, int]:
-    """By position of the change log: where the engine log ended when that change was made."""
-    if not positions:
-        return {}
+def _oldest_step(cluster_id: int) -> Place | None:
+    """Where the oldest step that is kept began; None when none has been cut away."""
     rows = bulk.read_rows(
-        "SELECT given.rv, coalesce((SELECT seq_to FROM traces_enginestep WHERE cluster_id = %s AND rv < given.rv"
-        f" ORDER BY rv DESC, seq_to DESC LIMIT 1), {_BASE}) FROM unnest(%b::bigint[]) AS given (rv)",
-        [cluster_id, cluster_id, cluster_id, list(positions)],
+        "SELECT rv, seq_from, seq_at_rv FROM traces_enginestep WHERE cluster_id = %s ORDER BY seq_to, rv LIMIT 1",
+        [cluster_id],
     )
-    return dict(rows)
+    return Place(*rows[0]) if rows and rows[0][1] else None
 
 
-def _split(cluster_id: int, number: int) -> tuple[int, int]:
-    """How far both logs had come at a number: (rv, seq)."""
+def _entries_at(cluster_id: int, rv: int) -> tuple[int, int]:
+    """Where the engine log ended when the change log came to `rv`, and when it went on from there."""
     rows = bulk.read_rows(
-        "SELECT rv, seq_to FROM traces_enginestep WHERE cluster_id = %s AND rv + seq_from < %s"
-        " ORDER BY seq_to DESC LIMIT 1",
-        [cluster_id, number],
+        "SELECT CASE WHEN rv = %s THEN seq_at_rv ELSE seq_to END, seq_to FROM traces_enginestep AS step"
+        " WHERE cluster_id = %s AND rv <= %s ORDER BY rv DESC, step.seq_to DESC LIMIT 1",
+        [rv, cluster_id, rv],
+    ) or bulk.read_rows(
+        "SELECT seq, seq FROM (SELECT coalesce("
+        "(SELECT seq_from FROM traces_enginestep WHERE cluster_id = %s ORDER BY seq_to, rv LIMIT 1),"
+        " (SELECT seq FROM cluster_cluster WHERE id = %s)) AS seq) AS found",
+        [cluster_id, cluster_id],
     )
-    if not rows:
-        ((base,),) = bulk.read_rows(f"SELECT {_BASE}", [cluster_id, cluster_id])
-        return number - base, base
-    rv, seq = rows[0]
-    return (rv, number - rv) if number <= rv + seq else (number - seq, seq)
+    began, ended = rows[0]
+    return began, ended
+
+
+def _place_of_entry(cluster_id: int, seq: int) -> Place:
+    """The place right after an entry of the engine log."""
+    rows = bulk.read_rows(
+        "SELECT rv, %s::bigint, seq_at_rv FROM traces_enginestep WHERE cluster_id = %s AND seq_to >= %s"
+        " ORDER BY seq_to, rv LIMIT 1",
+        [seq, cluster_id, seq],
+    )
+    return Place(*rows[0])
 
 
 def _seq_of(key: ObjectKey) -> int:
@@ -206,14 +204,15 @@ def _selected_uid(selector: str) -> str:
     return ""
 
 
-def _with_number(manifest: Stored, number: int) -> Stored:
-    return {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": str(number)}}
+def _read(cluster_id: int, where: str, values: Sequence[Any]) -> list[Any]:
+    """The scheduler's events that meet a condition."""
+    return list(bulk.read_rows(_ROWS + where, [cluster_id, *values]))
 
 
 def _manifest(cluster_id: int, row: Sequence[Any]) -> Stored:
     """An event of the scheduler in the form in which events are stored, as kube-scheduler writes them."""
     (seq, namespace, name, type_, reason, action, note, kind, of_namespace, of_name, of_uid, reporter, count, first_at,
-     last_at, number) = row  # fmt: skip
+     last_at, rv, seq_at_rv) = row  # fmt: skip
     involved = {"kind": kind, "namespace": of_namespace, "name": of_name, "uid": of_uid}
     involved["apiVersion"] = KINDS[kind].cls.api_version if kind in KINDS else "v1"
     made: Stored = {
@@ -224,7 +223,7 @@ def _manifest(cluster_id: int, row: Sequence[Any]) -> Stored:
             "namespace": namespace,
             "uid": str(uuid.uuid5(uuid.NAMESPACE_OID, f"event {cluster_id} {seq}")),
             "creationTimestamp": _utc(first_at).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "resourceVersion": str(number),
+            "resourceVersion": str(Place(rv, seq, seq_at_rv).version),
         },
         "involvedObject": {field: value for field, value in involved.items() if value},
         "reason": reason,

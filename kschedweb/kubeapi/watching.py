@@ -21,7 +21,8 @@ import msgspec
 import orjson
 from django.db import Error as DatabaseError
 
-from kschedweb.cluster.history import logged
+from kschedweb.cluster.history import is_cut, logged, place_now
+from kschedweb.cluster.versions import rv_of, version_of
 from kschedweb.kubeapi import event_history
 from kschedweb.kubeapi.answering import Begun, object_in
 from kschedweb.live.feed import BACKOFF_SECONDS, database_parameters, listen_forever
@@ -38,7 +39,7 @@ LONGEST_SECONDS: Final = 3_600
 
 log = logging.getLogger(__name__)
 InThread = Callable[..., Awaitable[Any]]
-# (where a range after a position ends, its entries): see `read_range`.
+# (where a range after a version ends, its entries): see `read_range`.
 ReadRange = Callable[[int, int], tuple[int | None, list[Logged]]]
 
 
@@ -183,20 +184,22 @@ class _Hub:
 
 
 def read_range(cluster_id: int, after: int) -> tuple[int | None, list[Logged]]:
-    """(where the range ends, its entries); None when there is no such cluster, or the range has been cut. Blocking."""
-    from kschedweb.cluster.models import Cluster
-    from kschedweb.common import bulk
+    """(the version where the range ends, its entries); None when there is no such cluster, or the range has been cut.
 
-    head = Cluster.objects.filter(pk=cluster_id).values_list("rv", flat=True).first()
+    Blocking.
+    """
+    head = place_now(cluster_id)
     if head is None:
         return None, []
-    if head <= after:
-        return after, []
-    end = min(head, after + BATCH_ENTRIES)
-    rows = bulk.read_rows("SELECT rv FROM cluster_change WHERE cluster_id = %s AND rv = %s", [cluster_id, after + 1])
-    if not rows:
+    start = rv_of(after)
+    if head.rv <= start:
+        return max(after, head.version), []
+    if is_cut(cluster_id, start):
         return None, []
-    return end, logged(cluster_id, after, end)
+    if head.rv > start + BATCH_ENTRIES:
+        end = start + BATCH_ENTRIES
+        return version_of(end), logged(cluster_id, start, end)
+    return head.version, logged(cluster_id, start, head.rv)
 
 
 async def lines(begun: Begun, hubs: Hubs, in_thread: InThread, cluster_id: int, now: Callable[[], int]) -> Any:

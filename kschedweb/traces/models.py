@@ -58,6 +58,8 @@ class EngineStep(models.Model):
     digest = models.BinaryField()
     # Where the change log ended before what the step itself wrote to it.
     rv = models.BigIntegerField(default=0)
+    # Where the engine log ended when the change log came there.
+    seq_at_rv = models.BigIntegerField(default=0)
 
     class Meta:
         constraints = [

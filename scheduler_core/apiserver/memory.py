@@ -48,18 +48,22 @@ class MemoryStore:
             key, metadata = change.key, change.manifest["metadata"]
             objects = self._objects.setdefault(key.kind, {})
             before = objects.get(key)
+            version = self.version_of(self.rv)
             if change.operation == Operation.DELETED:
                 objects.pop(key, None)
                 self._pods.pop(key, None)
                 self._log.append(ObjectDeleted(key.kind, key.namespace, key.name, metadata["uid"], self.rv))
-                stored = {**change.manifest, "metadata": {**metadata, "resourceVersion": str(self.rv)}}
+                stored = {**change.manifest, "metadata": {**metadata, "resourceVersion": version}}
             else:
-                stored = {**change.manifest, "metadata": {**metadata, "resourceVersion": str(self.rv)}}
+                stored = {**change.manifest, "metadata": {**metadata, "resourceVersion": version}}
                 self._log.append(ObjectPut(self._typed(key, stored), self.rv))
                 objects[key] = stored
             if self._history is not None:
                 self._history.append(Logged(self.rv, change.operation, stored, before))
         return self.rv
+
+    def version_of(self, position: int) -> str:
+        return str(position)
 
     def position(self) -> int:
         return self.rv

@@ -71,7 +71,7 @@ class ApiServer(Generic[AnyStore]):
         for request, answer in zip(requests, decided, strict=True):
             if isinstance(answer, Outcome) and answer.changes:
                 position += len(answer.changes)
-                answer = _numbered(request, answer, position)
+                answer = _numbered(request, answer, self.store.version_of(position))
             numbered.append(answer)
         return numbered
 
@@ -305,7 +305,7 @@ def _apply(changes: Iterable[ObjectChange], objects: dict[ObjectKey, Stored | No
                 admission.remember(decode(manifest))
 
 
-def _numbered(request: Request, outcome: Outcome, position: int) -> Outcome:
+def _numbered(request: Request, outcome: Outcome, version: str) -> Outcome:
     """The outcome whose answer has the resourceVersion of its change.
 
     An update that removes the object is answered with the one before.
@@ -313,7 +313,7 @@ def _numbered(request: Request, outcome: Outcome, position: int) -> Outcome:
     is_removed = outcome.changes[-1].operation == Operation.DELETED
     if not isinstance(outcome.answer, dict) or (is_removed and isinstance(request, (Update, Patch))):
         return outcome
-    return msgspec.structs.replace(outcome, answer=_with_version(outcome.answer, str(position)))
+    return msgspec.structs.replace(outcome, answer=_with_version(outcome.answer, version))
 
 
 def _with_version(manifest: Stored, version: str | None) -> Stored:

@@ -1,7 +1,7 @@
 """Where objects are kept: what the rules need of a store, whatever is behind it.
 
-Manifests that a store gives carry their `resourceVersion`, the position of their last change in the log. Nobody
-changes a manifest in place: rules make new ones.
+Manifests that a store gives carry their `resourceVersion`, which grows with the position of their last change in the
+log. Nobody changes a manifest in place: rules make new ones.
 """
 
 from __future__ import annotations
@@ -61,11 +61,15 @@ class Store(Protocol):
         """Write the changes of locked or new objects, numbered in their order; the position the log then ends at."""
         ...
 
+    def version_of(self, position: int) -> str:
+        """The resourceVersion of the object that the change at a position of the log made."""
+        ...
+
 
 class Logged(msgspec.Struct, frozen=True):
     """One entry of the log: the object after it (of a deleted one the last state) and before it, None when new.
 
-    Both carry the resourceVersion they had; a deleted object carries that of its deletion.
+    `rv` is its version. Both carry the resourceVersion they had; a deleted object carries that of its deletion.
     """
 
     rv: int
@@ -75,14 +79,14 @@ class Logged(msgspec.Struct, frozen=True):
 
 
 class History(Store, Protocol):
-    """A store that can be read as it was, for lists and watches."""
+    """A store that can be read as it was, for lists and watches. Positions are versions here."""
 
     def position(self) -> int:
-        """The position of the last change."""
+        """The version of all that is there."""
         ...
 
     def oldest_position(self) -> int:
-        """The first position at which the store can still be read."""
+        """The first version at which the store can still be read."""
         ...
 
     def list_at(self, kind: str, namespace: str, rv: int) -> Sequence[Stored]:

@@ -87,13 +87,14 @@ _POSITION = tuple(StepPosition.__dataclass_fields__)
 # The row of the cluster is locked from here on: the step has the end of the change log that its own changes follow.
 _STEP = """
 WITH moved AS (
-    UPDATE cluster_cluster SET seq = %(seq_to)s, pace_steps_done = pace_steps_done + %(pace_steps_done)s
-    WHERE id = %(cluster_id)s RETURNING rv
+    UPDATE cluster_cluster SET seq = %(seq_to)s, pace_steps_done = pace_steps_done + %(pace_steps_done)s,
+        step_seq = CASE WHEN step_rv = rv THEN step_seq ELSE seq END, step_rv = rv
+    WHERE id = %(cluster_id)s RETURNING rv, step_seq
 )
 INSERT INTO traces_enginestep (cluster_id, run, epoch, step, kind, log_from, log_to, seq_from, seq_to, now, now_us,
-    cycles, config_version, digest, rv)
+    cycles, config_version, digest, rv, seq_at_rv)
 SELECT %(cluster_id)s, %(run)s, %(epoch)s, %(step)s, %(kind)s, %(log_from)s, %(log_to)s, %(seq_from)s, %(seq_to)s,
-    %(now)s, %(now_us)s, %(cycles)s, %(config_version)s, %(digest)s, moved.rv FROM moved
+    %(now)s, %(now_us)s, %(cycles)s, %(config_version)s, %(digest)s, moved.rv, moved.step_seq FROM moved
 """
 _ENGINE = """
 INSERT INTO engine_states AS row (cluster_id, epoch, run, step, rv_seen, digest, config_version, checkpoint_wanted,

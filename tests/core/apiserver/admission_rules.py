@@ -110,15 +110,20 @@ def test_claim_outside_a_limit_range_is_refused(server: ApiServer) -> None:
     assert refused(server, claim()).message == f'persistentvolumeclaims "data" is forbidden: {message}'
 
 
+def _two_after(server: ApiServer, version: str) -> tuple[int, int]:
+    """The two positions after that of a version."""
+    position = next(position for position in range(100) if server.store.version_of(position) == version)
+    return position + 1, position + 2
+
+
 def test_quota_is_charged_before_the_object_is_stored(server: ApiServer) -> None:
     quota(server, {"pods": "2", "requests.cpu": "3"})
-    version = int(stored(server, QUOTA)["metadata"]["resourceVersion"])
+    before = stored(server, QUOTA)["metadata"]["resourceVersion"]
     answer = made(server, pod())
     assert used(server) == {"pods": "1", "requests.cpu": "1"}
-    assert int(stored(server, QUOTA)["metadata"]["resourceVersion"]) == version + 1
-    assert (
-        int(answer["metadata"]["resourceVersion"]) == version + 2 == int(stored(server)["metadata"]["resourceVersion"])
-    )
+    versions = [one["metadata"]["resourceVersion"] for one in (stored(server, QUOTA), answer, stored(server))]
+    charged, made_at = (server.store.version_of(position) for position in _two_after(server, before))
+    assert versions == [charged, made_at, made_at]
 
 
 def test_quota_refuses_what_would_exceed_it_and_is_not_charged(server: ApiServer) -> None:

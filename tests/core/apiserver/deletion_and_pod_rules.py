@@ -88,7 +88,7 @@ def test_a_finalizer_keeps_a_deleted_object_until_it_is_removed(server: ApiServe
     assert marked["metadata"] == {
         **created["metadata"],
         "generation": 2,
-        "resourceVersion": "2",
+        "resourceVersion": server.store.version_of(2),
         "deletionTimestamp": "2030-01-01T00:00:00Z",
         "deletionGracePeriodSeconds": 0,
     }
@@ -96,7 +96,9 @@ def test_a_finalizer_keeps_a_deleted_object_until_it_is_removed(server: ApiServe
     assert refused(server, Patch(CLASS, {"metadata": {"finalizers": ["example.com/f", "example.com/g"]}})).code == 422
     outcome = done(server, Patch(CLASS, {"metadata": {"finalizers": None}}))
     assert outcome.changes[0].operation == Operation.DELETED
-    assert isinstance(outcome.answer, dict) and outcome.answer["metadata"]["resourceVersion"] == "2"
+    assert isinstance(outcome.answer, dict) and outcome.answer["metadata"][
+        "resourceVersion"
+    ] == server.store.version_of(2)
     assert server.store.get(CLASS) is None
 
 
@@ -142,11 +144,10 @@ def test_delete_is_refused_when_the_object_is_another_or_has_changed(server: Api
     status = refused(server, Delete(POD, uid="other"))
     assert (status.code, status.kind) == (409, "Pod")
     assert f"(other) does not match the UID in record ({uid})" in status.message
-    assert (
-        "(9) does not match the ResourceVersion in record (1)"
-        in refused(server, Delete(POD, resource_version="9")).message
-    )
-    done(server, Delete(POD, uid=uid, resource_version="1"))
+    version = server.store.version_of(1)
+    message = f"(9) does not match the ResourceVersion in record ({version})"
+    assert message in refused(server, Delete(POD, resource_version="9")).message
+    done(server, Delete(POD, uid=uid, resource_version=version))
     assert refused(server, Delete(POD)).code == 404
 
 
@@ -207,7 +208,7 @@ def test_a_batch_goes_on_after_a_refusal_and_is_numbered_densely(server: ApiServ
     answers = server.carry_out([Bind(key, "n1") for key in keys], NOW)
     assert [type(answer) for answer in answers] == [Outcome, Refused, Outcome, Refused, Outcome]
     versions = [stored(server, keys[n])["metadata"]["resourceVersion"] for n in (0, 2, 4)]
-    assert versions == ["4", "5", "6"]
+    assert versions == [server.store.version_of(position) for position in (4, 5, 6)]
 
 
 def test_evict_marks_the_pod_with_the_reason_and_gives_it_its_grace(server: ApiServer) -> None:

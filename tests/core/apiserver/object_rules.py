@@ -42,7 +42,7 @@ def test_create_stores_what_admission_makes_of_the_manifest(server: ApiServer) -
     assert metadata["namespace"] == "default"
     assert metadata["generation"] == 1
     assert metadata["creationTimestamp"] == "2030-01-01T00:00:00Z"
-    assert metadata["resourceVersion"] == "1" and metadata["uid"]
+    assert metadata["resourceVersion"] == server.store.version_of(1) and metadata["uid"]
     assert answer["spec"]["schedulerName"] == "default-scheduler"
     assert answer["status"] == {"phase": "Pending", "qosClass": "Burstable"}
 
@@ -95,7 +95,11 @@ def test_update_replaces_the_object_but_not_its_status(server: ApiServer) -> Non
     created = made(server, pod(nodeName="n1"))
     manifest = {**created, "metadata": {"name": "p", "labels": {"a": "1"}}, "status": {"phase": "Failed"}}
     answer = made(server, Update(POD, manifest))
-    assert answer["metadata"] == {**created["metadata"], "labels": {"a": "1"}, "resourceVersion": "2"}
+    assert answer["metadata"] == {
+        **created["metadata"],
+        "labels": {"a": "1"},
+        "resourceVersion": server.store.version_of(2),
+    }
     assert answer["spec"] == created["spec"] and answer["status"] == created["status"]
 
 
@@ -105,7 +109,7 @@ def test_update_of_the_status_leaves_the_rest_alone(server: ApiServer) -> None:
     answer = made(server, Update(POD, manifest, subresource="status"))
     assert answer == {
         **created,
-        "metadata": {**created["metadata"], "resourceVersion": "2"},
+        "metadata": {**created["metadata"], "resourceVersion": server.store.version_of(2)},
         "status": {"phase": "Running", "qosClass": "Burstable"},
     }
 
@@ -199,13 +203,15 @@ def test_patch_is_refused_when_the_object_is_another_or_has_changed(server: ApiS
     uid = made(server, pod())["metadata"]["uid"]
     body = {"metadata": {"labels": {"a": "1"}}}
     assert refused(server, Patch(POD, body, uid="other")).code == 409
-    done(server, Patch(POD, body, uid=uid, resource_version="1"))
-    assert refused(server, Patch(POD, {"metadata": {"labels": {"a": "2"}}}, resource_version="1")).code == 409
+    version = server.store.version_of(1)
+    done(server, Patch(POD, body, uid=uid, resource_version=version))
+    assert refused(server, Patch(POD, {"metadata": {"labels": {"a": "2"}}}, resource_version=version)).code == 409
 
 
 def test_of_two_changes_of_one_batch_the_second_cannot_be_based_on_the_version_before(server: ApiServer) -> None:
     done(server, pod())
-    patches = [Patch(POD, {"metadata": {"labels": {"a": text}}}, resource_version="1") for text in ("1", "2")]
+    version = server.store.version_of(1)
+    patches = [Patch(POD, {"metadata": {"labels": {"a": text}}}, resource_version=version) for text in ("1", "2")]
     first, second = server.carry_out(patches, NOW)
     assert isinstance(first, Outcome) and isinstance(second, Refused)
     assert stored(server)["metadata"]["labels"] == {"a": "1"}
@@ -231,7 +237,8 @@ def test_scale_changes_the_replicas_only(server: ApiServer) -> None:
     key = ObjectKey("ReplicaSet", "default", "web")
     created = made(server, replica_set(2))
     scale = made(server, Patch(key, {"spec": {"replicas": 5}}, subresource="scale"))
-    assert (scale["kind"], scale["spec"], scale["metadata"]["resourceVersion"]) == ("Scale", {"replicas": 5}, "2")
+    version = server.store.version_of(2)
+    assert (scale["kind"], scale["spec"], scale["metadata"]["resourceVersion"]) == ("Scale", {"replicas": 5}, version)
     assert scale["status"] == {"replicas": 0, "selector": "app=web,tier in (a,b)"}
     assert stored(server, key)["spec"] == {**created["spec"], "replicas": 5}
     assert stored(server, key)["metadata"]["generation"] == 2

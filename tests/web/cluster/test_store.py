@@ -11,6 +11,7 @@ from kschedweb.cluster.changes import ChangeEntry, unpack
 from kschedweb.cluster.models import ApiObject, Change, Cluster, Node, Pod
 from kschedweb.cluster.services import server_of
 from kschedweb.cluster.store import PostgresStore
+from kschedweb.cluster.versions import version_text
 from scheduler_core.api.times import moment_of
 from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Bind, Create, Delete, ObjectKey, Patch, ReportUnschedulable
@@ -111,12 +112,17 @@ def test_other_clusters_are_not_touched(server: ApiServer[PostgresStore]) -> Non
     assert other.store.get(POD) is not None and server.store.get(POD) is None
 
 
+class WithVersionsOfTables(MemoryStore):
+    def version_of(self, position: int) -> str:
+        return version_text(position)
+
+
 def test_both_stores_tell_their_followers_the_same(cluster: Cluster, server: ApiServer[PostgresStore]) -> None:
     def uids() -> Any:
         return iter(f"00000000-0000-0000-0000-00000000000{number}" for number in range(10))
 
     in_memory, in_tables = uids(), uids()
-    memory = ApiServer(MemoryStore(), lambda: next(in_memory))
+    memory = ApiServer(WithVersionsOfTables(), lambda: next(in_memory))
     tables = ApiServer(server.store, lambda: next(in_tables))
     batches = [
         [node(), pod(), priority_class()],

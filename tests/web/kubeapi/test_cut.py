@@ -29,6 +29,7 @@ from kschedweb.accounts import services as account_services
 from kschedweb.accounts.choices import Role
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Change
+from kschedweb.cluster.versions import rv_of, version_of
 from kschedweb.ops import processes
 from tests.web import tcp
 from tests.web.kubeapi.test_python_client import Informer
@@ -71,9 +72,11 @@ class Service:
         return client.CoreV1Api(client.ApiClient(configuration))
 
     def logged(self, kind: str, after: int = 0) -> list[tuple[int, str, str, str]]:
+        """(version, name, uid, operation) of the changes after a version."""
         commit()
-        found = Change.objects.filter(cluster_id=self.cluster_id, kind=kind, rv__gt=after).order_by("rv")
-        return list(found.values_list("rv", "name", "uid", "operation"))
+        found = Change.objects.filter(cluster_id=self.cluster_id, kind=kind, rv__gt=rv_of(after)).order_by("rv")
+        rows = found.values_list("rv", "name", "uid", "operation")
+        return [(version_of(rv), name, uid, operation) for rv, name, uid, operation in rows]
 
 
 @pytest.fixture

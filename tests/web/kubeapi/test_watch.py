@@ -12,6 +12,7 @@ import pytest
 from kschedweb.accounts import services as account_services
 from kschedweb.accounts.models import Token
 from kschedweb.cluster.models import Change
+from kschedweb.cluster.versions import rv_of
 from kschedweb.ops import up
 from tests.web.kubeapi.conftest import Served
 
@@ -82,7 +83,7 @@ def test_a_watch_ends_with_its_token(served: Served) -> None:
 def test_a_position_that_was_cut_away_is_gone(served: Served) -> None:
     position = make(served, "four")
     make(served, "five")
-    Change.objects.filter(cluster_id=served.cluster_id, rv__lte=position).delete()
+    Change.objects.filter(cluster_id=served.cluster_id, rv__lte=rv_of(position)).delete()
     commit()
     with watch(served, f"{LIMITS}?watch=1&resourceVersion={position - 1}") as response:
         event = json.loads(response.readline())

@@ -8,6 +8,7 @@ from kschedweb.cluster import clock
 from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.models import ApiObject, Cluster, Pod
 from kschedweb.cluster.services import requests_carry_out
+from kschedweb.cluster.versions import version_text
 from kschedweb.lifecycle.runner import ControllerHost
 from kschedweb.scheduling.runner.sweep import sweep
 from scheduler_core.apiserver.answers import Outcome, Refused
@@ -107,9 +108,10 @@ def test_patch_is_passed_over_when_the_object_is_another_version(simulated: Clus
     put_objects(simulated, [claim("data")])
     row = ApiObject.objects.get(cluster=simulated, name="data")
     key = ObjectKey(row.kind, row.namespace, row.name)
+    now = version_text(row.rv)
     patches = [
         Patch(key, {"spec": {"volumeName": name}}, uid=row.uid, resource_version=version)
-        for name, version in (("old", str(row.rv - 1)), ("now", str(row.rv)), ("later", str(row.rv)))
+        for name, version in (("old", version_text(row.rv - 1)), ("now", now), ("later", now))
     ]
     answers = requests_carry_out(
         cluster_id=simulated.pk, requests=patches, actor="test", now=clock.now_of(simulated.pk)
