@@ -1,7 +1,7 @@
 """Servers for the tests which need them: one PostgreSQL for the whole run, one Valkey for each process of pytest.
 
 Nothing starts before a test asks for it, except with pytest-xdist: there the first process, which outlives the workers,
-starts PostgreSQL before them unless only tests of the core were named.
+starts PostgreSQL before them unless only tests were named that need none, or have services of their own.
 """
 
 import os
@@ -17,6 +17,7 @@ from kschedweb.ops import postgres, processes, valkey
 from tests import examples
 
 RUN_DIR = Path(os.environ["KSCHED_TEST_RUN_DIR"])
+WITHOUT_POSTGRES = ("core", "browser", "faults", "attack")
 IS_XDIST_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 _servers: list[tuple[subprocess.Popen[bytes], signal.Signals]] = []
 
@@ -58,9 +59,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config: pytest.Config) -> None:
-    core = Path(__file__).parent / "core"
+    needless = {Path(__file__).parent / name for name in WITHOUT_POSTGRES}
     named = [Path(argument.partition("::")[0]).resolve() for argument in config.args]
-    if not all(core == path or core in path.parents for path in named):
+    if not all(needless & {path, *path.parents} for path in named):
         start_postgres()
 
 

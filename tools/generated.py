@@ -14,9 +14,8 @@ from pathlib import Path
 
 from kschedweb.environment import ROOT
 from tools import checklist, settings_table
-from tools.node import node_environment
+from tools.node import FRONTEND, install_front, node_environment
 
-FRONTEND = ROOT / "frontend"
 TYPES = FRONTEND / "src" / "contract" / "api.gen.ts"
 # Export every schema by its name, make answers read-only, and leave out of inputs what has a default.
 OPTIONS = (
@@ -51,8 +50,7 @@ def _types() -> str:
         django = {**os.environ, "DJANGO_SETTINGS_MODULE": "kschedweb.settings_test"}
         _call([sys.executable, "manage.py", "spectacular", "--validate", "--file", str(document)], ROOT, django)
         node = node_environment()
-        if not (FRONTEND / "node_modules" / "openapi-typescript").is_dir():
-            _call(["npm", "ci", "--loglevel=error", "--no-audit", "--no-fund"], FRONTEND, node)
+        install_front(node)
         words = ["npx", "--no-install", "openapi-typescript", str(document), "--output", str(types), *OPTIONS]
         _call(words, FRONTEND, node)
         return types.read_text()

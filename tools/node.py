@@ -1,5 +1,6 @@
-"""Which Node the frontend's tools run on: version 20 or newer on the PATH, else the one in the test lock's wheel."""
+"""The frontend's tools, and their Node: version 20 or newer on the PATH, else the one in the test lock's wheel."""
 
+import fcntl
 import os
 import re
 import shlex
@@ -9,11 +10,14 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from kschedweb.environment import ROOT
+
 OLDEST = 20
+FRONTEND = ROOT / "frontend"
 
 
 class NodeMissing(Exception):
-    """There is no Node to be had; the text says what to install."""
+    """There is no Node to be had, or not what it would run; the text says what to install."""
 
 
 def node_environment() -> dict[str, str]:
@@ -25,6 +29,22 @@ def node_environment() -> dict[str, str]:
         raise NodeMissing(f"no Node {OLDEST} or newer with npm on the PATH: apt-get install nodejs npm")
     programs = _programs(Path(next(iter(spec.submodule_search_locations))))
     return {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
+
+
+def install_front(environment: dict[str, str]) -> None:
+    """Install what the frontend's lock lists, unless that is installed already; one process does, others wait."""
+    lock, done = FRONTEND / "package-lock.json", FRONTEND / "node_modules" / ".package-lock.installed"
+    with open(lock) as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        if done.exists() and done.read_bytes() == lock.read_bytes():
+            return
+        print("installing what frontend/package-lock.json lists", flush=True)
+        words = ["npm", "ci", "--loglevel=error", "--no-audit", "--no-fund"]
+        result = subprocess.run(words, cwd=FRONTEND, env=environment, capture_output=True, text=True)
+        if result.returncode != 0:
+            reason = " / ".join(result.stderr.splitlines()[:6])
+            raise NodeMissing(f"npm ci failed; does it reach a registry of npm packages? {reason}")
+        done.write_bytes(lock.read_bytes())
 
 
 def _programs(wheel: Path) -> Path:

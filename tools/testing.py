@@ -18,13 +18,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
 from kschedweb.environment import ROOT
 from tools import generated, structure
-from tools.node import NodeMissing, node_environment
+from tools.node import FRONTEND, NodeMissing, install_front, node_environment
 
 # Every folder of tests belongs to one group; tests/architecture looks that none is forgotten.
 FOLDERS = {
@@ -35,11 +36,14 @@ FOLDERS = {
     "attack": ("attack",),
 }
 GROUPS = ("core", "web", "front", "browser", "faults", "attack")
-# They share one service, which would compete with a second one.
-IN_ONE_PROCESS = ("browser", "faults", "attack")
+# Each process of pytest has services of its own, which start once for a file or for all its files.
+BY_FILE = ("browser", "faults")
+# Of one process most of the time, as the longest of the checks is.
+WITH_CHECKS = "front"
+# What is judged is how soon the service answers others while it is stormed: nothing runs beside it.
+IN_ONE_PROCESS = ("attack",)
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PROCESSES = "2"
-FRONTEND = ROOT / "frontend"
 
 
 @dataclass(slots=True)
@@ -65,11 +69,8 @@ def run(*, groups: Sequence[str], without: Sequence[str], long: bool) -> int:
     """The checks (when no group is named) and the groups; 0 when nothing failed."""
     chosen = [group for group in (groups or GROUPS) if group not in without]
     total, lines = Count(), []
-    if not groups:
-        failed = failed_checks()
-        total.add(Count(failed=len(failed)))
-        lines.append(f"checks: {'failed: ' + ', '.join(failed) if failed else 'all hold'}")
-    for group in chosen:
+
+    def run_group(group: str) -> None:
         print(f"\n== {group} ==", flush=True)
         started_at = time.monotonic()
         try:
@@ -79,6 +80,17 @@ def run(*, groups: Sequence[str], without: Sequence[str], long: bool) -> int:
             count = Count(failed=1)
         total.add(count)
         lines.append(f"{group}: {count} in {time.monotonic() - started_at:.0f} s")
+
+    if not groups:
+        if WITH_CHECKS in chosen:
+            chosen.remove(WITH_CHECKS)
+            failed = failed_checks(meanwhile=lambda: run_group(WITH_CHECKS))
+        else:
+            failed = failed_checks()
+        total.add(Count(failed=len(failed)))
+        lines.append(f"checks: {'failed: ' + ', '.join(failed) if failed else 'all hold'}")
+    for group in chosen:
+        run_group(group)
     print("\n" + "\n".join(lines))
     left_out = [group for group in GROUPS if group in without]
     print(f"{total}{', left out: ' + ' '.join(left_out) if left_out else ''}", flush=True)
@@ -92,28 +104,34 @@ def check() -> int:
     return 1 if failed else 0
 
 
-def failed_checks() -> list[str]:
-    """Run every check, print what fails, and name it."""
+def failed_checks(meanwhile: Callable[[], None] = lambda: None) -> list[str]:
+    """Run every check, print what fails, and name it; `meanwhile` is called before the longest of them has ended."""
     print("== checks ==", flush=True)
     python = sys.executable
     lint_imports = "from importlinter.cli import lint_imports_command as run; run()"
     commands: list[tuple[str, Callable[[], tuple[bool, str]]]] = [
         ("format", _command(python, "-m", "ruff", "format", "--check", ".", "ksched")),
         ("lint", _command(python, "-m", "ruff", "check", ".", "ksched")),
-        ("types", _command(python, "-m", "mypy")),
         ("contracts", _command(python, "-c", lint_imports, "--no-cache")),
         ("migrations", _command(python, "-W", "ignore", "manage.py", "makemigrations", "--check", "--dry-run")),
         ("structure", structure.check),
         ("generated files", _generated),
     ]
     failed = []
-    for name, command in commands:
-        started_at = time.monotonic()
-        good, output = command()
-        print(f"{'ok    ' if good else 'FAILED'} {name} ({time.monotonic() - started_at:.0f} s)", flush=True)
+
+    def tell(name: str, outcome: tuple[bool, str, float]) -> None:
+        good, output, seconds = outcome
+        print(f"{'ok    ' if good else 'FAILED'} {name} ({seconds:.0f} s)", flush=True)
         if not good:
             failed.append(name)
             print(output.rstrip(), flush=True)
+
+    with ThreadPoolExecutor(1) as beside:
+        types = beside.submit(_timed, _command(python, "-m", "mypy"))
+        for name, command in commands:
+            tell(name, _timed(command))
+        meanwhile()
+        tell("types", types.result())
     return failed
 
 
@@ -125,7 +143,7 @@ def run_pytest(group: str, *, whole: bool, long: bool) -> Count:
     if group == "browser":
         environment["KSCHED_CHROMIUM"] = str(find_chromium())
     if group not in IN_ONE_PROCESS:
-        extra += ["-n", PROCESSES]
+        extra += ["-n", PROCESSES, "--dist", "loadfile" if group in BY_FILE else "worksteal"]
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.xml"
         words = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *extra, *folders]
@@ -151,20 +169,6 @@ def run_front() -> Count:
         total.add(counted(report, code))
     total.add(_build_is_fresh(environment))
     return total
-
-
-def install_front(environment: dict[str, str]) -> None:
-    """Install what the frontend's lock lists, unless that is installed already."""
-    lock, done = FRONTEND / "package-lock.json", FRONTEND / "node_modules" / ".package-lock.installed"
-    if done.exists() and done.read_bytes() == lock.read_bytes():
-        return
-    print("installing what frontend/package-lock.json lists", flush=True)
-    words = ["npm", "ci", "--loglevel=error", "--no-audit", "--no-fund"]
-    result = subprocess.run(words, cwd=FRONTEND, env=environment, capture_output=True, text=True)
-    if result.returncode != 0:
-        reason = " / ".join(result.stderr.splitlines()[:6])
-        raise CannotRun(f"npm ci failed; does it reach a registry of npm packages? {reason}")
-    done.write_bytes(lock.read_bytes())
 
 
 def find_chromium() -> Path:
@@ -214,6 +218,12 @@ def _files(folder: Path) -> dict[str, bytes]:
     """Read all files, decompressing .gz: compressed bytes differ between versions of zlib."""
     found = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     return {name: gzip.decompress(content) if name.endswith(".gz") else content for name, content in found.items()}
+
+
+def _timed(command: Callable[[], tuple[bool, str]]) -> tuple[bool, str, float]:
+    started_at = time.monotonic()
+    good, output = command()
+    return good, output, time.monotonic() - started_at
 
 
 def _command(*words: str) -> Callable[[], tuple[bool, str]]:

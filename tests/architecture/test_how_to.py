@@ -17,8 +17,7 @@ from pathlib import Path
 import pytest
 
 from kschedweb.environment import ROOT
-from tools.node import node_environment
-from tools.testing import install_front
+from tools.node import FRONTEND, install_front, node_environment
 
 PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
 NOT_COPIED = shutil.ignore_patterns(
@@ -57,8 +56,11 @@ def patched(text: str, diff: str) -> str:
 
 
 def copy_of_tree(folder: Path) -> Path:
+    """What is checked out, with what is installed for its frontend."""
     tree = folder / "tree"
     shutil.copytree(ROOT, tree, ignore=NOT_COPIED, symlinks=True)
+    install_front(node_environment())
+    (tree / "frontend" / "node_modules").symlink_to(FRONTEND / "node_modules")
     return tree
 
 
@@ -99,12 +101,7 @@ def test_page_is_all_it_takes(page: Path, tmp_path: Path) -> None:
             run(tree, sys.executable, *words[1:])
         else:
             assert words[:3] == ["npm", "--prefix", "frontend"], words
-            environment = node_environment()
-            install_front(environment)
-            modules = tree / "frontend" / "node_modules"
-            if not modules.exists():
-                modules.symlink_to(ROOT / "frontend" / "node_modules")
-            run(tree, *words, **environment)
+            run(tree, *words, **node_environment())
 
 
 @pytest.mark.parametrize("package", ["scheduler_core", "kschedweb"])

@@ -13,8 +13,7 @@ from tests.browser.test_attempts import node_create, open_pod
 from tests.browser.test_dashboard import chip, pace
 from tests.browser.test_import import drop, into_new, manifest, new_name, start
 from tests.browser.test_whole import node, pod, put
-from tools.node import node_environment
-from tools.testing import FRONTEND, install_front
+from tools.node import FRONTEND, install_front, node_environment
 
 expect.set_options(timeout=WAIT_MS)
 

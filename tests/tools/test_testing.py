@@ -1,5 +1,7 @@
 """The last line of ./ksched test tells the truth."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,12 +28,17 @@ def test_counted_is_honest(tmp_path: Path, report: str | None, code: int, want: 
     assert testing.counted(path, code) == want
 
 
+def checks_fail(names: list[str], meanwhile: Callable[[], None] = lambda: None) -> list[str]:
+    meanwhile()
+    return names
+
+
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Count]:
     """What each group would count; the checks all hold."""
     counts = {"core": Count(5), "web": Count(4, 0, 1), "front": Count(3), "browser": Count(2), "faults": Count(1)}
     counts["attack"] = Count(1)
-    monkeypatch.setattr(testing, "failed_checks", list)
+    monkeypatch.setattr(testing, "failed_checks", partial(checks_fail, []))
     monkeypatch.setattr(testing, "run_pytest", lambda group, **_: counts[group])
     monkeypatch.setattr(testing, "run_front", lambda: counts["front"])
     return counts
@@ -47,10 +54,17 @@ def test_last_line_says_what_was_left_out(runs: dict[str, Count], capsys: pytest
     assert _last(capsys) == "14 passed, 0 failed, 1 skipped, left out: browser"
 
 
+def test_last_line_is_true_without_the_group_that_runs_beside_the_checks(
+    runs: dict[str, Count], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert testing.run(groups=[], without=["front"], long=False) == 0
+    assert _last(capsys) == "13 passed, 0 failed, 1 skipped, left out: front"
+
+
 def test_one_group_runs_without_the_checks(
     runs: dict[str, Count], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(testing, "failed_checks", lambda: ["lint"])
+    monkeypatch.setattr(testing, "failed_checks", partial(checks_fail, ["lint"]))
     assert testing.run(groups=["core"], without=[], long=False) == 0
     assert _last(capsys) == "5 passed, 0 failed, 0 skipped"
 
@@ -58,7 +72,7 @@ def test_one_group_runs_without_the_checks(
 def test_failed_check_fails_the_run(
     runs: dict[str, Count], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(testing, "failed_checks", lambda: ["lint", "types"])
+    monkeypatch.setattr(testing, "failed_checks", partial(checks_fail, ["lint", "types"]))
     assert testing.run(groups=[], without=[], long=False) == 1
     assert _last(capsys) == "16 passed, 2 failed, 1 skipped"
 

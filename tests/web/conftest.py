@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ import redis
 import structlog
 from django.conf import settings as django_settings
 from django.contrib.auth.models import User
+from django.core.management.color import no_style
+from django.db import connection
+from django.test import TransactionTestCase
 
 from kschedweb.accounts.models import AccessRecord
 from kschedweb.cluster import services as cluster_services
@@ -22,7 +25,11 @@ from kschedweb.cluster.models import Cluster
 from kschedweb.environment import ROOT
 from kschedweb.ops import processes
 from kschedweb.scheduling import leases
+from kschedweb.scheduling.runner import host
 from tests.web import tcp
+
+# Rows that are there once the database is made, of which no test changes any.
+LASTING_TABLES = ("django_content_type", "auth_permission")
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +40,31 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 @pytest.fixture(autouse=True, scope="session")
 def _valkey_runs(valkey_url: str) -> None:
     """The broker and the channel layer are there for every test of the web half."""
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _tables_are_emptied_and_no_more() -> Iterator[None]:
+    """After a test with transactions of its own: Django would make content types and permissions anew as well."""
+
+    @cache
+    def statements() -> list[str]:
+        made = connection.introspection.django_table_names(only_existing=True, include_views=False)
+        return connection.ops.sql_flush(no_style(), [name for name in made if name not in LASTING_TABLES])
+
+    def empty(_: TransactionTestCase) -> None:
+        connection.ops.execute_sql_flush(statements())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", empty)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _engines_leave_garbage() -> Iterator[None]:
+    """A process of tests holds far more than one of the service: each new engine would visit all of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(host, "settle", lambda: None)
+        yield
 
 
 @pytest.fixture
