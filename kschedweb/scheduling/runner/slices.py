@@ -2,8 +2,8 @@
 
 One process leads any number of clusters, an engine each. Slices of a cluster run on its leader's own queue;
 a message that comes to somebody else is sent on, or claims a cluster nobody leads. A cluster whose step waited for
-extenders rests for as long, so that other clusters of the process have at least half of its time. One whose pods come in
-a stream rests too: most of a step's cost is that of any step, however few pods it schedules.
+extenders rests for as long, so that other clusters of the process have at least half of its time. One whose pods
+come in a stream rests too: most of a step's cost is that of any step, however few pods it schedules.
 """
 
 from __future__ import annotations

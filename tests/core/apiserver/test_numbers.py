@@ -6,8 +6,8 @@ import pytest
 
 from scheduler_core.apiserver.numbers import NumberError, parse_int, parse_uint
 from scheduler_core.apiserver.requests import PatchType
-from tests.core.apiserver.test_apply import Asking
 from tests.core.apiserver.samples import OBJECTS, path_of
+from tests.core.apiserver.test_apply import Asking
 
 PODS = "/api/v1/namespaces/default/pods"
 LONG = "9" * 5_000
