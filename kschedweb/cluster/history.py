@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import orjson
+
 from kschedweb.cluster import follow, state
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.store import PostgresStore, manifest_of
@@ -116,14 +118,15 @@ def logged(cluster_id: int, after: int, to: int | None, *, kind: str = "", is_ex
     before = _states_at(cluster_id, after, _first_changed(rows))
     found = []
     for rv, uid, operation, content in rows:
-        manifest = _numbered(packing.unpacked(content), rv)
+        text = packing.decompressed(content)
+        manifest = _numbered(orjson.loads(text), rv)
         earlier = before.get(uid)
         if earlier is None and operation != Operation.CREATED:
             if is_exact:
                 raise ForgottenError
             earlier = manifest
         is_new = operation == Operation.CREATED
-        found.append(Logged(version_of(rv), Operation(operation), manifest, None if is_new else earlier))
+        found.append(Logged(version_of(rv), Operation(operation), manifest, None if is_new else earlier, len(text)))
         before[uid] = manifest
     return found
 

@@ -8,16 +8,29 @@ import gc
 
 # New objects between two looks for garbage: a step or a frame makes thousands that are all in use until it ends.
 YOUNG_OBJECTS = 20_000
+_has_set_aside = False  # this process, not its parent
 
 
 def ease() -> None:
     """For a process of the service that has been loaded: pass over what was loaded, and look for garbage less often."""
     settle()
+    ease_child()
+
+
+def ease_child() -> None:
+    """The same for a child of a process that has settled. A look for garbage writes to every object, so that a child
+    that looked through what its parent had loaded would have a copy of its own of all that memory."""
+    global _has_set_aside
+    gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, 20, 20)
+    _has_set_aside = False
 
 
 def settle() -> None:
     """What lives now will live on: collect what garbage there is, and let later collections pass over the rest."""
-    gc.unfreeze()
+    global _has_set_aside
+    if _has_set_aside:
+        gc.unfreeze()  # some of it may be garbage by now
     gc.collect()
     gc.freeze()
+    _has_set_aside = True

@@ -38,4 +38,9 @@ def compressed(text: bytes) -> bytes:
 
 def unpacked(content: bytes | memoryview) -> Any:
     """What `packed` was given."""
-    return orjson.loads(_contexts.decompressor.decompress(content))
+    return orjson.loads(decompressed(content))
+
+
+def decompressed(content: bytes | memoryview) -> bytes:
+    """What `compressed` was given."""
+    return _contexts.decompressor.decompress(content)

@@ -24,6 +24,7 @@ from scheduler_core.apiserver.store import Logged, ObjectChange, Operation, Stor
 KIND: Final = "Event"
 KEPT: Final = timedelta(hours=1)
 BATCH: Final = 20_000  # entries of each log that are looked through at once
+EVENT_BYTES: Final = 1_000  # about, of an event of the scheduler
 _LARGEST_SEQ: Final = 2**63 - 1
 # An event with its place; steps that were cut away leave their events to the oldest one, or else to the cluster.
 _ROWS: Final = """
@@ -137,7 +138,8 @@ def _logged(cluster_id: int, after: Place, to: Place | None) -> list[Logged]:
     values = [after.seq, _LARGEST_SEQ if to is None else to.seq]
     for row in _read(cluster_id, "event.seq > %s AND event.seq <= %s", values):
         manifest = _manifest(cluster_id, row)
-        found.append(Logged(int(manifest["metadata"]["resourceVersion"]), Operation.CREATED, manifest, None))
+        version = int(manifest["metadata"]["resourceVersion"])
+        found.append(Logged(version, Operation.CREATED, manifest, None, EVENT_BYTES))
     return sorted(found, key=lambda entry: entry.rv)
 
 

@@ -4,8 +4,8 @@ Events are in two logs and have a reader of their own (`event_history`).
 
 The reader wakes on the notification that the dashboard's feed wakes on, and looks once a second besides. What it reads
 is given to all watchers of the cluster at once, as a batch that also keeps what was encoded of it: an event is written
-as JSON once, however many watch it in the same form. A watcher whose queue is full is cut off; clients begin again from
-where they were.
+as JSON once, however many watch it in the same form. A watcher whose queue is full, in entries or in bytes, is cut off;
+clients begin again from where they were.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from django.db import Error as DatabaseError
 
 from kschedweb.cluster.history import is_cut, logged, place_now
 from kschedweb.cluster.versions import rv_of, version_of
+from kschedweb.common import bulk
 from kschedweb.kubeapi import event_history
 from kschedweb.kubeapi.answering import Begun, object_in
 from kschedweb.live.feed import BACKOFF_SECONDS, database_parameters, listen_forever
@@ -32,7 +33,12 @@ from scheduler_core.apiserver.watch import BOOKMARK, ERROR, WatchEvent
 
 LOOK_SECONDS: Final = 1.0
 BATCH_ENTRIES: Final = 2_000
+BATCH_BYTES: Final = 4 * 1024 * 1024  # of its entries as the log keeps them, compressed; one entry may have more
+FEW_ENTRIES: Final = 20  # are not measured before they are read
 QUEUE_ENTRIES: Final = 20_000  # a watcher who is further behind is cut off
+QUEUE_BYTES: Final = (
+    32 * 1024 * 1024
+)  # and so is one for whom so much waits, as JSON; in memory it is several times that
 BOOKMARK_SECONDS: Final = 60.0
 LAST_BOOKMARK_SECONDS: Final = 2.0  # before the end of a watch whose end is known
 LONGEST_SECONDS: Final = 3_600
@@ -44,11 +50,12 @@ ReadRange = Callable[[int, int], tuple[int | None, list[Logged]]]
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """Entries of the log in (after, to], by kind, and what has been encoded of them."""
+    """Entries of the log in (after, to], by kind, how many and how large, and what has been encoded of them."""
 
     to: int
     of_kind: dict[str, list[Logged]]
     count: int
+    size: int
     encoded: dict[tuple[Any, ...], bytes]
 
 
@@ -63,13 +70,15 @@ class Watcher:
         self.start = start
         self._batches: asyncio.Queue[Batch | None] = asyncio.Queue()
         self._entries = 0
+        self._bytes = 0
 
     def offer(self, batch: Batch) -> bool:
         """Queue a batch; False when the watcher is too slow, whose stream then ends."""
-        if self._entries > QUEUE_ENTRIES:
+        if self._entries > QUEUE_ENTRIES or self._bytes > QUEUE_BYTES:
             self.end()
             return False
         self._entries += batch.count
+        self._bytes += batch.size
         self._batches.put_nowait(batch)
         return True
 
@@ -88,6 +97,7 @@ class Watcher:
         if batch is None:
             raise TooSlowError
         self._entries -= batch.count
+        self._bytes -= batch.size
         return batch
 
 
@@ -176,7 +186,7 @@ class _Hub:
         for entry in entries:
             of_kind.setdefault(str(entry.manifest["kind"]), []).append(entry)
         self.position = end
-        batch = Batch(end, of_kind, len(entries), {})
+        batch = Batch(end, of_kind, len(entries), sum(entry.size for entry in entries), {})
         for watcher in list(self.watchers):
             if not watcher.offer(batch):
                 log.warning("cluster %s: a watcher was too slow and is cut off", self._cluster_id)
@@ -196,10 +206,21 @@ def read_range(cluster_id: int, after: int) -> tuple[int | None, list[Logged]]:
         return max(after, head.version), []
     if is_cut(cluster_id, start):
         return None, []
-    if head.rv > start + BATCH_ENTRIES:
-        end = start + BATCH_ENTRIES
-        return version_of(end), logged(cluster_id, start, end)
-    return head.version, logged(cluster_id, start, head.rv)
+    end = _end(cluster_id, start, min(head.rv, start + BATCH_ENTRIES))
+    return head.version if end == head.rv else version_of(end), logged(cluster_id, start, end)
+
+
+def _end(cluster_id: int, start: int, end: int) -> int:
+    """Where a range ends whose entries have not too many bytes; it has one entry at least."""
+    if end - start <= FEW_ENTRIES:
+        return end
+    ((found,),) = bulk.read_rows(
+        "SELECT max(rv) FILTER (WHERE size <= %s) FROM"
+        " (SELECT rv, sum(octet_length(object)) OVER (ORDER BY rv) AS size FROM cluster_change"
+        " WHERE cluster_id = %s AND rv > %s AND rv <= %s) AS part",
+        [BATCH_BYTES, cluster_id, start, end],
+    )
+    return found or start + 1
 
 
 async def lines(begun: Begun, hubs: Hubs, in_thread: InThread, cluster_id: int, now: Callable[[], int]) -> Any:

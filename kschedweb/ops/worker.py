@@ -73,10 +73,15 @@ def main(words: list[str]) -> None:
         except PermissionError as problem:
             sys.exit(f"kschedweb cannot start: {problem}")
 
-    from celery.signals import worker_process_init
+    from celery.signals import worker_before_create_process, worker_process_init
 
     from kschedweb.celery import app
+    from kschedweb.common.collector import ease_child, settle
+    from kschedweb.common.memory import give_back_freed
 
+    give_back_freed()
+    if kind == "beat":
+        app.loader.worker_initialized = True  # it sends tasks by name: their code, and with it Django's apps, stay out
     parent = os.getpid()
     os.nice(NICENESS.get(kind, 0))
 
@@ -84,12 +89,14 @@ def main(words: list[str]) -> None:
         # Killed, not asked: whatever it was doing is a transaction that the database undoes.
         die_with_parent(signal.SIGKILL, parent=parent)()
 
+    def settle_loaded(**_: Any) -> None:
+        settle()
+
     def ease_collector(**_: Any) -> None:
-        # Only the pool's child has the app loaded.
-        from kschedweb.common.collector import ease
+        ease_child()
 
-        ease()
-
+    # The app is loaded by then; the child shares it with its parent.
+    worker_before_create_process.connect(settle_loaded, weak=False)
     worker_process_init.connect(end_with_worker, weak=False)
     worker_process_init.connect(ease_collector, weak=False)
     if kind == "scheduler":

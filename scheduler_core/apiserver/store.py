@@ -69,13 +69,15 @@ class Store(Protocol):
 class Logged(msgspec.Struct, frozen=True):
     """One entry of the log: the object after it (of a deleted one the last state) and before it, None when new.
 
-    `rv` is its version. Both carry the resourceVersion they had; a deleted object carries that of its deletion.
+    `rv` is its version. Both carry the resourceVersion they had; a deleted object carries that of its deletion. `size`
+    is about how many bytes the first takes as JSON, 0 where nobody counts them.
     """
 
     rv: int
     operation: Operation
     manifest: Stored
     before: Stored | None
+    size: int = 0
 
 
 class History(Store, Protocol):

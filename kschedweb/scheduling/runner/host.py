@@ -16,6 +16,7 @@ from kschedweb.cluster import clock, extender_http, follow
 from kschedweb.cluster.extender_http import StepTime
 from kschedweb.common import logs
 from kschedweb.common.collector import settle
+from kschedweb.common.memory import trim
 from kschedweb.common.metrics import RECORDER
 from kschedweb.scheduling import adapters, selectors, services
 from kschedweb.scheduling.api_calls import api_calls_measure
@@ -202,6 +203,7 @@ class EngineHost:
             return
         building.reuse_tell(cluster_id=self.cluster_id, engine=engine)
         settle()
+        trim()
         now = self._now()
         self._run = stored.run + 1
         self._step = 0

@@ -50,6 +50,7 @@ from kschedweb.ops import web
 watching.QUEUE_ENTRIES, application.WATCHES = 20, 2
 web.main()
 """
+NARROW_IN_BYTES = NARROW.replace("QUEUE_ENTRIES", "QUEUE_BYTES").replace("20,", "4_000_000,")
 
 
 @dataclass
@@ -227,15 +228,17 @@ class Stream:
         self._socket.close()
 
 
-def test_watcher_that_does_not_read_is_cut_and_goes_on_where_it_was(service: Service) -> None:
+@pytest.mark.parametrize("narrow", [pytest.param(NARROW, id="entries"), pytest.param(NARROW_IN_BYTES, id="bytes")])
+def test_watcher_that_does_not_read_is_cut_and_goes_on_where_it_was(service: Service, narrow: str) -> None:
     large = "x" * 200_000
-    with service.start("-c", NARROW) as web:
+    with service.start("-c", narrow) as web:
         core = service.core()
         position = int(core.list_namespaced_config_map(NAMESPACE).metadata.resource_version)
         stream = Stream(service, position)
         for number in itertools.count():
             data = {"n": str(number), "large": large}
-            core.create_namespaced_config_map(NAMESPACE, {"metadata": {"name": f"m{number}"}, "data": data})
+            name = f"m{number}-{position}"
+            core.create_namespaced_config_map(NAMESPACE, {"metadata": {"name": name}, "data": data})
             if "too slow" in web.log():
                 break
             assert number < 400, "the service keeps everything for who does not read"

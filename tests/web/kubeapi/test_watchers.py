@@ -12,13 +12,20 @@ from scheduler_core.apiserver.routes import route
 from scheduler_core.apiserver.watch import WatchEvent
 
 
-def batch(to: int, count: int) -> Batch:
-    return Batch(to, {}, count, {})
+def batch(to: int, count: int, size: int = 0) -> Batch:
+    return Batch(to, {}, count, size, {})
 
 
-async def test_watcher_that_does_not_read_is_cut_off() -> None:
+@pytest.mark.parametrize(
+    ("count", "size"),
+    [
+        pytest.param(watching.QUEUE_ENTRIES + 1, 0, id="in entries"),
+        pytest.param(1, watching.QUEUE_BYTES + 1, id="in bytes"),
+    ],
+)
+async def test_watcher_that_does_not_read_is_cut_off(count: int, size: int) -> None:
     watcher = Watcher(0)
-    assert watcher.offer(batch(1, watching.QUEUE_ENTRIES + 1))
+    assert watcher.offer(batch(1, count, size))
     assert not watcher.offer(batch(2, 1))
     with pytest.raises(TooSlowError):
         await watcher.next(1.0)
@@ -27,7 +34,7 @@ async def test_watcher_that_does_not_read_is_cut_off() -> None:
 async def test_watcher_that_reads_is_never_cut_off() -> None:
     watcher = Watcher(0)
     for to in range(1, 6):
-        assert watcher.offer(batch(to, watching.QUEUE_ENTRIES))
+        assert watcher.offer(batch(to, watching.QUEUE_ENTRIES, watching.QUEUE_BYTES))
         given = await watcher.next(1.0)
         assert given is not None and given.to == to
     assert await watcher.next(0.01) is None

@@ -6,12 +6,15 @@ import os
 import shelve
 import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from kschedweb import environment
 from kschedweb.celery import app
+from kschedweb.environment import ROOT
 from kschedweb.ops import worker
 from kschedweb.ops.processes import wait_until
 
@@ -67,6 +70,29 @@ def test_beat_wakes_the_sweep_and_the_clearing_away_and_lets_old_wakings_expire(
     assert {entry["task"] for entry in schedule.values()} <= app.tasks.keys()
     for entry in schedule.values():
         assert entry["schedule"] <= entry["options"]["expires"] <= max(60, entry["schedule"])
+
+
+# What Celery's beat does before it waits; then whether the code of a task is there.
+BEAT = """
+import sys
+from kschedweb.celery import app
+from kschedweb.ops import worker
+
+def start(argv):
+    app.loader.init_worker()
+    app.finalize()
+    print(argv[0], "kschedweb.cluster.models" in sys.modules)
+
+app.start = start
+worker.main(["beat"])
+"""
+
+
+def test_beat_does_without_the_code_of_tasks(tmp_path: Path) -> None:
+    environment = {**os.environ, "KSCHED_DATA_DIR": str(tmp_path)}
+    words = [sys.executable, "-c", BEAT]
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["beat", "False"]
 
 
 def test_a_lost_worker_costs_a_minute_at_most() -> None:
