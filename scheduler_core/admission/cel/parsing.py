@@ -31,6 +31,7 @@ _EXPECTED: Final = {
     "index": "{'[', '{', '(', '.', '-', '!', '?', ",
 }
 _DEEPEST: Final = 200
+MOST_ERRORS: Final = 100  # that are told; each repeats its line
 
 
 class UnknownSyntaxError(Exception):
@@ -78,7 +79,7 @@ def _tokens(text: str) -> tuple[list[Token], list[CelError]]:
     while True:
         space = _SPACE.match(text, place)
         place = space.end() if space is not None else place
-        if place == len(text):
+        if place == len(text) or len(errors) > MOST_ERRORS:
             return [*found, Token("end", "<EOF>", place)], errors
         if text.startswith(('"""', "'''"), place) or text[place] == "`":
             raise UnknownSyntaxError

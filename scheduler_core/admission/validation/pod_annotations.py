@@ -12,6 +12,7 @@ from scheduler_core.admission.app_armor import ANNOTATION_PREFIX
 from scheduler_core.admission.context import Manifest, Problem, invalid
 from scheduler_core.admission.validation.formats import descending_path
 
+_MOST_DIGITS: Final = 10  # of a number of 32 bits
 _MIRROR: Final = "kubernetes.io/config.mirror"
 _DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 _SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
@@ -38,7 +39,7 @@ def pod_annotation_problems(path: str, annotations: Mapping[str, str], spec: Man
 
 def _is_cost(text: str) -> bool:
     digits = text.removeprefix("-")
-    is_number = digits.isascii() and digits.isdigit()
+    is_number = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
     return is_number and (text == "0" or text[0] != "0") and -(2**31) <= int(text) < 2**31
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
 
-_TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
+_TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 _PARTS: Final = ("2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05")
 _ZONE: Final = "Z07:00"
@@ -28,6 +28,8 @@ def in_utc(text: str, *, digits: int) -> str:
     moment, decimals, zone = match.groups()
     try:
         _shifted(moment, zone)
+    except OverflowError:
+        raise ValueError(f'parsing time "{text}": year outside of range [1,9999] in UTC') from None
     except ValueError:
         raise ValueError(_problem(text, digits)) from None
     fraction = "." + (decimals or "")[:digits].ljust(digits, "0") if digits else ""
@@ -74,4 +76,4 @@ def _are_digits(text: str) -> bool:
 @lru_cache(maxsize=4096)
 def _shifted(text: str, zone: str) -> str:
     moment = datetime.fromisoformat(text + (zone if zone != "Z" else "+00:00")).astimezone(UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S")
+    return moment.replace(tzinfo=None).isoformat(timespec="seconds")  # strftime leaves out zeros of early years

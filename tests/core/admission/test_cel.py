@@ -28,3 +28,19 @@ def test_what_is_not_read_here_is_taken_as_it_is() -> None:
         "(" * 300 + "1" + ")" * 300,
     ):
         assert selector_problem(text) == ""
+
+
+def test_of_many_errors_a_hundred_are_told() -> None:
+    """Each repeats its line, so that all of a long one would be hundreds of megabytes."""
+    told = selector_problem("#" * 10_240)
+    assert told.count("ERROR: <input>") == 100
+    assert told.endswith("\n1 more errors were truncated")  # reading stops at the first that is too many
+    assert len(told) < 2_000_000
+    told = selector_problem(" && ".join(["a"] * 250))
+    assert told.count("ERROR: <input>") == 100
+    assert told.endswith("\n150 more errors were truncated")
+    assert "truncated" not in selector_problem(" && ".join(["a"] * 100))
+
+
+def test_tab_is_shown_as_one_blank() -> None:
+    assert selector_problem("\ta").endswith("\n |  a\n | .^")

@@ -87,6 +87,13 @@ def test_generation_of_a_template_that_is_no_number_counts_as_none(clients: Aski
     assert (made.code, made.body["metadata"]["annotations"][key]) == (201, "1")
 
 
+@pytest.mark.parametrize("text", ["x", "²", LONG, "2147483648", "01"])
+def test_deletion_cost_that_is_no_number_of_32_bits_is_refused(clients: Asking, text: str) -> None:
+    key = "controller.kubernetes.io/pod-deletion-cost"
+    reply = clients.ask("POST", PODS, {"metadata": {"name": "p", "annotations": {key: text}}, **OBJECTS["Pod"]})
+    assert (reply.code, f"metadata.annotations[{key}]" in reply.body["message"]) == (422, True)
+
+
 def test_path_of_a_patch_that_is_no_place_of_a_list_is_refused(clients: Asking) -> None:
     clients.ask("POST", PODS, {"metadata": {"name": "p"}, **OBJECTS["Pod"]})
     patch = [{"op": "replace", "path": "/spec/containers/²/image", "value": "i"}]
