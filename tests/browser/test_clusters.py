@@ -13,7 +13,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster, Service
-from tests.browser.test_accessible import axe, findings  # noqa: F401
+from tests.browser.test_accessible import axe, findings, unfold  # noqa: F401
 
 expect.set_options(timeout=WAIT_MS)
 
@@ -77,6 +77,18 @@ def test_mirror_shows_what_is_true_of_it_and_a_copy_can_be_made(
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.set_viewport_size({"width": 1280, "height": 900})
+    # A pod that is decided while it is followed.
+    cluster.pod_create("seen-from-afar")
+    page.goto(f"{service.url}/#/clusters/{made['id']}/pods/default/seen-from-afar")
+    panel = page.get_by_role("complementary", name="Pod default/seen-from-afar")
+    decision = panel.get_by_role("region", name="Decision of the mirrored cluster's scheduler")
+    expect(decision).to_contain_text(re.compile("chose|Both"))
+    unfold(panel)
+    assert not list(findings(page, axe))
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.keyboard.press("Escape")
     card.get_by_role("button", name="Make a copy").click()
     card.get_by_label("Name of the copy").fill(f"{name}-copy")
     card.get_by_role("button", name="Copy", exact=True).click()
@@ -139,6 +151,11 @@ def test_new_cluster_has_the_nodes_and_controllers_that_were_chosen(
     dialog = open_menu(page, "Kubernetes API, kubectl")
     kubelets = dialog.get_by_role("group", name="Kubelets")
     expect(kubelets.get_by_role("button", name="External")).to_have_attribute("aria-pressed", "true")
+    page.route(re.compile(rf"/api/clusters/{made}$"), lambda route: route.fulfill(status=503, body="{}"))
+    kubelets.get_by_role("button", name="Own").click()
+    expect(dialog.get_by_role("alert")).to_be_visible()
+    expect(kubelets.get_by_role("button", name="External")).to_have_attribute("aria-pressed", "true")
+    page.unroute_all()
     kubelets.get_by_role("button", name="Own").click()
     expect(kubelets.get_by_role("button", name="Own")).to_have_attribute("aria-pressed", "true")
     for _ in range(50):

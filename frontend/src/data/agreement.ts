@@ -1,4 +1,4 @@
-/** Questions that several views ask: with one key they are asked once. */
+/** The query of how far decisions agree, which several views make: with one key it is sent once. */
 import { api } from "../api/client";
 
 const AGREEMENT_EVERY_MS = 3_000;
