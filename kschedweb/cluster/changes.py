@@ -7,8 +7,9 @@ inserted and changed then, each once and with its number; so nobody who waits fo
 that another could wait for.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Protocol, Self
 
 import orjson
@@ -23,12 +24,21 @@ _OF_OBJECTS = frozenset(map(str, Operation))
 _COLUMNS = ("cluster_id", "rv", "kind", "namespace", "name", "uid", "operation", "object", "actor", "at")
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the log says of a row: its number, and its manifest as JSON and compressed."""
+
+    rv: int
+    text: bytes
+    content: bytes
+
+
 class StateRow(Protocol):
     """A new or changed row of the current state, whose table is written when its number is known."""
 
     @classmethod
-    def write(cls, cluster_id: int, numbered: Sequence[tuple[Self, int, bytes]]) -> None:
-        """Write rows, each with the number of its change and its manifest as JSON."""
+    def write(cls, cluster_id: int, numbered: Sequence[tuple[Self, Written]]) -> None:
+        """Write the rows."""
         ...
 
 
@@ -82,7 +92,7 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry], now: int,
                     for rv, (e, content) in enumerate(zip(entries, contents, strict=True), first)
                 ),
             )
-            _write_state(cluster_id, entries, texts, first)
+            _write_state(cluster_id, entries, map(Written, count(first), texts, contents))
         cursor.execute("SELECT pg_notify(%s, %s)", [wake.READERS_CHANNEL, str(cluster_id)])
     return last
 
@@ -98,12 +108,12 @@ def unpack(content: bytes | memoryview) -> Any:
     return packing.unpacked(content)
 
 
-def _write_state(cluster_id: int, entries: Sequence[ChangeEntry], texts: Sequence[bytes], first: int) -> None:
+def _write_state(cluster_id: int, entries: Sequence[ChangeEntry], written: Iterable[Written]) -> None:
     """Write the rows that entries bring, in the order of the log; of several entries for one row the last counts."""
-    found: dict[type[StateRow], dict[int, tuple[StateRow, int, bytes]]] = {}
-    for rv, (entry, text) in enumerate(zip(entries, texts, strict=True), first):
+    found: dict[type[StateRow], dict[int, tuple[StateRow, Written]]] = {}
+    for entry, each in zip(entries, written, strict=True):
         row = entry.row
         if row is not None:
-            found.setdefault(type(row), {})[id(row)] = (row, rv, text)
+            found.setdefault(type(row), {})[id(row)] = (row, each)
     for kind, rows in found.items():
         kind.write(cluster_id, list(rows.values()))

@@ -15,6 +15,7 @@ from django.db.models import Q
 
 from kschedweb.cluster.choices import TERMINAL_PHASES, ImportStatus, LifecycleMode, Operation, Pace, PodPhase
 from kschedweb.cluster.locks import LockOrder
+from kschedweb.common.fields import PackedJSONField
 
 DNS_LABEL = RegexValidator(
     r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z", "must be a DNS label: lower-case letters, digits and '-', at most 63"
@@ -163,7 +164,8 @@ class Pod(models.Model):
     # Of the PodScheduled condition.
     condition_reason = models.CharField(max_length=128, blank=True, default="")
     condition_message = models.TextField(blank=True, default="")
-    manifest = models.JSONField()
+    # Written three times in the life of the shortest pod, and never searched.
+    manifest = PackedJSONField()
 
     class Meta:
         constraints = [

@@ -13,8 +13,9 @@ import orjson
 from django.db import connection
 
 from kschedweb.cluster import adapters
+from kschedweb.cluster.changes import Written
 from kschedweb.common.bulk import copy_rows, execute, json_text, read_rows
-from kschedweb.common.packing import kept_json
+from kschedweb.common.packing import kept_json, unpacked
 from scheduler_core.apiserver.requests import ObjectKey
 
 Key = tuple[str, str, str]  # kind, namespace, name
@@ -23,7 +24,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A row of one of the state tables; `text` is its manifest as JSON."""
+    """A row of one of the state tables; `content` is its manifest, as JSON or, in bytes, compressed."""
 
     pk: int
     kind: str
@@ -31,12 +32,13 @@ class Stored:
     name: str
     uid: str
     rv: int
-    text: str
+    content: str | bytes
 
     @property
     def manifest(self) -> dict[str, Any]:
         """Read anew each time: an import holds a whole cluster of rows, and text takes a fifth of the memory."""
-        found: dict[str, Any] = orjson.loads(self.text)
+        content = self.content
+        found: dict[str, Any] = orjson.loads(content) if isinstance(content, str) else unpacked(content)
         return found
 
     @property
@@ -64,14 +66,17 @@ class Draft:
         return self.kind, self.namespace, self.name
 
     @classmethod
-    def write(cls, cluster_id: int, numbered: Sequence[tuple["Draft", int, bytes]]) -> None:
+    def write(cls, cluster_id: int, numbered: Sequence[tuple["Draft", Written]]) -> None:
         """Insert new rows."""
-        for name, rows in _by_table((row.kind, (row, rv, text)) for row, rv, text in numbered).items():
+        for name, rows in _by_table((each[0].kind, each) for each in numbered).items():
             table = _TABLES[name]
             copy_rows(
                 table.name,
                 ("cluster_id", "rv", *table.columns),
-                ((cluster_id, rv, *[_value(row, column, text) for column in table.columns]) for row, rv, text in rows),
+                (
+                    (cluster_id, written.rv, *[_value(row, column, table, written) for column in table.columns])
+                    for row, written in rows
+                ),
             )
 
 
@@ -84,19 +89,20 @@ class Rewrite:
     columns: Mapping[str, Any]
 
     @classmethod
-    def write(cls, cluster_id: int, numbered: Sequence[tuple["Rewrite", int, bytes]]) -> None:
+    def write(cls, cluster_id: int, numbered: Sequence[tuple["Rewrite", Written]]) -> None:
         """Put the new contents into the rows, one statement for each table and set of columns."""
         for (table, columns), rows in _by_table_and_columns(numbered).items():
-            types = ", ".join(f"%b::{'text' if name in _JSON else table.columns[name]}[]" for name in columns)
-            sets = ", ".join(f"{name} = given.{name}{'::jsonb' if name in _JSON else ''}" for name in columns)
+            jsonb = {name for name in columns if table.columns[name] == "jsonb"}
+            types = ", ".join(f"%b::{'text' if name in jsonb else table.columns[name]}[]" for name in columns)
+            sets = ", ".join(f"{name} = given.{name}{'::jsonb' if name in jsonb else ''}" for name in columns)
             execute(
                 f"UPDATE {table.name} AS row SET rv = given.rv, {sets}"
                 f" FROM unnest(%b::bigint[], %b::bigint[], {types}) AS given (id, rv, {', '.join(columns)})"
                 " WHERE row.id = given.id",
                 [
-                    [row.pk for row, _, _ in rows],
-                    [rv for _, rv, _ in rows],
-                    *(_values(rows, name) for name in columns),
+                    [row.pk for row, _ in rows],
+                    [written.rv for _, written in rows],
+                    *(_values(rows, name, table) for name in columns),
                 ],
             )
 
@@ -191,7 +197,7 @@ def stored_part(cluster_id: int, kind: str, namespace: str, after: str, limit: i
     rows = read_rows(
         f"WITH part AS MATERIALIZED (SELECT id, {place} AS place FROM {table.name}"
         f" WHERE {where} AND {place} > %s ORDER BY 2 LIMIT %s)"
-        f" SELECT id, {of_kind}, {of_namespace}, name, uid, rv, manifest::text FROM part JOIN {table.name} USING (id)"
+        f" SELECT id, {of_kind}, {of_namespace}, name, uid, rv, {table.content} FROM part JOIN {table.name} USING (id)"
         " ORDER BY place",
         [*values, after, limit],
     )
@@ -209,7 +215,7 @@ def _stored(kind: str, cluster_id: int, where: str, values: Sequence[Any], *, lo
     of_kind = "kind" if "kind" in table.columns else f"'{kind}'"
     of_namespace = "namespace" if "namespace" in table.columns else "''"
     found = read_rows(
-        f"SELECT id, {of_kind}, {of_namespace}, name, uid, rv, manifest::text FROM {table.name}"
+        f"SELECT id, {of_kind}, {of_namespace}, name, uid, rv, {table.content} FROM {table.name}"
         f" WHERE cluster_id = %s AND ({where}) ORDER BY id{' FOR UPDATE' if locked else ''}",
         [cluster_id, *values],
     )
@@ -229,6 +235,11 @@ def delete(rows: Iterable[Stored]) -> None:
 class _Table:
     name: str
     columns: Mapping[str, str]  # with their types
+
+    @property
+    def content(self) -> str:
+        """How SQL reads the manifest that `Stored` has."""
+        return "manifest" if self.columns["manifest"] == "bytea" else "manifest::text"
 
 
 _TABLES = {
@@ -263,7 +274,7 @@ _TABLES = {
             "created_at": "timestamptz",
             "condition_reason": "text",
             "condition_message": "text",
-            "manifest": "jsonb",
+            "manifest": "bytea",
         },
     ),
     "": _Table(
@@ -271,7 +282,6 @@ _TABLES = {
         {"kind": "text", "namespace": "text", "name": "text", "uid": "text", "manifest": "jsonb"},
     ),
 }
-_JSON = frozenset({"allocatable", "requests", "manifest"})
 _OWN = frozenset({"kind", "namespace", "name", "uid"})
 
 
@@ -288,26 +298,30 @@ def _by_table(rows: Iterable[tuple[str, Row]]) -> dict[str, list[Row]]:
 
 
 def _by_table_and_columns(
-    numbered: Iterable[tuple[Rewrite, int, bytes]],
-) -> dict[tuple["_Table", tuple[str, ...]], list[tuple[Rewrite, int, bytes]]]:
-    found: dict[tuple[_Table, tuple[str, ...]], list[tuple[Rewrite, int, bytes]]] = {}
+    numbered: Iterable[tuple[Rewrite, Written]],
+) -> dict[tuple["_Table", tuple[str, ...]], list[tuple[Rewrite, Written]]]:
+    found: dict[tuple[_Table, tuple[str, ...]], list[tuple[Rewrite, Written]]] = {}
     for each in numbered:
         columns = (*each[0].columns, "manifest")
         found.setdefault((_TABLES[_table_of(each[0].kind)], columns), []).append(each)
     return found
 
 
-def _values(rows: Sequence[tuple[Rewrite, int, bytes]], name: str) -> list[Any]:
+def _values(rows: Sequence[tuple[Rewrite, Written]], name: str, table: _Table) -> list[Any]:
     """What a column of changed rows takes."""
     if name == "manifest":
-        return [text.decode() for _, _, text in rows]
-    values = [row.columns[name] for row, _, _ in rows]
-    return list(map(json_text, values)) if name in _JSON else values
+        return [_manifest(table, written) for _, written in rows]
+    values = [row.columns[name] for row, _ in rows]
+    return list(map(json_text, values)) if table.columns[name] == "jsonb" else values
 
 
-def _value(row: Draft, column: str, manifest: bytes) -> Any:
-    """What a column of a new row takes; the manifest is JSON already."""
+def _value(row: Draft, column: str, table: _Table, written: Written) -> Any:
+    """What a column of a new row takes."""
     if column == "manifest":
-        return manifest.decode()
+        return _manifest(table, written)
     value = getattr(row, column) if column in _OWN else row.columns[column]
-    return json_text(value) if column in _JSON else value
+    return json_text(value) if table.columns[column] == "jsonb" else value
+
+
+def _manifest(table: _Table, written: Written) -> str | bytes:
+    return written.content if table.columns["manifest"] == "bytea" else written.text.decode()

@@ -89,7 +89,7 @@ def _key(row: state.Stored) -> state.Key:
 
 def manifest_of(row: state.Stored) -> Stored:
     """The manifest of a row, with its resourceVersion."""
-    manifest: Stored = orjson.loads(row.text)
+    manifest: Stored = row.manifest
     manifest["metadata"]["resourceVersion"] = version_text(row.rv)
     return manifest
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import zstandard
-from django.db import connection, transaction
+from django.db import transaction
 
 from kschedweb.cluster import adapters as cluster_adapters
 from kschedweb.cluster import follow
-from kschedweb.cluster.models import ApiObject, Cluster, Node, Pod
+from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.models import EngineState
 from kschedweb.traces.models import Checkpoint
@@ -28,7 +28,6 @@ MOST_SHARE = 0.01  # of the engine's time that checkpoints may take
 # A busy engine has better to do, for so many entries.
 PUT_OFF_ENTRIES = 50_000
 LEVEL = 3
-ROWS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +108,14 @@ def _object_lines(cluster_id: int) -> Iterator[bytes]:
 
     What is confidential is left out: no engine reads it.
     """
-    for model, kind in ((Node, "'Node'"), (ApiObject, "kind"), (Pod, "'Pod'")):
-        with connection.chunked_cursor() as cursor:
-            # Manifests are passed on as PostgreSQL writes them: nobody has to parse them here.
-            cursor.execute(
-                f"""SELECT '{{"kind":"' || {kind} || '","rv":' || rv || ',"manifest":' || manifest::text || '}}'"""
-                f" FROM {model._meta.db_table} WHERE cluster_id = %s AND NOT {kind} = ANY (%s) ORDER BY id",
-                [cluster_id, list(cluster_adapters.CONFIDENTIAL_KINDS)],
-            )
-            while rows := cursor.fetchmany(ROWS_AT_ONCE):
-                yield b"".join(line.encode() + b"\n" for (line,) in rows)
+    for kinds in follow.stored_texts(cluster_id):
+        # Manifests are passed on as they are stored: nobody has to parse them here.
+        lines = (
+            b'{"kind":"%b","rv":%d,"manifest":%b}\n' % (kind.encode(), rv, text)
+            for kind, text, rv in kinds
+            if kind not in cluster_adapters.CONFIDENTIAL_KINDS
+        )
+        yield b"".join(lines)
 
 
 def _thin_out(cluster_id: int, now: datetime) -> None:

@@ -11,6 +11,7 @@ import orjson
 import psycopg
 import zstandard
 
+from kschedweb.common import packing
 from scheduler_core import build, config
 from scheduler_core.api import manifests
 from scheduler_core.model.changes import ObjectPut
@@ -219,6 +220,8 @@ def pending_pods_fit_nowhere(connection: Connection, cluster_id: int) -> list[st
     for table, kind in (("cluster_node", "'Node'"), ("cluster_apiobject", "kind"), ("cluster_pod", "'Pod'")):
         query = f"SELECT {kind}, manifest, rv FROM {table} WHERE cluster_id = %s ORDER BY id"
         for name, manifest, rv in connection.execute(query, [cluster_id]):
+            if isinstance(manifest, bytes):
+                manifest = packing.unpacked(manifest)
             if name in manifests.KINDS:
                 stored.append(ObjectPut(manifests.decode(manifest, kind=name), rv))
     now = MICROSECOND

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from kschedweb.common import packing
+from tests.builders import make_pod
 from tests.faults import audit, workloads
 from tests.faults.service import Service
 
@@ -86,7 +88,7 @@ def settled(service: Service) -> int:
         ),
         pytest.param(
             audit.pending_pods_fit_nowhere,
-            "UPDATE cluster_pod SET node_name = '', manifest = manifest #- '{spec,nodeName}' WHERE cluster_id = %(c)s",
+            f"UPDATE cluster_pod SET node_name = '', manifest = %(unbound)s WHERE {POD}",
             id="pods that would fit",
         ),
     ],
@@ -96,7 +98,8 @@ def test_rule_notices_its_fault(
 ) -> None:
     with service.connect() as connection, connection.transaction(force_rollback=True):
         assert rule(connection, settled) == []
-        assert connection.execute(fault, {"c": settled}).rowcount > 0
+        values = {"c": settled, "unbound": packing.packed(make_pod("unbound").req(cpu="1m").manifest())}
+        assert connection.execute(fault, values).rowcount > 0
         assert rule(connection, settled) != []
 
 

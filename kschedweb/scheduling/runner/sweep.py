@@ -35,9 +35,7 @@ SELECT 'lifecycle.tick', c.id::text FROM {Cluster._meta.db_table} c
         OR EXISTS (SELECT 1 FROM {Pod._meta.db_table} p WHERE p.cluster_id = c.id AND p.deletion_timestamp IS NOT NULL)
         OR EXISTS (SELECT 1 FROM {ApiObject._meta.db_table} o WHERE o.cluster_id = c.id
         AND (o.kind = 'PersistentVolumeClaim' AND o.manifest #>> '{{status,phase}}' IS DISTINCT FROM 'Bound'
-        OR o.kind = 'PersistentVolume' AND o.manifest #>> '{{status,phase}}' = 'Pending'))
-        OR EXISTS (SELECT 1 FROM {Pod._meta.db_table} p WHERE p.cluster_id = c.id AND p.node_name = ''
-        AND jsonb_path_exists(p.manifest, '$.spec.volumes[*].ephemeral')))
+        OR o.kind = 'PersistentVolume' AND o.manifest #>> '{{status,phase}}' = 'Pending')))
 UNION ALL
 SELECT 'cluster.import_execute', id::text FROM {Import._meta.db_table}
  WHERE (status = 'queued' AND created_at < now() - {_OLD})

@@ -4,6 +4,9 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
+
+from tests.builders import make_pod
 
 OWN_APPS = ("accounts", "cluster", "traces")
 
@@ -31,3 +34,19 @@ def test_migrations_need_no_extension() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT extname FROM pg_extension WHERE extname <> 'plpgsql'")
         assert cursor.fetchall() == []
+
+
+@pytest.mark.django_db
+def test_manifests_of_pods_stay_as_they_are_when_they_are_compressed_and_when_that_is_taken_back() -> None:
+    manifest = make_pod("p").req(cpu="1").spec(hostname="ü").manifest()
+    before, after = [("cluster", "0013_step_place")], [("cluster", "0014_pods_compressed")]
+    leaves = MigrationExecutor(connection).loader.graph.leaf_nodes()
+    executor = MigrationExecutor(connection)
+    pods = executor.migrate(before).apps.get_model("cluster", "Pod").objects
+    pods.create(cluster_id=1, name="p", namespace="default", uid="u", created_at=timezone.now(), manifest=manifest)
+
+    executor = MigrationExecutor(connection)
+    assert executor.migrate(after).apps.get_model("cluster", "Pod").objects.get().manifest == manifest
+    executor = MigrationExecutor(connection)
+    assert executor.migrate(before).apps.get_model("cluster", "Pod").objects.get().manifest == manifest
+    MigrationExecutor(connection).migrate(leaves)

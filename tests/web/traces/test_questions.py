@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from kschedweb.cluster import services
 from kschedweb.cluster.models import Cluster
-from kschedweb.common import bulk
+from kschedweb.common import bulk, packing
 from kschedweb.scheduling.services import ATTEMPT_COLUMNS
 from kschedweb.traces import selectors
 from kschedweb.traces.models import NodeOrder
@@ -110,8 +110,8 @@ def _braces(text: str) -> str:
 def _pods(cluster_id: int) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     values: dict[str, Any] = {
         "namespace": "shop", "rv": 1, "node_name": "", "phase": "Pending", "priority": 0, "gated": False,
-        "scheduler_name": "default-scheduler", "nominated_node_name": "", "requests": "{}", "manifest": "{}",
-        "created_at": NOW, "condition_reason": "Unschedulable", "condition_message": "",
+        "scheduler_name": "default-scheduler", "nominated_node_name": "", "requests": "{}",
+        "manifest": packing.packed({}), "created_at": NOW, "condition_reason": "Unschedulable", "condition_message": "",
     }  # fmt: skip
     columns = ["cluster_id", "name", "uid", *values]
     names = (f"pod-{number:05}" for number in range(PENDING))
