@@ -9,9 +9,6 @@ _REASONS: Final = {
     "is answered by a kubelet": """
         subresource/log-exec-a
     """,
-    "depends on the day": """
-        table/pod-restarted
-    """,
     "needs time to pass": """
         watch/history-a watch/too-old-a
     """,

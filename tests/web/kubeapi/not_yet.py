@@ -18,7 +18,6 @@ _OF_THE_SHELL: Final = frozenset(
         "list/partial-a",
         "subresource/log-exec-a",
         "table/options-a",
-        "table/pod-restarted",
         "watch/history-a",
         "watch/too-old-a",
     }

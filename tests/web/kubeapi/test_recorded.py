@@ -1,7 +1,7 @@
 """The service against recorded conversations with the real kube-apiserver, over TLS, family by family.
 
 `NOT_YET` names scenarios in which something differs, with the reason. They have to differ, so that a name goes when it
-is done. Steps that log to an address of the machine, or depend on the day, are not compared.
+is done. Steps that log to an address of the machine are not compared.
 """
 
 from __future__ import annotations
