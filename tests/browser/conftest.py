@@ -17,6 +17,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
 
 from kschedweb.environment import ROOT
+from kschedweb.ops.processes import die_with_parent
 
 START_SECONDS = 300  # on a machine with other things to do
 STOP_SECONDS = 30
@@ -80,6 +81,7 @@ def running(data: Path, *options: str) -> Iterator[Service]:
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        preexec_fn=die_with_parent(signal.SIGTERM),
     )
     lines: list[str] = []
     found = threading.Event()
