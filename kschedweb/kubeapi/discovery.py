@@ -53,6 +53,7 @@ _SHORT_NAMES: Final = {
     "Service": ["svc"], "DaemonSet": ["ds"], "Deployment": ["deploy"], "ReplicaSet": ["rs"], "StatefulSet": ["sts"],
     "PodDisruptionBudget": ["pdb"], "ConfigMap": ["cm"], "ServiceAccount": ["sa"], "Endpoints": ["ep"],
     "CronJob": ["cj"], "PriorityClass": ["pc"], "StorageClass": ["sc"],
+    "VolumeAttributesClass": ["vac"],
 }  # fmt: skip
 _IN_ALL: Final = (
     "Pod", "ReplicationController", "Service", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet", "Job", "CronJob",

@@ -35,6 +35,7 @@ _PATHS: Final[dict[str, tuple[str, ...]]] = {
     "StatefulSet": (*_TEMPLATE, "spec.updateStrategy.rollingUpdate.maxUnavailable"),
     "Job": _TEMPLATE,
     "CronJob": tuple(f"spec.jobTemplate.{path}" for path in _TEMPLATE),
+    "PodTemplate": tuple(f"template.spec.{path}" for path in _POD_SPEC),
     "Lease": ("spec.strategy", "spec.preferredHolder"),
     "CSIDriver": ("spec.nodeAllocatableUpdatePeriodSeconds",),
     "Node": ("spec.configSource", "status.config"),
@@ -91,7 +92,8 @@ def _drop_paths(manifest: Manifest, old: Manifest | None, paths: Sequence[str]) 
 def _pod_specs(manifest: Manifest, kind: str) -> list[Manifest]:
     if kind == "Pod":
         return [manifest["spec"]]
-    template = (manifest.get("spec") or {}).get("template") if kind in _PATHS else None
+    holder = manifest if kind == "PodTemplate" else manifest.get("spec") or {}
+    template = holder.get("template") if kind in _PATHS else None
     return [template["spec"]] if isinstance(template, dict) else []
 
 

@@ -295,6 +295,7 @@ STRATEGIES: Final[dict[str, Strategy]] = {
         resets_status=False,
         prepare=_endpoint_slice,
     ),
+    "PodTemplate": Strategy(born=1, counts=("template",), has_status=False, resets_status=False),
     "PodDisruptionBudget": _COUNTED,
     "PriorityClass": Strategy(born=1, has_status=False, resets_status=False),
     "CSIDriver": Strategy(counts=_SPEC, has_status=False, resets_status=False),

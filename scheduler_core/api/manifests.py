@@ -29,6 +29,7 @@ from scheduler_core.api.storage import (
     PersistentVolumeClaim,
     StorageClass,
     VolumeAttachment,
+    VolumeAttributesClass,
 )
 from scheduler_core.api.stored import (
     ConfigMap,
@@ -44,6 +45,7 @@ from scheduler_core.api.workload import (
     Deployment,
     Job,
     Namespace,
+    PodTemplate,
     ReplicaSet,
     ReplicationController,
     Service,
@@ -92,6 +94,8 @@ KINDS: dict[str, type[KubeObject]] = {
         ResourceClaimTemplate,
         ResourceSlice,
         DeviceClass,
+        PodTemplate,
+        VolumeAttributesClass,
     )
 }
 

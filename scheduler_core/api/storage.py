@@ -135,6 +135,16 @@ class StorageClass(KubeObject, frozen=True, kw_only=True):
     allowed_topologies: tuple[TopologySelectorTerm, ...] | None = None
 
 
+class VolumeAttributesClass(KubeObject, frozen=True, kw_only=True):
+    api_version: ClassVar[str] = "storage.k8s.io/v1"
+    kind: ClassVar[str] = "VolumeAttributesClass"
+    plural: ClassVar[str] = "volumeattributesclasses"
+    namespaced: ClassVar[bool] = False
+
+    driver_name: str = ""
+    parameters: dict[str, str] | None = None
+
+
 class VolumeNodeResources(Value, frozen=True):
     """How many volumes of a driver one node takes; absent means no limit."""
 

@@ -16,6 +16,14 @@ class PodTemplateSpec(Value, frozen=True):
     spec: PodSpec = PodSpec()
 
 
+class PodTemplate(KubeObject, frozen=True, kw_only=True):
+    api_version: ClassVar[str] = "v1"
+    kind: ClassVar[str] = "PodTemplate"
+    plural: ClassVar[str] = "podtemplates"
+
+    template: PodTemplateSpec = PodTemplateSpec()
+
+
 class NamespaceStatus(Value, frozen=True):
     phase: str = ""
 

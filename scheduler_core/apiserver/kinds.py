@@ -107,6 +107,8 @@ _ROWS: Final[dict[str, Kind]] = {
         Kind(CLASSES["ResourceQuota"], has_status=True, answers_deleted=True),
         Kind(CLASSES["Lease"], needs_version=True, made_by_update=True),
         Kind(CLASSES["Event"], made_by_update=True, owns=False),
+        Kind(CLASSES["PodTemplate"], answers_deleted=True),
+        Kind(CLASSES["VolumeAttributesClass"], answers_deleted=True),
     )
 }
 

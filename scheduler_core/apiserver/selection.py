@@ -306,7 +306,7 @@ _GENERIC_WORDS: Final = frozenset(
         "PriorityClass", "RuntimeClass", "Lease", "ResourceClaim", "ResourceClaimTemplate", "DeviceClass",
         "LimitRange", "ResourceQuota", "PersistentVolume", "PersistentVolumeClaim", "StatefulSet", "DaemonSet",
         "Deployment", "ConfigMap", "ServiceAccount", "Endpoints", "EndpointSlice", "CronJob", "ControllerRevision",
-        "ReplicaSet",
+        "ReplicaSet", "PodTemplate", "VolumeAttributesClass",
     }
 )  # fmt: skip
 _NAMED_WORDS: Final[dict[str, str]] = {"Job": "Job"}

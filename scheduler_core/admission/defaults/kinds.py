@@ -248,6 +248,10 @@ def _template(manifest: Manifest) -> None:
         default_pod_spec(template["spec"])
 
 
+def _pod_template(manifest: Manifest) -> None:
+    default_pod_spec(manifest["template"]["spec"])
+
+
 def _storage_class(manifest: Manifest) -> None:
     manifest.setdefault("volumeBindingMode", "Immediate")
     manifest.setdefault("reclaimPolicy", "Delete")
@@ -305,6 +309,7 @@ _DEFAULTS: Final[dict[str, Callable[[Manifest], None]]] = {
     "Secret": _secret,
     "Endpoints": _endpoints,
     "EndpointSlice": _endpoint_slice,
+    "PodTemplate": _pod_template,
     "StorageClass": _storage_class,
     "CSIDriver": _csi_driver,
     "PriorityClass": _priority_class,

@@ -124,13 +124,13 @@ _CHECKED_WHOLE: Final = frozenset(
         "Pod", "PersistentVolume", "PersistentVolumeClaim", "Job", "LimitRange", "CSINode", "VolumeAttachment",
         "ConfigMap", "Secret", "ServiceAccount", "Endpoints", "EndpointSlice", "ControllerRevision", "Namespace",
         "Node", "Service", "ReplicationController", "StorageClass", "RuntimeClass", "CSIStorageCapacity",
-        "ResourceClaim", "ResourceClaimTemplate", "DeviceClass",
+        "ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "VolumeAttributesClass",
     }
 )  # fmt: skip
 # Kinds whose check of a change repeats the check of the whole.
 _WHOLLY_TWICE: Final = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
 _CHECKED_TWICE: Final = _WHOLLY_TWICE | {
-    "ReplicationController", "ResourceClaim", "ResourceClaimTemplate", "DeviceClass",
+    "ReplicationController", "ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "VolumeAttributesClass",
 }  # fmt: skip
 _WITHOUT_CHANGE: Final = frozenset(
     {"PodDisruptionBudget", "LimitRange", "CSINode", "VolumeAttachment", "EndpointSlice"}
@@ -142,6 +142,7 @@ _OF_TEMPLATES: Final[dict[str, Callable[..., Iterator[Problem]]]] = {
     "DaemonSet": workloads.daemon_set_problems,
     "StatefulSet": workloads.stateful_set_problems,
     "Job": jobs.job_problems,
+    "PodTemplate": workloads.pod_template_problems,
 }
 _OF_CLAIMS: Final[dict[str, Callable[..., Iterator[Problem]]]] = {
     "ResourceClaim": devices.resource_claim_problems,
@@ -162,6 +163,7 @@ _CHECKS: Final[dict[str, Callable[[Manifest], Iterator[Problem]]]] = {
     "PersistentVolume": storage.persistent_volume_problems,
     "PersistentVolumeClaim": storage.persistent_volume_claim_problems,
     "StorageClass": storage.storage_class_problems,
+    "VolumeAttributesClass": storage.volume_attributes_class_problems,
     "CSINode": storage.csi_node_problems,
     "CSIDriver": storage.csi_driver_problems,
     "CSIStorageCapacity": storage.csi_storage_capacity_problems,

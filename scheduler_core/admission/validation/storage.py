@@ -131,20 +131,17 @@ def persistent_volume_claim_problems(manifest: Manifest) -> Iterator[Problem]:
     yield from claim_spec_problems("spec", manifest["spec"])
 
 
-def storage_class_problems(manifest: Manifest) -> Iterator[Problem]:
-    provisioner = manifest["provisioner"]
-    if not provisioner:
-        yield required("provisioner", provisioner)
-    else:
-        yield from named("provisioner", provisioner, formats.qualified(provisioner.lower()))
+def volume_attributes_class_problems(manifest: Manifest) -> Iterator[Problem]:
+    yield from _provisioner("driverName", manifest["driverName"])
     parameters = manifest.get("parameters", {})
-    if len(parameters) > 512:
-        yield Problem("parameters", "Too long: may not be more than 512 bytes")
-    for key in parameters:
-        if not key:
-            yield invalid("parameters", key, "field can not be empty.")
-    if sum(len(key) + len(value) for key, value in parameters.items()) > 262144:
-        yield Problem("parameters", "Too long: may not be more than 262144 bytes")
+    yield from _parameters(parameters)
+    if not parameters:
+        yield required("parameters", "must contain at least one key/value pair")
+
+
+def storage_class_problems(manifest: Manifest) -> Iterator[Problem]:
+    yield from _provisioner("provisioner", manifest["provisioner"])
+    yield from _parameters(manifest.get("parameters", {}))
     if manifest.get("reclaimPolicy") not in ("Delete", "Retain"):
         yield unsupported("reclaimPolicy", manifest.get("reclaimPolicy", ""), ("Delete", "Retain"))
     mode = manifest.get("volumeBindingMode")
@@ -153,6 +150,23 @@ def storage_class_problems(manifest: Manifest) -> Iterator[Problem]:
     elif mode not in _BINDING_MODES:
         yield unsupported("volumeBindingMode", mode, _BINDING_MODES)
     yield from _topologies(manifest.get("allowedTopologies", ()))
+
+
+def _provisioner(path: str, name: str) -> Iterator[Problem]:
+    if not name:
+        yield required(path, name)
+    else:
+        yield from named(path, name, formats.qualified(name.lower()))
+
+
+def _parameters(parameters: Manifest) -> Iterator[Problem]:
+    if len(parameters) > 512:
+        yield Problem("parameters", "Too long: may not be more than 512 bytes")
+    for key in parameters:
+        if not key:
+            yield invalid("parameters", key, "field can not be empty.")
+    if sum(len(key) + len(value) for key, value in parameters.items()) > 262144:
+        yield Problem("parameters", "Too long: may not be more than 262144 bytes")
 
 
 def _topologies(terms: Any) -> Iterator[Problem]:

@@ -318,6 +318,12 @@ def _secret(new: Manifest, old: Manifest) -> Iterator[Problem]:
     yield from locked_problems(new, old)
 
 
+def _volume_attributes_class(new: Manifest, old: Manifest) -> Iterator[Problem]:
+    for field in ("driverName", "parameters"):
+        if new.get(field) != old.get(field):
+            yield forbidden(field, f"updates to {field} are forbidden.")
+
+
 def _endpoint_slice(new: Manifest, old: Manifest) -> Iterator[Problem]:
     if new["endpoints"] != old["endpoints"]:
         yield from slice_endpoints_problems(new)
@@ -338,6 +344,7 @@ _CHECKS: Final[dict[str, Callable[[Manifest, Manifest], Iterator[Problem]]]] = {
     "Node": _node,
     "PriorityClass": _priority_class,
     "StorageClass": _storage_class,
+    "VolumeAttributesClass": _volume_attributes_class,
     "ReplicaSet": _selector,
     "Deployment": _selector,
     "DaemonSet": _selector,

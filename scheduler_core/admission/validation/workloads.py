@@ -67,6 +67,10 @@ def replication_controller_problems(manifest: Manifest) -> Iterator[Problem]:
     yield from _always_restarts("spec.template.spec", template["spec"], "ReplicationController")
 
 
+def pod_template_problems(manifest: Manifest) -> Iterator[Problem]:
+    yield from template_problems("template", manifest["template"])
+
+
 def replica_set_problems(manifest: Manifest) -> Iterator[Problem]:
     spec = manifest["spec"]
     yield from not_negative("spec.replicas", spec.get("replicas"))

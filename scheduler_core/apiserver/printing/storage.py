@@ -70,6 +70,10 @@ def _storage_class(manifest: Manifest, now: int) -> Cells:
     ]  # fmt: skip
 
 
+def _volume_attributes_class(manifest: Manifest, now: int) -> Cells:
+    return [name_of(manifest), manifest.get("driverName", ""), age_of(manifest, now)]
+
+
 def _csi_node(manifest: Manifest, now: int) -> Cells:
     return [name_of(manifest), len(part(manifest, "spec").get("drivers") or ()), age_of(manifest, now)]
 
@@ -105,6 +109,7 @@ PRINTED: Final[dict[str, Printed]] = {
         _persistent_volume_claim,
     ),
     "StorageClass": ("Name|Provisioner|ReclaimPolicy|VolumeBindingMode|AllowVolumeExpansion|Age", _storage_class),
+    "VolumeAttributesClass": ("Name|DriverName|Age", _volume_attributes_class),
     "CSINode": ("Name|Drivers:integer|Age", _csi_node),
     "CSIDriver": (
         "Name|AttachRequired:boolean|PodInfoOnMount:boolean|StorageCapacity:boolean|TokenRequests"

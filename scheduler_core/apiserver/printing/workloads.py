@@ -26,6 +26,10 @@ def _containers(spec: Manifest) -> Cells:
     return [",".join(one["name"] for one in containers), ",".join(one.get("image", "") for one in containers)]
 
 
+def _pod_template(manifest: Manifest, now: int) -> Cells:
+    return [name_of(manifest), *_containers(manifest), pairs(manifest["template"]["metadata"].get("labels"))]
+
+
 def _selector(selector: Manifest | None) -> str:
     return (selector_text(selector) if selector is not None else "") or NONE
 
@@ -132,6 +136,7 @@ PRINTED: Final[dict[str, Printed]] = {
         _replica_set,
     ),
     "Deployment": ("Name|Ready|Up-to-date|Available|Age|!Containers|!Images|!Selector", _deployment),
+    "PodTemplate": ("Name|Containers|Images|Pod Labels", _pod_template),
     "StatefulSet": ("Name|Ready|Age|!Containers|!Images", _stateful_set),
     "DaemonSet": (
         "Name|Desired:integer|Current:integer|Ready:integer|Up-to-date:integer|Available:integer"

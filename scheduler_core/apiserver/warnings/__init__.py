@@ -94,6 +94,12 @@ def _workload(new: Stored, old: Stored | None) -> Warnings:
         yield from _template(new["spec"], "spec")
 
 
+def _pod_template(new: Stored, old: Stored | None) -> Warnings:
+    if old is None or not _is_same_generation(new, old):
+        template = new["template"]
+        yield from pod_warnings("template.", template.get("metadata") or {}, template["spec"])
+
+
 def _stateful_set(new: Stored, old: Stored | None) -> Warnings:
     if old is None or not _is_same_generation(new, old):
         yield from _template(new["spec"], "spec")
@@ -273,6 +279,7 @@ _CHECKS: Final[dict[str, Callable[[Stored, Stored | None], Warnings]]] = {
     "StatefulSet": _stateful_set,
     "Job": _job,
     "CronJob": _cron_job,
+    "PodTemplate": _pod_template,
     "PersistentVolume": _volume,
     "PersistentVolumeClaim": _claim,
     "Service": _service,

@@ -29,6 +29,8 @@ OBJECTS: dict[str, Manifest] = {
     "RuntimeClass": {"handler": "runc", "overhead": {"podFixed": {"cpu": "0.1"}}},
     "LimitRange": {"spec": {"limits": [{"type": "Container", "max": {"cpu": "64"}, "default": {"cpu": "1"}}]}},
     "StorageClass": {"provisioner": "example.com/p"},
+    "VolumeAttributesClass": {"driverName": "example.com/p", "parameters": {"iops": "100"}},
+    "PodTemplate": {"template": TEMPLATE},
     "PersistentVolume": {
         "spec": {
             "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "nfs": {"server": "s", "path": "/"},

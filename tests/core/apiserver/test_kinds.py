@@ -27,6 +27,8 @@ WITHOUT_STATUS = {
     "Endpoints",
     "EndpointSlice",
     "ControllerRevision",
+    "PodTemplate",
+    "VolumeAttributesClass",
 }
 WITH_SCALE = {"ReplicationController", "ReplicaSet", "StatefulSet", "Deployment"}
 WITH_GENERATION = WITH_SCALE | {
@@ -39,6 +41,7 @@ WITH_GENERATION = WITH_SCALE | {
     "DeviceClass",
     "CronJob",
     "EndpointSlice",
+    "PodTemplate",
 }
 # DELETE answers with the object: the kinds whose registry asks for it.
 ANSWERS_DELETED = {
@@ -56,6 +59,8 @@ ANSWERS_DELETED = {
     "ServiceAccount",
     "CSINode",
     "VolumeAttachment",
+    "PodTemplate",
+    "VolumeAttributesClass",
 }
 ORPHANS = {"ReplicationController", "Job"}
 
