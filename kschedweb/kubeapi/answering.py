@@ -219,8 +219,8 @@ _bootstrapped: set[int] = set()
 
 
 def ensure_bootstrapped(who: Principal) -> None:
-    """Make the namespaces and classes every cluster has, when the first request comes."""
-    if who.cluster_id in _bootstrapped:
+    """Make the namespaces and classes every cluster has, when the first request comes; a mirror has its source's."""
+    if who.is_mirror or who.cluster_id in _bootstrapped:
         return
     missing = []
     with one_state():

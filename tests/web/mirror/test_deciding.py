@@ -199,16 +199,22 @@ def test_uploads_are_refused(mirrored: Mirrored) -> None:
 def test_kubernetes_api_refuses_every_write_and_answers_reads(mirrored: Mirrored) -> None:
     user = rest.User.objects.create(username="root", is_superuser=True)
     from kschedweb.accounts import services as account_services
-    from kschedweb.kubeapi.exchange import RefusedError, Request
+    from kschedweb.kubeapi import answering
+    from kschedweb.kubeapi.exchange import Answer, RefusedError, Request
 
     _, token = account_services.token_create(user=user, name="t", max_role="admin", days=1, actor="t")
     headers = {"authorization": f"Bearer {token}"}
 
-    def ask(method: str, path: str) -> None:
+    def ask(method: str, path: str) -> tuple[Request, access.Principal]:
         request = Request("mirror", method, path, {}, headers)
-        access.authorize(access.Principals(lambda: 0.0).read(request), request)
+        who = access.Principals(lambda: 0.0).read(request)
+        access.authorize(who, request)
+        return request, who
 
-    ask("GET", "/api/v1/pods")
+    mirrored.came(node("n1"), pod("p", on="n1"), is_synced=True)
+    read = answering.answer(*ask("GET", "/api/v1/pods"))
+    assert isinstance(read, Answer) and read.code == 200
+    assert [one["metadata"]["name"] for one in orjson.loads(read.content())["items"]] == ["p"]
     ask("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
     for method, path in (
         ("POST", "/api/v1/namespaces/default/pods"),
