@@ -1,15 +1,19 @@
 """One web process with a cluster whose objects only requests change, for all tests of the Kubernetes API."""
 
+import contextlib
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 
 from kschedweb.accounts import services as account_services
 from kschedweb.accounts.choices import Role
 from kschedweb.accounts.models import RoleBinding
 from kschedweb.cluster import services as cluster_services
+from kschedweb.lifecycle import runner
 from kschedweb.ops import certificates
 from tests.web import tcp
 from tests.web.kubeapi.kubectl import Kubectl
@@ -57,3 +61,24 @@ def served(committed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def kubectl(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
     """kubectl for the cluster, as its administrator."""
     return Kubectl.made(tmp_path_factory.mktemp("kubectl"), served.url, str(served.web.certificate), served.admin)
+
+
+@contextlib.contextmanager
+def acting_controllers(cluster_id: int) -> Iterator[None]:
+    """A simulated cluster whose controllers act in this process, ten times a second."""
+    ended = threading.Event()
+
+    def act() -> None:
+        while not ended.wait(0.1):
+            runner.tick(cluster_id)
+        connection.close()
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("kschedweb.common.wake.send", lambda *_, **__: None)
+        thread = threading.Thread(target=act)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()

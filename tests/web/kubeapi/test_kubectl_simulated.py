@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 import yaml
-from django.db import connection
 
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster
-from kschedweb.lifecycle import runner
-from tests.web.kubeapi.conftest import Served
+from tests.web.kubeapi.conftest import Served, acting_controllers
 from tests.web.kubeapi.kubectl import NEEDS_KUBECTL, Kubectl
 
 pytestmark = [pytest.mark.django_db, NEEDS_KUBECTL]
@@ -27,24 +25,10 @@ def lively(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     Cluster.objects.filter(pk=cluster.pk).update(start_delay_ms=100)
     url = f"https://127.0.0.1:{served.web.port}/k8s/{cluster.name}"
     kubectl = Kubectl.made(tmp_path_factory.mktemp("lively"), url, str(served.web.certificate), served.admin)
-    ended = threading.Event()
-
-    def act() -> None:
-        while not ended.wait(0.1):
-            runner.tick(cluster.pk)
-        connection.close()
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("kschedweb.common.wake.send", lambda *_, **__: None)
-        thread = threading.Thread(target=act)
-        thread.start()
-        try:
-            for name in ("n1", "n2"):
-                _apply(kubectl, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": NODE_STATUS})
-            yield kubectl
-        finally:
-            ended.set()
-            thread.join()
+    with acting_controllers(cluster.pk):
+        for name in ("n1", "n2"):
+            _apply(kubectl, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": NODE_STATUS})
+        yield kubectl
 
 
 NODE_STATUS = {
