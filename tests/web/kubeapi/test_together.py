@@ -12,6 +12,7 @@ import pytest
 from django.db import IntegrityError, OperationalError
 
 from kschedweb.cluster.models import Change
+from kschedweb.cluster.versions import version_of
 from kschedweb.kubeapi import access, answering, together
 from kschedweb.kubeapi.access import Principal, Principals
 from kschedweb.kubeapi.exchange import Answer, RefusedError, Request
@@ -158,7 +159,8 @@ def test_clients_at_once_get_their_own_answers_and_versions(served: Served) -> N
             made[int(found["metadata"]["resourceVersion"])] = (name, found["metadata"]["uid"])
     commit()
     logged = Change.objects.filter(cluster_id=served.cluster_id, kind="Pod", name__startswith="many-")
-    assert {rv: (name, uid) for rv, name, uid in logged.values_list("rv", "name", "uid")} == made
+    rows = logged.values_list("rv", "name", "uid")
+    assert {version_of(rv): (name, uid) for rv, name, uid in rows} == made
 
 
 def test_who_asks_is_kept_for_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
