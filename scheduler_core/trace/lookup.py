@@ -1,6 +1,6 @@
 """What one node was told in a stored attempt, without reading the rest of its matrix.
 
-A question over many attempts asks each of them for one node. That takes the head of the blob (trace/codec.py) and one
+A question over many attempts asks each of them for one node. That takes the head of the blob (`codec.layout`) and one
 byte of the filter's column; scores, totals and preemption stay unread. Nodes are indices into the attempt's NodeOrder.
 """
 
@@ -15,29 +15,25 @@ import zstandard
 from scheduler_core.errors import TraceError
 from scheduler_core.model.status import Code, Status
 from scheduler_core.trace import codec
+from scheduler_core.trace.codec.layout import Fields, Walk
 
 _of_this_thread = threading.local()
-
-
-class _Walk(msgspec.Struct, array_like=True):
-    length: int
-    start: int | None = None
 
 
 class _Head(msgspec.Struct, array_like=True):
     """The first fields of the codec's header; those after them are passed over."""
 
     n_nodes: int
-    pre_filter: tuple[str, int, tuple[str, ...], str | None] | None
+    pre_filter: Fields | None
     pre_filter_nodes: msgspec.Raw
     skip_filter: msgspec.Raw
     nominated: msgspec.Raw
     num_nodes_to_find: msgspec.Raw
     start_index: int
     end_index: int
-    statuses: tuple[tuple[str, int, tuple[str, ...], str | None], ...]
+    statuses: tuple[Fields, ...]
     code_bytes: int
-    filter: _Walk | None
+    filter: Walk | None
 
 
 _decoder = msgspec.msgpack.Decoder(_Head)

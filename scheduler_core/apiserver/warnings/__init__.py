@@ -14,7 +14,7 @@ from scheduler_core.api.syntax import label_problems
 from scheduler_core.apiserver.store import Stored
 from scheduler_core.apiserver.warnings.addresses import address_warnings, network_warnings
 from scheduler_core.apiserver.warnings.node_labels import label_warnings, message_of_label, term_warnings
-from scheduler_core.apiserver.warnings.pods import app_armor_warnings, pod_warnings
+from scheduler_core.apiserver.warnings.pods import REMOVED_VOLUMES, app_armor_warnings, pod_warnings
 
 # Kinds whose every use is warned of.
 DEPRECATED: Final = {"Endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"}
@@ -30,14 +30,8 @@ _RECYCLE: Final = (
     "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is"
     " to use dynamic provisioning."
 )
-_REMOVED_SOURCES: Final = {
-    "cephfs": "cephfs: deprecated in v1.28, non-functional in v1.31+",
-    "photonPersistentDisk": "photonPersistentDisk: deprecated in v1.11, non-functional in v1.16+",
-    "scaleIO": "scaleIO: deprecated in v1.16, non-functional in v1.22+",
-    "storageos": "storageOS: deprecated in v1.22, non-functional in v1.25+",
-    "glusterfs": "glusterfs: deprecated in v1.25, non-functional in v1.26+",
-    "rbd": "rbd: deprecated in v1.28, non-functional in v1.31+",
-}
+# In the order in which they are looked for.
+_REMOVED_SOURCES: Final = ("cephfs", "photonPersistentDisk", "scaleIO", "storageos", "glusterfs", "rbd")
 _MANY_INDEXES: Final = (
     "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might"
     " not be able to track completedIndexes when a big number of indexes fail"
@@ -148,9 +142,9 @@ def _volume(new: Stored, old: Stored | None) -> Warnings:
     terms = ((spec.get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or ()
     for index, term in enumerate(terms):
         yield from term_warnings(f"spec.nodeAffinity.required.nodeSelectorTerms[{index}]", term)
-    for source, text in _REMOVED_SOURCES.items():
+    for source in _REMOVED_SOURCES:
         if source in spec:
-            yield f"spec.{text}"
+            yield f"spec.{REMOVED_VOLUMES[source]}"
 
 
 def _claim(new: Stored, old: Stored | None) -> Warnings:

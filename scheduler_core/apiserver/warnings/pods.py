@@ -27,7 +27,8 @@ _SECCOMP_CONTAINER: Final = "container.seccomp.security.alpha.kubernetes.io/"
 _SECCOMP_TEXT: Final = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 _APP_ARMOR_TEXT: Final = 'deprecated since v1.30; use the "appArmorProfile" field instead'
 _NO_SELECTOR: Final = "a null labelSelector results in matching no pod"
-_REMOVED_VOLUMES: Final = {
+# Sources of volumes that are gone, in the order in which those of pods are looked for.
+REMOVED_VOLUMES: Final = {
     "photonPersistentDisk": "photonPersistentDisk: deprecated in v1.11, non-functional in v1.16+",
     "gitRepo": "gitRepo: deprecated in v1.11, and disabled by default in v1.33+",
     "scaleIO": "scaleIO: deprecated in v1.16, non-functional in v1.22+",
@@ -124,7 +125,7 @@ def _affinity(at: str, affinity: Part) -> Iterator[str]:
 
 
 def _volume(at: str, volume: Part) -> Iterator[str]:
-    for source, text in _REMOVED_VOLUMES.items():
+    for source, text in REMOVED_VOLUMES.items():
         if source in volume:
             yield f"{at}.{text}"
     template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
