@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 import psycopg
 
+from kschedweb.cluster.versions import rv_of
 from tools.bench import level3
 from tools.bench.listening import CHANGES, CommitClock
 from tools.bench.promises import Promise
@@ -116,7 +117,7 @@ def _watching(service: RunningService, api: _Api, database: psycopg.Connection[A
 
 
 class _Watchers:
-    """Watches of all pods from now on; when each had read up to which version."""
+    """Watches of all pods from now on; when each had read up to which position of the change log."""
 
     def __init__(self, api: _Api, number: int) -> None:
         connection = api.connection()
@@ -153,14 +154,14 @@ class _Watchers:
                     now = time.time()
                     versions = _VERSION.findall(content)
                     if versions:
-                        self._read[key.data].append((int(versions[-1]), now))
+                        self._read[key.data].append((rv_of(int(versions[-1])), now))
 
     def behind(self, commits: CommitClock) -> Iterator[float]:
         """How long after the database each watcher had what it read last, for all it read."""
         for read in self._read:
-            if not read or read[-1][0] != max(version for each in self._read for version, _ in each[-1:]):
+            if not read or read[-1][0] != max(rv for each in self._read for rv, _ in each[-1:]):
                 raise ServiceProblem("a watcher has not been told of the last change")
-            yield from (now - commits.seen(version) for version, now in read)
+            yield from (now - commits.seen(rv) for rv, now in read)
 
 
 def _listing(service: RunningService) -> Promise:

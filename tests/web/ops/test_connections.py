@@ -146,3 +146,12 @@ async def test_reader_who_takes_nothing_is_cut_off(
     assert (taken > ANSWER) is whole
     told = [record.getMessage() for record in caplog.records if "not read" in record.getMessage()]
     assert told == ([] if whole else ["the answer is not read, connection closed: /a/path"])
+
+
+def test_no_part_of_an_answer_waits_for_the_client_to_confirm_the_one_before() -> None:
+    with (
+        connections.listen("127.0.0.1", 0) as listening,
+        socket.create_connection(listening.getsockname()),
+        listening.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
