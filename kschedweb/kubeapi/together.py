@@ -27,7 +27,7 @@ from scheduler_core.apiserver.requests import ObjectKey
 
 MOST_CALLS: Final = 32  # of one transaction
 MOST_BYTES: Final = 256 * 1024  # of their bodies, but for the first
-LINGER_SECONDS: Final = 0.05  # at most, when there are several clients, for all of them to come with the next
+LINGER_SECONDS: Final = 0.01  # at most, when there are several clients, for all of them to come with the next
 Result = Answer | Begun | Exception
 # Makes a blocking call when it is the token's turn.
 Work = Callable[
