@@ -27,8 +27,8 @@ def listen(host: str, port: int) -> socket.socket:
     listening = socket.create_server(
         (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG
     )
-    # asyncio sets it only where the protocol was named when the socket was made. Without it the second part of an answer
-    # waits until the client has said that the first one arrived, which it puts off for 40 ms.
+    # asyncio sets it only where the protocol was named when the socket was made. Without it the second part of an
+    # answer waits until the client has said that the first one arrived, which it puts off for 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNTAKEN_SECONDS * 1000)
