@@ -30,7 +30,7 @@ from kschedweb.kubeapi import access, answering, discovery, openapi, openapi_v2,
 from kschedweb.kubeapi.access import Principal
 from kschedweb.kubeapi.answering import Begun
 from kschedweb.kubeapi.exchange import Answer, RefusedError, Request, page_not_found, status_answer, text
-from kschedweb.kubeapi.together import Together
+from kschedweb.kubeapi.together import WAIT_SECONDS, Together
 from kschedweb.live.guard import Guard, Watcher
 from scheduler_core.apiserver.answers import Status
 from scheduler_core.apiserver.routes import route
@@ -45,7 +45,6 @@ BYTES_PER_SECOND: Final = 32 * 1024
 THREADS: Final = 4
 AT_WORK: Final = 3  # requests of one token
 WATCHES: Final = 500  # of one token
-WAIT_SECONDS: Final = 30.0
 SMALLEST_GZIP: Final = 128 * 1024
 CHUNK_BYTES: Final = 64 * 1024
 TOO_LARGE: Final = Status(413, "RequestEntityTooLarge", f"Request entity too large: limit is {BODY_BYTES}")

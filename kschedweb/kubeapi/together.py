@@ -21,13 +21,15 @@ from django.db import OperationalError
 from kschedweb.kubeapi import answering
 from kschedweb.kubeapi.access import Principal
 from kschedweb.kubeapi.answering import Asked, Begun
-from kschedweb.kubeapi.exchange import Answer, Request
+from kschedweb.kubeapi.exchange import Answer, RefusedError, Request
 from scheduler_core.apiserver import grouping
+from scheduler_core.apiserver.answers import Status
 from scheduler_core.apiserver.requests import ObjectKey
 
 MOST_CALLS: Final = 32  # of one transaction
 MOST_BYTES: Final = 256 * 1024  # of their bodies, but for the first
 LINGER_SECONDS: Final = 0.01  # at most, when there are several clients, for all of them to come with the next
+WAIT_SECONDS: Final = 30.0  # until its transaction begins; after that its end is waited for
 Result = Answer | Begun | Exception
 # Makes a blocking call when it is the token's turn.
 Work = Callable[
@@ -79,6 +81,11 @@ class Together:
             line = self._lines[who] = _Line()
             asyncio.get_running_loop().create_task(self._answer_all(line, who, work))
         line.append(own)
+        await asyncio.wait([own.result], timeout=WAIT_SECONDS)
+        if not own.result.done() and own in line.waiting:
+            line.waiting.remove(own)
+            message = "too many writes of this token are under way, please try again later"
+            raise RefusedError(Status(429, "TooManyRequests", message, retry_after_seconds=1))
         result = await own.result
         if isinstance(result, Exception):
             raise result

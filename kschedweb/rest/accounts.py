@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+import structlog
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.middleware.csrf import get_token
@@ -12,6 +13,8 @@ from kschedweb import views
 from kschedweb.accounts import selectors
 from kschedweb.accounts.permissions import token_of
 from kschedweb.rest.answers import RestView
+
+log = structlog.get_logger(__name__)
 
 
 class MeView(RestView):
@@ -39,6 +42,10 @@ class CsrfView(RestView):
 
 
 def _certificate() -> str:
-    """What this process answers https with; read anew, because a renewed one may take its place."""
+    """What this process answers https with, empty when the file is gone; read anew, because it may be renewed."""
     path = settings.ENVIRONMENT.tls_cert
-    return "" if path is None else path.read_text()
+    try:
+        return "" if path is None else path.read_text()
+    except OSError as problem:
+        log.warning("the certificate cannot be read", path=str(path), reason=problem.strerror)
+        return ""

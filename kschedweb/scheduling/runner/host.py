@@ -144,6 +144,8 @@ class EngineHost:
         changes, log_to = follow.changes_after(
             cluster_id=self.cluster_id, rv=self._rv_seen, most=most, sharing=self._sharing
         )
+        if log_to == self._rv_seen < row.rv:
+            raise follow.LogClearedError(f"cluster {self.cluster_id}: nothing is left of the log after {log_to}")
         now = self._now()
         allowed = self._allowance.cycles(row.pace, monotonic=self.monotonic(), most=STEP_CYCLES) if row.is_synced else 0
         if engine.engine.observer is not None:

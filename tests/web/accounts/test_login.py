@@ -53,6 +53,8 @@ def test_people_are_told_the_certificate_that_the_service_answers_with(
     client = Client()
     client.force_login(user)
     assert client.get("/api/me").json()["certificate"] == "PEM"
+    (tmp_path / "c.pem").unlink()
+    assert client.get("/api/me").json()["certificate"] == ""
 
 
 def test_login_is_refused_when_the_form_brings_no_token(user: User) -> None:

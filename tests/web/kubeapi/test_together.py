@@ -103,6 +103,21 @@ async def test_clients_that_went_are_waited_for_once(monkeypatch: pytest.MonkeyP
     assert work.asked[-3:] == [1, 1, 1]
 
 
+async def test_a_write_whose_turn_does_not_come_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(together, "WAIT_SECONDS", 0.05)
+    writes, work = Together(), Blocking()
+    first = asyncio.create_task(writes.answer(creation("first"), WHO, work))
+    while not work.asked:
+        await asyncio.sleep(0)
+    with pytest.raises(RefusedError) as refused:
+        async with asyncio.timeout(10):
+            await writes.answer(creation("second"), WHO, work)
+    assert (refused.value.status.code, refused.value.status.reason) == (429, "TooManyRequests")
+    work.may.set()
+    assert isinstance(await first, Answer)  # it was carried out, so it is waited for
+    assert work.asked == [1]
+
+
 async def test_those_of_different_people_stay_apart() -> None:
     writes, work = Together(), Blocking()
     work.may.set()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kschedweb.cluster import follow
 from kschedweb.cluster.models import Change, Cluster, Event, Pod
 from kschedweb.scheduling import leases, services
 from kschedweb.scheduling.choices import WorkStatus
@@ -77,6 +78,19 @@ def test_node_that_comes_later_takes_the_pod(cluster: Cluster, put_objects: PutO
     # The event moved the pod to backoff, from which an idle scheduler takes it at once.
     settle(cluster, host)
     assert Pod.objects.get(cluster=cluster, name="big").node_name == "n2"
+
+
+def test_engine_whose_log_was_cleared_away_begins_again_instead_of_waiting_for_it(
+    cluster: Cluster, put_objects: PutObjects
+) -> None:
+    put_objects(cluster, [node("n1", cpu="2")])
+    host = lead(cluster)
+    settle(cluster, host)
+    seen = Cluster.objects.get(pk=cluster.pk).rv
+    put_objects(cluster, [node("n2", cpu="32")])
+    Change.objects.filter(cluster=cluster, rv__gt=seen).delete()
+    with pytest.raises(follow.LogClearedError):
+        host.step()
 
 
 def test_new_leader_goes_on_from_the_tables_when_the_old_one_died_before_binding(
