@@ -85,15 +85,16 @@ class LogClearedError(Exception):
 
 
 def changes_after(
-    *, cluster_id: int, rv: int, most: int | None = None, sharing: Sharing | None = None
+    *, cluster_id: int, rv: int, until: int | None = None, most: int | None = None, sharing: Sharing | None = None
 ) -> tuple[list[core.Change], int]:
-    """All changes after `rv` in order, or the first so many, and the position of the last; LogClearedError when some
-    are missing.
+    """All changes after `rv` in order, up to `until` or the first so many, and the position of the last;
+    LogClearedError when some are missing.
     """
     rows = bulk.read_rows(
         "SELECT rv, kind, namespace, name, uid, operation, object FROM cluster_change"
-        " WHERE cluster_id = %s AND rv > %s ORDER BY rv LIMIT %s::bigint",
-        [cluster_id, rv, most],
+        " WHERE cluster_id = %s AND rv > %s AND rv <= coalesce(%s::bigint, 9223372036854775807)"
+        " ORDER BY rv LIMIT %s::bigint",
+        [cluster_id, rv, until, most],
     )
     if rows and rows[0][0] != rv + 1:
         raise LogClearedError(f"cluster {cluster_id}: the log begins at {rows[0][0]}, {rv + 1} is wanted")

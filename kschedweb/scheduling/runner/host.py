@@ -124,11 +124,15 @@ class EngineHost:
             self._sharing = Sharing()
         if row.config_version not in (self._config_version, self._refused_version):
             self._rebuild(StepKind.REBUILD if self._engine is None else StepKind.CONFIG)
+            row = read_row(self.cluster_id)
         elif self._engine is None and not self._stands_still:
             self._rebuild(StepKind.REBUILD)
+            row = read_row(self.cluster_id)
         engine = self._engine
         if engine is None:
             return StepOutcome(0, 0, None)  # until there is another configuration
+        if row.config_version not in (self._config_version, self._refused_version):
+            return StepOutcome(0, 0, 0.0)  # another one came while the engine was made
         outcome = self._advance(engine, row)
         again_in = self._checkpoint_if_due(row, outcome)
         if again_in is None:
@@ -141,8 +145,9 @@ class EngineHost:
         if row.rv > self._rv_seen:
             self.be_patient((row.rv - self._rv_seen) * SECONDS_PER_CHANGE)
         most = MOST_COMPARED if row.is_mirror else None
+        # No further than the row had come: whoever stores a configuration and then a pod has the pod scheduled by it.
         changes, log_to = follow.changes_after(
-            cluster_id=self.cluster_id, rv=self._rv_seen, most=most, sharing=self._sharing
+            cluster_id=self.cluster_id, rv=self._rv_seen, until=row.rv, most=most, sharing=self._sharing
         )
         if log_to == self._rv_seen < row.rv:
             raise follow.LogClearedError(f"cluster {self.cluster_id}: nothing is left of the log after {log_to}")

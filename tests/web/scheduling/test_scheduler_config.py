@@ -1,8 +1,10 @@
 """Another configuration takes effect between two steps: the engine is built anew, and who waited still waits."""
 
+from typing import Any
+
 import pytest
 
-from kschedweb.cluster import services
+from kschedweb.cluster import follow, services
 from kschedweb.cluster.models import Change, Cluster, Pod, SchedulerConfigVersion
 from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, EngineState
@@ -170,3 +172,41 @@ def test_binding_that_failed_after_a_rebuild_is_followed_by_the_next_number(
     Binding.objects.update(status=WorkStatus.SUPERSEDED)  # nobody carried it out
     settle(cluster, EngineHost(cluster.pk, host.epoch))
     assert list(Attempt.objects.order_by("seq").values_list("attempt", flat=True)) == [1, 2]
+
+
+OF_OTHERS = b"""
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+  - schedulerName: other-scheduler
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "reading"),
+    [
+        pytest.param(building, "read", id="while the engine is made"),
+        pytest.param(follow, "changes_after", id="while a step begins"),
+    ],
+)
+def test_pod_that_comes_after_a_configuration_is_scheduled_by_it(
+    cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch, module: Any, reading: str
+) -> None:
+    put_objects(cluster, [make_node("n1").capacity(cpu="8", memory="8Gi", pods="110").manifest()])
+    host = lead(cluster)
+    read = getattr(module, reading)
+    told: list[None] = []
+
+    def read_and_tell(**words: Any) -> Any:
+        if reading == "read":
+            found = read(**words)
+        if not told:
+            told.append(None)
+            services.scheduler_config_set(cluster_id=cluster.pk, content=OF_OTHERS, actor="test")
+            put_objects(cluster, [make_pod("late").req(cpu="1").manifest()])
+        return found if reading == "read" else read(**words)
+
+    monkeypatch.setattr(module, reading, read_and_tell)
+    settle(cluster, host)
+    assert told and Pod.objects.get(cluster=cluster, name="late").node_name == ""
+    assert not Attempt.objects.filter(cluster=cluster).exists()
