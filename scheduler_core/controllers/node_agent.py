@@ -1,0 +1,67 @@
+"""Whether the simulated kubelet of a node is at work, as annotations of the node say.
+
+    running       it acts and is heard of; the default
+    stopped       the kubelet stands still, its containers run on; nothing is heard of it
+    partitioned   kubelet and containers work, but nothing reaches the API server, nor they anything from there
+    off           the machine is off: its containers are gone, and start anew when it is back
+
+Anybody may write them: the dashboard, REST and `kubectl annotate` mean the same. A time that is missing or cannot be
+read counts as not given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from scheduler_core.api.node import Node
+from scheduler_core.api.times import microseconds
+
+KUBELET: Final = "kschedweb.io/kubelet"  # an AgentState
+KUBELET_SINCE: Final = "kschedweb.io/kubelet-since"  # RFC 3339: the last heartbeat
+KUBELET_UNTIL: Final = "kschedweb.io/kubelet-until"  # RFC 3339: when it comes back by itself
+
+
+class AgentState(StrEnum):
+    """How the kubelet of a node is."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+    PARTITIONED = "partitioned"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """The kubelet of a node; times are microseconds, None when they are not given."""
+
+    state: AgentState
+    since: int | None = None
+    until: int | None = None
+
+    @property
+    def is_heard(self) -> bool:
+        """True when it sends heartbeats and statuses, and is told of changes."""
+        return self.state == AgentState.RUNNING
+
+
+_RUNNING: Final = Agent(AgentState.RUNNING)
+_STATES: Final = {state.value: state for state in AgentState}
+
+
+def agent_of(node: Node) -> Agent:
+    """Return how the node's kubelet is; a state that is not known counts as running."""
+    state = _STATES.get(node.annotations.get(KUBELET, ""), AgentState.RUNNING)
+    if state == AgentState.RUNNING:
+        return _RUNNING
+    return Agent(state, _time(node, KUBELET_SINCE), _time(node, KUBELET_UNTIL))
+
+
+def _time(node: Node, annotation: str) -> int | None:
+    try:
+        time = datetime.fromisoformat(node.annotations.get(annotation, ""))
+    except ValueError:
+        return None
+    return microseconds(time) if time.tzinfo is not None else None
