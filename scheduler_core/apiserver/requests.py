@@ -170,4 +170,31 @@ class CountQuota(msgspec.Struct, frozen=True, tag="count_quota"):
     uid: str = ""
 
 
-Request = Create | Update | Patch | Apply | Delete | Bind | Evict | ReportUnschedulable | ReportStatus | CountQuota
+class WriteClaim(msgspec.Struct, frozen=True, tag="write_claim"):
+    """Write into a ResourceClaim what the scheduler decided for a pod; see `model.effects.ClaimWrite` for the verbs.
+
+    `follows_last`: this is refused, too, when the request before it was. `uid` empty means whatever claim has the name.
+    """
+
+    key: ObjectKey
+    verb: str
+    pod_name: str
+    pod_uid: str
+    allocation: Manifest | None = None
+    uid: str = ""
+    follows_last: bool = False
+
+
+Request = (
+    Create
+    | Update
+    | Patch
+    | Apply
+    | Delete
+    | Bind
+    | Evict
+    | ReportUnschedulable
+    | ReportStatus
+    | CountQuota
+    | WriteClaim
+)

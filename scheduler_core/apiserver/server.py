@@ -17,6 +17,7 @@ from scheduler_core.apiserver import answers, applying, pods, verbs
 from scheduler_core.apiserver.addresses import Addresses
 from scheduler_core.apiserver.admission import Admission
 from scheduler_core.apiserver.answers import Outcome, Refused
+from scheduler_core.apiserver.claims import write_claim
 from scheduler_core.apiserver.kinds import ADMISSION_KINDS, KINDS
 from scheduler_core.apiserver.requests import (
     Apply,
@@ -31,6 +32,7 @@ from scheduler_core.apiserver.requests import (
     ReportUnschedulable,
     Request,
     Update,
+    WriteClaim,
 )
 from scheduler_core.apiserver.store import ObjectChange, Operation, Store, Stored, key_of
 from scheduler_core.apiserver.warnings import object_warnings
@@ -94,6 +96,9 @@ class ApiServer(Generic[AnyStore]):
             if isinstance(each, Refused):
                 decided.append(each)
                 continue
+            if isinstance(each[0], WriteClaim) and each[0].follows_last and isinstance(decided[-1], Refused):
+                decided.append(decided[-1])
+                continue
             answer = self._answer(objects, each, admission, now)
             if isinstance(answer, Outcome):
                 known = (objects.get(key) for key in quotas.get(each[2].namespace, ()))
@@ -151,6 +156,8 @@ class ApiServer(Generic[AnyStore]):
                 return pods.report_status(stored, request)
             case CountQuota():
                 return self._counted(objects, request)
+            case WriteClaim():
+                return write_claim(stored, request, admission, now)
 
     def _counted(self, objects: dict[ObjectKey, Stored | None], request: CountQuota) -> Answer:
         """The quota with what its namespace uses, after the requests before this one."""

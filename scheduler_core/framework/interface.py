@@ -26,7 +26,7 @@ from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.extenders import Extenders
 from scheduler_core.framework.waiting_pods import WaitingPods
 from scheduler_core.model.changes import EvictionVerdict
-from scheduler_core.model.effects import Effects
+from scheduler_core.model.effects import ClaimWrite, Effects
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Status
@@ -349,13 +349,14 @@ class PermitPlugin(Protocol):
 class PreBindWork:
     """What must be written before the pod may be bound, and whether somebody must be awaited.
 
-    The shell carries `writes` out. When `awaits` is true the pod waits for a PreBindVerdict, or for its plugin to see
-    for itself (`PreBindWatcher`), which is asked at `deadline` (engine time) at the latest.
+    The shell carries `writes` and `claim_writes` out. When `awaits` is true the pod waits for a PreBindVerdict, or for
+    its plugin to see for itself (`PreBindWatcher`), which is asked at `deadline` (engine time) at the latest.
     """
 
     writes: list[KubeObject] = field(default_factory=list)
     awaits: bool = False
     deadline: int | None = None
+    claim_writes: list[ClaimWrite] = field(default_factory=list)
 
 
 @runtime_checkable

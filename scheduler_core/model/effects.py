@@ -7,6 +7,7 @@ step returns. Positions inside a step are the order of the lists.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from scheduler_core.api.meta import KubeObject
+    from scheduler_core.api.resource_claims import AllocationResult
 from scheduler_core.model.status import Status
 
 
@@ -209,6 +211,33 @@ class EvictionRequest(Record, frozen=True):
     message: str
 
 
+class ClaimVerb(StrEnum):
+    """What is written to a ResourceClaim."""
+
+    RESERVE = "reserve"  # for the pod, and the allocation where one was decided
+    RELEASE = "release"  # the pod's reservation is taken back; an allocation stays
+    DEALLOCATE = "deallocate"  # allocation, reservations and device states go
+
+
+class ClaimWrite(msgspec.Struct, frozen=True):
+    """Write to a ResourceClaim on behalf of a pod; the claim is in the pod's namespace.
+
+    The RESERVE writes of a pod follow each other, are carried out in this order, none after the first that is refused,
+    and are answered together by one PreBindVerdict for `plugin`. The other verbs are not answered. `resource_version`
+    is that of the claim the decision was based on: no precondition, what else the claim says by now decides.
+    """
+
+    verb: ClaimVerb
+    namespace: str
+    claim_name: str
+    claim_uid: str
+    resource_version: str
+    pod_uid: str
+    pod_name: str
+    plugin: str
+    allocation: AllocationResult | None = None
+
+
 class EventRecord(Record, frozen=True):
     """An event for users: about `regarding` (a pod), from the scheduler profile `reporter`."""
 
@@ -278,6 +307,7 @@ class Effects(msgspec.Struct):
     status_patches: list[PodStatusPatch] = msgspec.field(default_factory=list)
     evictions: list[EvictionRequest] = msgspec.field(default_factory=list)
     writes: list[KubeObject] = msgspec.field(default_factory=list)
+    claim_writes: list[ClaimWrite] = msgspec.field(default_factory=list)
     # (pod uid, exchange) of bindings that waited: their attempt is of a step before this one.
     exchanges: list[tuple[str, ExtenderExchange]] = msgspec.field(default_factory=list)
     comparisons: list[Comparison] = msgspec.field(default_factory=list)  # only of an engine that observes
@@ -303,5 +333,6 @@ class Effects(msgspec.Struct):
 
     @property
     def is_empty(self) -> bool:
-        asked = self.bindings or self.status_patches or self.evictions or self.writes or self.exchanges
+        written = self.status_patches or self.writes or self.claim_writes
+        asked = self.bindings or self.evictions or written or self.exchanges
         return not (self.log or asked or self.comparisons)

@@ -74,6 +74,7 @@ def _pre_bind(engine: Engine, cycle: BindingCycle) -> bool:
             return False
         if work is not None:
             engine.effects.writes.extend(work.writes)
+            engine.effects.claim_writes.extend(work.claim_writes)
             if work.awaits:
                 cycle.awaited_plugin = plugin.name
                 cycle.deadline = work.deadline

@@ -11,7 +11,14 @@ from itertools import chain, count
 from typing import Any
 
 from scheduler_core.apiserver.answers import Refused
-from scheduler_core.apiserver.effects import bind_request, evict_request, status_request, write_requests
+from scheduler_core.apiserver.effects import (
+    bind_request,
+    claim_requests,
+    claim_verdicts,
+    evict_request,
+    status_request,
+    write_requests,
+)
 from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Delete, Request
 from scheduler_core.apiserver.server import Answer, ApiServer
@@ -105,6 +112,10 @@ class World:
         requests += chain.from_iterable(map(write_requests, effects.writes))
         if requests:
             self.request(*requests)
+        if effects.claim_writes:
+            answers = self.request(*claim_requests(effects.claim_writes))
+            self._read_log()
+            self._changes += claim_verdicts(effects.claim_writes, answers)
         if effects.evictions:
             answers = self.request(*map(evict_request, effects.evictions))
             if not self._evict_gracefully:
