@@ -60,6 +60,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLUSTER}/roles/<str:username>", roles.RoleView.as_view()),
     path(f"{CLUSTER}/leadership", clusters.LeadershipView.as_view()),
     path(f"{CLUSTER}/pace", clusters.PaceView.as_view()),
+    path(f"{CLUSTER}/clock", clusters.ClockView.as_view()),
+    path(f"{CLUSTER}/clock/wall", clusters.WallView.as_view()),
     path(f"{CLUSTER}/scheduler-config", configurations.SchedulerConfigView.as_view()),
     path(f"{CLUSTER}/scheduler-config/versions", configurations.SchedulerConfigVersionListView.as_view()),
     path(f"{CLUSTER}/scheduler-config/versions/<int:version>", configurations.SchedulerConfigVersionView.as_view()),

@@ -18,6 +18,14 @@ class Pace(models.TextChoices):
     PAUSE = "pause"
 
 
+class ClockMode(models.TextChoices):
+    """How the cluster's time passes: as on the wall, so many times as fast, or as fast as everything due is done."""
+
+    REAL = "real"
+    FACTOR = "factor"
+    FAST = "fast"
+
+
 class Operation(models.TextChoices):
     """What a row of the change log tells."""
 

@@ -1,4 +1,4 @@
-"""Runs the controllers of simulated clusters.
+"""Runs the controllers of simulated clusters, and clocks that go by steps.
 
 One host per cluster and process follows the change log and asks the core's controllers what is due. Whoever holds
 the cluster's advisory lock acts, others pass. Requests do no harm when repeated, so a host whose requests were
@@ -15,11 +15,13 @@ from dataclasses import dataclass
 import structlog
 from django.db import connection, transaction
 
-from kschedweb.cluster import clock, follow
+from kschedweb.cluster import follow
 from kschedweb.cluster.choices import LifecycleMode
+from kschedweb.cluster.clock import Clock, wall_us
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.services import requests_carry_out
 from kschedweb.common import wake
+from kschedweb.lifecycle import timekeeper
 from scheduler_core.api.times import microseconds
 from scheduler_core.controllers.controller import ClusterOptions, Controller, next_due
 from scheduler_core.controllers.registry import controllers_of
@@ -31,6 +33,8 @@ log = structlog.get_logger(__name__)
 SLICE_SECONDS = 1.0
 # Controllers act at most this often: what falls due meanwhile shares a transaction and a frame.
 ACT_SECONDS = 0.1
+# Where the clock goes by steps, they are what takes time.
+STEPPED_ACT_SECONDS = 0.002
 # What is due later than this is left to the sweep, which comes every two seconds.
 NEAR_SECONDS = 3.0
 # A follow-up message not seen for so long is lost, and another may be sent.
@@ -50,7 +54,8 @@ class ControllerHost:
     rv: int
     unread: list[Change]
     external: Sequence[str] = ()
-    saved_rv: int = 0
+    due: int | None = None  # when controllers act again without a change, in microseconds
+    saved: tuple[int, int | None] | None = None
     saved_at: float = 0.0
 
     @staticmethod
@@ -72,12 +77,10 @@ class ControllerHost:
         controllers = controllers_of(options, cluster.external_controllers)
         if cluster.is_sample:
             controllers.append(OtterPost(options))
-        return ControllerHost(
-            cluster_id, controllers, cluster.rv, changes, cluster.external_controllers, cluster.controllers_rv
-        )
+        return ControllerHost(cluster_id, controllers, cluster.rv, changes, cluster.external_controllers)
 
-    def step(self, now: int) -> float | None:
-        """Act on what changed and what is due; return seconds until more is due, None when only a change brings it."""
+    def step(self, now: int) -> None:
+        """Act on what changed and what is due; `due` is then when more is."""
         changes, self.rv = follow.changes_after(cluster_id=self.cluster_id, rv=self.rv)
         changes = self.unread + changes
         self.unread = []
@@ -91,14 +94,16 @@ class ControllerHost:
                     now=now,
                     keeps_namespaces=True,
                 )
-        due = next_due(self.controllers)
-        return None if due is None else max(0.0, (due - now) / follow.MICROSECOND)
+        self.due = next_due(self.controllers)
 
     def save(self) -> None:
-        """Store now and then how far the log has been answered: whoever takes over begins there."""
-        if self.rv != self.saved_rv and time.monotonic() - self.saved_at >= SAVE_SECONDS:
-            Cluster.objects.filter(pk=self.cluster_id).update(controllers_rv=self.rv)
-            self.saved_rv, self.saved_at = self.rv, time.monotonic()
+        """Store now and then how far the log has been answered, and when more is due: whoever takes over begins there.
+
+        The sweep wakes a cluster by both; what was stored last asks for no later time than what is true now.
+        """
+        if (self.rv, self.due) != self.saved and time.monotonic() - self.saved_at >= SAVE_SECONDS:
+            Cluster.objects.filter(pk=self.cluster_id).update(controllers_rv=self.rv, controllers_due_us=self.due)
+            self.saved, self.saved_at = (self.rv, self.due), time.monotonic()
 
 
 _hosts: dict[int, ControllerHost] = {}
@@ -111,37 +116,60 @@ def tick(cluster_id: int, *, follow_up: bool = False) -> None:
         _follow_ups.pop(cluster_id, None)
     ends_at = time.monotonic() + SLICE_SECONDS
     while True:
-        due_in = _act(cluster_id)
-        if due_in is None or due_in > NEAR_SECONDS:
+        acted = _act(cluster_id)
+        if acted.due_in is None or acted.due_in > NEAR_SECONDS:
             return
-        if time.monotonic() + due_in > ends_at:
+        if time.monotonic() + acted.due_in > ends_at:
             _go_on(cluster_id)
             return
         # A short sleep is cheaper than a message; another cluster waits at most for the rest of this slice.
-        time.sleep(max(due_in, ACT_SECONDS))
+        time.sleep(max(acted.due_in, STEPPED_ACT_SECONDS if acted.is_stepped else ACT_SECONDS))
 
 
-def _act(cluster_id: int) -> float | None:
+@dataclass(frozen=True, slots=True)
+class _Acted:
+    """What is to do after an act: in how many seconds, None for nothing; and whether the clock goes by steps."""
+
+    due_in: float | None
+    is_stepped: bool = False
+
+
+def _act(cluster_id: int) -> _Acted:
     with _sole_actor(cluster_id) as alone:
-        simulated = Cluster.objects.filter(pk=cluster_id, lifecycle_mode=LifecycleMode.SIMULATE)
-        external = simulated.values_list("external_controllers", flat=True).first() if alone else None
-        if external is None:
+        row = Cluster.objects.filter(pk=cluster_id).first() if alone else None
+        if row is None:
             _hosts.pop(cluster_id, None)
-            return None
-        host = _hosts.get(cluster_id)
-        if host is None or host.external != external:
-            host = _hosts[cluster_id] = ControllerHost.build(cluster_id)
+            return _Acted(None)
+        clock = Clock.of(row)
+        host = _host_of(row)
+        if host is None:
+            return _Acted(timekeeper.advance(cluster_id, answered=None, due=None), clock.is_stepped)
+        now = clock.now(wall_us())
         try:
-            due_in = host.step(clock.now_of(cluster_id))
+            host.step(now)
+            due_in = None if host.due is None else max(0.0, (host.due - now) / follow.MICROSECOND)
             if due_in is None or due_in > 0:
                 host.save()
-            return due_in
         except follow.LogClearedError:
             _hosts.pop(cluster_id, None)
-            return 0.0  # begin again with what is stored
+            return _Acted(0.0)  # begin again with what is stored
         except BaseException:
             _hosts.pop(cluster_id, None)
             raise
+        if clock.is_stepped:
+            return _Acted(timekeeper.advance(cluster_id, answered=host.rv, due=host.due), True)
+        return _Acted(due_in)
+
+
+def _host_of(row: Cluster) -> ControllerHost | None:
+    """The controllers of a simulated cluster."""
+    if row.lifecycle_mode != LifecycleMode.SIMULATE:
+        _hosts.pop(row.pk, None)
+        return None
+    host = _hosts.get(row.pk)
+    if host is None or host.external != row.external_controllers:
+        host = _hosts[row.pk] = ControllerHost.build(row.pk)
+    return host
 
 
 def _go_on(cluster_id: int) -> None:

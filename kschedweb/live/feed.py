@@ -50,10 +50,14 @@ class TooSlow(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LogRange:
-    """All entries of both logs in (after, to], in an order in which a reader can apply them."""
+    """All entries of both logs in (after, to], in an order in which a reader can apply them.
+
+    `at_ms` is the cluster's time when they were read, in milliseconds.
+    """
 
     to: Cursor
     events: Sequence[LiveEvent]
+    at_ms: int
 
 
 class Source(Protocol):
@@ -314,7 +318,7 @@ def database_parameters() -> dict[str, Any]:
 
 
 def _frame(after: Cursor, found: LogRange) -> bytes:
-    return encode(Frame(from_=after, to=found.to, at=time.time_ns() // 1_000_000, events=found.events))
+    return encode(Frame(from_=after, to=found.to, at=found.at_ms, events=found.events))
 
 
 def _backoff(failures: int) -> float:

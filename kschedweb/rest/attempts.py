@@ -25,7 +25,7 @@ class AttemptListView(RestView):
     ) -> views.AttemptPage:
         """List the cluster's attempts, newest first."""
         cluster_selectors.cluster_get(cluster_id)
-        found = selectors.attempts(cluster_id, inputs.attempt_filter(query))
+        found = selectors.attempts(cluster_id, inputs.attempt_filter(query, cluster_id))
         return NewestFirst(page).page_of(views.AttemptPage, found, request, attempt_view)
 
 
@@ -47,7 +47,7 @@ class PreemptionListView(RestView):
     ) -> views.PreemptionAttemptPage:
         """List searches for victims, newest first: how many candidates, what decided, the victims in order."""
         cluster_selectors.cluster_get(cluster_id)
-        pages, wanted = NewestFirst(page), inputs.attempt_filter(query)
+        pages, wanted = NewestFirst(page), inputs.attempt_filter(query, cluster_id)
         rows = pages.paginate_queryset(selectors.preemptions(cluster_id, wanted), request) or []
         return pages.page_with(views.PreemptionAttemptPage, list(selectors.preemption_attempts(rows)))
 
@@ -56,5 +56,5 @@ class SlowestView(RestView):
     def get(self, request: Request, cluster_id: int, query: views.SlowestQuery) -> list[views.Attempt]:
         """List the attempts that took longest, with the duration of each phase."""
         cluster_selectors.cluster_get(cluster_id)
-        found = selectors.slowest_attempts(cluster_id, inputs.attempt_filter(query))[: query.limit]
+        found = selectors.slowest_attempts(cluster_id, inputs.attempt_filter(query, cluster_id))[: query.limit]
         return list(map(attempt_view, found))

@@ -1,5 +1,6 @@
 """Clusters: settings, pace, leader, and how much of their past is stored."""
 
+from datetime import UTC
 from typing import cast
 
 from django.contrib.auth.models import User
@@ -11,14 +12,18 @@ from kschedweb.accounts import selectors as account_selectors
 from kschedweb.accounts.choices import Role
 from kschedweb.accounts.permissions import actor, may_create_clusters
 from kschedweb.accounts.services import role_set
-from kschedweb.cluster import selectors, services
+from kschedweb.cluster import clock, selectors, services
+from kschedweb.cluster.choices import LifecycleMode
+from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.selectors import cluster_view
 from kschedweb.common.errors import NotFoundError
 from kschedweb.common.pagination import KeysetPagination
+from kschedweb.lifecycle import timekeeper
 from kschedweb.rest.answers import Created, RestView
 from kschedweb.scheduling import leadership, retention
 from kschedweb.traces import selectors as trace_selectors
 from kschedweb.views import given
+from scheduler_core.api.times import microseconds, moment_of
 
 
 class ClusterPagination(KeysetPagination):
@@ -63,6 +68,42 @@ class PaceView(RestView):
     def post(self, request: Request, cluster_id: int, body: views.PaceChange) -> views.Cluster:
         """Run, slow down to `rate` cycles per second, or pause; `steps` lets a paused cluster make that many cycles."""
         return cluster_view(services.pace_set(cluster_id=cluster_id, **given(body), actor=actor(request)))
+
+
+class ClockView(RestView):
+    access = {"POST": Role.OPERATOR}
+
+    def get(self, request: Request, cluster_id: int) -> views.Clock:
+        """Read the cluster's time, how it passes, and when something happens next."""
+        return _clock(selectors.cluster_get(cluster_id))
+
+    def post(self, request: Request, cluster_id: int, body: views.ClockChange) -> views.Clock:
+        """Let time pass as on the wall, so many times as fast, or as fast as possible; or skip some of it."""
+        return _clock(services.clock_set(cluster_id=cluster_id, **given(body), actor=actor(request)))
+
+
+class WallView(RestView):
+    def get(self, request: Request, cluster_id: int, query: views.WallQuery) -> views.Wall:
+        """Read when on the wall the cluster had a time."""
+        at = microseconds(query.at if query.at.tzinfo is not None else query.at.replace(tzinfo=UTC))
+        return views.Wall(wall=moment_of(clock.wall_of(cluster_id=selectors.cluster_get(cluster_id).pk, at=at)))
+
+
+def _clock(cluster: Cluster) -> views.Clock:
+    found = timekeeper.read(cluster.pk)
+    if found is None:
+        raise NotFoundError("the cluster does not exist", cluster=cluster.pk)
+    controllers_due = cluster.controllers_due_us if cluster.lifecycle_mode == LifecycleMode.SIMULATE else None
+    wall = clock.wall_us()
+    return views.Clock(
+        mode=cast(views.ClockMode, str(found.clock.mode)),
+        rate=found.clock.rate,
+        now_us=found.clock.now(wall),
+        wall_us=wall,
+        until_us=found.clock.until,
+        next_due_us=min((time for time in (controllers_due, found.engine_due) if time is not None), default=None),
+        waits_for_scheduler=found.clock.is_stepped and found.waits_for_scheduler(),
+    )
 
 
 class LeadershipView(RestView):

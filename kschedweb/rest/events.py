@@ -21,5 +21,5 @@ class EventListView(RestView):
     def get(self, request: Request, cluster_id: int, query: views.EventQuery, page: views.PageQuery) -> views.EventPage:
         """List the cluster's events, newest first."""
         cluster_selectors.cluster_get(cluster_id)
-        found = selectors.events(cluster_id, inputs.event_filter(query))
+        found = selectors.events(cluster_id, inputs.event_filter(query, cluster_id))
         return EventPagination(page).page_of(views.EventPage, found, request, partial(view_of, views.Event))

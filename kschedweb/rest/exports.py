@@ -66,7 +66,7 @@ class ExportView(RestView):
         cluster = cluster_selectors.cluster_get(cluster_id)
         if what not in SOURCES or form not in ("jsonl", "csv"):
             raise NotFoundError("there is no such export", what=what, form=form)
-        rows = SOURCES[what](cluster_id, inputs.attempt_filter(query))
+        rows = SOURCES[what](cluster_id, inputs.attempt_filter(query, cluster_id))
         chunks = json_lines(rows) if form == "jsonl" else csv_lines(rows)
         kind = "application/x-ndjson" if form == "jsonl" else "text/csv"
         name = f'attachment; filename="{cluster.name}-{what}.{form}"'

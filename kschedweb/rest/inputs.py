@@ -11,12 +11,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import msgspec
-from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
 from kschedweb import views
+from kschedweb.cluster import clock
 from kschedweb.traces.selectors import AttemptFilter, EventFilter
 from scheduler_core.api.manifests import explain
+from scheduler_core.api.times import moment_of
 
 BODY = "body"
 FIVE_MINUTES = timedelta(minutes=5)
@@ -71,8 +72,8 @@ def _choices(kind: Any) -> Iterator[Any]:
             yield from _choices(part)
 
 
-def span_of(query: views.SpanQuery) -> dict[str, Any]:
-    """`since` and `until`, as far as they were given. ValidationError when the beginning was given twice."""
+def span_of(query: views.SpanQuery, cluster_id: int) -> dict[str, Any]:
+    """`since` and `until` in the cluster's time, as far as given. ValidationError for a beginning given twice."""
     found: dict[str, Any] = {}
     for name, at in (("since", query.since), ("until", query.until)):
         if isinstance(at, datetime):
@@ -83,14 +84,18 @@ def span_of(query: views.SpanQuery) -> dict[str, Any]:
     if isinstance(query.last_seconds, int):
         if "since" in found:
             raise ValidationError("either since or last_seconds")
-        found["since"] = timezone.now() - timedelta(seconds=query.last_seconds)
+        found["since"] = _now(cluster_id) - timedelta(seconds=query.last_seconds)
     return found
 
 
-def throughput_span(query: views.ThroughputQuery) -> dict[str, Any]:
+def _now(cluster_id: int) -> datetime:
+    return moment_of(clock.now_of(cluster_id))
+
+
+def throughput_span(query: views.ThroughputQuery, cluster_id: int) -> dict[str, Any]:
     """The arguments of `selectors.throughput`."""
-    span = span_of(query)
-    until = span.get("until", timezone.now())
+    span = span_of(query, cluster_id)
+    until = span.get("until") or _now(cluster_id)
     since = span.get("since", until - FIVE_MINUTES)
     length = (until - since).total_seconds()
     if length <= 0:
@@ -102,30 +107,30 @@ def throughput_span(query: views.ThroughputQuery) -> dict[str, Any]:
     return {"since": since, "until": until, "seconds": seconds}
 
 
-def attempt_filter(query: views.RefusalQuery) -> AttemptFilter:
+def attempt_filter(query: views.RefusalQuery, cluster_id: int) -> AttemptFilter:
     """Build the filter of attempts. The node of an AttemptQuery is the chosen one; that of other questions is not."""
     shared = views.AttemptQuery if isinstance(query, views.AttemptQuery) else views.RefusalQuery
-    return AttemptFilter(**_values(query, shared), **span_of(query))
+    return AttemptFilter(**_values(query, shared), **span_of(query, cluster_id))
 
 
-def event_filter(query: views.EventQuery) -> EventFilter:
+def event_filter(query: views.EventQuery, cluster_id: int) -> EventFilter:
     """Build the filter of events."""
-    return EventFilter(**_values(query, views.EventQuery), **span_of(query))
+    return EventFilter(**_values(query, views.EventQuery), **span_of(query, cluster_id))
 
 
-def agreement_span(query: views.AgreementQuery) -> dict[str, Any]:
+def agreement_span(query: views.AgreementQuery, cluster_id: int) -> dict[str, Any]:
     """The arguments of `selectors.agreement`."""
-    span = span_of(query)
-    until = span.get("until", timezone.now())
+    span = span_of(query, cluster_id)
+    until = span.get("until") or _now(cluster_id)
     since = span.get("since", until - AN_HOUR)
     if since >= until:
         raise ValidationError({"since": ["must be before until"]})
     return {"since": since, "until": until, "points": query.points}
 
 
-def comparison_filter(query: views.ComparisonQuery) -> dict[str, Any]:
+def comparison_filter(query: views.ComparisonQuery, cluster_id: int) -> dict[str, Any]:
     """The arguments of `selectors.comparisons`."""
-    return {**_values(query, views.ComparisonQuery), **span_of(query)}
+    return {**_values(query, views.ComparisonQuery), **span_of(query, cluster_id)}
 
 
 def _values(query: views.SpanQuery, cls: type[views.SpanQuery]) -> dict[str, Any]:

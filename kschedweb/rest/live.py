@@ -32,4 +32,4 @@ class ThroughputView(RestView):
     def get(self, request: Request, cluster_id: int, query: views.ThroughputQuery) -> views.Throughput:
         """Read attempts by result, pods bound and queue sizes over time. Seconds are kept for a day, then minutes."""
         cluster_selectors.cluster_get(cluster_id)
-        return selectors.throughput(cluster_id, **inputs.throughput_span(query))
+        return selectors.throughput(cluster_id, **inputs.throughput_span(query, cluster_id))

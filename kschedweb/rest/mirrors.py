@@ -82,7 +82,7 @@ class AgreementView(RestView):
     def get(self, request: Request, cluster_id: int, query: views.AgreementQuery) -> views.AgreementSummary:
         """Read how far the decisions of the mirrored cluster's scheduler agree with ours."""
         cluster_selectors.cluster_get(cluster_id)
-        return trace_selectors.agreement(cluster_id, **inputs.agreement_span(query))
+        return trace_selectors.agreement(cluster_id, **inputs.agreement_span(query, cluster_id))
 
 
 class ComparisonListView(RestView):
@@ -91,6 +91,6 @@ class ComparisonListView(RestView):
     ) -> views.ComparisonPage:
         """List decisions of the mirrored cluster's scheduler beside ours, newest first."""
         cluster_selectors.cluster_get(cluster_id)
-        found = trace_selectors.comparisons(cluster_id, **inputs.comparison_filter(query))
+        found = trace_selectors.comparisons(cluster_id, **inputs.comparison_filter(query, cluster_id))
         make = partial(view_of, views.Comparison)
         return ComparisonPagination(page).page_of(views.ComparisonPage, found, request, make)

@@ -33,7 +33,7 @@ class NodeRefusalListView(RestView):
     def get(self, request: Request, cluster_id: int, query: views.NodeRefusalQuery) -> views.NodeRefusals:
         """List pods rejected on a node, by one plugin and for one reason where given: each pod once, newest first."""
         selectors.cluster_get(cluster_id)
-        wanted, before = inputs.attempt_filter(query), query.before
+        wanted, before = inputs.attempt_filter(query, cluster_id), query.before
         return trace_selectors.node_refusals(
             cluster_id, query.node, wanted, limit=query.limit, before=None if before is UNSET else before
         )

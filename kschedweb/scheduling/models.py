@@ -78,7 +78,7 @@ class EngineState(models.Model):
 class WorkRow(models.Model):
     """What bindings and evictions share: decided under an epoch, claimed by id, marked when carried out."""
 
-    # Without a constraint of the database, as the logs (see cluster/models.py).
+    # Without a constraint of the database, as the logs (see cluster/models/__init__.py).
     cluster = models.ForeignKey(
         Cluster, on_delete=models.CASCADE, related_name="+", db_constraint=False, db_index=False
     )

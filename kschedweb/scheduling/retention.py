@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import connection, models, transaction
-from django.utils import timezone
 
+from kschedweb.cluster import clock
 from kschedweb.cluster.models import Change, Cluster, Event
 from kschedweb.cluster.selectors import cluster_get
 from kschedweb.common import wake
@@ -26,6 +26,7 @@ from kschedweb.scheduling.models import Binding, Eviction
 from kschedweb.scheduling.remembered import REPEAT_WITHIN_US
 from kschedweb.traces.models import Attempt, Checkpoint, Comparison, EngineLog, EngineStep, NodeOrder, ThroughputCount
 from kschedweb.traces.services import throughput_roll_up
+from scheduler_core.api.times import moment_of
 
 BATCH_ROWS = 5_000
 BATCH_PAUSE_SECONDS = 0.02  # for those who wait for the same disk
@@ -102,7 +103,7 @@ def prune(
     *, cluster_id: int, hours: float | None = None, megabytes: float | None = None, now: datetime | None = None
 ) -> PruneReport:
     """Clear away what is past the cluster's settings, or past `hours` and `megabytes`; for a bounded time."""
-    cluster, now = cluster_get(cluster_id), now or timezone.now()
+    cluster, now = cluster_get(cluster_id), now or moment_of(clock.now_of(cluster_id))
     throughput_roll_up(cluster_id=cluster_id, now=now)
     age = timedelta(hours=cluster.retention_hours if hours is None else hours)
     limit = int((cluster.retention_mb if megabytes is None else megabytes) * MEGABYTE)

@@ -1,7 +1,7 @@
 """Rows of the engine's log: its journal of steps, what happened in them, and every attempt in full.
 
 All of them are written by one writer, the fenced leader of the cluster, in the transaction of the step, after it has
-moved the cluster's `seq`; so the cluster exists, and its id needs no foreign key (see cluster/models.py).
+moved the cluster's `seq`; so the cluster exists, and its id needs no foreign key (see cluster/models/__init__.py).
 Engine time is an integer in microseconds since the Unix epoch; `seq` and `rv` are positions in the two logs.
 """
 

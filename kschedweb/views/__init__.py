@@ -47,6 +47,9 @@ from kschedweb.views.attempts import (
 )
 from kschedweb.views.base import Input, Moment, Page, PageQuery, SmallPageQuery, SpanQuery, View, given, view_of
 from kschedweb.views.clusters import (
+    Clock,
+    ClockChange,
+    ClockMode,
     Cluster,
     ClusterChange,
     ClusterCreate,
@@ -63,6 +66,8 @@ from kschedweb.views.clusters import (
     Storage,
     StorageTable,
     Summary,
+    Wall,
+    WallQuery,
 )
 from kschedweb.views.configurations import (
     EffectiveConfig,
@@ -187,6 +192,9 @@ __all__ = [
     "CacheMoved",
     "ChangeLogEvent",
     "Cluster",
+    "Clock",
+    "ClockChange",
+    "ClockMode",
     "ClusterChange",
     "ClusterCreate",
     "ClusterDetail",
@@ -249,6 +257,8 @@ __all__ = [
     "Overcommit",
     "Pace",
     "PaceChange",
+    "Wall",
+    "WallQuery",
     "Page",
     "PageQuery",
     "Pending",

@@ -11,6 +11,7 @@ from kschedweb.views.pending import Pending
 
 ControllerGroup = Literal["kubelet", "volumes", "disruption", "garbage", "namespaces", "quotas"]
 Pace = Literal["run", "slow", "pause"]
+ClockMode = Literal["real", "factor", "fast"]
 LifecycleMode = Literal["frozen", "simulate"]
 MAX_RETENTION = 10_000_000
 
@@ -38,6 +39,14 @@ class Cluster(View):
     ] = ""
     retention_hours: Annotated[int, doc("how long logs, attempts and events are kept")] = 168
     retention_mb: Annotated[int, doc("how much disk space they may take")] = 4096
+    clock_mode: Annotated[
+        ClockMode, doc("time passes as on the wall, so many times as fast, or as fast as all that is due can be done")
+    ] = "real"
+    clock_rate: Annotated[float | None, doc("how many times as fast as the wall's; of the mode factor")] = None
+    clock_until_us: Annotated[
+        int | None,
+        doc("where a skip ends, in microseconds; 0: at what is due next; null: nothing is skipped"),
+    ] = None
 
 
 class ClusterDetail(Cluster, kw_only=True):
@@ -148,6 +157,45 @@ class PaceChange(Input):
     pace: Pace | UnsetType = UNSET
     rate: Annotated[float, doc("cycles per second while the pace is slow")] | UnsetType = UNSET
     steps: Annotated[int, doc("cycles to make while the pace is pause")] | UnsetType = UNSET
+
+
+class Clock(View):
+    """The time in a cluster. Times are microseconds since 1970."""
+
+    mode: ClockMode
+    rate: Annotated[float | None, doc("how many times as fast as the wall's; of the mode factor")]
+    now_us: Annotated[int, doc("the time in the cluster")]
+    wall_us: Annotated[int, doc("the time on the wall")]
+    until_us: Annotated[
+        int | None, doc("where a skip ends; 0: at the next thing that is due; null: nothing is skipped")
+    ]
+    next_due_us: Annotated[int | None, doc("when something happens without a change; null: never")]
+    waits_for_scheduler: Annotated[
+        bool, doc("whether time stands still until the scheduler has done what is due; it does not while it is real")
+    ]
+
+
+class ClockChange(Input):
+    """How time passes; what is left out stays."""
+
+    mode: ClockMode | UnsetType = UNSET
+    rate: Annotated[float, doc("how many times as fast as the wall's; required by the mode factor")] | UnsetType = UNSET
+    skip: Annotated[Literal["next", "stop"], doc("go to the next thing that is due, or stop skipping")] | UnsetType = (
+        UNSET
+    )
+    skip_seconds: Annotated[float, doc("how far to go as fast as all that is due can be done")] | UnsetType = UNSET
+
+
+class Wall(View):
+    """When on the wall a cluster had a time, to within a second."""
+
+    wall: Moment
+
+
+class WallQuery(Input):
+    """A time in the cluster."""
+
+    at: Annotated[Moment, doc("a time in the cluster")]
 
 
 class Prune(Input):

@@ -16,18 +16,14 @@ from kschedweb.environment import ROOT
 CLOCKS = {"timezone.now", "time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "date.today"}
 WALL_TIME = {
     "kschedweb/accounts": "sessions, tokens, logins",
-    "kschedweb/cluster/clock.py": "the clock of a cluster, which has real time",
+    "kschedweb/cluster/clock.py": "what the clock of a cluster is made from",
     "kschedweb/cluster/services/imports.py": "claims and heartbeats of uploads",
     "kschedweb/common/logs.py": "logs",
     "kschedweb/common/throttling.py": "limits of requests",
-    "kschedweb/live/feed.py": "when a frame was sent",
     "kschedweb/mirror/selectors.py": "leases of mirrors, and when the other cluster was last heard of",
     "kschedweb/ops/supervisor.py": "logs of processes",
-    "kschedweb/rest/inputs.py": "windows of time that people ask for",
     "kschedweb/scheduling/leases.py": "leases",
-    "kschedweb/scheduling/retention.py": "how long logs are kept",
     "kschedweb/scheduling/services/steps.py": "when an engine last worked, for its health",
-    "kschedweb/traces/selectors/live.py": "when a frame was sent",
 }
 
 

@@ -109,6 +109,41 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/clusters/{cluster_id}/clock": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read the cluster's time, how it passes, and when something happens next. */
+        readonly get: operations["Clock_get"];
+        readonly put?: never;
+        /** Let time pass as on the wall, so many times as fast, or as fast as possible; or skip some of it. */
+        readonly post: operations["Clock_post"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/clusters/{cluster_id}/clock/wall": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read when on the wall the cluster had a time. */
+        readonly get: operations["Wall_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/clusters/{cluster_id}/comparisons": {
         readonly parameters: {
             readonly query?: never;
@@ -1345,6 +1380,37 @@ export interface components {
             /** @description instead of since: so many seconds ago */
             readonly last_seconds?: number;
         };
+        /** @description The time in a cluster. Times are microseconds since 1970. */
+        readonly Clock: {
+            /** @enum {unknown} */
+            readonly mode: "factor" | "fast" | "real";
+            /** @description how many times as fast as the wall's; of the mode factor */
+            readonly rate: number | null;
+            /** @description the time in the cluster */
+            readonly now_us: number;
+            /** @description the time on the wall */
+            readonly wall_us: number;
+            /** @description where a skip ends; 0: at the next thing that is due; null: nothing is skipped */
+            readonly until_us: number | null;
+            /** @description when something happens without a change; null: never */
+            readonly next_due_us: number | null;
+            /** @description whether time stands still until the scheduler has done what is due; it does not while it is real */
+            readonly waits_for_scheduler: boolean;
+        };
+        /** @description How time passes; what is left out stays. */
+        readonly ClockChange: {
+            /** @enum {unknown} */
+            readonly mode?: "factor" | "fast" | "real";
+            /** @description how many times as fast as the wall's; required by the mode factor */
+            readonly rate?: number;
+            /**
+             * @description go to the next thing that is due, or stop skipping
+             * @enum {unknown}
+             */
+            readonly skip?: "next" | "stop";
+            /** @description how far to go as fast as all that is due can be done */
+            readonly skip_seconds?: number;
+        };
         /** @description A cluster with its settings. */
         readonly Cluster: {
             readonly id: number;
@@ -1373,6 +1439,15 @@ export interface components {
             readonly retention_hours: number;
             /** @description how much disk space they may take */
             readonly retention_mb: number;
+            /**
+             * @description time passes as on the wall, so many times as fast, or as fast as all that is due can be done
+             * @enum {unknown}
+             */
+            readonly clock_mode: "factor" | "fast" | "real";
+            /** @description how many times as fast as the wall's; of the mode factor */
+            readonly clock_rate: number | null;
+            /** @description where a skip ends, in microseconds; 0: at what is due next; null: nothing is skipped */
+            readonly clock_until_us: number | null;
         };
         /** @description Settings to change; what is left out stays. */
         readonly ClusterChange: {
@@ -1434,6 +1509,15 @@ export interface components {
             readonly retention_hours: number;
             /** @description how much disk space they may take */
             readonly retention_mb: number;
+            /**
+             * @description time passes as on the wall, so many times as fast, or as fast as all that is due can be done
+             * @enum {unknown}
+             */
+            readonly clock_mode: "factor" | "fast" | "real";
+            /** @description how many times as fast as the wall's; of the mode factor */
+            readonly clock_rate: number | null;
+            /** @description where a skip ends, in microseconds; 0: at what is due next; null: nothing is skipped */
+            readonly clock_until_us: number | null;
             /** @description by kind */
             readonly objects: {
                 readonly [key: string]: number;
@@ -1527,6 +1611,19 @@ export interface components {
             readonly pending: components["schemas"]["Pending"];
             /** @description empty unless the scheduler has a bug */
             readonly overcommitted: readonly components["schemas"]["Overcommit"][];
+        };
+        /** @description When on the wall a cluster had a time, to within a second. */
+        readonly Wall: {
+            /** Format: date-time */
+            readonly wall: string;
+        };
+        /** @description A time in the cluster. */
+        readonly WallQuery: {
+            /**
+             * Format: date-time
+             * @description a time in the cluster
+             */
+            readonly at: string;
         };
         /** @description A configuration with all defaults filled in. */
         readonly EffectiveConfig: {
@@ -2538,6 +2635,8 @@ export type Status = components['schemas']['Status'];
 export type PageQuery = components['schemas']['PageQuery'];
 export type SmallPageQuery = components['schemas']['SmallPageQuery'];
 export type SpanQuery = components['schemas']['SpanQuery'];
+export type Clock = components['schemas']['Clock'];
+export type ClockChange = components['schemas']['ClockChange'];
 export type Cluster = components['schemas']['Cluster'];
 export type ClusterChange = components['schemas']['ClusterChange'];
 export type ClusterCreate = components['schemas']['ClusterCreate'];
@@ -2552,6 +2651,8 @@ export type Pruned = components['schemas']['Pruned'];
 export type Storage = components['schemas']['Storage'];
 export type StorageTable = components['schemas']['StorageTable'];
 export type Summary = components['schemas']['Summary'];
+export type Wall = components['schemas']['Wall'];
+export type WallQuery = components['schemas']['WallQuery'];
 export type EffectiveConfig = components['schemas']['EffectiveConfig'];
 export type EffectivePlugin = components['schemas']['EffectivePlugin'];
 export type EffectivePoint = components['schemas']['EffectivePoint'];
@@ -2963,6 +3064,103 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["PreemptionSearch"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly Clock_get: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Clock"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly Clock_post: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ClockChange"];
+            };
+        };
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Clock"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly Wall_get: {
+        readonly parameters: {
+            readonly query: {
+                /** @description a time in the cluster */
+                readonly at: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Wall"];
                 };
             };
             /** @description Refused */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { layOut, stepOf } from "../charts/node_grid";
 import type { QueueView } from "../contract/api.gen";
+import { CLUSTER } from "../live/__fixtures__/cluster";
 import { fromSnapshot } from "../live/state";
 import { clusterIdOf } from "../state/route.svelte";
 import { VIEWS } from "../views";
@@ -111,23 +112,7 @@ describe("queues", () => {
     const waits = { queue: "unschedulable" as const };
     const state = fromSnapshot({
       cursor: [0, 0],
-      cluster: {
-        id: 1,
-        name: "c",
-        lifecycle_mode: "frozen",
-        pace: "run",
-        pace_rate: null,
-        seed: 0,
-        is_sample: false,
-        is_mirror: false,
-        is_synced: true,
-        external_controllers: [],
-        config_version: 1,
-        description: "",
-        scheduler_problem: "",
-        retention_hours: 168,
-        retention_mb: 4096,
-      },
+      cluster: CLUSTER,
       nodes: [],
       pods: [pod("low", 0), pod("late", 5), pod("early", 5), pod("long", 0), { ...pod("soon", 0), nominated: "n7" }],
       queue: [

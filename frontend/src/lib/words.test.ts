@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Cluster, PodView } from "../contract/api.gen";
+import { CLUSTER } from "../live/__fixtures__/cluster";
 import { fromSnapshot } from "../live/state";
 import { stateText } from "./words";
 
@@ -21,23 +22,7 @@ const POD: PodView = {
 function stateOf(lifecycle_mode: Cluster["lifecycle_mode"]) {
   return fromSnapshot({
     cursor: [0, 0],
-    cluster: {
-      id: 1,
-      name: "c",
-      lifecycle_mode,
-      pace: "run",
-      pace_rate: null,
-      seed: 0,
-      is_sample: false,
-      is_mirror: false,
-      is_synced: true,
-      external_controllers: [],
-      config_version: 1,
-      description: "",
-      scheduler_problem: "",
-      retention_hours: 168,
-      retention_mb: 4096,
-    },
+    cluster: { ...CLUSTER, lifecycle_mode },
     nodes: [],
     pods: [POD],
     queue: [],

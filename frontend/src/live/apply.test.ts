@@ -1,25 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Frame, LiveEvent, PodView, QueueView, Snapshot } from "../contract/api.gen";
+import { CLUSTER } from "./__fixtures__/cluster";
 import { applyEvent, applyFrame } from "./apply";
 import { ENDED_KEPT, fromSnapshot, KEPT, type State } from "./state";
 
-const CLUSTER = {
-  id: 1,
-  name: "test",
-  lifecycle_mode: "frozen",
-  pace: "run",
-  pace_rate: null,
-  seed: 0,
-  is_sample: false,
-  is_mirror: false,
-  is_synced: true,
-  external_controllers: [],
-  config_version: 1,
-  description: "",
-  scheduler_problem: "",
-  retention_hours: 168,
-  retention_mb: 4096,
-} as const;
 const NODE = {
   name: "n1",
   zone: "a",

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { ApiError } from "../api/client";
 import type { Frame, Message, Snapshot } from "../contract/api.gen";
+import { CLUSTER } from "./__fixtures__/cluster";
 import { type Link, LiveSocket, SILENCE_MS } from "./socket";
 import type { State } from "./state";
 
@@ -23,23 +24,7 @@ class FakeSocket extends EventTarget {
 
 const snapshot = (rv: number, seq: number): Snapshot => ({
   cursor: [rv, seq],
-  cluster: {
-    id: 1,
-    name: "test",
-    lifecycle_mode: "frozen",
-    pace: "run",
-    pace_rate: null,
-    seed: 0,
-    is_sample: false,
-    is_mirror: false,
-    is_synced: true,
-    external_controllers: [],
-    config_version: 1,
-    description: "",
-    scheduler_problem: "",
-    retention_hours: 168,
-    retention_mb: 4096,
-  },
+  cluster: CLUSTER,
   nodes: [],
   pods: [],
   queue: [],

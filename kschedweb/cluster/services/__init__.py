@@ -2,6 +2,7 @@
 
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.services.clusters import (
+    clock_set,
     cluster_change,
     cluster_create,
     cluster_delete,
@@ -29,6 +30,7 @@ __all__ = [
     "ImportOptions",
     "PutOptions",
     "changes_commit",
+    "clock_set",
     "cluster_change",
     "cluster_create",
     "cluster_delete",

@@ -10,13 +10,15 @@ from django.db.models import ForeignObjectRel
 
 from kschedweb.cluster import clock, selectors
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
-from kschedweb.cluster.choices import LifecycleMode, Operation, Pace
+from kschedweb.cluster.choices import ClockMode, LifecycleMode, Operation, Pace
 from kschedweb.cluster.models import DNS_LABEL, Cluster, SchedulerConfigVersion
 from kschedweb.common import wake
 from kschedweb.common.errors import ConflictError, InvalidError, NotFoundError
 
 MAX_RATE = 10_000.0
 MAX_STEPS = 10_000
+MAX_CLOCK_RATE = 100_000.0
+MAX_SKIP_SECONDS = 10 * 365 * 86_400.0
 DELETE_TRIES = 5
 
 
@@ -38,6 +40,7 @@ def cluster_create(
                 name=name,
                 seed=seed,
                 lifecycle_mode=lifecycle_mode,
+                controllers_due_us=0 if is_sample else None,  # what happens in it begins by itself
                 external_controllers=list(external_controllers),
                 is_sample=is_sample,
                 is_mirror=is_mirror,
@@ -151,6 +154,52 @@ def pace_set(
             pace_rate=rate if pace == Pace.SLOW else None,
             pace_steps_requested=asked + (steps or 0),
         )
+        wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
+    return cluster
+
+
+def clock_set(
+    *,
+    cluster_id: int,
+    mode: str | None = None,
+    rate: float | None = None,
+    skip: str | None = None,
+    skip_seconds: float | None = None,
+    actor: str,
+) -> Cluster:
+    """Choose how the cluster's time passes, `rate` times as fast as the wall's while the mode is factor.
+
+    `skip` "next" goes to whatever is due next as fast as that can be done, `skip_seconds` as far; "stop" ends a skip.
+    """
+    with transaction.atomic():
+        cluster = Cluster.objects.select_for_update().filter(pk=cluster_id).first()
+        if cluster is None:
+            raise NotFoundError("the cluster does not exist", cluster=cluster_id)
+        if cluster.is_mirror:
+            raise InvalidError("a mirror has the time of the cluster it follows", cluster=cluster_id)
+        before, wall = clock.Clock.of(cluster), clock.wall_us()
+        mode = mode or before.mode
+        rate = rate if rate is not None or mode != before.mode else before.rate
+        if mode == ClockMode.FACTOR and rate is None:
+            raise InvalidError("rate: is required when the mode is factor", field="rate")
+        if mode != ClockMode.FACTOR and rate is not None:
+            raise InvalidError("rate: is for the mode factor only", field="rate")
+        if rate is not None and not 0 < rate <= MAX_CLOCK_RATE:
+            raise InvalidError(f"rate: must be above 0 and at most {MAX_CLOCK_RATE:.0f}", field="rate")
+        if skip is not None and skip_seconds is not None:
+            raise InvalidError("skip_seconds: either skip or skip_seconds", field="skip_seconds")
+        if skip_seconds is not None and not 0 < skip_seconds <= MAX_SKIP_SECONDS:
+            raise InvalidError(
+                f"skip_seconds: must be above 0 and at most {MAX_SKIP_SECONDS:.0f}", field="skip_seconds"
+            )
+        changed = before.set(wall, mode, rate)
+        if skip is not None:
+            changed = changed.skip(wall, clock.NEXT if skip == "next" else None)
+        elif skip_seconds is not None:
+            changed = changed.skip(wall, changed.now(wall) + round(skip_seconds * clock.SECOND))
+        clock.reading_store(cluster_id=cluster_id, at=changed.now(wall), wall=wall)
+        cluster = _set(cluster_id, actor, **clock.columns(changed))
+        wake.after_commit("lifecycle.tick", cluster_id=cluster_id)
         wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
     return cluster
 

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from kschedweb.cluster import clock
 from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling.runner.pace import PaceSetting
 
 # Read before every step, hence no query set that is made anew each time.
 _CLUSTER = """
 SELECT c.rv, c.pace, c.pace_rate, c.pace_steps_requested, c.pace_steps_done, c.config_version, s.checkpoint_wanted,
-    c.is_synced, c.is_mirror
+    c.is_synced, c.is_mirror, c.clock_offset_us, c.clock_at_us
 FROM cluster_cluster c LEFT JOIN engine_states s ON s.cluster_id = c.id WHERE c.id = %s
 """
 
@@ -25,6 +26,8 @@ class ClusterRow:
     checkpoint_wanted: bool
     is_synced: bool  # the objects of a mirror are all here
     is_mirror: bool
+    now: int  # the cluster's time, in microseconds
+    is_stepped: bool  # the clock goes by steps, and whoever moves it on wakes the engine
 
 
 def read_row(cluster_id: int) -> ClusterRow:
@@ -34,6 +37,7 @@ def read_row(cluster_id: int) -> ClusterRow:
         values = cursor.fetchone()
     if values is None:
         raise Cluster.DoesNotExist(f"there is no cluster {cluster_id}")
-    rv, pace, rate, requested, done, config_version, wanted, synced, mirror = values
+    rv, pace, rate, requested, done, config_version, wanted, synced, mirror, offset, at = values
     setting = PaceSetting(pace, rate, max(0, requested - done))
-    return ClusterRow(rv, setting, config_version, bool(wanted), synced, mirror)
+    now = clock.reading(offset, at)
+    return ClusterRow(rv, setting, config_version, bool(wanted), synced, mirror, now, at is not None)

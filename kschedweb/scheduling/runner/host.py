@@ -151,7 +151,7 @@ class EngineHost:
         )
         if log_to == self._rv_seen < row.rv:
             raise follow.LogClearedError(f"cluster {self.cluster_id}: nothing is left of the log after {log_to}")
-        now = self._now()
+        now = self._now(row.now)
         allowed = self._allowance.cycles(row.pace, monotonic=self.monotonic(), most=STEP_CYCLES) if row.is_synced else 0
         if engine.engine.observer is not None:
             engine.engine.observer.compares = row.is_synced
@@ -174,10 +174,9 @@ class EngineHost:
         due_in = 0.0 if log_to < row.rv else self._due_in(engine, now, row, pace)
         return StepOutcome(cycles, len(changes), due_in)
 
-    def _now(self) -> int:
-        """Engine time never runs backwards, whatever the machine's clock does."""
-        now = clock.now_of(self.cluster_id) if self.clock_us is None else self.clock_us()
-        self._last_now = max(self._last_now + 1, now)
+    def _now(self, now: int) -> int:
+        """Engine time never runs backwards, whatever the cluster's clock does."""
+        self._last_now = max(self._last_now + 1, now if self.clock_us is None else self.clock_us())
         return self._last_now
 
     def _due_in(self, engine: Scheduler, now: int, row: ClusterRow, pace: PaceSetting) -> float | None:
@@ -185,11 +184,11 @@ class EngineHost:
         if due is None:
             return None
         if due > now:
-            return (due - now) / follow.MICROSECOND
+            return None if row.is_stepped else (due - now) / follow.MICROSECOND
         # A pod is ready: the pace says when it may have its cycle. Timers go on while paused.
         until_cycle = self._allowance.seconds_until_next(pace)
         timer = engine.next_timer(now)
-        until_timer = None if timer is None else max(0.0, (timer - now) / follow.MICROSECOND)
+        until_timer = None if timer is None or row.is_stepped else max(0.0, (timer - now) / follow.MICROSECOND)
         waits = [wait for wait in (until_cycle, until_timer) if wait is not None]
         return min(waits) if waits else None
 
@@ -211,7 +210,7 @@ class EngineHost:
         building.reuse_tell(cluster_id=self.cluster_id, engine=engine)
         settle()
         trim()
-        now = self._now()
+        now = self._now(clock.now_of(self.cluster_id))
         self._run = stored.run + 1
         self._step = 0
         self._digest = START_OF_CHAIN

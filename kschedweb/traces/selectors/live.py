@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 import orjson
-from django.utils import timezone
 
 from kschedweb import views
+from kschedweb.cluster import clock
 from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.cluster.selectors import milliseconds
@@ -22,6 +22,7 @@ from kschedweb.traces.models import Attempt, QueueState, full_payload
 from kschedweb.traces.selectors.history import note_with_name, preemptor_keys
 from kschedweb.traces.selectors.throughput import throughput
 from kschedweb.views import Cursor
+from scheduler_core.api.times import moment_of
 
 SNAPSHOT_EVENTS = 200
 SNAPSHOT_ATTEMPTS = 200
@@ -60,13 +61,13 @@ def log_range(cluster_id: int, after: Cursor, limit: int) -> LogRange:
     """
     end = head(cluster_id)
     if end is None:
-        return LogRange(after, ())
+        return LogRange(after, (), 0)
     # Both ends are committed, so every entry up to them is visible; later entries belong to the next range.
     to = Cursor(max(after.rv, min(end.rv, after.rv + limit)), max(after.seq, min(end.seq, after.seq + limit)))
     changes = cluster_selectors.change_rows(cluster_id, after.rv, to.rv)
     entries = _entries(cluster_id, after.seq, to.seq)
     if len(changes) < to.rv - after.rv or len(entries) < to.seq - after.seq:
-        return LogRange(after, ())
+        return LogRange(after, (), 0)
     found: list[views.LiveEvent] = []
     place = 0
     repeated = _repeated_attempts(cluster_id, entries)
@@ -80,7 +81,7 @@ def log_range(cluster_id: int, after: Cursor, limit: int) -> LogRange:
         _append(found, log_event(entry, repeated, names))
     for change in changes[place:]:
         _append(found, cluster_selectors.change_event(change))
-    return LogRange(to, found)
+    return LogRange(to, found, clock.now_of(cluster_id) // 1000)
 
 
 def _entries(cluster_id: int, after: int, up_to: int) -> list[LogEntry]:
@@ -171,14 +172,13 @@ def frames_after(cluster_id: int, after: Cursor) -> Iterator[views.Frame]:
             raise GoneError(
                 "what follows the cursor has been cleared away: fetch the snapshot", cursor=[end.rv, end.seq]
             )
-        at = milliseconds(timezone.now())
-        yield views.Frame(from_=after, to=found.to, at=at, events=found.events)
+        yield views.Frame(from_=after, to=found.to, at=found.at_ms, events=found.events)
         after = found.to
 
 
 def snapshot(cluster_id: int) -> views.Snapshot:
     """The whole cluster as of one cursor."""
-    now = timezone.now()
+    now = moment_of(clock.now_of(cluster_id))
     with one_state():
         cluster = cluster_selectors.cluster_get(cluster_id)
         pods, left_out = cluster_selectors.pod_views(cluster_id, now)

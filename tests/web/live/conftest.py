@@ -44,7 +44,7 @@ class ChangeLogSource:
             raise self.failures.pop()
         rows = change_rows(cluster_id, after.rv, after.rv + limit)
         events = [event for row in rows if (event := change_event(row)) is not None]
-        return LogRange(Cursor(rows[-1].rv if rows else after.rv, after.seq), events)
+        return LogRange(Cursor(rows[-1].rv if rows else after.rv, after.seq), events, clock.now_of(cluster_id) // 1000)
 
 
 class Browser:

@@ -19,7 +19,7 @@ def problems(cls: type[views.Input], data: Any, *, is_text: bool = False) -> Any
 @pytest.mark.parametrize("blank", [" ", "\t", "\x1c"], ids=repr)
 def test_text_is_looked_for_as_it_was_given(blank: str) -> None:
     asked = inputs.read(views.RefusalQuery, {"reason": f"{blank}Too many pods{blank}"}, is_text=True)
-    assert inputs.attempt_filter(asked).reason == f"{blank}Too many pods{blank}"
+    assert inputs.attempt_filter(asked, 0).reason == f"{blank}Too many pods{blank}"
 
 
 def test_blanks_count_when_a_text_is_too_long() -> None:
@@ -93,26 +93,26 @@ def test_query_is_read_from_text() -> None:
 
 def test_span_without_a_zone_is_utc_and_begins_once() -> None:
     query = inputs.read(views.EventQuery, {"since": "2026-01-01T00:00:00"}, is_text=True)
-    assert inputs.event_filter(query).since == datetime(2026, 1, 1, tzinfo=UTC)
+    assert inputs.event_filter(query, 0).since == datetime(2026, 1, 1, tzinfo=UTC)
     both = views.EventQuery(since=datetime(2026, 1, 1, tzinfo=UTC), last_seconds=5)
     with pytest.raises(ValidationError, match="either since or last_seconds"):
-        inputs.event_filter(both)
+        inputs.event_filter(both, 0)
 
 
 @pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
 def test_time_beyond_the_calendar_is_refused(at: str) -> None:
     query = inputs.read(views.EventQuery, {"until": at}, is_text=True)
     with pytest.raises(ValidationError, match="before the first year"):
-        inputs.event_filter(query)
+        inputs.event_filter(query, 0)
 
 
 def test_times_are_read_in_utc() -> None:
     """PostgreSQL knows no offset beyond 15:59."""
     query = inputs.read(views.EventQuery, {"until": "2026-01-01T00:00:00-20:52"}, is_text=True)
-    assert inputs.event_filter(query).until == datetime(2026, 1, 1, 20, 52, tzinfo=UTC)
-    assert str(inputs.event_filter(query).until).endswith("+00:00")
+    assert inputs.event_filter(query, 0).until == datetime(2026, 1, 1, 20, 52, tzinfo=UTC)
+    assert str(inputs.event_filter(query, 0).until).endswith("+00:00")
 
 
 def test_node_of_another_question_is_not_the_chosen_node() -> None:
-    assert inputs.attempt_filter(views.AttemptQuery(node="n1")).node == "n1"
-    assert inputs.attempt_filter(views.NodeRefusalQuery(node="n1")).node == ""
+    assert inputs.attempt_filter(views.AttemptQuery(node="n1"), 0).node == "n1"
+    assert inputs.attempt_filter(views.NodeRefusalQuery(node="n1"), 0).node == ""

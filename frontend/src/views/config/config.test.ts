@@ -1,28 +1,13 @@
 import { flushSync, mount, tick, unmount } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Cluster, SchedulerConfig } from "../../contract/api.gen";
+import { CLUSTER as TEST_CLUSTER } from "../../live/__fixtures__/cluster";
 import type { State } from "../../live/state";
 import { router } from "../../state/route.svelte";
 import ConfigDialog from "./ConfigDialog.svelte";
 import { configHref, configView } from "./view";
 
-const CLUSTER: Cluster = {
-  id: 7,
-  name: "lab",
-  lifecycle_mode: "frozen",
-  pace: "run",
-  pace_rate: null,
-  seed: 0,
-  is_sample: false,
-  is_mirror: false,
-  is_synced: true,
-  external_controllers: [],
-  config_version: 2,
-  description: "",
-  scheduler_problem: "",
-  retention_hours: 168,
-  retention_mb: 4096,
-};
+const CLUSTER: Cluster = { ...TEST_CLUSTER, id: 7, name: "lab", config_version: 2 };
 const CONFIG: SchedulerConfig = {
   version: 2,
   replayable: false,
