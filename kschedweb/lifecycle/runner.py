@@ -107,23 +107,31 @@ class ControllerHost:
 
 
 _hosts: dict[int, ControllerHost] = {}
-_follow_ups: dict[int, float] = {}
+_due: dict[int, float] = {}  # when to act on a cluster again, on the process's own clock; those that are due soon
+_follow_up_at = -FOLLOW_UP_LOST_SECONDS  # when the one under way was sent
 
 
 def tick(cluster_id: int, *, follow_up: bool = False) -> None:
-    """Act for one slice, waiting for what is due soon; send a follow-up when more is due after it."""
+    """Act for one slice, on this cluster and on others that are due meanwhile; send a follow-up when more is due."""
+    global _follow_up_at
     if follow_up:
-        _follow_ups.pop(cluster_id, None)
-    ends_at = time.monotonic() + SLICE_SECONDS
-    while True:
-        acted = _act(cluster_id)
-        if acted.due_in is None or acted.due_in > NEAR_SECONDS:
-            return
-        if time.monotonic() + acted.due_in > ends_at:
-            _go_on(cluster_id)
-            return
-        # A short sleep is cheaper than a message; another cluster waits at most for the rest of this slice.
-        time.sleep(max(acted.due_in, STEPPED_ACT_SECONDS if acted.is_stepped else ACT_SECONDS))
+        _follow_up_at = -FOLLOW_UP_LOST_SECONDS
+    _due[cluster_id] = now = time.monotonic()
+    ends_at = now + SLICE_SECONDS
+    while _due:
+        first = min(_due, key=_due.__getitem__)
+        if _due[first] > ends_at or now > ends_at:
+            break
+        # A short sleep is cheaper than a message.
+        time.sleep(max(0.0, _due.pop(first) - now))
+        acted = _act(first)
+        now = time.monotonic()
+        if acted.due_in is not None and acted.due_in <= NEAR_SECONDS:
+            _due[first] = now + max(acted.due_in, STEPPED_ACT_SECONDS if acted.is_stepped else ACT_SECONDS)
+    # One for all clusters, however many ticks were asked for.
+    if _due and now - _follow_up_at >= FOLLOW_UP_LOST_SECONDS:
+        _follow_up_at = now
+        wake.send("lifecycle.tick", cluster_id=min(_due, key=_due.__getitem__), follow_up=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +178,6 @@ def _host_of(row: Cluster) -> ControllerHost | None:
     if host is None or host.external != row.external_controllers:
         host = _hosts[row.pk] = ControllerHost.build(row.pk)
     return host
-
-
-def _go_on(cluster_id: int) -> None:
-    """Send one follow-up for the cluster, however many ticks were asked for."""
-    now = time.monotonic()
-    if now - _follow_ups.get(cluster_id, -FOLLOW_UP_LOST_SECONDS) >= FOLLOW_UP_LOST_SECONDS:
-        _follow_ups[cluster_id] = now
-        wake.send("lifecycle.tick", cluster_id=cluster_id, follow_up=True)
 
 
 @contextlib.contextmanager

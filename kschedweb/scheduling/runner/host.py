@@ -61,13 +61,14 @@ START_OF_CHAIN = digest.START_OF_CHAIN
 class StepOutcome:
     """What came of one step. `due_in` is seconds until the engine wants the next one; None: only when woken.
 
-    `asked_seconds` of the step were spent waiting for extenders.
+    `asked_seconds` of the step were spent waiting for extenders. `is_stepped`: the cluster's clock waits for the step.
     """
 
     cycles: int
     changes: int
     due_in: float | None
     asked_seconds: float = 0.0
+    is_stepped: bool = False
 
 
 @dataclass
@@ -135,10 +136,8 @@ class EngineHost:
             return StepOutcome(0, 0, 0.0)  # another one came while the engine was made
         outcome = self._advance(engine, row)
         again_in = self._checkpoint_if_due(row, outcome)
-        if again_in is None:
-            return outcome
-        due_in = again_in if outcome.due_in is None else min(outcome.due_in, again_in)
-        return StepOutcome(outcome.cycles, outcome.changes, due_in)
+        due_in = min((each for each in (again_in, outcome.due_in) if each is not None), default=None)
+        return replace(outcome, due_in=due_in, is_stepped=row.is_stepped)
 
     def _advance(self, engine: Scheduler, row: ClusterRow) -> StepOutcome:
         """Take what changed and run the cycles the pace allows."""

@@ -125,6 +125,8 @@ class Worker:
 
 def _gather(led: Leadership, outcome: StepOutcome, began: float) -> float | None:
     """Let a cluster rest whose step was one of a stream; in how many seconds to look again without being woken."""
+    if outcome.is_stepped:
+        return outcome.due_in  # nothing comes until the step is done
     is_streamed = began - led.scheduled_at < STREAM_SECONDS + SLACK_SECONDS
     if outcome.cycles:
         led.scheduled_at = led.ran_at
