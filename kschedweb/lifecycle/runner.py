@@ -23,7 +23,7 @@ from kschedweb.cluster.services import requests_carry_out
 from kschedweb.common import wake
 from kschedweb.lifecycle import timekeeper
 from scheduler_core.api.times import microseconds
-from scheduler_core.controllers.controller import ClusterOptions, Controller, next_due
+from scheduler_core.controllers.controller import ClusterOptions, Controller, next_due, tell
 from scheduler_core.controllers.registry import controllers_of
 from scheduler_core.model.changes import Change
 from scheduler_core.sim.otter_post import OtterPost
@@ -87,13 +87,14 @@ class ControllerHost:
         for controller in self.controllers:
             requests = controller.step(now, changes)
             if requests:
-                requests_carry_out(
+                answers = requests_carry_out(
                     cluster_id=self.cluster_id,
                     requests=requests,
                     actor=controller.actor,
                     now=now,
                     keeps_namespaces=True,
                 )
+                tell(controller, now, requests, answers)
         self.due = next_due(self.controllers)
 
     def save(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.meta import KubeObject, Value
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.policy import LimitRange, PodDisruptionBudget, PriorityClass, RuntimeClass
@@ -46,6 +46,8 @@ from scheduler_core.api.workload import (
     Job,
     Namespace,
     PodTemplate,
+    PodTemplateSpec,
+    RawTemplate,
     ReplicaSet,
     ReplicationController,
     Service,
@@ -159,8 +161,13 @@ def convert(value: Any, cls: type[T], *, path: str = "", dec_hook: DecodeHook | 
 
 def encode(obj: KubeObject) -> Manifest:
     """The manifest of what is typed: defaults left out, quantities canonical, times in UTC."""
-    built = _plain(msgspec.to_builtins(obj, enc_hook=_encode_custom, builtin_types=(datetime,)))
-    return {"apiVersion": obj.api_version, "kind": obj.kind, **built}
+    return {"apiVersion": obj.api_version, "kind": obj.kind, **encode_part(obj)}
+
+
+def encode_part(value: Value) -> Manifest:
+    """The same of a part of an object, such as its status."""
+    built: Manifest = _plain(msgspec.to_builtins(value, enc_hook=_encode_custom, builtin_types=(datetime,)))
+    return built
 
 
 def format_time(time: datetime) -> str:
@@ -178,12 +185,17 @@ def _decode_custom(cls: type, value: Any) -> Any:
         if isinstance(value, Quantity):
             return value
         raise ValueError(f"expected a quantity, got {_kind_of_value(value)}")
+    if cls is RawTemplate:
+        convert(value, PodTemplateSpec)
+        return RawTemplate(value)
     raise NotImplementedError(f"no reading of {cls} is known")
 
 
 def _encode_custom(value: Any) -> Any:
     if isinstance(value, Quantity):
         return str(value)
+    if isinstance(value, RawTemplate):
+        return value.manifest
     raise NotImplementedError(f"no writing of {type(value)} is known")
 
 

@@ -5,9 +5,9 @@ Source: kubernetes v1.34.1, staging/src/k8s.io/api/{core,discovery,batch,apps}/v
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.meta import Int64, KubeObject
 
 
 class ConfigMap(KubeObject, frozen=True, kw_only=True):
@@ -52,3 +52,6 @@ class ControllerRevision(KubeObject, frozen=True, kw_only=True):
     api_version: ClassVar[str] = "apps/v1"
     kind: ClassVar[str] = "ControllerRevision"
     plural: ClassVar[str] = "controllerrevisions"
+
+    data: dict[str, Any] | None = None
+    revision: Int64 = 0

@@ -1,6 +1,7 @@
 """Namespaces, services and the owners of pods, as far as spreading and the simulated controllers read them.
 
-Pod templates are typed like pods. Source: core/v1, apps/v1 and batch/v1 of Kubernetes 1.34.
+Templates of pods are checked like pods and kept whole, since pods are made from them.
+Source: core/v1, apps/v1 and batch/v1 of Kubernetes 1.34.
 """
 
 from __future__ import annotations
@@ -14,6 +15,49 @@ from scheduler_core.api.pod import PodSpec
 class PodTemplateSpec(Value, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
+
+
+class RawTemplate:
+    """The template of a workload's pods: its manifest, with all fields. `manifests` checks that it is one of a pod.
+
+    No dataclass: msgspec would read one field by field.
+    """
+
+    __slots__ = ("manifest",)
+
+    def __init__(self, manifest: dict[str, Any]) -> None:
+        self.manifest = manifest
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RawTemplate) and self.manifest == other.manifest
+
+    __hash__ = None  # type: ignore[assignment]  # as that of a dict
+
+    def __repr__(self) -> str:
+        return f"RawTemplate({self.manifest!r})"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return (self.manifest.get("metadata") or {}).get("labels") or {}
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        return (self.manifest.get("metadata") or {}).get("annotations") or {}
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        return self.manifest.get("spec") or {}
+
+
+class WorkloadCondition(Value, frozen=True):
+    """What a controller says of a workload; only Deployments have `last_update_time`."""
+
+    type: str
+    status: str = ""
+    last_update_time: Time | None = None
+    last_transition_time: Time | None = None
+    reason: str = ""
+    message: str = ""
 
 
 class PodTemplate(KubeObject, frozen=True, kw_only=True):
@@ -54,18 +98,23 @@ class Service(KubeObject, frozen=True, kw_only=True):
 
 class ReplicationControllerSpec(Value, frozen=True):
     replicas: Int32 | None = None
+    min_ready_seconds: Int32 = 0
     selector: dict[str, str] | None = None
-    template: PodTemplateSpec | None = None
+    template: RawTemplate | None = None
 
 
 class ReplicaStatus(Value, frozen=True):
     """What controllers of replicated pods report; each kind writes the fields it knows."""
 
     replicas: Int32 = 0
+    fully_labeled_replicas: Int32 = 0
     ready_replicas: Int32 = 0
     available_replicas: Int32 = 0
+    unavailable_replicas: Int32 = 0
     updated_replicas: Int32 = 0
     observed_generation: Int64 = 0
+    collision_count: Int32 | None = None
+    conditions: tuple[WorkloadCondition, ...] | None = None
 
 
 class ReplicationController(KubeObject, frozen=True, kw_only=True):
@@ -79,8 +128,9 @@ class ReplicationController(KubeObject, frozen=True, kw_only=True):
 
 class ReplicaSetSpec(Value, frozen=True):
     replicas: Int32 | None = None
+    min_ready_seconds: Int32 = 0
     selector: LabelSelector | None = None
-    template: PodTemplateSpec | None = None
+    template: RawTemplate | None = None
 
 
 class ReplicaSet(KubeObject, frozen=True, kw_only=True):
@@ -95,7 +145,7 @@ class ReplicaSet(KubeObject, frozen=True, kw_only=True):
 class StatefulSetSpec(Value, frozen=True):
     replicas: Int32 | None = None
     selector: LabelSelector | None = None
-    template: PodTemplateSpec | None = None
+    template: RawTemplate | None = None
     service_name: str = ""
     pod_management_policy: str = ""
     volume_claim_templates: tuple[dict[str, Any], ...] | None = None
@@ -125,8 +175,11 @@ class UpdateStrategy(Value, frozen=True):
 class DeploymentSpec(Value, frozen=True):
     replicas: Int32 | None = None
     selector: LabelSelector | None = None
-    template: PodTemplateSpec | None = None
+    template: RawTemplate | None = None
     strategy: UpdateStrategy = UpdateStrategy()
+    min_ready_seconds: Int32 = 0
+    revision_history_limit: Int32 | None = None
+    progress_deadline_seconds: Int32 | None = None
     paused: bool = False
 
 
@@ -141,15 +194,23 @@ class Deployment(KubeObject, frozen=True, kw_only=True):
 
 class DaemonSetSpec(Value, frozen=True):
     selector: LabelSelector | None = None
-    template: PodTemplateSpec | None = None
+    template: RawTemplate | None = None
     update_strategy: UpdateStrategy = UpdateStrategy()
+    min_ready_seconds: Int32 = 0
+    revision_history_limit: Int32 | None = None
 
 
 class DaemonSetStatus(Value, frozen=True):
     current_number_scheduled: Int32 = 0
+    number_misscheduled: Int32 = 0
     desired_number_scheduled: Int32 = 0
     number_ready: Int32 = 0
+    updated_number_scheduled: Int32 = 0
+    number_available: Int32 = 0
+    number_unavailable: Int32 = 0
     observed_generation: Int64 = 0
+    collision_count: Int32 | None = None
+    conditions: tuple[WorkloadCondition, ...] | None = None
 
 
 class DaemonSet(KubeObject, frozen=True, kw_only=True):
@@ -168,7 +229,7 @@ class JobSpec(Value, frozen=True):
     completion_mode: str | None = None
     suspend: bool | None = None
     selector: LabelSelector | None = None
-    template: PodTemplateSpec | None = None
+    template: RawTemplate | None = None
 
 
 class JobStatus(Value, frozen=True):

@@ -43,6 +43,7 @@ AnyStore = TypeVar("AnyStore", bound=Store)
 # Of generated names: no vowels, so that no words come out.
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
+_LONGEST_PREFIX = 63 - _SUFFIX_LENGTH
 
 
 class ApiServer(Generic[AnyStore]):
@@ -242,7 +243,7 @@ class ApiServer(Generic[AnyStore]):
         uid = self._new_uid()
         metadata = dict(request.manifest["metadata"])
         if not key.name and metadata.get("generateName"):
-            key = ObjectKey(key.kind, key.namespace, metadata["generateName"] + _suffix(uid))
+            key = ObjectKey(key.kind, key.namespace, metadata["generateName"][:_LONGEST_PREFIX] + _suffix(uid))
         elif not key.name and key.kind == "LimitRange":
             key = ObjectKey(key.kind, key.namespace, self._new_uid())
         metadata["name"] = key.name

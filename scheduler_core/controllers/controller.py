@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from scheduler_core.apiserver.requests import Request
+from scheduler_core.apiserver.server import Answer
 from scheduler_core.model.changes import Change
 
 
@@ -45,6 +46,23 @@ class Controller(Protocol):
     def next_due(self) -> int | None:
         """Return when something is due without any change; None when only a change brings more work."""
         ...
+
+
+class ReadsAnswers(Protocol):
+    """A controller that is told what became of its requests: what was created is known at once, what was refused why.
+
+    Its host calls `answered` after each step that asked for something, once that is carried out, and before it asks
+    `next_due`.
+    """
+
+    def answered(self, now: int, requests: Sequence[Request], answers: Sequence[Answer]) -> None: ...
+
+
+def tell(controller: Controller, now: int, requests: Sequence[Request], answers: Sequence[Answer]) -> None:
+    """Tell the controller the answers to the requests of its step, if it reads them."""
+    answered = getattr(controller, "answered", None)
+    if answered is not None:
+        answered(now, requests, answers)
 
 
 def next_due(controllers: Iterable[Controller]) -> int | None:

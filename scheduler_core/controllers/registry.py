@@ -18,12 +18,15 @@ from scheduler_core.controllers.pod_gc import PodGC
 from scheduler_core.controllers.quotas import QuotaController
 from scheduler_core.controllers.service_accounts import ServiceAccounts
 from scheduler_core.controllers.volumes import VolumeController
+from scheduler_core.controllers.workloads.replicasets import ReplicaSets
+from scheduler_core.controllers.workloads.replicationcontrollers import ReplicationControllers
 
 # Each with what its controllers do.
 GROUPS: Final = {
     "kubelet": "starts bound pods, ends those with a run time, removes deleted ones",
     "volumes": "binds claims to volumes, provisions volumes, makes claims of ephemeral volumes",
     "disruption": "keeps the status of PodDisruptionBudgets",
+    "workloads": "keeps the pods of ReplicaSets and ReplicationControllers at their number",
     "garbage": "deletes what owners leave behind, and pods that ended long ago",
     "quotas": "counts what ResourceQuotas limit",
     "namespaces": "empties namespaces that are deleted, gives new ones their default ServiceAccount",
@@ -43,6 +46,8 @@ CONTROLLERS: tuple[ControllerClass, ...] = (
     PodGC,
     GarbageCollector,
     NamespaceController,
+    ReplicaSets,
+    ReplicationControllers,
     EphemeralClaims,
     VolumeController,
     DisruptionController,

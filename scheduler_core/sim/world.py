@@ -23,7 +23,7 @@ from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Delete, Request
 from scheduler_core.apiserver.server import Answer, ApiServer
 from scheduler_core.apiserver.store import ObjectChange, Operation
-from scheduler_core.controllers.controller import Controller, next_due
+from scheduler_core.controllers.controller import Controller, next_due, tell
 from scheduler_core.controllers.namespaces import NamespaceController
 from scheduler_core.model.changes import BindingVerdict, Change, EvictionVerdict
 from scheduler_core.model.effects import Effects, EvictionRequest
@@ -90,7 +90,7 @@ class World:
         for controller in self.controllers:
             requests = controller.step(self.now, changes)
             if requests:
-                self.request(*requests)
+                tell(controller, self.now, requests, self.request(*requests))
         effects = self.scheduler.step(self.now, changes, budget)
         self._watch(effects)
         self.carry_out(effects)

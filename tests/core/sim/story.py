@@ -32,6 +32,7 @@ class Recorded:
 
     def __init__(self, controller: Controller, log: list[tuple[int, Request]]) -> None:
         self.name, self.actor, self.next_due = controller.name, controller.actor, controller.next_due
+        self.answered = getattr(controller, "answered", None)
         self._controller, self._log = controller, log
 
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:

@@ -1,0 +1,78 @@
+"""ControllerRevisions: the history of a workload's template, for DaemonSets and StatefulSets.
+
+The data is a patch that replaces the template; its hash is FNV-1 of 32 bits over its JSON, as upstream's.
+Source: kubernetes v1.34.1, pkg/controller/history/controller_history.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.stored import ControllerRevision
+from scheduler_core.api.workload import RawTemplate
+from scheduler_core.controllers.workloads.templates import canonical_json, controller_reference, fnv1, safe_text
+
+REVISION_HASH: Final = "controller-revision-hash"
+
+
+def revision_data(template: RawTemplate) -> dict[str, Any]:
+    """Return what a revision of this template holds."""
+    return {"spec": {"template": {**template.manifest, "$patch": "replace"}}}
+
+
+def template_of(revision: ControllerRevision) -> RawTemplate:
+    """Return the template a revision holds."""
+    template = dict(((revision.data or {}).get("spec") or {}).get("template") or {})
+    template.pop("$patch", None)
+    return RawTemplate(template)
+
+
+def revision_hash(data: Mapping[str, Any], collisions: int | None = None) -> str:
+    """Return the hash of a revision's data; `collisions` is how often the name it makes was taken by other data."""
+    text = canonical_json(data)
+    for sign in "<>&":  # as Go writes JSON
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return safe_text(fnv1((text + ("" if collisions is None else str(collisions))).encode()))
+
+
+def new_revision(
+    owner: KubeObject, template: RawTemplate, labels: Mapping[str, str], number: int, collisions: int | None = None
+) -> dict[str, Any]:
+    """Return the manifest of a revision of the owner's template with this number."""
+    data = revision_data(template)
+    value = revision_hash(data, collisions)
+    return {
+        "apiVersion": ControllerRevision.api_version,
+        "kind": ControllerRevision.kind,
+        "metadata": {
+            "name": f"{owner.name}-{value}",
+            "namespace": owner.namespace,
+            "labels": {**labels, REVISION_HASH: value},
+            "ownerReferences": [controller_reference(owner)],
+        },
+        "data": data,
+        "revision": number,
+    }
+
+
+def in_order(revisions: Iterable[ControllerRevision]) -> list[ControllerRevision]:
+    """Return the revisions by number, older ones first among equal."""
+
+    def order(one: ControllerRevision) -> tuple[int, str, str]:
+        created = one.metadata.creation_timestamp
+        return one.revision, "" if created is None else created.isoformat(), one.name
+
+    return sorted(revisions, key=order)
+
+
+def equal_revisions(revisions: Sequence[ControllerRevision], template: RawTemplate) -> list[ControllerRevision]:
+    """Return the revisions that hold this template, in the order given."""
+    data = revision_data(template)
+    return [each for each in revisions if each.data == data]
+
+
+def next_number(revisions: Sequence[ControllerRevision]) -> int:
+    """Return the number of the revision that follows."""
+    return max((each.revision for each in revisions), default=0) + 1
