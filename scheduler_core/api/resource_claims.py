@@ -6,12 +6,20 @@ Source: resource.k8s.io/v1 of Kubernetes 1.34.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import msgspec
 
 from scheduler_core.api.affinity import NodeSelector
 from scheduler_core.api.meta import Int64, KubeObject, ObjectMeta, Value
+
+
+# The finalizer of a claim that is allocated.
+DELETE_PROTECTION: Final = "resource.kubernetes.io/delete-protection"
+# Annotation of a claim that was made from a template: the entry of the pod it is for.
+POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
+# Devices of one slice, at most.
+MOST_DEVICES: Final = 128
 
 
 class CELDeviceSelector(Value, frozen=True):

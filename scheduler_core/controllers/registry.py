@@ -16,6 +16,7 @@ from scheduler_core.controllers.kubelet import Kubelet
 from scheduler_core.controllers.namespaces import NamespaceController
 from scheduler_core.controllers.pod_gc import PodGC
 from scheduler_core.controllers.quotas import QuotaController
+from scheduler_core.controllers.resource_claims import ResourceClaimController
 from scheduler_core.controllers.service_accounts import ServiceAccounts
 from scheduler_core.controllers.volumes import VolumeController
 from scheduler_core.controllers.workloads.replicasets import ReplicaSets
@@ -25,6 +26,7 @@ from scheduler_core.controllers.workloads.replicationcontrollers import Replicat
 GROUPS: Final = {
     "kubelet": "starts bound pods, ends those with a run time, removes deleted ones",
     "volumes": "binds claims to volumes, provisions volumes, makes claims of ephemeral volumes",
+    "devices": "makes claims of devices from templates and takes them back, plays the drivers of simulated devices",
     "disruption": "keeps the status of PodDisruptionBudgets",
     "workloads": "keeps the pods of ReplicaSets and ReplicationControllers at their number",
     "garbage": "deletes what owners leave behind, and pods that ended long ago",
@@ -50,6 +52,7 @@ CONTROLLERS: tuple[ControllerClass, ...] = (
     ReplicationControllers,
     EphemeralClaims,
     VolumeController,
+    ResourceClaimController,
     DisruptionController,
     ServiceAccounts,
     QuotaController,
