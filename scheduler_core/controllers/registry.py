@@ -9,6 +9,7 @@ from collections.abc import Collection
 from typing import Final, Protocol
 
 from scheduler_core.controllers.controller import ClusterOptions, Controller
+from scheduler_core.controllers.device_driver import DeviceDriver
 from scheduler_core.controllers.disruption import DisruptionController
 from scheduler_core.controllers.ephemeral_claims import EphemeralClaims
 from scheduler_core.controllers.garbage import GarbageCollector
@@ -52,6 +53,7 @@ CONTROLLERS: tuple[ControllerClass, ...] = (
     ReplicationControllers,
     EphemeralClaims,
     VolumeController,
+    DeviceDriver,
     ResourceClaimController,
     DisruptionController,
     ServiceAccounts,
