@@ -23,6 +23,7 @@ from scheduler_core.model import changes as core
 BINDING_VERDICT = "Binding"
 EVICTION_VERDICT = "Eviction"
 PERMIT_VERDICT = "Permit"
+PRE_BIND_VERDICT = "PreBind"
 
 MICROSECOND = 1_000_000
 ROWS_AT_ONCE = 500
@@ -153,4 +154,6 @@ def _verdict_of(kind: str, payload: dict[str, Any], rv: int) -> core.Change | No
         )
     if kind == PERMIT_VERDICT:
         return core.PermitVerdict(payload["pod_uid"], payload["plugin"], payload["allowed"], payload["message"], rv)
+    if kind == PRE_BIND_VERDICT:
+        return core.PreBindVerdict(payload["pod_uid"], payload["plugin"], payload["done"], payload["message"], rv)
     return None

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from kschedweb.views.base import Input, Moment, Page, View, doc, number, text
 from kschedweb.views.pending import Pending
 
-ControllerGroup = Literal["kubelet", "volumes", "disruption", "garbage", "namespaces", "quotas"]
+ControllerGroup = Literal["kubelet", "volumes", "disruption", "garbage", "namespaces", "quotas", "devices"]
 Pace = Literal["run", "slow", "pause"]
 ClockMode = Literal["real", "factor", "fast"]
 LifecycleMode = Literal["frozen", "simulate"]

@@ -13,7 +13,6 @@ import msgspec
 from scheduler_core.api.affinity import NodeSelector
 from scheduler_core.api.meta import Int64, KubeObject, ObjectMeta, Value
 
-
 # The finalizer of a claim that is allocated.
 DELETE_PROTECTION: Final = "resource.kubernetes.io/delete-protection"
 # Annotation of a claim that was made from a template: the entry of the pod it is for.

@@ -10,6 +10,7 @@ const PLACES: Readonly<Record<ControllerGroup, number>> = {
   garbage: 3,
   namespaces: 4,
   quotas: 5,
+  devices: 6,
 };
 export const CONTROLLERS = (Object.keys(PLACES) as ControllerGroup[]).sort((a, b) => PLACES[a] - PLACES[b]);
 

@@ -6,7 +6,7 @@ counts what it did (`throughput_add`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
@@ -18,6 +18,9 @@ from django.db import connection, models, transaction
 from django.utils import timezone
 
 from kschedweb.cluster import services as cluster_services
+from kschedweb.cluster.changes import ChangeEntry
+from kschedweb.cluster.choices import Operation
+from kschedweb.cluster.follow import PRE_BIND_VERDICT
 from kschedweb.cluster.models import Event
 from kschedweb.common import bulk, wake
 from kschedweb.scheduling import leases
@@ -26,9 +29,10 @@ from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, Eviction
 from kschedweb.traces import services as trace_services
 from kschedweb.traces.models import Attempt, Comparison, EngineLog, NodeOrder, QueueState
-from scheduler_core.apiserver.effects import status_request, write_requests
+from scheduler_core.apiserver.effects import claim_requests, claim_verdicts, status_request, write_requests
 from scheduler_core.apiserver.requests import Request
 from scheduler_core.apiserver.server import changes_of
+from scheduler_core.model.changes import PreBindVerdict
 from scheduler_core.model.effects import BindingRequest, Effects, EvictionRequest
 
 SCHEDULER_ACTOR = "scheduler"
@@ -129,7 +133,11 @@ def step_commit(*, position: StepPosition, rows: StepRows, effects: Effects, reb
         server = cluster_services.server_of(cluster_id, SCHEDULER_ACTOR)
         requests: list[Request] = [status_request(patch) for patch in effects.status_patches]
         requests += chain.from_iterable(map(write_requests, effects.writes))
+        own = len(requests)
+        requests += claim_requests(effects.claim_writes)
         decided = server.decide(requests, position.now_us)
+        # A claim is written in the transaction that decided it, so that it is neither lost nor written twice.
+        verdicts = claim_verdicts(effects.claim_writes, decided[own:])
         if rebuilt:
             QueueState.objects.filter(cluster_id=cluster_id).delete()
         _queue_states_put(cluster_id, rows.queue.values())
@@ -138,14 +146,35 @@ def step_commit(*, position: StepPosition, rows: StepRows, effects: Effects, reb
                 cluster_id=cluster_id, at=position.now, run=position.run, results=rows.results, queued=rows.queued
             )
         _step_insert(position, rows)
-        server.store.commit(changes_of(decided), position.now_us)
-        if effects.writes:
+        server.store.commit(changes_of(decided), position.now_us, list(_verdict_entries(effects, verdicts)))
+        if effects.writes or effects.claim_writes:
             wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
             wake.after_commit("lifecycle.tick", cluster_id=cluster_id)
         if effects.bindings:
             wake.after_commit("scheduling.bindings_run", cluster_id=cluster_id)
         if effects.evictions:
             wake.after_commit("scheduling.bindings_evict", cluster_id=cluster_id)
+
+
+def _verdict_entries(effects: Effects, verdicts: Sequence[PreBindVerdict]) -> Iterator[ChangeEntry]:
+    """What pods that wait for their claims are told, for the log."""
+    pods = {write.pod_uid: (write.namespace, write.pod_name) for write in effects.claim_writes}
+    for verdict in verdicts:
+        namespace, name = pods[verdict.pod_uid]
+        yield ChangeEntry(
+            kind=PRE_BIND_VERDICT,
+            namespace=namespace,
+            name=name,
+            uid=verdict.pod_uid,
+            operation=Operation.VERDICT,
+            payload={
+                "pod_uid": verdict.pod_uid,
+                "plugin": verdict.plugin,
+                "done": verdict.done,
+                "message": verdict.message,
+            },
+            actor=SCHEDULER_ACTOR,
+        )
 
 
 def _work_insert(
