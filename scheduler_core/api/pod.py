@@ -129,6 +129,7 @@ class PodSpec(Value, frozen=True):
     restart_policy: str = ""
     host_network: bool = False
     termination_grace_period_seconds: Int64 | None = None
+    active_deadline_seconds: Int64 | None = None
     node_selector: dict[str, str] | None = None
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] | None = None
@@ -158,8 +159,34 @@ class ContainerStatusResources(Value, frozen=True):
     limits: ResourceList | None = None
 
 
+class ContainerStateWaiting(Value, frozen=True):
+    reason: str = ""
+    message: str = ""
+
+
+class ContainerStateRunning(Value, frozen=True):
+    started_at: Time | None = None
+
+
+class ContainerStateTerminated(Value, frozen=True):
+    exit_code: Int32 = 0
+    reason: str = ""
+    started_at: Time | None = None
+    finished_at: Time | None = None
+
+
+class ContainerState(Value, frozen=True):
+    """At most one of them; none means waiting."""
+
+    waiting: ContainerStateWaiting | None = None
+    running: ContainerStateRunning | None = None
+    terminated: ContainerStateTerminated | None = None
+
+
 class ContainerStatus(Value, frozen=True):
     name: str = ""
+    state: ContainerState | None = None
+    last_state: ContainerState | None = None
     resources: ContainerStatusResources | None = None
     allocated_resources: ResourceList | None = None
     restart_count: Int32 = 0

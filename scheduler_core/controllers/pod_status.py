@@ -27,9 +27,15 @@ FAILED: Final = "Failed"
 COMPLETED: Final = "PodCompleted"
 POD_FAILED: Final = "PodFailed"
 GATES_NOT_READY: Final = "ReadinessGatesNotReady"
+DISRUPTION_TARGET: Final = "DisruptionTarget"
+BY_KUBELET: Final = "TerminationByKubelet"
 KILLED: Final = 143  # the exit code of a program that SIGTERM ended
 
 Map = dict[str, Any]
+Parts = tuple[tuple[str, Map], ...]  # name of a container, and what its status tells whatever it does
+
+
+_MET: Final = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")  # of a pod that runs
 
 
 class Addresses(msgspec.Struct, frozen=True, gc=False):
@@ -39,7 +45,7 @@ class Addresses(msgspec.Struct, frozen=True, gc=False):
     host: str = ""
 
 
-class _Wanted(msgspec.Struct, frozen=True, gc=False):
+class Wanted(msgspec.Struct, frozen=True, gc=False):
     """A condition as it should be."""
 
     type: str
@@ -48,33 +54,75 @@ class _Wanted(msgspec.Struct, frozen=True, gc=False):
     message: str = ""
 
 
-def running_status(pod: Pod, addresses: Addresses, now: int) -> Map:
-    """The status of a pod whose containers have just started."""
-    met = [_Wanted("PodReadyToStartContainers", "True"), _Wanted("Initialized", "True"), _ready(pod)]
-    status: Map = {"phase": RUNNING, "startTime": time_text(now)}
+_STARTED: Final = (Wanted("PodReadyToStartContainers", "True"), Wanted("Initialized", "True"))
+
+
+def running_status(pod: Pod, addresses: Addresses, now: int, parts: Parts | None = None) -> Map:
+    """The status of a pod whose containers have just started; `parts` are those of `status_parts`, where known."""
+    since = time_text(now)
+    status: Map = {"phase": RUNNING, "startTime": since, **address_status(addresses)}
+    conditions = pod.status.conditions
+    if pod.spec.readiness_gates or (conditions and (len(conditions) > 1 or conditions[0].type != "PodScheduled")):
+        met = [*_STARTED, ready_condition(pod), Wanted("ContainersReady", "True")]
+        status |= observed(pod, met, now)
+    else:
+        generation = pod.metadata.generation
+        stamp: Map = {"lastTransitionTime": since}
+        if generation:
+            stamp["observedGeneration"] = status["observedGeneration"] = generation
+        status["conditions"] = [{"type": name, "status": "True", **stamp} for name in _MET]
+    if pod.spec.init_containers or pod.status.container_statuses:
+        return status | _containers(pod, now, None, now)
+    uid = pod.metadata.uid
+    status["containerStatuses"] = [
+        {
+            **told,
+            "state": {"running": {"startedAt": since}},
+            "containerID": f"simulated://{sha256(f'{uid}/{name}'.encode()).hexdigest()}",
+        }
+        for name, told in (status_parts(pod) if parts is None else parts)
+    ]
+    return status
+
+
+def status_parts(pod: Pod) -> Parts:
+    """What the statuses of running containers tell whatever pod of a signature it is."""
+    return tuple((one.name, container_status(pod, one, {"running": {}})) for one in pod.spec.containers)
+
+
+def address_status(addresses: Addresses) -> Map:
+    """What the status of a pod tells of its addresses."""
+    status: Map = {}
     if addresses.host:
         status |= {"hostIP": addresses.host, "hostIPs": [{"ip": addresses.host}]}
     if addresses.pod:
         status |= {"podIP": addresses.pod, "podIPs": [{"ip": addresses.pod}]}
-    return status | _observed(pod, [*met, _Wanted("ContainersReady", "True")], now) | _containers(pod, now, None, now)
+    return status
 
 
 def ended_status(pod: Pod, exit_code: int, now: int) -> Map:
     """The status of a pod whose containers have just ended, for good."""
     reason = POD_FAILED if exit_code else COMPLETED
     wanted = [
-        _Wanted("PodReadyToStartContainers", "False"),
-        _Wanted("Initialized", "True", "" if exit_code else COMPLETED),
-        _Wanted("Ready", "False", reason),
-        _Wanted("ContainersReady", "False", reason),
+        Wanted("PodReadyToStartContainers", "False"),
+        Wanted("Initialized", "True", "" if exit_code else COMPLETED),
+        Wanted("Ready", "False", reason),
+        Wanted("ContainersReady", "False", reason),
     ]
     status: Map = {"phase": FAILED if exit_code else SUCCEEDED}
-    return status | _observed(pod, wanted, now) | _containers(pod, _started_at(pod, now), exit_code, now)
+    return status | observed(pod, wanted, now) | _containers(pod, _started_at(pod, now), exit_code, now)
+
+
+def disrupted_status(pod: Pod, ended: Map, why: tuple[str, str, str], now: int) -> Map:
+    """The status of a pod that its kubelet ended: `ended`, why (reason, message), and the condition's message."""
+    reason, message, condition = why
+    told = observed(pod, [Wanted(DISRUPTION_TARGET, "True", BY_KUBELET, condition)], now)["conditions"]
+    return {**ended, "phase": FAILED, "reason": reason, "message": message, "conditions": [*ended["conditions"], *told]}
 
 
 def current_status(pod: Pod, now: int) -> Map:
     """The resources and the readiness of a running pod as they should be."""
-    return _observed(pod, [_ready(pod)], now) | _containers(pod, _started_at(pod, now), None, now)
+    return observed(pod, [ready_condition(pod)], now) | _containers(pod, _started_at(pod, now), None, now)
 
 
 def lacking(pod: Pod) -> tuple[object, ...]:
@@ -83,8 +131,13 @@ def lacking(pod: Pod) -> tuple[object, ...]:
     Only pods whose container statuses tell resources, as kubelets write them, can be out of date.
     """
     found: list[object] = []
-    if pod.status.container_statuses:
-        told = {one.name: one for one in pod.status.container_statuses}
+    statuses, containers = pod.status.container_statuses, pod.spec.containers
+    if statuses and len(statuses) == len(containers) == 1:  # as most have it
+        has, wanted = statuses[0].resources, containers[0].resources
+        if has is None or (has.requests == wanted.requests and has.limits == wanted.limits):
+            statuses = None
+    if statuses:
+        told = {one.name: one for one in statuses}
         for container in pod.spec.containers:
             one, wanted = told.get(container.name), container.resources
             has = one.resources if one is not None else None
@@ -95,16 +148,16 @@ def lacking(pod: Pod) -> tuple[object, ...]:
                     found.append((container.name, old, new))
     if pod.spec.readiness_gates:
         ready = next((one.status for one in pod.status.conditions or () if one.type == "Ready"), "")
-        wanted_ready = _ready(pod)
+        wanted_ready = ready_condition(pod)
         if ready != wanted_ready.status:
             found.append(wanted_ready)
     return tuple(found)
 
 
-def _ready(pod: Pod) -> _Wanted:
+def ready_condition(pod: Pod) -> Wanted:
     """Whether a pod whose containers are ready is ready: others have a say in that."""
     if not pod.spec.readiness_gates:
-        return _Wanted("Ready", "True")
+        return Wanted("Ready", "True")
     there = {one.type: one.status for one in pod.status.conditions or ()}
     unmet = []
     for gate in pod.spec.readiness_gates:
@@ -113,10 +166,10 @@ def _ready(pod: Pod) -> _Wanted:
             unmet.append(f'corresponding condition of pod readiness gate "{gate.condition_type}" does not exist.')
         elif status != "True":
             unmet.append(f'the status of pod readiness gate "{gate.condition_type}" is not "True", but {status}')
-    return _Wanted("Ready", "False", GATES_NOT_READY, ", ".join(unmet)) if unmet else _Wanted("Ready", "True")
+    return Wanted("Ready", "False", GATES_NOT_READY, ", ".join(unmet)) if unmet else Wanted("Ready", "True")
 
 
-def _observed(pod: Pod, wanted: Iterable[_Wanted], now: int) -> Map:
+def observed(pod: Pod, wanted: Iterable[Wanted], now: int) -> Map:
     """These conditions and the generation they are of; a time moves with its status only."""
     generation = pod.metadata.generation
     there = {condition.type: condition for condition in pod.status.conditions or ()}
@@ -144,6 +197,36 @@ def _started_at(pod: Pod, now: int) -> int:
     return now if started is None else microseconds(started)
 
 
+def container_status(pod: Pod, container: Container, state: Map, restarts: int = 0) -> Map:
+    """The status of a container in this state; `ready` and `started` as of one that runs."""
+    resources = container.resources
+    runs = "running" in state
+    status: Map = {
+        "name": container.name,
+        "state": state,
+        "lastState": {},
+        "ready": runs,
+        "restartCount": restarts,
+        "image": container.image,
+        "imageID": _image_id(container.image),
+        "containerID": container_id(pod, container.name, restarts),
+        "started": runs,
+    }
+    told: Map = {}
+    if resources.requests:
+        told["requests"] = status["allocatedResources"] = _texts(resources.requests)
+    if resources.limits:
+        told["limits"] = _texts(resources.limits)
+    status["resources"] = told
+    return status
+
+
+def container_id(pod: Pod, container: str, restarts: int = 0) -> str:
+    """What the run of a container is called: no two runs are called the same."""
+    run = f"{pod.uid}/{container}/{restarts}" if restarts else f"{pod.uid}/{container}"
+    return f"simulated://{sha256(run.encode()).hexdigest()}"
+
+
 def _containers(pod: Pod, started: int, exit_code: int | None, now: int) -> Map:
     """The lists of container statuses; `exit_code` None: those that are no init containers run."""
     restarts = {
@@ -151,32 +234,23 @@ def _containers(pod: Pod, started: int, exit_code: int | None, now: int) -> Map:
         for one in (*(pod.status.container_statuses or ()), *(pod.status.init_container_statuses or ()))
         if one.restart_count
     }
-    since, until = time_text(started), time_text(now)
+    since = time_text(started)
+    until = time_text(now) if exit_code is not None else ""
 
     def told(container: Container, code: int | None, end: str) -> Map:
-        container_id = f"simulated://{sha256(f'{pod.uid}/{container.name}'.encode()).hexdigest()}"
+        count = restarts.get(container.name, 0)
         state: Map = {"running": {"startedAt": since}}
         if code is not None:
-            reason = "Error" if code else "Completed"
-            ended = {"exitCode": code, "reason": reason, "startedAt": since, "finishedAt": end}
-            state = {"terminated": {**ended, "containerID": container_id}}
-        status: Map = {
-            "name": container.name,
-            "state": state,
-            "lastState": {},
-            "ready": code is None,
-            "restartCount": restarts.get(container.name, 0),
-            "image": container.image,
-            "imageID": _image_id(container.image),
-            "containerID": container_id,
-            "started": code is None,
-        }
-        resources = container.resources
-        if resources.requests:
-            status["allocatedResources"] = _texts(resources.requests)
-        parts = {"requests": resources.requests, "limits": resources.limits}
-        status["resources"] = {name: _texts(values) for name, values in parts.items() if values}
-        return status
+            state = {
+                "terminated": {
+                    "exitCode": code,
+                    "reason": "Error" if code else "Completed",
+                    "startedAt": since,
+                    "finishedAt": end,
+                    "containerID": container_id(pod, container.name, count),
+                }
+            }
+        return container_status(pod, container, state, count)
 
     found: Map = {"containerStatuses": [told(one, exit_code, until) for one in pod.spec.containers]}
     if pod.spec.init_containers:

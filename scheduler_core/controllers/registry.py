@@ -13,7 +13,7 @@ from scheduler_core.controllers.device_driver import DeviceDriver
 from scheduler_core.controllers.disruption import DisruptionController
 from scheduler_core.controllers.ephemeral_claims import EphemeralClaims
 from scheduler_core.controllers.garbage import GarbageCollector
-from scheduler_core.controllers.kubelet import Kubelet
+from scheduler_core.controllers.kubelet.kubelet import Kubelet
 from scheduler_core.controllers.namespaces import NamespaceController
 from scheduler_core.controllers.pod_gc import PodGC
 from scheduler_core.controllers.quotas import QuotaController

@@ -12,13 +12,13 @@ requested_to_capacity_ratio}.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
 
 from scheduler_core.api.pod import Pod
-from scheduler_core.api.resources import NON_ZERO_DEFAULTS, is_extended, pod_requests
+from scheduler_core.api.resources import NON_ZERO_DEFAULTS, PODS, is_extended, pod_requests
 from scheduler_core.config import names
 from scheduler_core.config.types import NodeResourcesFitArgs
 from scheduler_core.framework.cycle_state import CycleState
@@ -49,6 +49,37 @@ NO_PRE_FILTER = f'error reading "PreFilter{names.NODE_RESOURCES_FIT}" from cycle
 
 def insufficient_reason(resource: str) -> str:
     return f"Insufficient {resource}"
+
+
+class Shortage(msgspec.Struct, frozen=True, gc=False):
+    """A resource of which a node has too little left, in the integers of the engine."""
+
+    resource: str
+    requested: int
+    used: int
+    capacity: int
+
+    @property
+    def reason(self) -> str:
+        return TOO_MANY_PODS if self.resource == PODS else insufficient_reason(self.resource)
+
+    @property
+    def is_hopeless(self) -> bool:
+        """True when even the empty node had too little."""
+        return self.resource != PODS and self.requested > self.capacity
+
+
+def shortages(amounts: Iterable[tuple[str, int]], node_info: NodeInfo) -> list[Shortage]:
+    """Return what the node lacks for one more pod that requests these amounts."""
+    allocatable, requested = node_info.allocatable, node_info.requested
+    found = []
+    if len(node_info.pods) >= allocatable.allowed_pod_number:
+        found.append(Shortage(PODS, 1, len(node_info.pods), allocatable.allowed_pod_number))
+    for resource, amount in amounts:
+        offered = allocatable.amount_of(resource)
+        if amount > offered - requested.amount_of(resource):
+            found.append(Shortage(resource, amount, requested.amount_of(resource), offered))
+    return found
 
 
 class PreFilterState(msgspec.Struct, frozen=True):
@@ -222,6 +253,11 @@ class NodeResourcesFit:
         )
 
 
+def room_judge(request: Resource) -> Callable[[NodeInfo], Status]:
+    """Whether a node has room for all of the request."""
+    return _judge(request, [(name, amount) for name, amount in request.items() if amount])
+
+
 def _judge(request: Resource, amounts: Sequence[tuple[str, int]]) -> Callable[[NodeInfo], Status]:
     """Whether a node has room for the amounts, all of them of the request."""
     is_plain = all(name in ("cpu", "memory") for name, _ in amounts)
@@ -237,16 +273,13 @@ def _judge(request: Resource, amounts: Sequence[tuple[str, int]]) -> Callable[[N
             and memory <= allocatable.memory - requested.memory
         ):
             return SUCCESS  # what most nodes come to
-        reasons = [] if has_place else [TOO_MANY_PODS]
-        never = False
-        for resource, amount in amounts:
-            offered = allocatable.amount_of(resource)
-            if amount > offered - requested.amount_of(resource):
-                reasons.append(insufficient_reason(resource))
-                never = never or amount > offered
-        if not reasons:
+        lacking = shortages(amounts, node_info)
+        if not lacking:
             return SUCCESS
-        return Status.unresolvable(*reasons) if never else Status.unschedulable(*reasons)
+        reasons = [one.reason for one in lacking]
+        if any(one.is_hopeless for one in lacking):
+            return Status.unresolvable(*reasons)
+        return Status.unschedulable(*reasons)
 
     return on_node
 

@@ -22,8 +22,9 @@ from scheduler_core.api.pod import (
 from scheduler_core.api.times import time_text
 from scheduler_core.apiserver.requests import Delete, ObjectKey, ReportStatus, Request
 from scheduler_core.controllers.controller import ClusterOptions
-from scheduler_core.controllers.kubelet import Kubelet
+from scheduler_core.controllers.kubelet.kubelet import Kubelet
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
+from tests.builders import make_node
 
 SECOND = 1_000_000
 T0 = datetime(2030, 1, 1, tzinfo=UTC)
@@ -77,7 +78,9 @@ def status_of(request: Request) -> dict[str, Any]:
 
 
 def kubelet_of(start_delay_us: int = SECOND) -> Kubelet:
-    return Kubelet(ClusterOptions(start_delay_us))
+    kubelet = Kubelet(ClusterOptions(start_delay_us))
+    kubelet.step(NOW, [ObjectPut(make_node(name).build()) for name in ("n1", "n2")])
+    return kubelet
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from scheduler_core.apiserver.printing import cells
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, PatchType, Request
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.controllers.controller import ClusterOptions
-from scheduler_core.controllers.kubelet import Kubelet
+from scheduler_core.controllers.kubelet.kubelet import Kubelet
 from scheduler_core.model.changes import ObjectPut
 
 SECOND = 1_000_000
@@ -139,7 +139,7 @@ def test_addresses_differ_and_are_kept_by_a_new_kubelet(cluster: Cluster) -> Non
 
 
 def test_taken_address_is_not_given_again(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scheduler_core.controllers.kubelet.crc32", lambda _: 0)
+    monkeypatch.setattr("scheduler_core.controllers.kubelet.addresses.crc32", lambda _: 0)
     cluster.run("a")
     cluster.run("b")
     cluster.restart()

@@ -1,0 +1,1 @@
+"""The simulated kubelets: admission, containers and their restarts, static pods, usage and node pressure."""

@@ -1,0 +1,91 @@
+"""What the kubelet of one node knows: its node, the pods it took, and whether it is heard. Times are microseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Final
+from uuid import UUID
+
+from scheduler_core.api.node import Node
+from scheduler_core.api.pod import Pod
+from scheduler_core.controllers.kubelet.admission import PRESSURES
+from scheduler_core.controllers.node_agent import Agent, AgentState, agent_of
+from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.model.types import PodInfo
+
+_NOT_COUNTED: Final = 0
+_AT_WORK: Final = Agent(AgentState.RUNNING)
+
+
+class NodeState:
+    """One node; `info` adds up the pods that were admitted."""
+
+    __slots__ = (
+        "agent",
+        "heard_since",
+        "info",
+        "is_heard",
+        "may_refuse",
+        "off_since",
+        "pressures",
+        "rebooted",
+        "waiting",
+    )
+
+    def __init__(self) -> None:
+        self.info = NodeInfo(lambda: _NOT_COUNTED)
+        self.agent = _AT_WORK
+        self.heard_since = 0  # when it was last heard again; 0 when it was never away
+        self.off_since: int | None = None  # when its machine went off, before it was heard again
+        self.rebooted = False  # its machine was off before it was heard again
+        self.pressures: frozenset[str] = frozenset()
+        self.is_heard = False  # the node exists and its kubelet reports
+        self.may_refuse = True  # room is not all that counts: pressure, taints, or nobody knows the room
+        self.waiting: dict[str, None] = {}  # uids of pods bound to it that it has not judged yet
+
+    @property
+    def node(self) -> Node | None:
+        return self.info.node
+
+    def put(self, node: Node, now: int) -> bool:
+        """Take over the node as it is now; return whether its kubelet has just come to be heard."""
+        before = self.info.node
+        was_heard, was = self.is_heard, self.agent
+        if before is None or before.status.allocatable != node.status.allocatable:
+            self.info.set_node(node)
+        else:
+            self.info.node = node
+        conditions = node.status.conditions or ()
+        self.pressures = frozenset(one.type for one in conditions if one.status == "True" and one.type in PRESSURES)
+        self.agent = agent_of(node)
+        self.is_heard = self.agent.is_heard
+        self.may_refuse = bool(self.pressures or node.spec.taints or not node.status.allocatable)
+        if self.is_heard and not was_heard and before is not None:
+            self.heard_since, self.rebooted = now, was.state == AgentState.OFF
+            self.off_since = was.since
+        return self.is_heard and not was_heard
+
+    def lose(self) -> None:
+        """Note that the node is gone."""
+        self.info.remove_node()
+        self.is_heard = False
+
+    def uids(self) -> Iterator[str]:
+        """The pods it took."""
+        return (info.pod.metadata.uid for info in self.info.pods)
+
+    def add(self, info: PodInfo) -> None:
+        """Count a pod; one that is counted already is counted as it is now."""
+        if not self.info.replace_pod(info.pod, info):
+            self.info.add_pod(info)
+
+    def remove(self, pod: Pod) -> None:
+        """Count the pod no more."""
+        self.waiting.pop(pod.metadata.uid, None)
+        self.info.remove_pod(pod)
+
+
+def boot_id(node: Node, now: int) -> str:
+    """Return what a boot of the node at that time is called."""
+    return str(UUID(bytes=sha256(f"{node.uid}/{node.name}/{now}".encode()).digest()[:16]))

@@ -1,0 +1,22 @@
+"""How long a pod takes to stop: containers together, then its sidecars one after the other, the last one first."""
+
+from __future__ import annotations
+
+from scheduler_core.api.pod import Container, Pod
+from scheduler_core.controllers.annotations import DEFAULT_STOP_US, STOP_SECONDS, duration_us
+
+
+def stop_us(pod: Pod) -> int:
+    """Return how long the pod takes to stop when its grace period allows it; hooks come before the stop itself."""
+    annotated = duration_us(pod, STOP_SECONDS)
+    one_stop_us = DEFAULT_STOP_US if annotated is None else annotated
+    total = max((_slept(one) for one in pod.spec.containers), default=0) * 1_000_000 + one_stop_us
+    for sidecar in pod.spec.init_containers or ():
+        if sidecar.is_restartable_init:
+            total += _slept(sidecar) * 1_000_000 + one_stop_us
+    return total
+
+
+def _slept(container: Container) -> int:
+    hook = container.lifecycle.pre_stop if container.lifecycle is not None else None
+    return hook.sleep.seconds if hook is not None and hook.sleep is not None else 0

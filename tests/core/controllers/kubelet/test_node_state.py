@@ -1,0 +1,90 @@
+"""Kubelets that are not heard report nothing, and catch up when they are heard again."""
+
+from __future__ import annotations
+
+import pytest
+
+from scheduler_core.apiserver.requests import Delete, ObjectKey
+from tests.core.controllers.kubelet.nodes import Nodes
+
+RUN = "kschedweb.io/run-seconds"
+
+
+@pytest.mark.parametrize("state", ["stopped", "partitioned", "off"])
+def test_silent_kubelet_reports_nothing(state: str) -> None:
+    nodes = Nodes()
+    nodes.pod("done", annotations={RUN: "30"})
+    nodes.pod("deleted")
+    nodes.run_for(5)
+    nodes.agent(state)
+    nodes.pod("late")
+    nodes.delete("deleted", 5)
+    before = nodes.store.rv
+    nodes.run_for(3600)
+    assert nodes.store.rv == before
+    assert [nodes.phase(name) for name in ("done", "deleted", "late")] == ["Running", "Running", "Pending"]
+
+
+@pytest.mark.parametrize("state", ["stopped", "partitioned"])
+def test_kubelet_that_comes_back_catches_up(state: str) -> None:
+    nodes = Nodes()
+    nodes.pod("done", annotations={RUN: "30"})
+    nodes.pod("deleted", annotations={"kschedweb.io/stop-seconds": "10"})
+    nodes.pod("kept")
+    nodes.run_for(5)
+    nodes.agent(state)
+    nodes.pod("late")
+    nodes.delete("deleted", 30)
+    nodes.run_for(600)
+    nodes.agent("running")
+    assert nodes.phase("done") == "Succeeded"
+    assert nodes.phase("kept") == "Running" and nodes.container(pod="kept")["restartCount"] == 0
+    # Only now it is told of the deletion, and of the new pod.
+    assert nodes.exists("deleted") and nodes.phase("late") == "Pending"
+    nodes.run_for(1.5)
+    assert nodes.phase("late") == "Running"
+    nodes.run_for(9)
+    assert not nodes.exists("deleted")
+
+
+def test_machine_that_was_off_starts_its_containers_anew() -> None:
+    nodes = Nodes()
+    nodes.pod("always")
+    nodes.pod("never", restartPolicy="Never")
+    nodes.pod("deleted")
+    nodes.run_for(60)
+    boot = nodes.get("n1", "Node")["status"].get("nodeInfo", {}).get("bootID", "")
+    nodes.agent("off", since="2030-01-01T00:01:00Z")
+    nodes.delete("deleted", 30)
+    nodes.run_for(600)
+    nodes.agent("running")
+    nodes.run_for(0.5)
+    told = nodes.container(pod="always")
+    last = told["lastState"]["terminated"]
+    assert (told["restartCount"], nodes.phase("always")) == (1, "Running")
+    assert (last["exitCode"], last["reason"], last["finishedAt"]) == (255, "Unknown", "2030-01-01T00:01:00Z")
+    assert told["state"]["running"]["startedAt"] == "2030-01-01T00:11:00Z"
+    assert nodes.phase("never") == "Failed"
+    assert not nodes.exists("deleted")
+    assert nodes.get("n1", "Node")["status"]["nodeInfo"]["bootID"] != boot
+
+
+def test_crashing_container_is_restarted_when_the_kubelet_is_back() -> None:
+    nodes = Nodes()
+    nodes.pod(annotations={RUN: "20", "kschedweb.io/exit-code": "1"})
+    nodes.run_for(5)
+    nodes.agent("stopped")
+    nodes.run_for(300)
+    nodes.agent("running")
+    told = nodes.container()
+    assert (told["restartCount"], told["lastState"]["terminated"]["finishedAt"]) == (1, "2030-01-01T00:00:21Z")
+    assert told["state"]["running"]["startedAt"] == "2030-01-01T00:05:05Z"
+
+
+def test_node_that_is_gone_reports_nothing() -> None:
+    nodes = Nodes()
+    nodes.pod(annotations={RUN: "30"})
+    nodes.run_for(5)
+    nodes.ask(Delete(ObjectKey("Node", "", "n1"), 0))
+    nodes.run_for(100)
+    assert nodes.phase() == "Running"
