@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from scheduler_core.api.batch import CronJob, Job
 from scheduler_core.api.meta import KubeObject, Value
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
@@ -34,7 +35,6 @@ from scheduler_core.api.storage import (
 from scheduler_core.api.stored import (
     ConfigMap,
     ControllerRevision,
-    CronJob,
     Endpoints,
     EndpointSlice,
     Secret,
@@ -43,7 +43,6 @@ from scheduler_core.api.stored import (
 from scheduler_core.api.workload import (
     DaemonSet,
     Deployment,
-    Job,
     Namespace,
     PodTemplate,
     PodTemplateSpec,

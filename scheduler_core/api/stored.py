@@ -1,6 +1,6 @@
 """Kinds for other programs: configuration, addresses behind services, revisions. Little but their metadata is typed.
 
-Source: kubernetes v1.34.1, staging/src/k8s.io/api/{core,discovery,batch,apps}/v1/types.go.
+Source: kubernetes v1.34.1, staging/src/k8s.io/api/{core,discovery,apps}/v1/types.go.
 """
 
 from __future__ import annotations
@@ -40,12 +40,6 @@ class EndpointSlice(KubeObject, frozen=True, kw_only=True):
     api_version: ClassVar[str] = "discovery.k8s.io/v1"
     kind: ClassVar[str] = "EndpointSlice"
     plural: ClassVar[str] = "endpointslices"
-
-
-class CronJob(KubeObject, frozen=True, kw_only=True):
-    api_version: ClassVar[str] = "batch/v1"
-    kind: ClassVar[str] = "CronJob"
-    plural: ClassVar[str] = "cronjobs"
 
 
 class ControllerRevision(KubeObject, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Namespaces, services and the owners of pods, as far as spreading and the simulated controllers read them.
 
 Templates of pods are checked like pods and kept whole, since pods are made from them.
-Source: core/v1, apps/v1 and batch/v1 of Kubernetes 1.34.
+Source: core/v1 and apps/v1 of Kubernetes 1.34.
 """
 
 from __future__ import annotations
@@ -220,30 +220,3 @@ class DaemonSet(KubeObject, frozen=True, kw_only=True):
 
     spec: DaemonSetSpec = DaemonSetSpec()
     status: DaemonSetStatus = DaemonSetStatus()
-
-
-class JobSpec(Value, frozen=True):
-    parallelism: Int32 | None = None
-    completions: Int32 | None = None
-    backoff_limit: Int32 | None = None
-    completion_mode: str | None = None
-    suspend: bool | None = None
-    selector: LabelSelector | None = None
-    template: RawTemplate | None = None
-
-
-class JobStatus(Value, frozen=True):
-    active: Int32 = 0
-    succeeded: Int32 = 0
-    failed: Int32 = 0
-    start_time: Time | None = None
-    completion_time: Time | None = None
-
-
-class Job(KubeObject, frozen=True, kw_only=True):
-    api_version: ClassVar[str] = "batch/v1"
-    kind: ClassVar[str] = "Job"
-    plural: ClassVar[str] = "jobs"
-
-    spec: JobSpec = JobSpec()
-    status: JobStatus = JobStatus()

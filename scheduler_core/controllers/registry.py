@@ -20,6 +20,9 @@ from scheduler_core.controllers.quotas import QuotaController
 from scheduler_core.controllers.resource_claims import ResourceClaimController
 from scheduler_core.controllers.service_accounts import ServiceAccounts
 from scheduler_core.controllers.volumes import VolumeController
+from scheduler_core.controllers.workloads.cronjobs import CronJobs
+from scheduler_core.controllers.workloads.finished_jobs import FinishedJobs
+from scheduler_core.controllers.workloads.jobs import Jobs
 from scheduler_core.controllers.workloads.replicasets import ReplicaSets
 from scheduler_core.controllers.workloads.replicationcontrollers import ReplicationControllers
 
@@ -29,7 +32,7 @@ GROUPS: Final = {
     "volumes": "binds claims to volumes, provisions volumes, makes claims of ephemeral volumes",
     "devices": "makes claims of devices from templates and takes them back, plays the drivers of simulated devices",
     "disruption": "keeps the status of PodDisruptionBudgets",
-    "workloads": "keeps the pods of ReplicaSets and ReplicationControllers at their number",
+    "workloads": "keeps the pods of ReplicaSets and ReplicationControllers at their number, runs Jobs and CronJobs",
     "garbage": "deletes what owners leave behind, and pods that ended long ago",
     "quotas": "counts what ResourceQuotas limit",
     "namespaces": "empties namespaces that are deleted, gives new ones their default ServiceAccount",
@@ -51,6 +54,9 @@ CONTROLLERS: tuple[ControllerClass, ...] = (
     NamespaceController,
     ReplicaSets,
     ReplicationControllers,
+    Jobs,
+    FinishedJobs,
+    CronJobs,
     EphemeralClaims,
     VolumeController,
     DeviceDriver,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from scheduler_core.api.batch import CronJob, Job
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.selectors import (
     NOTHING,
@@ -14,7 +15,7 @@ from scheduler_core.api.selectors import (
     parse_label_selector,
     selector_from_map,
 )
-from scheduler_core.api.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
+from scheduler_core.api.workload import DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet
 
 Place = tuple[str, str, str]  # namespace, label, value
 _OTHER: Final = ("", "")  # label and value of selectors that name no pair
@@ -25,6 +26,8 @@ _Selecting = DaemonSet | Deployment | Job | ReplicaSet | StatefulSet
 def matcher_of(owner: KubeObject) -> LabelSelectorMatcher:
     """Return the selector of a workload; one that is absent, empty or cannot be read selects nothing."""
     try:
+        if isinstance(owner, CronJob):  # its jobs are never adopted
+            return NOTHING
         if isinstance(owner, ReplicationController):
             found = selector_from_map(owner.spec.selector or {})
         else:
