@@ -16,10 +16,16 @@ class Event(KubeObject, frozen=True, kw_only=True):
     plural: ClassVar[str] = "events"
 
 
+class LeaseSpec(Value, frozen=True):
+    renew_time: str | None = None
+
+
 class Lease(KubeObject, frozen=True, kw_only=True):
     api_version: ClassVar[str] = "coordination.k8s.io/v1"
     kind: ClassVar[str] = "Lease"
     plural: ClassVar[str] = "leases"
+
+    spec: LeaseSpec = LeaseSpec()
 
 
 class ResourceQuotaSpec(Value, frozen=True):

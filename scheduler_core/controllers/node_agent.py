@@ -5,6 +5,9 @@
     partitioned   kubelet and containers work, but nothing reaches the API server, nor they anything from there
     off           the machine is off: its containers are gone, and start anew when it is back
 
+A program from outside may be the kubelet of a node: the node says so from its second sign of life on, and none of the
+above concerns it.
+
 Anybody may write them: the dashboard, REST and `kubectl annotate` mean the same. A time that is missing or cannot be
 read counts as not given.
 """
@@ -22,6 +25,9 @@ from scheduler_core.api.times import microseconds
 KUBELET: Final = "kschedweb.io/kubelet"  # an AgentState
 KUBELET_SINCE: Final = "kschedweb.io/kubelet-since"  # RFC 3339: the last heartbeat
 KUBELET_UNTIL: Final = "kschedweb.io/kubelet-until"  # RFC 3339: when it comes back by itself
+# By what the kubelet of the node, a program from outside, is heard: `lease` or `status`. The node controller writes it.
+HEARTBEAT: Final = "kschedweb.io/heartbeat"
+NODE_LEASES: Final = "kube-node-lease"  # the namespace of the kubelets' leases
 
 
 class AgentState(StrEnum):
@@ -47,6 +53,11 @@ class Agent:
         return self.state == AgentState.RUNNING
 
 
+def has_outside_agent(node: Node) -> bool:
+    """True when a program from outside is the kubelet of the node."""
+    return HEARTBEAT in node.annotations
+
+
 _RUNNING: Final = Agent(AgentState.RUNNING)
 _STATES: Final = {state.value: state for state in AgentState}
 
@@ -56,12 +67,15 @@ def agent_of(node: Node) -> Agent:
     state = _STATES.get(node.annotations.get(KUBELET, ""), AgentState.RUNNING)
     if state == AgentState.RUNNING:
         return _RUNNING
-    return Agent(state, _time(node, KUBELET_SINCE), _time(node, KUBELET_UNTIL))
+    return Agent(
+        state, time_of(node.annotations.get(KUBELET_SINCE, "")), time_of(node.annotations.get(KUBELET_UNTIL, ""))
+    )
 
 
-def _time(node: Node, annotation: str) -> int | None:
+def time_of(text: str) -> int | None:
+    """Return the RFC 3339 time in microseconds; None when it cannot be read or names no time zone."""
     try:
-        time = datetime.fromisoformat(node.annotations.get(annotation, ""))
+        time = datetime.fromisoformat(text)
     except ValueError:
         return None
     return microseconds(time) if time.tzinfo is not None else None

@@ -15,10 +15,13 @@ from scheduler_core.controllers.ephemeral_claims import EphemeralClaims
 from scheduler_core.controllers.garbage import GarbageCollector
 from scheduler_core.controllers.kubelet.kubelet import Kubelet
 from scheduler_core.controllers.namespaces import NamespaceController
+from scheduler_core.controllers.node_agents import NodeAgents
+from scheduler_core.controllers.node_lifecycle import NodeLifecycle
 from scheduler_core.controllers.pod_gc import PodGC
 from scheduler_core.controllers.quotas import QuotaController
 from scheduler_core.controllers.resource_claims import ResourceClaimController
 from scheduler_core.controllers.service_accounts import ServiceAccounts
+from scheduler_core.controllers.taint_eviction import TaintEviction
 from scheduler_core.controllers.volumes import VolumeController
 from scheduler_core.controllers.workloads.cronjobs import CronJobs
 from scheduler_core.controllers.workloads.finished_jobs import FinishedJobs
@@ -29,6 +32,7 @@ from scheduler_core.controllers.workloads.replicationcontrollers import Replicat
 # Each with what its controllers do.
 GROUPS: Final = {
     "kubelet": "starts bound pods, ends those with a run time, removes deleted ones",
+    "nodes": "watches over nodes, taints those that are not well, evicts pods by taints",
     "volumes": "binds claims to volumes, provisions volumes, makes claims of ephemeral volumes",
     "devices": "makes claims of devices from templates and takes them back, plays the drivers of simulated devices",
     "disruption": "keeps the status of PodDisruptionBudgets",
@@ -49,6 +53,9 @@ class ControllerClass(Protocol):
 
 CONTROLLERS: tuple[ControllerClass, ...] = (
     Kubelet,
+    NodeAgents,
+    NodeLifecycle,
+    TaintEviction,
     PodGC,
     GarbageCollector,
     NamespaceController,

@@ -1,0 +1,114 @@
+"""Simulated kubelets that stop and come back: when they were last heard of, and the first status after.
+
+    stopped, partitioned or off, without a time     the time of the last heartbeat is written: now
+    the time of its return has come                 the annotations go, the node is Ready again
+    `running` written, or the state taken away      the same, at once
+
+A node that has never been told anything is left alone, whatever its conditions say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from scheduler_core.api.node import Node
+from scheduler_core.api.times import time_text
+from scheduler_core.apiserver.requests import ObjectKey, Patch, PatchType, Request
+from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.controllers.deadlines import Deadlines
+from scheduler_core.controllers.event_recorder import EventRecorder
+from scheduler_core.controllers.node_agent import (
+    KUBELET,
+    KUBELET_SINCE,
+    KUBELET_UNTIL,
+    AgentState,
+    agent_of,
+    has_outside_agent,
+)
+from scheduler_core.controllers.node_taints import FALSE, TRUE, UNKNOWN, ready_of
+from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
+
+NODE_READY: Final = "NodeReady"
+# What a kubelet says of a node that is well: type, status, reason, message.
+_READY: Final = ("Ready", TRUE, "KubeletReady", "kubelet is posting ready status")
+_NO_PRESSURE: Final = (
+    ("MemoryPressure", FALSE, "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", FALSE, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", FALSE, "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+)
+
+
+class NodeAgents:
+    """The annotations of all nodes of one cluster that say how their kubelets are."""
+
+    name, actor, group = "node-agents", "kubelet", "nodes"
+
+    def __init__(self, cluster: ClusterOptions) -> None:
+        self._nodes: dict[str, Node] = {}  # whose kubelet is to come back at a time
+        self._returns = Deadlines()  # by name of the node
+        self._events = EventRecorder("kubelet")
+
+    def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
+        """Take over the changes; return what kubelets that stop or come back have written."""
+        requests: list[Request] = []
+        for change in changes:
+            if isinstance(change, ObjectPut) and isinstance(change.obj, Node):
+                requests += self._put(change.obj, now)
+            elif isinstance(change, ObjectDeleted) and change.kind == Node.kind:
+                self._forget(change.name)
+        for name in self._returns.pop_due(now):
+            requests += self._back(self._nodes.pop(name), now)
+        return requests
+
+    def next_due(self) -> int | None:
+        """Return when the next kubelet comes back, in microseconds."""
+        return self._returns.first()
+
+    def _forget(self, name: str) -> None:
+        self._nodes.pop(name, None)
+        self._returns.drop(name)
+
+    def _put(self, node: Node, now: int) -> list[Request]:
+        told = node.annotations
+        if has_outside_agent(node) or not any(each in told for each in (KUBELET, KUBELET_SINCE, KUBELET_UNTIL)):
+            self._forget(node.name)
+            return []
+        agent = agent_of(node)
+        if agent.is_heard:
+            self._forget(node.name)
+            is_told_so = told.get(KUBELET) == AgentState.RUNNING or KUBELET_SINCE in told
+            return self._back(node, now) if is_told_so else []
+        if agent.until is not None:
+            self._nodes[node.name] = node
+            self._returns.set(node.name, agent.until)
+        else:
+            self._forget(node.name)
+        return [_annotated(node, {KUBELET_SINCE: time_text(now)})] if agent.since is None else []
+
+    def _back(self, node: Node, now: int) -> list[Request]:
+        requests: list[Request] = [_annotated(node, dict.fromkeys((KUBELET, KUBELET_SINCE, KUBELET_UNTIL)))]
+        if ready_of(node) == TRUE:
+            return requests
+        # The pressure that a kubelet has reported is its own to take back; what the node controller wrote is not.
+        unknown = {one.type for one in node.status.conditions or () if one.status == UNKNOWN}
+        conditions = [_condition(one, now) for one in (*_NO_PRESSURE, _READY) if one[0] in unknown or one is _READY]
+        key = ObjectKey(Node.kind, "", node.name)
+        status = {"status": {"conditions": conditions}}
+        requests.append(Patch(key, status, PatchType.STRATEGIC, "status", node.uid))
+        message = f"Node {node.name} status is now: {NODE_READY}"
+        requests.append(self._events.record(node, NODE_READY, message, now=now, host=node.name))
+        return requests
+
+
+def _annotated(node: Node, annotations: dict[str, str | None]) -> Patch:
+    return Patch(ObjectKey(Node.kind, "", node.name), {"metadata": {"annotations": annotations}}, uid=node.uid)
+
+
+def _condition(said: tuple[str, str, str, str], now: int) -> dict[str, Any]:
+    name, status, reason, message = said
+    at = time_text(now)
+    return {
+        "type": name, "status": status, "reason": reason, "message": message,
+        "lastHeartbeatTime": at, "lastTransitionTime": at,
+    }  # fmt: skip

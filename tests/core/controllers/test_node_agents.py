@@ -1,0 +1,92 @@
+"""Kubelets that are stopped and come back, as their nodes' annotations say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.api.times import time_text
+from scheduler_core.apiserver.requests import ObjectKey, Patch, PatchType, Request
+from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.controllers.node_agent import HEARTBEAT, KUBELET, KUBELET_SINCE, KUBELET_UNTIL
+from scheduler_core.controllers.node_agents import NodeAgents
+from scheduler_core.model.changes import ObjectDeleted, ObjectPut
+from tests.builders import make_node
+
+SECOND = 1_000_000
+NOW = 1_893_456_000 * SECOND
+KEY = ObjectKey("Node", "", "n")
+GONE = {"metadata": {"annotations": {KUBELET: None, KUBELET_SINCE: None, KUBELET_UNTIL: None}}}
+
+
+def told(status: str = "True", **annotations: str) -> ObjectPut:
+    names = {"kubelet": KUBELET, "since": KUBELET_SINCE, "until": KUBELET_UNTIL, "heartbeat": HEARTBEAT}
+    found = {names[name]: value for name, value in annotations.items()}
+    conditions = [{"type": "MemoryPressure", "status": "True"}, {"type": "DiskPressure", "status": status}]
+    if status:
+        conditions.append({"type": "Ready", "status": status})
+    return ObjectPut(make_node("n").annotation(found).status(conditions=conditions).build())
+
+
+def bodies(requests: list[Request]) -> list[Any]:
+    return [one.body for one in requests if isinstance(one, Patch)]
+
+
+@pytest.mark.parametrize("state", ["stopped", "partitioned", "off"])
+def test_time_of_the_last_heartbeat_is_written(state: str) -> None:
+    agents = NodeAgents(ClusterOptions())
+    wanted = {"metadata": {"annotations": {KUBELET_SINCE: time_text(NOW)}}}
+    assert agents.step(NOW, [told(kubelet=state)]) == [Patch(KEY, wanted, uid="node-n")]
+    assert agents.step(NOW, [told(kubelet=state, since=time_text(NOW))]) == []
+    assert agents.next_due() is None
+
+
+@pytest.mark.parametrize(
+    "annotations",
+    [
+        pytest.param({}, id="nothing is said"),
+        pytest.param({"kubelet": "sleeping"}, id="a state that is not known"),
+        pytest.param({"until": time_text(NOW)}, id="a time without a state"),
+        pytest.param({"kubelet": "off", "heartbeat": "lease"}, id="a program from outside"),
+    ],
+)
+def test_nothing_follows(annotations: dict[str, str]) -> None:
+    agents = NodeAgents(ClusterOptions())
+    assert agents.step(NOW, [told("Unknown", **annotations)]) == [] and agents.next_due() is None
+
+
+def test_kubelet_comes_back_at_its_time() -> None:
+    agents = NodeAgents(ClusterOptions())
+    until = NOW + 60 * SECOND
+    agents.step(NOW, [told("Unknown", kubelet="off", since=time_text(NOW), until=time_text(until))])
+    assert agents.next_due() == until
+    annotations, status, event = agents.step(until, [])
+    assert annotations == Patch(KEY, GONE, uid="node-n")
+    assert isinstance(status, Patch) and (status.subresource, status.patch_type) == ("status", PatchType.STRATEGIC)
+    assert isinstance(status.body, dict) and event
+    # The pressure it had reported is still its own to take back.
+    assert [(one["type"], one["status"]) for one in status.body["status"]["conditions"]] == [
+        ("DiskPressure", "False"),
+        ("Ready", "True"),
+    ]
+    assert agents.next_due() is None
+
+
+@pytest.mark.parametrize(
+    "annotations",
+    [
+        pytest.param({"kubelet": "running"}, id="running"),
+        pytest.param({"since": time_text(NOW)}, id="the state was taken away"),
+    ],
+)
+def test_kubelet_is_brought_back(annotations: dict[str, str]) -> None:
+    assert bodies(NodeAgents(ClusterOptions()).step(NOW, [told("True", **annotations)])) == [GONE]
+    assert len(bodies(NodeAgents(ClusterOptions()).step(NOW, [told("", **annotations)]))) == 2
+
+
+def test_deleted_node_does_not_come_back() -> None:
+    agents = NodeAgents(ClusterOptions())
+    agents.step(NOW, [told(kubelet="off", since=time_text(NOW), until=time_text(NOW + SECOND))])
+    agents.step(NOW, [ObjectDeleted("Node", "", "n", "node-n")])
+    assert agents.next_due() is None
