@@ -26,7 +26,7 @@ from scheduler_core.api.times import microseconds
 from scheduler_core.controllers.controller import ClusterOptions, Controller, next_due, tell
 from scheduler_core.controllers.registry import controllers_of
 from scheduler_core.model.changes import Change
-from scheduler_core.sim.otter_post import OtterPost
+from scheduler_core.sim.otter_post import OtterPost, sample_options
 
 log = structlog.get_logger(__name__)
 
@@ -74,6 +74,8 @@ class ControllerHost:
             seed=cluster.seed,
             started_at=microseconds(cluster.created_at),
         )
+        if cluster.is_sample:
+            options = sample_options(options)
         controllers = controllers_of(options, cluster.external_controllers)
         if cluster.is_sample:
             controllers.append(OtterPost(options))

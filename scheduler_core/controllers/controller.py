@@ -18,6 +18,8 @@ class ClusterOptions:
     start_delay_us: int = 1_000_000  # from being bound to Running, for pods that do not say
     seed: int = 0
     started_at: int = 0
+    ended_pods: int = 12_500  # how many Succeeded and Failed pods are kept
+    ended_pods_us: int | None = None  # how long; None for ever
 
 
 class Controller(Protocol):

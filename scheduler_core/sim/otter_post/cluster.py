@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from scheduler_core.controllers.controller import ClusterOptions
@@ -11,6 +12,14 @@ from scheduler_core.sim.otter_post.nodes import csi_nodes, nodes
 from scheduler_core.sim.otter_post.storage import storage
 
 FIRST_WAVE: Final = 240  # pods
+# Two jobs end every second: as many as kube-controller-manager keeps would hide what happens.
+ENDED_PODS: Final = 500
+ENDED_PODS_US: Final = 600_000_000
+
+
+def sample_options(options: ClusterOptions) -> ClusterOptions:
+    """The options of a cluster as they are for Otter Post, which keeps few ended pods."""
+    return replace(options, ended_pods=ENDED_PODS, ended_pods_us=ENDED_PODS_US)
 
 
 class OtterPost(DemoController):

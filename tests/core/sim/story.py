@@ -17,7 +17,7 @@ from scheduler_core.model.changes import Change
 from scheduler_core.model.effects import Attempt, Effects
 from scheduler_core.ports import SeededDraws
 from scheduler_core.sim.demo import DemoController, Script
-from scheduler_core.sim.otter_post import manifests
+from scheduler_core.sim.otter_post import manifests, sample_options
 from scheduler_core.sim.otter_post.apps import SCRIPT
 from scheduler_core.sim.world import World
 
@@ -49,7 +49,7 @@ class Story:
         self.messages: dict[str, str] = {}  # last message of pods that were not scheduled
         self.preemptions: list[Attempt] = []
         self.evicted: dict[str, int] = {}  # keys of victims, and when they were asked to go
-        cluster = ClusterOptions(seed=SEED, started_at=START)
+        cluster = sample_options(ClusterOptions(seed=SEED, started_at=START))
         controllers = [*(make(cluster) for make in CONTROLLERS), DemoController(cluster, script)]
         self.world = World(
             build(config, draws=SeededDraws(1)),

@@ -89,8 +89,10 @@ def assert_jobs_ended(story: Story) -> None:
 
 
 def assert_rounds_happened(story: Story, rounds: int) -> None:
-    cordons = [spec["unschedulable"] for _, each in story.log if (spec := patched(each, "Node").get("spec"))]
-    assert cordons == [True, None] * rounds
+    specs = [spec for _, each in story.log if (spec := patched(each, "Node").get("spec"))]
+    assert [spec["unschedulable"] for spec in specs if "unschedulable" in spec] == [True, None] * rounds
+    taints = [len(spec["taints"] or ()) for spec in specs if "taints" in spec]
+    assert [after - before for before, after in zip(taints[::2], taints[1::2], strict=True)] == [-1] * rounds
     assert [app_of(each) for _, each in story.log].count(SCRIPT.burst.name) == rounds * 30
     # One rollout each: the last revision of the first service is that of its last turn.
     assert {pod["metadata"]["labels"]["revision"] for pod in story.alive if app_label(pod) == "paddle-router"} == {"v3"}

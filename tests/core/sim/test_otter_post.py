@@ -96,7 +96,7 @@ def test_sample_has_a_rollout_a_drain_and_a_burst_in_every_round() -> None:
     happened: Counter[tuple[str, int]] = Counter()
     for now, request in story().log:
         round_ = (now - START) // (SCRIPT.round_seconds * SECOND)
-        if spec := patched(request, "Node").get("spec"):
+        if "unschedulable" in (spec := patched(request, "Node").get("spec", {})):
             happened["cordon" if spec["unschedulable"] else "uncordon", round_] += 1
         if app_of(request) == SCRIPT.burst.name:
             happened["burst", round_] += 1
