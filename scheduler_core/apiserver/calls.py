@@ -29,6 +29,7 @@ from scheduler_core.apiserver.options import (
     first,
     write_options,
 )
+from scheduler_core.apiserver.pods import EVICTED
 from scheduler_core.apiserver.replies import Asked, RefusedError, Reply, status_reply
 from scheduler_core.apiserver.requests import (
     Apply,
@@ -51,7 +52,6 @@ from scheduler_core.apiserver.warnings import DEPRECATED
 from scheduler_core.apiserver.watch import Watch, start
 
 _OLD_EVICTION: Final = "policy/v1beta1"
-EVICTED: Final = ("EvictionByEvictionAPI", "Eviction API: evicting")
 _METHOD_TEXT: Final = "the server does not allow this method on the requested resource"
 _FALSE: Final = ("", "0", "false")
 

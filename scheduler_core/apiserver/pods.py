@@ -20,6 +20,7 @@ from scheduler_core.apiserver.verbs import delete
 
 POD_SCHEDULED: Final = "PodScheduled"
 DISRUPTION_TARGET: Final = "DisruptionTarget"
+EVICTED: Final = ("EvictionByEvictionAPI", "Eviction API: evicting")  # reason and message of the condition
 CREATED: Final = Status(201)
 _NO_TIMES: Final = {"lastProbeTime": None, "lastTransitionTime": None}  # which are always written
 

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from scheduler_core.controllers.controller import ClusterOptions, Controller
 from scheduler_core.controllers.device_driver import DeviceDriver
 from scheduler_core.controllers.disruption import DisruptionController
+from scheduler_core.controllers.drain import Drain
 from scheduler_core.controllers.ephemeral_claims import EphemeralClaims
 from scheduler_core.controllers.garbage import GarbageCollector
 from scheduler_core.controllers.kubelet.kubelet import Kubelet
@@ -32,7 +33,7 @@ from scheduler_core.controllers.workloads.replicationcontrollers import Replicat
 # Each with what its controllers do.
 GROUPS: Final = {
     "kubelet": "starts bound pods, ends those with a run time, removes deleted ones",
-    "nodes": "watches over nodes, taints those that are not well, evicts pods by taints",
+    "nodes": "watches over nodes, taints those that are not well, evicts pods by taints, drains nodes",
     "volumes": "binds claims to volumes, provisions volumes, makes claims of ephemeral volumes",
     "devices": "makes claims of devices from templates and takes them back, plays the drivers of simulated devices",
     "disruption": "keeps the status of PodDisruptionBudgets",
@@ -56,6 +57,7 @@ CONTROLLERS: tuple[ControllerClass, ...] = (
     NodeAgents,
     NodeLifecycle,
     TaintEviction,
+    Drain,
     PodGC,
     GarbageCollector,
     NamespaceController,

@@ -58,7 +58,7 @@ class Nodes:
         controllers = [make(ClusterOptions(started_at=START)) for make in CONTROLLERS]
         told: list[Change] = [ObjectPut(decode(one)) for one in self.world.store.list(*KINDS)]
         for controller in controllers:
-            self.ask(*controller.step(self.world.now, told))
+            self.world.request(*controller.step(self.world.now, told))
         self.world.controllers = [*controllers, self.watcher]
 
     def ask(self, *requests: Request) -> None:

@@ -1,0 +1,118 @@
+"""Nodes are drained as kubectl drains them, as far as disruption budgets allow, and whoever drains may be replaced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scheduler_core.apiserver.requests import Create, ObjectKey, Patch
+from scheduler_core.controllers.drain import DRAIN, DRAIN_LEFT
+from tests.core.controllers.nodes import Nodes
+
+READY = {"app": "shop"}
+
+
+def budget(nodes: Nodes, **spec: Any) -> None:
+    body = {"selector": {"matchLabels": READY}, **spec}
+    metadata = {"name": "guard", "namespace": "default"}
+    nodes.ask(Create({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": body}))
+
+
+def drain_of(nodes: Nodes, name: str) -> tuple[str | None, str | None, bool]:
+    """What the node says: the state, what is left, whether it is cordoned."""
+    node = nodes.node(name)
+    told = node["metadata"].get("annotations", {})
+    return told.get(DRAIN), told.get(DRAIN_LEFT), bool(node["spec"].get("unschedulable"))
+
+
+def allow(nodes: Nodes, least: int) -> None:
+    nodes.ask(Patch(ObjectKey("PodDisruptionBudget", "default", "guard"), {"spec": {"minAvailable": least}}))
+
+
+def test_node_is_emptied() -> None:
+    nodes = Nodes("a", "b")
+    nodes.pod("p", "a")
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "d", "controller": True}
+    nodes.pod("daemon", "a", ownerReferences=[owner])
+    nodes.pod("mirror", "a", annotations={"kubernetes.io/config.mirror": "x"})
+    nodes.pod("elsewhere", "b")
+    nodes.run(10)
+    nodes.annotate("a", **{DRAIN: "requested"})
+    nodes.run(10.1)
+    assert drain_of(nodes, "a") == ("draining", "1 pod left", True)
+    assert nodes.taints("a") == {"unschedulable:NoSchedule"}
+    assert nodes.deleted_at("p") == 10
+    assert nodes.conditions("Pod", "p")["DisruptionTarget"] == (
+        "True",
+        "EvictionByEvictionAPI",
+        "Eviction API: evicting",
+    )
+    nodes.run(20)
+    assert drain_of(nodes, "a") == ("drained", None, True)
+    assert nodes.events("Draining") == ["Node/a drain Normal: Draining node a"]
+    assert nodes.events("Drained") == ["Node/a drain Normal: Drained node a"]
+    assert all(nodes.get("Pod", name) is not None for name in ("daemon", "mirror", "elsewhere"))
+    nodes.ask(Patch(ObjectKey("Node", "", "a"), {"spec": {"unschedulable": None}}))
+    nodes.run(21)
+    assert drain_of(nodes, "a") == (None, None, False)
+
+
+def test_budget_is_respected_and_asked_again() -> None:
+    nodes = Nodes("a")
+    for number in range(3):
+        nodes.pod(f"p{number}", "a", labels=READY)
+    budget(nodes, minAvailable=2)
+    nodes.run(10)
+    nodes.annotate("a", **{DRAIN: "requested"})
+    nodes.run(14)
+    assert [nodes.deleted_at(f"p{number}") for number in range(3)] == [10, None, None]
+    nodes.run(16)
+    assert drain_of(nodes, "a") == ("draining", "2 pods left, 2 kept by disruption budgets", True)
+    nodes.restart()
+    nodes.run(31)
+    assert drain_of(nodes, "a") == ("draining", "2 pods left, 2 kept by disruption budgets", True)
+    allow(nodes, 1)
+    nodes.run(37)
+    assert [nodes.deleted_at(f"p{number}") is not None for number in range(3)] == [True, True, False]
+    allow(nodes, 0)
+    nodes.run(50)
+    assert drain_of(nodes, "a") == ("drained", None, True)
+
+
+def test_uncordoning_ends_it() -> None:
+    nodes = Nodes("a")
+    nodes.pod("p", "a", labels=READY)
+    budget(nodes, minAvailable=1)
+    nodes.run(10)
+    nodes.annotate("a", **{DRAIN: "requested"})
+    nodes.run(17)
+    assert drain_of(nodes, "a")[0] == "draining"
+    nodes.ask(Patch(ObjectKey("Node", "", "a"), {"spec": {"unschedulable": None}}))
+    nodes.run(18)
+    assert drain_of(nodes, "a") == (None, None, False)
+    allow(nodes, 0)
+    nodes.run(100)
+    assert nodes.deleted_at("p") is None
+
+
+def test_empty_node_is_drained_at_once() -> None:
+    nodes = Nodes("a")
+    nodes.annotate("a", **{DRAIN: "requested"})
+    nodes.run(0.3)
+    assert drain_of(nodes, "a") == ("drained", None, True)
+    nodes.delete("Node", "a")
+    nodes.run(100)
+    assert len(nodes.events("Drained")) == 1
+
+
+def test_taking_the_annotation_away_ends_it() -> None:
+    nodes = Nodes("a")
+    nodes.pod("p", "a", labels=READY)
+    budget(nodes, minAvailable=1)
+    nodes.run(10)
+    nodes.annotate("a", **{DRAIN: "requested"})
+    nodes.run(17)
+    nodes.annotate("a", **{DRAIN: None})
+    nodes.run(18)
+    allow(nodes, 0)
+    nodes.run(50)
+    assert drain_of(nodes, "a") == (None, None, True) and nodes.deleted_at("p") is None
