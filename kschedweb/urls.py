@@ -80,6 +80,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLUSTER}/summary", clusters.SummaryView.as_view()),
     path(f"{CLUSTER}/digest", clusters.DigestView.as_view()),
     path(f"{CLUSTER}/pods/<str:namespace>/<str:name>", pods.PodView.as_view()),
+    path(f"{CLUSTER}/pods/<str:namespace>/<str:name>/eviction", pods.PodEvictionView.as_view()),
     path(f"{CLUSTER}/pods/<str:namespace>/<str:name>/attempts", pods.PodAttemptListView.as_view()),
     path(f"{CLUSTER}/pods/<str:namespace>/<str:name>/history", pods.PodHistoryView.as_view()),
     path(f"{CLUSTER}/attempts", attempts.AttemptListView.as_view()),

@@ -47,6 +47,20 @@ class InvalidError(ApplicationError):
     status_code = status.HTTP_422_UNPROCESSABLE_ENTITY
 
 
+class ForbiddenError(ApplicationError):
+    """A rule forbids it, whoever asks."""
+
+    code = "forbidden"
+    status_code = status.HTTP_403_FORBIDDEN
+
+
+class UnsupportedError(ApplicationError):
+    """The state of the cluster is one that the rules have no answer for, as on a Kubernetes API server."""
+
+    code = "unsupported"
+    status_code = status.HTTP_500_INTERNAL_SERVER_ERROR
+
+
 class ReadOnlyError(ApplicationError):
     """What was to be changed is only read here: it belongs to a cluster elsewhere."""
 

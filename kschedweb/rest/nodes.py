@@ -24,7 +24,7 @@ class NodeView(RestView):
         return views.NodeDetail(rv=node.rv, manifest=node.manifest, allocatable=node.allocatable, pods=pods)
 
     def patch(self, request: Request, cluster_id: int, name: str, body: views.NodeChange) -> views.Node:
-        """Cordon or uncordon a node, or replace its taints."""
+        """Cordon, uncordon or drain a node, replace its taints, stop its kubelet or bring it back."""
         node = services.node_update(cluster_id=cluster_id, name=name, **given(body), actor=actor(request))
         return view_of(views.Node, node)
 

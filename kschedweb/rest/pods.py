@@ -39,6 +39,19 @@ class PodView(RestView):
         return views.PodDeletion(gone)
 
 
+class PodEvictionView(RestView):
+    access = {"POST": Role.OPERATOR}
+
+    def post(
+        self, request: Request, cluster_id: int, namespace: str, name: str, body: views.PodEvict
+    ) -> views.PodDeletion:
+        """Evict a pod, if disruption budgets allow it; `gone` says whether it was removed at once."""
+        gone = cluster_services.pod_evict(
+            cluster_id=cluster_id, namespace=namespace, name=name, actor=actor(request), **given(body)
+        )
+        return views.PodDeletion(gone)
+
+
 class PodAttemptListView(RestView):
     def get(
         self, request: Request, cluster_id: int, namespace: str, name: str, page: views.PageQuery

@@ -70,11 +70,17 @@ class Taint(Input):
     value: Annotated[str, text(63, least=0)] | UnsetType = UNSET
 
 
+KubeletState = Literal["running", "stopped", "partitioned", "off"]
+
+
 class NodeChange(Input):
-    """What to change of a node; what is left out stays."""
+    """What to change of a node; what is left out stays. `kubelet` and `drain` are for simulated clusters."""
 
     unschedulable: bool | UnsetType = UNSET
     taints: Annotated[Sequence[Taint], doc("all it shall have")] | UnsetType = UNSET
+    kubelet: Annotated[KubeletState, doc("how the node's kubelet is from now on")] | UnsetType = UNSET
+    kubelet_seconds: Annotated[int, number(1, 31_536_000, "when it comes back by itself")] | UnsetType = UNSET
+    drain: Annotated[bool, doc("cordon the node and evict its pods; false ends that")] | UnsetType = UNSET
 
 
 class NodeRefusalQuery(RefusalQuery, kw_only=True):

@@ -100,6 +100,13 @@ class PodDelete(Input):
     uid: Annotated[str, text(128, "refuse when the pod of this name has another")] | UnsetType = UNSET
 
 
+class PodEvict(Input):
+    """How a pod is evicted."""
+
+    grace_seconds: Annotated[int, number(0, 10**9, "the pod's own when left out")] | UnsetType = UNSET
+    uid: Annotated[str, text(128, "refuse when the pod of this name has another")] | UnsetType = UNSET
+
+
 class HistoryQuery(Input):
     """How much of a pod's history."""
 

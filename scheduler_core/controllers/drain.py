@@ -110,9 +110,9 @@ class Drain:
         for pod in staying:
             key = ObjectKey(Pod.kind, pod.namespace, pod.name)
             yield Evict(key, *EVICTED, uid=pod.uid, asks_budgets=True)
-        text = f"{len(left)} {'pods' if len(left) > 1 else 'pod'} left" + (
-            f", {refused} kept by disruption budgets" if refused else ""
-        )
+        text = f"{len(left)} {'pods' if len(left) > 1 else 'pod'} left"
+        if refused:
+            text += f", {refused} kept by disruption budgets"
         if text != node.annotations.get(DRAIN_LEFT):
             yield _annotated(node, {DRAIN_LEFT: text})
 

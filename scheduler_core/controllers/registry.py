@@ -54,11 +54,11 @@ class ControllerClass(Protocol):
 
 CONTROLLERS: tuple[ControllerClass, ...] = (
     Kubelet,
+    PodGC,
     NodeAgents,
     NodeLifecycle,
     TaintEviction,
     Drain,
-    PodGC,
     GarbageCollector,
     NamespaceController,
     ReplicaSets,

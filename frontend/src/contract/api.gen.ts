@@ -318,7 +318,7 @@ export interface paths {
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
-        /** Cordon or uncordon a node, or replace its taints. */
+        /** Cordon, uncordon or drain a node, replace its taints, stop its kubelet or bring it back. */
         readonly patch: operations["Node_patch"];
         readonly trace?: never;
     };
@@ -456,6 +456,23 @@ export interface paths {
         readonly get: operations["PodAttemptList_get"];
         readonly put?: never;
         readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/clusters/{cluster_id}/pods/{namespace}/{name}/eviction": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Evict a pod, if disruption budgets allow it; `gone` says whether it was removed at once. */
+        readonly post: operations["PodEviction_post"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2167,11 +2184,20 @@ export interface components {
                 readonly [key: string]: number;
             };
         };
-        /** @description What to change of a node; what is left out stays. */
+        /** @description What to change of a node; what is left out stays. `kubelet` and `drain` are for simulated clusters. */
         readonly NodeChange: {
             readonly unschedulable?: boolean;
             /** @description all it shall have */
             readonly taints?: readonly components["schemas"]["Taint"][];
+            /**
+             * @description how the node's kubelet is from now on
+             * @enum {unknown}
+             */
+            readonly kubelet?: "off" | "partitioned" | "running" | "stopped";
+            /** @description when it comes back by itself */
+            readonly kubelet_seconds?: number;
+            /** @description cordon the node and evict its pods; false ends that */
+            readonly drain?: boolean;
         };
         /** @description A node with the pods that count on it. */
         readonly NodeDetail: {
@@ -2489,6 +2515,13 @@ export interface components {
             /** @description null when the scheduler does not keep it */
             readonly queue: components["schemas"]["QueueView"] | null;
         };
+        /** @description How a pod is evicted. */
+        readonly PodEvict: {
+            /** @description the pod's own when left out */
+            readonly grace_seconds?: number;
+            /** @description refuse when the pod of this name has another */
+            readonly uid?: string;
+        };
         /** @description What happened to a pod. */
         readonly PodHistory: {
             readonly pod_uid: string;
@@ -2730,6 +2763,7 @@ export type Pod = components['schemas']['Pod'];
 export type PodDelete = components['schemas']['PodDelete'];
 export type PodDeletion = components['schemas']['PodDeletion'];
 export type PodDetail = components['schemas']['PodDetail'];
+export type PodEvict = components['schemas']['PodEvict'];
 export type PodHistory = components['schemas']['PodHistory'];
 export type PodView = components['schemas']['PodView'];
 export type QueueView = components['schemas']['QueueView'];
@@ -3924,6 +3958,42 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["AttemptPage"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly PodEviction_post: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly name: string;
+                readonly namespace: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["PodEvict"];
+            };
+        };
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PodDeletion"];
                 };
             };
             /** @description Refused */

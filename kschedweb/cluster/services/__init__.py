@@ -19,6 +19,7 @@ from kschedweb.cluster.services.requests import (
     node_update,
     object_delete,
     pod_delete,
+    pod_evict,
     requests_carry_out,
     server_of,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "objects_put",
     "pace_set",
     "pod_delete",
+    "pod_evict",
     "scheduler_config_set",
     "requests_carry_out",
     "scheduler_problem_set",

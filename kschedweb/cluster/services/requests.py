@@ -9,19 +9,39 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from kschedweb.cluster import clock
+from kschedweb.cluster import clock, follow
 from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.models import Cluster, Node
 from kschedweb.cluster.store import PostgresStore
 from kschedweb.common import wake
-from kschedweb.common.errors import ApplicationError, ConflictError, InvalidError, NotFoundError
+from kschedweb.common.errors import (
+    ApplicationError,
+    ConflictError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    TooManyError,
+    UnsupportedError,
+)
+from scheduler_core.api.times import time_text
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.kinds import KINDS
-from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch, Propagation, Request
+from scheduler_core.apiserver.pods import EVICTED
+from scheduler_core.apiserver.requests import Delete, Evict, ObjectKey, Patch, Propagation, Request
 from scheduler_core.apiserver.server import Answer, ApiServer
 from scheduler_core.apiserver.store import Operation
+from scheduler_core.controllers.drain import DRAIN, REQUESTED
+from scheduler_core.controllers.node_agent import KUBELET, KUBELET_SINCE, KUBELET_UNTIL, AgentState
 
-_ERRORS = {400: InvalidError, 404: NotFoundError, 409: ConflictError, 422: InvalidError}
+_ERRORS = {
+    400: InvalidError,
+    403: ForbiddenError,
+    404: NotFoundError,
+    409: ConflictError,
+    422: InvalidError,
+    429: TooManyError,
+    500: UnsupportedError,
+}
 
 
 def server_of(cluster_id: int, actor: str, *, keeps_namespaces: bool = False) -> ApiServer[PostgresStore]:
@@ -82,6 +102,16 @@ def pod_delete(
     )
 
 
+def pod_evict(
+    *, cluster_id: int, namespace: str, name: str, actor: str, grace_seconds: int | None = None, uid: str = ""
+) -> bool:
+    """Evict a pod as the eviction API does; whether it is gone already. TooManyError when a budget keeps it."""
+    key = ObjectKey("Pod", namespace, name)
+    request = Evict(key, *EVICTED, uid, grace_seconds=grace_seconds, asks_budgets=True)
+    outcome = _carry_out(cluster_id, request, actor)
+    return any(change.operation == Operation.DELETED for change in outcome.changes)
+
+
 def node_update(
     *,
     cluster_id: int,
@@ -89,22 +119,47 @@ def node_update(
     unschedulable: bool | None = None,
     taints: Sequence[dict[str, Any]] | None = None,
     actor: str,
+    **actions: Any,
 ) -> Node:
-    """Cordon or uncordon a node, replace its taints; what is None stays."""
-    spec: dict[str, Any] = {}
+    """Cordon or uncordon a node, replace its taints; what is None stays. For `actions` see `node_annotations`."""
+    body: dict[str, Any] = {"spec": {}}
     if unschedulable is not None:
-        spec["unschedulable"] = unschedulable or None
+        body["spec"]["unschedulable"] = unschedulable or None
     if taints is not None:
-        spec["taints"] = [dict(taint) for taint in taints] or None
-    _carry_out(cluster_id, Patch(ObjectKey(Node.__name__, "", name), {"spec": spec}), actor)
+        body["spec"]["taints"] = [dict(taint) for taint in taints] or None
+    annotations = node_annotations(clock.now_of(cluster_id), **actions)
+    if annotations:
+        if not _is_simulated(cluster_id):
+            raise ConflictError("nothing happens to the nodes of a frozen cluster", cluster=cluster_id)
+        body["metadata"] = {"annotations": annotations}
+    _carry_out(cluster_id, Patch(ObjectKey(Node.__name__, "", name), body), actor)
     return Node.objects.get(cluster_id=cluster_id, name=name)
+
+
+def node_annotations(
+    now: int, *, kubelet: str | None = None, kubelet_seconds: int | None = None, drain: bool | None = None
+) -> dict[str, str | None]:
+    """The annotations by which a node's controllers are told what to do; InvalidError for a time without a state."""
+    annotations: dict[str, str | None] = {}
+    if kubelet is not None:
+        is_back = kubelet == AgentState.RUNNING
+        annotations = {KUBELET: kubelet, KUBELET_SINCE: None if is_back else time_text(now), KUBELET_UNTIL: None}
+    if kubelet_seconds is not None:
+        if kubelet in (None, AgentState.RUNNING):
+            raise InvalidError("only a kubelet that is not running can come back", field="kubelet_seconds")
+        annotations[KUBELET_UNTIL] = time_text(now + kubelet_seconds * follow.MICROSECOND)
+    if drain is not None:
+        annotations[DRAIN] = REQUESTED if drain else None
+    return annotations
 
 
 def error_of(status: Status) -> ApplicationError:
     """The error of a refused request."""
-    extra = {"kind": status.kind, "name": status.name}
-    if status.causes:
+    extra: dict[str, Any] = {"kind": status.kind, "name": status.name}
+    if status.causes and status.causes[0].field:
         extra["field"] = status.causes[0].field
+    if status.code == TooManyError.status_code:
+        extra |= {"reason": status.causes[0].message, "retry_after_seconds": status.retry_after_seconds}
     return _ERRORS.get(status.code, ApplicationError)(status.message, **extra)
 
 
@@ -112,7 +167,7 @@ def _is_simulated(cluster_id: int) -> bool:
     return Cluster.objects.filter(pk=cluster_id, lifecycle_mode=LifecycleMode.SIMULATE).exists()
 
 
-def _carry_out(cluster_id: int, request: Delete | Patch, actor: str) -> Outcome:
+def _carry_out(cluster_id: int, request: Delete | Patch | Evict, actor: str) -> Outcome:
     is_simulated = request.key.kind == "Namespace" and _is_simulated(cluster_id)
     (answer,) = requests_carry_out(
         cluster_id=cluster_id,
