@@ -9,7 +9,9 @@ from msgspec import UNSET, UnsetType
 from kschedweb.views.base import Input, Moment, Page, View, doc, number, text
 from kschedweb.views.pending import Pending
 
-ControllerGroup = Literal["kubelet", "volumes", "disruption", "garbage", "namespaces", "quotas", "devices"]
+ControllerGroup = Literal[
+    "kubelet", "volumes", "disruption", "garbage", "namespaces", "quotas", "devices", "nodes", "workloads"
+]
 Pace = Literal["run", "slow", "pause"]
 ClockMode = Literal["real", "factor", "fast"]
 LifecycleMode = Literal["frozen", "simulate"]

@@ -1447,7 +1447,7 @@ export interface components {
             /** @description what the cluster is for, in the words of its admins */
             readonly description: string;
             /** @description controllers whose work is done from outside; others are simulated */
-            readonly external_controllers: readonly ("devices" | "disruption" | "garbage" | "kubelet" | "namespaces" | "quotas" | "volumes")[];
+            readonly external_controllers: readonly ("devices" | "disruption" | "garbage" | "kubelet" | "namespaces" | "nodes" | "quotas" | "volumes" | "workloads")[];
             /** @description of the scheduler's configuration */
             readonly config_version: number;
             /** @description why the configuration in force cannot be used; empty when it is what the scheduler runs under */
@@ -1473,7 +1473,7 @@ export interface components {
             /** @enum {unknown} */
             readonly lifecycle_mode?: "frozen" | "simulate";
             /** @description whose work is done from outside */
-            readonly external_controllers?: readonly ("devices" | "disruption" | "garbage" | "kubelet" | "namespaces" | "quotas" | "volumes")[];
+            readonly external_controllers?: readonly ("devices" | "disruption" | "garbage" | "kubelet" | "namespaces" | "nodes" | "quotas" | "volumes" | "workloads")[];
             /** @description how long logs, attempts and events are kept */
             readonly retention_hours?: number;
             /** @description how much disk space they may take */
@@ -1496,7 +1496,7 @@ export interface components {
              * @description whose work is done from outside
              * @default []
              */
-            readonly external_controllers?: readonly ("devices" | "disruption" | "garbage" | "kubelet" | "namespaces" | "quotas" | "volumes")[];
+            readonly external_controllers?: readonly ("devices" | "disruption" | "garbage" | "kubelet" | "namespaces" | "nodes" | "quotas" | "volumes" | "workloads")[];
         };
         /** @description A cluster with the number of its objects. */
         readonly ClusterDetail: {
@@ -1517,7 +1517,7 @@ export interface components {
             /** @description what the cluster is for, in the words of its admins */
             readonly description: string;
             /** @description controllers whose work is done from outside; others are simulated */
-            readonly external_controllers: readonly ("devices" | "disruption" | "garbage" | "kubelet" | "namespaces" | "quotas" | "volumes")[];
+            readonly external_controllers: readonly ("devices" | "disruption" | "garbage" | "kubelet" | "namespaces" | "nodes" | "quotas" | "volumes" | "workloads")[];
             /** @description of the scheduler's configuration */
             readonly config_version: number;
             /** @description why the configuration in force cannot be used; empty when it is what the scheduler runs under */

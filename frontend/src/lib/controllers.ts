@@ -11,6 +11,8 @@ const PLACES: Readonly<Record<ControllerGroup, number>> = {
   namespaces: 4,
   quotas: 5,
   devices: 6,
+  nodes: 7,
+  workloads: 8,
 };
 export const CONTROLLERS = (Object.keys(PLACES) as ControllerGroup[]).sort((a, b) => PLACES[a] - PLACES[b]);
 

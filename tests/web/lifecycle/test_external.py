@@ -124,13 +124,17 @@ def test_cluster_is_swept_until_everything_is_answered(cluster: Cluster) -> None
 
 
 def test_group_that_works_from_outside_is_left_alone(cluster: Cluster) -> None:
+    cluster_change(cluster_id=cluster.pk, external_controllers=["workloads"], actor="test")
+    room = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}}
+    put(cluster, {**node, "status": {"capacity": room, "allocatable": room}})
     act(cluster)
-    cluster_change(cluster_id=cluster.pk, external_controllers=["kubelet", "garbage"], actor="test")
+    cluster_change(cluster_id=cluster.pk, external_controllers=["kubelet", "garbage", "workloads"], actor="test")
     bind(cluster, "alone")
     delete(cluster, "ReplicaSet", "web")
     act(cluster)
     assert phases(cluster) == {"alone": "Pending", "web-1": "Pending"}
-    cluster_change(cluster_id=cluster.pk, external_controllers=["garbage"], actor="test")
+    cluster_change(cluster_id=cluster.pk, external_controllers=["garbage", "workloads"], actor="test")
     act(cluster)
     assert phases(cluster) == {"alone": "Running", "web-1": "Pending"}
 
