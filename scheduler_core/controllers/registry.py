@@ -27,6 +27,7 @@ from scheduler_core.controllers.volumes import VolumeController
 from scheduler_core.controllers.workloads.cronjobs import CronJobs
 from scheduler_core.controllers.workloads.finished_jobs import FinishedJobs
 from scheduler_core.controllers.workloads.jobs import Jobs
+from scheduler_core.controllers.workloads.deployments import Deployments
 from scheduler_core.controllers.workloads.replicasets import ReplicaSets
 from scheduler_core.controllers.workloads.replicationcontrollers import ReplicationControllers
 
@@ -61,6 +62,7 @@ CONTROLLERS: tuple[ControllerClass, ...] = (
     Drain,
     GarbageCollector,
     NamespaceController,
+    Deployments,
     ReplicaSets,
     ReplicationControllers,
     Jobs,
