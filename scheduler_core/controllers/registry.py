@@ -25,9 +25,10 @@ from scheduler_core.controllers.service_accounts import ServiceAccounts
 from scheduler_core.controllers.taint_eviction import TaintEviction
 from scheduler_core.controllers.volumes import VolumeController
 from scheduler_core.controllers.workloads.cronjobs import CronJobs
+from scheduler_core.controllers.workloads.daemonsets import DaemonSets
+from scheduler_core.controllers.workloads.deployments import Deployments
 from scheduler_core.controllers.workloads.finished_jobs import FinishedJobs
 from scheduler_core.controllers.workloads.jobs import Jobs
-from scheduler_core.controllers.workloads.deployments import Deployments
 from scheduler_core.controllers.workloads.replicasets import ReplicaSets
 from scheduler_core.controllers.workloads.replicationcontrollers import ReplicationControllers
 
@@ -38,7 +39,7 @@ GROUPS: Final = {
     "volumes": "binds claims to volumes, provisions volumes, makes claims of ephemeral volumes",
     "devices": "makes claims of devices from templates and takes them back, plays the drivers of simulated devices",
     "disruption": "keeps the status of PodDisruptionBudgets",
-    "workloads": "keeps the pods of ReplicaSets and ReplicationControllers at their number, runs Jobs and CronJobs",
+    "workloads": "keeps pods of Deployments, ReplicaSets, ReplicationControllers, DaemonSets; runs Jobs and CronJobs",
     "garbage": "deletes what owners leave behind, and pods that ended long ago",
     "quotas": "counts what ResourceQuotas limit",
     "namespaces": "empties namespaces that are deleted, gives new ones their default ServiceAccount",
@@ -68,6 +69,7 @@ CONTROLLERS: tuple[ControllerClass, ...] = (
     Jobs,
     FinishedJobs,
     CronJobs,
+    DaemonSets,
     EphemeralClaims,
     VolumeController,
     DeviceDriver,

@@ -15,7 +15,7 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.requests import Create, Delete, Patch, Request
 from scheduler_core.apiserver.server import Answer
-from scheduler_core.apiserver.store import Operation
+from scheduler_core.apiserver.store import ObjectChange, Operation
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.deadlines import Deadlines
 from scheduler_core.controllers.event_recorder import WARNING, EventRecorder
@@ -36,6 +36,7 @@ class OwnerController(Generic[O, D]):
     name: ClassVar[str]
     actor: ClassVar[str]
     group: ClassVar[str] = "workloads"
+    follows: ClassVar[frozenset[str]] = frozenset()  # other kinds whose written objects are taken over at once
 
     def __init__(self, cluster: ClusterOptions, owner: type[O], dependent: type[D]) -> None:
         self.owned = Ownership(owner, dependent)
@@ -162,6 +163,9 @@ class OwnerController(Generic[O, D]):
         concerned = False
         for change in outcome.changes:
             metadata = change.manifest["metadata"]
+            if change.manifest["kind"] in self.follows:
+                self._follow(change)
+                concerned = True
             if change.manifest["kind"] != self._dependent.kind:
                 continue
             concerned = True
@@ -177,6 +181,14 @@ class OwnerController(Generic[O, D]):
             elif isinstance(request, Delete):
                 self.deleted(owner, metadata["name"], now)
         return concerned
+
+    def _follow(self, change: ObjectChange) -> None:
+        key = change.key
+        if change.operation == Operation.DELETED:
+            uid = change.manifest["metadata"]["uid"]
+            self.other_change(ObjectDeleted(key.kind, key.namespace, key.name, uid))
+        else:
+            self.other_change(ObjectPut(decode(change.manifest)))
 
     def _put_owner(self, owner: O) -> None:
         before = self.owned.put_owner(owner)
