@@ -11,7 +11,6 @@ LATER = {
         "NoExecute, tolerationSeconds 3600": "the controller that evicts by taints",
         "taint nodes by condition, memory-pressure toleration": "the node controller and the admission switch",
         "dynamic resource allocation (ResourceClass, Claim, Template, PodSchedulingContext)": "allocation of devices",
-        "pre-scheduled pods with claims": "allocation of devices",
         "node-pressure eviction: signals": "node pressure",
         "soft/hard thresholds, defaults, reset rule": "node pressure",
         "monitoring interval 10 s, status update 10 s": "node pressure",

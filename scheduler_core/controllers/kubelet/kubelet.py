@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.records import Lease
+from scheduler_core.api.resource_claims import ResourceClaim
 from scheduler_core.api.times import microseconds
 from scheduler_core.apiserver.requests import Manifest, ObjectKey, Patch, PatchType, Request
 from scheduler_core.controllers.annotations import RUN_SECONDS, START_SECONDS, duration_us
@@ -26,6 +27,7 @@ from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.deadlines import Deadlines
 from scheduler_core.controllers.kubelet.admission import Rejected, admit
 from scheduler_core.controllers.kubelet.blueprint import Blueprints
+from scheduler_core.controllers.kubelet.claims import FAILED, ClaimsOfPods
 from scheduler_core.controllers.kubelet.containers import Containers
 from scheduler_core.controllers.kubelet.critical import PREEMPTED_CONDITION, PREEMPTED_MESSAGE, PREEMPTING
 from scheduler_core.controllers.kubelet.node_state import NodeState, boot_id
@@ -56,6 +58,7 @@ class Kubelet:
         self._ending: dict[str, Ending] = {}  # pods that are made to end, by uid
         self._blueprints = Blueprints()
         self._reports = Reports()
+        self._claims = ClaimsOfPods()
 
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
         """Take over the changes; return what is due at `now`."""
@@ -69,13 +72,19 @@ class Kubelet:
                     requests += self._put_node(obj, now)
                 elif isinstance(obj, Lease):
                     self._leave(obj)
+                elif isinstance(obj, ResourceClaim):
+                    self._put_claim(obj)
             elif isinstance(change, ObjectDeleted):
                 if change.kind == Pod.kind:
                     self._forget(change.uid or self._uid_of(change.namespace, change.name))
                 elif change.kind == Node.kind:
                     self._lose_node(change.name)
+                elif change.kind == ResourceClaim.kind:
+                    self._claims.remove(f"{change.namespace}/{change.name}")
         if self._unjudged:
             requests += self._judge(now)
+        for uid, message in self._claims.untold().items():
+            requests.append(self._reports.warning(self._pods[uid], FAILED, message, now))
         for uid in self._deadlines.pop_due(now):
             requests += self._requests(self._pods[uid], now)
         return requests
@@ -111,6 +120,12 @@ class Kubelet:
         if meta.annotations and before.metadata.annotations != meta.annotations:
             self._reports.note_way(pod)
         self._schedule(pod, state)
+
+    def _put_claim(self, claim: ResourceClaim) -> None:
+        for uid in self._claims.put(claim):
+            pod = self._pods[uid]
+            if uid not in self._unjudged:
+                self._schedule(pod, self._node(pod.spec.node_name))
 
     def _put_node(self, node: Node, now: int) -> list[Request]:
         if node.name in self._real:
@@ -176,6 +191,7 @@ class Kubelet:
         self._unjudged.pop(uid, None)
         self._ending.pop(uid, None)
         self._unschedule(uid)
+        self._claims.forget(uid)
         self._reports.forget(uid)
 
     def _uid_of(self, namespace: str, name: str) -> str:
@@ -277,6 +293,8 @@ class Kubelet:
         if uid in self._reports.own_way and has_started(pod):
             return self._first_seen[uid] if is_lacking else Containers(pod, state.heard_since).next_due()
         if status.phase != RUNNING:
+            if pod.spec.resource_claims and self._claims.keeps(pod):
+                return None
             delay_us = duration_us(pod, START_SECONDS) if meta.annotations else None
             return self._first_seen[uid] + (self._start_delay_us if delay_us is None else delay_us)
         if is_lacking:
