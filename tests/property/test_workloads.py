@@ -47,6 +47,7 @@ class Schedule:
     def settle(self) -> None:
         for one in self.cluster.all("Deployment"):
             self.cluster.patch("Deployment", one["metadata"]["name"], {"spec": {"paused": False}})
+        self.cluster.patch("Node", "n0", {"spec": {"taints": [], "unschedulable": False}})  # room for everything
         self.cluster.run(CALM_SECONDS)
 
     def _pass_time(self) -> None:
@@ -120,7 +121,7 @@ class Schedule:
 
     def _fail_pod(self) -> None:
         one = self._one_of("Pod")
-        if one is not None:
+        if one is not None and "deletionTimestamp" not in one["metadata"]:
             self.cluster.patch("Pod", one["metadata"]["name"], {"status": {"phase": "Failed"}}, subresource="status")
 
     def _label_pod(self) -> None:

@@ -6,9 +6,9 @@ from itertools import count
 from typing import Any
 
 from scheduler_core.apiserver.memory import MemoryStore
-from scheduler_core.apiserver.requests import Create
+from scheduler_core.apiserver.requests import Create, Patch
 from scheduler_core.apiserver.server import ApiServer
-from scheduler_core.controllers.event_recorder import WARNING, EventRecorder
+from scheduler_core.controllers.event_recorder import BURST, ONE_MORE_US, SIMILAR_FOR_US, WARNING, EventRecorder
 from tests.builders import make_node, make_pod
 
 START = 1_893_456_000_000_000  # 2030-01-01
@@ -43,3 +43,35 @@ def test_event_about_a_node_is_in_the_default_namespace() -> None:
     assert isinstance(request, Create)
     assert request.manifest["metadata"]["namespace"] == "default"
     assert "namespace" not in request.manifest["involvedObject"]
+
+
+def test_similar_events_are_combined_after_nine() -> None:
+    recorder, pod = EventRecorder("someone"), make_pod("p").build()
+    requests = [recorder.record(pod, "Made", f"made {number}", now=START + number) for number in range(12)]
+    assert all(isinstance(request, Create) for request in requests[:10])
+    combined = requests[9]
+    assert isinstance(combined, Create)
+    assert combined.manifest["message"] == "(combined from similar events): made 9"
+    assert combined.manifest["reportingComponent"] == ""
+    for number, request in enumerate(requests[10:], 10):
+        assert isinstance(request, Patch)
+        assert isinstance(request.body, dict)
+        assert request.key.name == combined.manifest["metadata"]["name"]
+        assert request.body["message"] == f"(combined from similar events): made {number}"
+        assert request.body["count"] == number - 8
+    again = recorder.record(pod, "Made", "made 3", now=START + 20)
+    assert isinstance(again, Patch)
+    assert isinstance(again.body, dict)
+    assert "message" not in again.body  # one of the first is counted for itself
+    later = recorder.record(pod, "Made", "made 99", now=START + 20 + SIMILAR_FOR_US + 1)
+    assert isinstance(later, Create)
+    assert later.manifest["message"] == "made 99"
+
+
+def test_events_about_one_object_are_few_at_a_time() -> None:
+    recorder, pod, other = EventRecorder("someone"), make_pod("p").build(), make_pod("q").build()
+    written = [recorder.sparing(pod, "Made", f"made {number}", now=START) for number in range(100)]
+    assert sum(map(len, written)) == BURST
+    assert len(recorder.sparing(other, "Made", "made", now=START)) == 1
+    assert recorder.sparing(pod, "Made", "made", now=START + ONE_MORE_US - 1) == []
+    assert len(recorder.sparing(pod, "Made", "made", now=START + ONE_MORE_US)) == 1
