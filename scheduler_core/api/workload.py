@@ -142,6 +142,28 @@ class ReplicaSet(KubeObject, frozen=True, kw_only=True):
     status: ReplicaStatus = ReplicaStatus()
 
 
+class StatefulSetOrdinals(Value, frozen=True):
+    start: Int32 = 0
+
+
+class StatefulSetRollingUpdate(Value, frozen=True):
+    """Pods below `partition` stay as they are. `maxUnavailable` is not kept: its feature is off by default."""
+
+    partition: Int32 | None = None
+
+
+class StatefulSetUpdateStrategy(Value, frozen=True):
+    type: str = ""
+    rolling_update: StatefulSetRollingUpdate | None = None
+
+
+class ClaimRetentionPolicy(Value, frozen=True):
+    """What becomes of claims: Retain or Delete."""
+
+    when_deleted: str = ""
+    when_scaled: str = ""
+
+
 class StatefulSetSpec(Value, frozen=True):
     replicas: Int32 | None = None
     selector: LabelSelector | None = None
@@ -149,6 +171,26 @@ class StatefulSetSpec(Value, frozen=True):
     service_name: str = ""
     pod_management_policy: str = ""
     volume_claim_templates: tuple[dict[str, Any], ...] | None = None
+    update_strategy: StatefulSetUpdateStrategy = StatefulSetUpdateStrategy()
+    revision_history_limit: Int32 | None = None
+    min_ready_seconds: Int32 = 0
+    persistent_volume_claim_retention_policy: ClaimRetentionPolicy | None = None
+    ordinals: StatefulSetOrdinals | None = None
+
+
+class StatefulSetStatus(Value, frozen=True):
+    """`current_replicas` and `updated_replicas` are those of the two revisions that do not terminate."""
+
+    observed_generation: Int64 = 0
+    replicas: Int32 = 0
+    ready_replicas: Int32 = 0
+    current_replicas: Int32 = 0
+    updated_replicas: Int32 = 0
+    available_replicas: Int32 = 0
+    current_revision: str = ""
+    update_revision: str = ""
+    collision_count: Int32 | None = None
+    conditions: tuple[WorkloadCondition, ...] | None = None
 
 
 class StatefulSet(KubeObject, frozen=True, kw_only=True):
@@ -157,7 +199,7 @@ class StatefulSet(KubeObject, frozen=True, kw_only=True):
     plural: ClassVar[str] = "statefulsets"
 
     spec: StatefulSetSpec = StatefulSetSpec()
-    status: ReplicaStatus = ReplicaStatus()
+    status: StatefulSetStatus = StatefulSetStatus()
 
 
 class RollingUpdate(Value, frozen=True):

@@ -31,6 +31,7 @@ from scheduler_core.controllers.workloads.finished_jobs import FinishedJobs
 from scheduler_core.controllers.workloads.jobs import Jobs
 from scheduler_core.controllers.workloads.replicasets import ReplicaSets
 from scheduler_core.controllers.workloads.replicationcontrollers import ReplicationControllers
+from scheduler_core.controllers.workloads.statefulsets import StatefulSets
 
 # Each with what its controllers do.
 GROUPS: Final = {
@@ -39,7 +40,7 @@ GROUPS: Final = {
     "volumes": "binds claims to volumes, provisions volumes, makes claims of ephemeral volumes",
     "devices": "makes claims of devices from templates and takes them back, plays the drivers of simulated devices",
     "disruption": "keeps the status of PodDisruptionBudgets",
-    "workloads": "keeps pods of Deployments, ReplicaSets, ReplicationControllers, DaemonSets; runs Jobs and CronJobs",
+    "workloads": "keeps pods of Deployments, ReplicaSets, DaemonSets and StatefulSets, runs Jobs and CronJobs",
     "garbage": "deletes what owners leave behind, and pods that ended long ago",
     "quotas": "counts what ResourceQuotas limit",
     "namespaces": "empties namespaces that are deleted, gives new ones their default ServiceAccount",
@@ -66,6 +67,7 @@ CONTROLLERS: tuple[ControllerClass, ...] = (
     Deployments,
     ReplicaSets,
     ReplicationControllers,
+    StatefulSets,
     Jobs,
     FinishedJobs,
     CronJobs,
