@@ -39,6 +39,7 @@ class ExactDeviceRequest(Value, frozen=True):
     count: Int64 = 0
     admin_access: bool | None = None
     tolerations: tuple[dict[str, Any], ...] | None = None
+    capacity: dict[str, Any] | None = None
 
 
 class DeviceRequest(Value, frozen=True):
@@ -52,6 +53,7 @@ class DeviceRequest(Value, frozen=True):
 class DeviceConstraint(Value, frozen=True):
     requests: tuple[str, ...] | None = None
     match_attribute: str | None = None
+    distinct_attribute: str | None = None
 
 
 class DeviceClaim(Value, frozen=True):

@@ -35,7 +35,7 @@ class Duration:
             nanoseconds += int(fraction or "0") * _UNIT_NS[unit] // 10 ** len(fraction)
         if nanoseconds >= 2**63:
             raise ValueError(f'time: invalid duration "{text}"')
-        us = nanoseconds // 1_000
+        us = max(nanoseconds // 1_000, 1) if nanoseconds else 0  # a span that is there is none of zero
         return Duration(-us if match[1] == "-" else us)
 
     def __eq__(self, other: object) -> bool:

@@ -55,7 +55,8 @@ def ask_pre_filter(
             if status.code is Code.Unschedulable:
                 refused = status.by(plugin.name)
                 continue
-            failure = Status.failed(f'running PreFilter plugin "{plugin.name}": {status.message}')
+            text = f'running PreFilter plugin "{plugin.name}": {status.message}'
+            failure = Status.failed(text, plugin=plugin.name)
             return PreFilterOutcome(failure), skipped
         if result is None or result.node_names is None:
             continue

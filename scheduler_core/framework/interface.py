@@ -141,6 +141,10 @@ class Lister(Protocol):
         """Raised by every change of an object of the kind: what was derived from equal versions is still so."""
         ...
 
+    def changes(self, kind: str, since: int) -> Sequence[tuple[KubeObject | None, KubeObject | None]] | None:
+        """(before, after) of every change of the kind since a version; None when that is not kept: list them then."""
+        ...
+
 
 class NominatedPods(Protocol):
     """Pods that intend to run on a node and are not bound yet."""
@@ -188,6 +192,11 @@ class Handle(Protocol):
     @property
     def effects(self) -> Effects:
         """What the step asks for so far; its last attempt is the one under way."""
+        ...
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """What plugins of several profiles hold together, by a name of their own; it is not in checkpoints."""
         ...
 
     @property

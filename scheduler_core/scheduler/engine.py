@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Any
 
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
@@ -101,6 +102,7 @@ class Engine:
     restored_bindings: dict[str, str] = field(default_factory=dict)  # pod uid -> node name, until the pod arrives
     restored_attempts: dict[str, int] = field(default_factory=dict)  # by pod uid, until the pod arrives
     observer: Observer | None = None  # None: what the engine decides is carried out
+    shared: dict[str, Any] = field(default_factory=dict)  # what plugins of several profiles hold together
     next_start_node_index: int = 0
     now: int = 0
     effects: Effects = field(default_factory=Effects)

@@ -7,6 +7,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/interface.go (Handle).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from scheduler_core.cache.snapshot import Snapshot
 from scheduler_core.framework.extenders import Extenders
@@ -59,6 +60,10 @@ class EngineHandle:
     @property
     def draws(self) -> Draws:
         return self._engine.draws
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        return self._engine.shared
 
     @property
     def observes(self) -> bool:

@@ -105,6 +105,7 @@ COMPARED_ELSEWHERE = {
     *("PodTopologySpread", "InterPodAffinity"),  # test_spread_and_affinity_forms.py
     # tests/core/plugins asks each of their cases in both forms, and the recorded volumes are run in both.
     *("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"),
+    "DynamicResources",  # tests/core/plugins/dynamic_resources/test_forms.py
 }
 
 amounts = st.sampled_from(["0", "1", "100m", "1500m", "3", "7"])

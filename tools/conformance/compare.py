@@ -63,8 +63,9 @@ def compare(expected: Mapping[str, Any], got: Mapping[str, Any], *, decision_onl
     return Comparison(len(expected["cycles"]), agreed, len(ours), head_agrees, tuple(divergences))
 
 
-def _key(cycle: Mapping[str, Any]) -> tuple[Any, Any]:
-    return cycle["pod"], cycle["attempt"]
+def _key(cycle: Mapping[str, Any]) -> tuple[Any, Any, bool]:
+    """A late binding is told beside the attempt that it ends."""
+    return cycle["pod"], cycle["attempt"], cycle["outcome"] == "bound"
 
 
 def _name(cycle: Mapping[str, Any]) -> str:

@@ -7,34 +7,40 @@ scheduled pod is confirmed as bound and Running, victims leave at once, nominati
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from scheduler_core import config
 from scheduler_core.api import manifests
+from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.times import microseconds, time_text
 from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch
 from scheduler_core.build import build
-from scheduler_core.model.effects import Attempt, BindingRequest, Effects
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.model.effects import Attempt, BindingRequest, ClaimVerb, ClaimWrite, Effects
 from scheduler_core.model.status import SUCCESS, Status
-from scheduler_core.model.types import QueuedPodInfo
+from scheduler_core.model.types import NodeToStatus, QueuedPodInfo
+from scheduler_core.plugins.dynamic_resources import DynamicResources
 from scheduler_core.ports import FirstDraws
 from scheduler_core.scheduler.scheduler import Budget, Scheduler
 from scheduler_core.sim.world import World
 from tools.conformance import volumes
+from tools.conformance.claims import ClaimApi, found_on
 from tools.conformance.render import Json, cycle_of, not_run, profile_of, status_of
 
 FIRST_START = datetime(2030, 1, 1, tzinfo=UTC)  # start of the first pod bound; one minute more for each further one
 NOW_US = microseconds(FIRST_START + timedelta(days=30))
 _SECOND_US = 1_000_000
+_MOST_ATTEMPTS = 4  # of a pod for which claims are given back
 _NO_CYCLES = Budget(max_cycles=0)
 
 
 def run_scenario(scenario: Mapping[str, Any], *, use_table: bool) -> Json:
     """Run the scenario on our engine; return the result in the recordings' shape."""
     scheduler = build(config.load(scenario["config"]), draws=FirstDraws(), use_table=use_table)
-    run = _Run(scheduler, scenario["objects"], scenario["pending"])
+    run = _Run(scheduler, scenario["objects"], scenario["pending"], scenario.get("bindDelay") or {})
     cycles = run.cycles()
     result: Json = {
         "name": scenario["name"],
@@ -43,16 +49,34 @@ def run_scenario(scenario: Mapping[str, Any], *, use_table: bool) -> Json:
         "queueOrder": run.queue_order(),
         "cycles": cycles,
     }
+    claims = run.claims.at_the_end()
+    if claims:
+        result["claims"] = claims
     if scenario["config"] is not None:
         result["profiles"] = [profile_of(framework) for _, framework in sorted(scheduler.engine.frameworks.items())]
     return result
 
 
+@dataclass(slots=True)
+class _Late:
+    """A pod whose binding is held back until so many attempts of other pods are over."""
+
+    attempts_left: int
+    attempt: Attempt
+    stored: list[Json]  # its claims before the cycle
+    bindings: list[BindingRequest]
+    writes: list[ClaimWrite]
+
+
 class _Run:
     """A world with the objects of a scenario, in which pods are scheduled when the recording did it."""
 
-    def __init__(self, scheduler: Scheduler, objects: Sequence[Json], pending: Sequence[Json]) -> None:
+    def __init__(
+        self, scheduler: Scheduler, objects: Sequence[Json], pending: Sequence[Json], delays: Mapping[str, int]
+    ) -> None:
         self.scheduler = scheduler
+        self._delays = delays
+        self._late: dict[str, _Late] = {}
         self._world = World(scheduler, now=NOW_US, evict_gracefully=False)
         self._pending = {pod.key: pod for pod in map(_pod, pending)}
         self._bound = 0
@@ -62,18 +86,33 @@ class _Run:
         ]
         self._world.load(sorted(objects, key=_place))
         self._world.load(waiting)
+        self.claims = ClaimApi(self._world)
         self._carry_out(Effects())
 
     def cycles(self) -> list[Json]:
-        """A cycle for each pending pod in order, and a second one for a pod that preempted."""
+        """A cycle for each pending pod in order, and more where something made a retry worthwhile."""
         cycles: list[Json] = []
         for key in self._pending:
-            attempt, cycle = self._cycle(key)
-            cycles.append(cycle)
-            if attempt is not None and attempt.post_filter is not None and attempt.post_filter.code == "Success":
-                self.scheduler.engine.activate([key])  # whether or not the deletions brought it back
-                cycles.append(self._cycle(key)[1])
-        return cycles
+            while True:
+                cycles += self._bind_late()
+                attempt, cycle = self._cycle(key)
+                cycles.append(cycle)
+                for other, late in self._late.items():
+                    late.attempts_left -= other != key
+                if attempt is None or not self._is_retried(attempt, cycle):
+                    break
+                self.scheduler.engine.activate([key])  # whether or not what happened brought it back
+        return cycles + self._bind_late(at_the_end=True)
+
+    def _is_retried(self, attempt: Attempt, cycle: Json) -> bool:
+        told = cycle.get("postFilter", {})
+        if "deallocated" in told:
+            return attempt.attempt < _MOST_ATTEMPTS
+        if attempt.attempt > 1:
+            return False
+        if cycle.get("stage") == "preBind":
+            return len(set(map(_named, cycle["claims"]))) == len(cycle["claims"])
+        return bool(told.get("code") == "Success")
 
     def node_order(self) -> list[str]:
         engine = self.scheduler.engine
@@ -90,17 +129,94 @@ class _Run:
         entry, recorded = self.scheduler.engine.queue.get(key), self._pending[key]
         if entry is not None and recorded.is_assigned:
             entry.pod = entry.pod.on_node(recorded.spec.node_name)
+        plugin = self._claims_plugin(recorded)
+        stored = self.claims.stored_of(recorded)
+        on_nodes = plugin is not None and bool(stored) and found_on(plugin, recorded, self._nodes())
         effects = self.scheduler.schedule_pod_now(key, NOW_US)
         if not effects.attempts:
             return None, self._kept_out(key)
         (attempt,) = effects.attempts
+        cycle = cycle_of(attempt)
+        if on_nodes and attempt.result != "error":
+            found = {name: on_nodes[name] for name in cycle["feasible"] if name in on_nodes}
+            if found:
+                cycle["allocations"] = found
+        if attempt.result == "error" and attempt.node_name:
+            cycle |= {"node": attempt.node_name, "stage": "reserve"}
+        if plugin is not None and stored:
+            cycle |= self._deallocation(plugin, attempt, effects, cycle)
+        if attempt.result == "scheduled" and key in self._delays:
+            self._late[key] = _Late(self._delays[key], attempt, stored, effects.bindings, effects.claim_writes)
+            effects.bindings, effects.claim_writes = [], []
+            self._carry_out(effects)
+            return attempt, cycle | {"stage": "reserved"}
         decided = volumes.decided(effects.writes)
-        self._carry_out(effects)
+        failure = self._carry_out(effects)
         if effects.writes:
             volumes.complete(effects.writes, self._world)
             self._carry_out(Effects())
         self._remove_victims(attempt)
-        return attempt, cycle_of(attempt) | ({"volumes": decided} if decided else {})
+        return attempt, self._with_claims(recorded, cycle, failure, stored) | ({"volumes": decided} if decided else {})
+
+    def _bind_late(self, *, at_the_end: bool = False) -> list[Json]:
+        """Bind the pods whose time has come, in the order of their cycles."""
+        cycles: list[Json] = []
+        for key, late in list(self._late.items()):
+            if late.attempts_left > 0 and not at_the_end:
+                continue
+            del self._late[key]
+            effects = Effects(bindings=list(late.bindings), claim_writes=list(late.writes))
+            failure = self._carry_out(effects)
+            cycle = not_run(key, late.attempt.attempt, "bound", 0) | {"node": late.attempt.node_name}
+            cycles.append(self._with_claims(self._pending[key], cycle, failure, late.stored))
+        return cycles
+
+    def _with_claims(self, pod: Pod, cycle: Json, failure: str, before: Sequence[Json]) -> Json:
+        """The cycle with what was written to claims, and how these are then."""
+        noted, self.claims.noted = self.claims.noted, []
+        if noted:
+            cycle = cycle | {"writes": noted}
+        if failure:
+            for gone in ("tied",):
+                cycle.pop(gone, None)
+            cycle |= {"outcome": "error", "stage": "preBind", "error": failure}
+        is_told = cycle["outcome"] in ("scheduled", "bound") or failure or "deallocated" in cycle.get("postFilter", {})
+        if not before or not is_told:
+            return cycle
+        is_bound = cycle["outcome"] in ("scheduled", "bound")
+        return cycle | {"claims": self.claims.of_pod(pod, before=before if is_bound else None)}
+
+    def _deallocation(self, plugin: DynamicResources, attempt: Attempt, effects: Effects, cycle: Json) -> Json:
+        """What PostFilter could give back, and gave back."""
+        if "postFilter" not in cycle:
+            return {}
+        statuses = NodeToStatus()
+        rows, order = attempt.filter_rows, attempt.node_order
+        if rows is None or order is None:
+            return {}
+        for node, code in zip(rows.nodes.tolist(), rows.codes.tolist(), strict=True):
+            if code:
+                statuses.set(order.names[node], rows.statuses[code - 1])
+        if attempt.nominated is not None and attempt.nominated.status is not None:
+            statuses.set(attempt.nominated.node_name, attempt.nominated.status)
+        state = CycleState()
+        plugin.pre_filter(state, self._pending[attempt.pod_key], ())
+        names = [claim.key for claim in plugin.unavailable_claims(state, statuses)]
+        told: Json = {"unavailableClaims": names} if names else {}
+        for write in effects.claim_writes:
+            if write.verb is ClaimVerb.DEALLOCATE:
+                told["deallocated"] = f"{write.namespace}/{write.claim_name}"
+        return {"postFilter": cycle["postFilter"] | told}
+
+    def _claims_plugin(self, pod: Pod) -> DynamicResources | None:
+        framework = self.scheduler.engine.frameworks.get(pod.spec.scheduler_name)
+        found = framework.instances.get("DynamicResources") if framework is not None else None
+        return found if isinstance(found, DynamicResources) else None
+
+    def _nodes(self) -> list[Node]:
+        engine = self.scheduler.engine
+        engine.snapshot.update_snapshot(engine.cache)
+        return [info.node for info in engine.snapshot.list() if info.node is not None]
 
     def _kept_out(self, key: str) -> Json:
         """The cycle of a pod without a profile or gated, not popped (recordings check for a deletion first)."""
@@ -119,17 +235,26 @@ class _Run:
                 return cycle | {"preEnqueue": status_of(status.by(plugin.name))}
         return cycle
 
-    def _carry_out(self, effects: Effects) -> None:
-        """Do what the scheduler asks for, and what that leads to, until nothing more is asked for; without a cycle."""
+    def _carry_out(self, effects: Effects) -> str:
+        """Do what the scheduler asks for, and what that leads to, until nothing more is asked for; without a cycle.
+
+        Return why a PreBind failed, empty when none did.
+        """
+        failure = ""
         while True:
+            verdicts = self.claims.carry_out(effects.claim_writes)
+            for verdict in verdicts:
+                if not verdict.done:
+                    failure = f'running PreBind plugin "{verdict.plugin}": {verdict.message}'
+            effects.claim_writes = []
             for binding in effects.bindings:
                 self._lift_gates(binding)
             self._world.carry_out(effects)
             for binding in effects.bindings:
                 self._run(binding)
-            changes = self._world.take_changes()
+            changes = [*self._world.take_changes(), *verdicts]
             if not changes:
-                return
+                return failure
             effects = self.scheduler.step(NOW_US, changes, _NO_CYCLES)
 
     def _lift_gates(self, binding: BindingRequest) -> None:
@@ -157,6 +282,10 @@ class _Run:
             namespace, _, name = victim.partition("/")
             self._world.request(Delete(_key(namespace, name), 0))
         self._carry_out(Effects())
+
+
+def _named(claim: Json) -> str:
+    return str(claim["claim"])
 
 
 def _key(namespace: str, name: str) -> ObjectKey:

@@ -5,14 +5,16 @@ Names instead of indices, lists sorted where the recording sorts them; a field t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.model.effects import Attempt, NominatedTry, PostFilterRecord, PreemptionRecord, ScoreRows
 from scheduler_core.model.status import Status
 
 Json = dict[str, Any]
+_FILTER_FAILED: Final = re.compile(r'running "([A-Za-z]+)" filter plugin: ')
 
 
 def cycle_of(attempt: Attempt) -> Json:
@@ -32,6 +34,8 @@ def cycle_of(attempt: Attempt) -> Json:
         verdicts = [["ok"], *([s.plugin, s.code.name, sorted(s.reasons)] for s in rows.statuses)]
         walked = zip(rows.nodes.tolist(), rows.codes.tolist(), strict=True)
         cycle["filter"] = [[names[node], *verdicts[code]] for node, code in walked]
+    if attempt.result == "error" and not attempt.node_name and _FILTER_FAILED.match(attempt.message):
+        cycle |= _failed_filter(attempt, names, cycle.get("filter", []))
     if attempt.score_rows is not None:
         cycle["score"] = _score(attempt.score_rows, feasible)
     if attempt.tied is not None and len(feasible) > 1:
@@ -49,6 +53,20 @@ def cycle_of(attempt: Attempt) -> Json:
     if attempt.post_filter is not None:
         cycle["postFilter"] = _post_filter(attempt.post_filter)
     return cycle
+
+
+def _failed_filter(attempt: Attempt, names: Sequence[str], walked: list[Any]) -> Json:
+    """The walk with the node whose filter failed, and what it had found before."""
+    given = attempt.pre_filter_node_names
+    nodes = names if given is None else [name for name in names if name in given]
+    node = nodes[(attempt.start_index + len(walked)) % len(nodes)]
+    found = _FILTER_FAILED.match(attempt.message)
+    assert found is not None
+    return {
+        "filter": [*walked, [node, found[1], "Error", [attempt.message]]],
+        "feasible": [row[0] for row in walked if row[1] == "ok"],
+        "evaluatedNodes": len(walked),
+    }
 
 
 def not_run(pod_key: str, attempt: int, outcome: str, start_index: int) -> Json:

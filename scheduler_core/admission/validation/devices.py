@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from scheduler_core.admission.cel import selector_problem
 from scheduler_core.admission.context import (
     Manifest,
     Problem,
@@ -27,6 +26,7 @@ from scheduler_core.admission.validation.formats import named
 from scheduler_core.admission.validation.pods import node_selector_problems
 from scheduler_core.admission.validation.volumes import driver_name_problems
 from scheduler_core.api.schema import internal_text
+from scheduler_core.cel import selector_problem
 
 _NO_REQUEST: Final = (
     "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"

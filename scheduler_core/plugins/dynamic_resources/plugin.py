@@ -1,9 +1,11 @@
-"""Pods wait for their resource claims, and run where what was allocated for these can be reached.
+"""Pods wait for their resource claims, and run where the devices of these are, or can be allocated.
 
 pre_enqueue   keeps out pods whose claims are not there yet
 pre_filter    refuses pods whose claims cannot be used; skips pods without claims
-filter        an allocated claim may be bound to some nodes; nothing is allocated here, so one that is not refuses all
-post_filter   has nothing to give back; of a cycle that ended before pre_filter it knows nothing and fails
+filter        allocated claims must be reachable from the node; for the others the allocator finds devices for the node
+post_filter   gives back a claim that only this pod uses, when that kept it from a node
+reserve       decides on the devices: until they are stored nobody else gets them
+pre_bind      has the allocations and the reservations for the pod written, and waits for that
 
 Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/dynamicresources
 """
@@ -11,13 +13,16 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/dynamicresources
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any, Final, cast
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
-from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
-from scheduler_core.api.resource_claims import DeviceClass, ResourceClaim
-from scheduler_core.api.selectors import parse_node_selector
+from scheduler_core.api.resource_claims import AllocationResult, ResourceClaim
+from scheduler_core.api.selectors import NodeSelectorMatcher, parse_node_selector
 from scheduler_core.config import names
 from scheduler_core.config.types import DynamicResourcesArgs
 from scheduler_core.framework.cycle_state import CycleState
@@ -26,67 +31,160 @@ from scheduler_core.framework.interface import (
     DependsOn,
     Handle,
     NominatingInfo,
+    PreBindWork,
     PreFilterResult,
-    QueueingHint,
+    RowIndex,
+    RowVerdicts,
+    UInt16Array,
 )
-from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
+from scheduler_core.model.effects import ClaimVerb, ClaimWrite
 from scheduler_core.model.node_info import NodeInfo
-from scheduler_core.model.status import SKIP, SUCCESS, Status
+from scheduler_core.model.status import SKIP, SUCCESS, Code, Status
 from scheduler_core.model.types import NodeToStatus
+from scheduler_core.plugins.dynamic_resources import hints
+from scheduler_core.plugins.dynamic_resources.allocator import Allocation, Allocator, TimedOutError
 from scheduler_core.plugins.dynamic_resources.claims import claims_of
-from scheduler_core.plugins.helpers import as_pod, check_args, queue_if
+from scheduler_core.plugins.dynamic_resources.pools import PoolError
+from scheduler_core.plugins.dynamic_resources.requests import AllocationError
+from scheduler_core.plugins.dynamic_resources.reservations import Reservation
+from scheduler_core.plugins.dynamic_resources.results import results_of
+from scheduler_core.plugins.dynamic_resources.rows import UNKNOWN, RowAnswers
+from scheduler_core.plugins.dynamic_resources.tracker import ClaimTracker
+from scheduler_core.plugins.helpers import check_args, refuse_all
+from scheduler_core.table.node_table import NodeTable
 
 NO_STATE = "not found"
 NO_CLAIMS = "no new claims to deallocate"
+DEALLOCATED = "deallocation of ResourceClaim completed"
 STILL_NOT = "still not schedulable"
 CANNOT_ALLOCATE = "cannot allocate all claims"
+TIMED_OUT = "timed out trying to allocate devices"
 NOT_ON_NODE = "resourceclaim not available on the node"
+NO_ALLOCATION = "claim allocation not found for node"
+
+# The time-out is one of steps, so that equal inputs give equal decisions: a search takes about so many steps in a
+# second.
+STEPS_PER_SECOND: Final = 500_000
+_MICROSECONDS: Final = 1_000_000
+_WAIT = Status(Code.Wait)
+_NOT_ALLOCATED: Final = Status.unresolvable(CANNOT_ALLOCATE)
+_TIMED_OUT: Final = Status.unresolvable(TIMED_OUT)
+_NOT_ON_NODE: Final = Status.unresolvable(NOT_ON_NODE)
+_REFUSALS: Final = (_NOT_ALLOCATED, _TIMED_OUT, _NOT_ON_NODE)
+_UNREACHABLE: Final = 3
+_FEWEST_PRUNED: Final = 64
 
 
 class ClaimsState(msgspec.Struct, frozen=True):
-    """The pod's claims as PreFilter found them; written before anything is checked."""
+    """The pod's claims as PreFilter found them, none unless it got to its end.
+
+    `selectors`: from where the allocated ones can be reached, None from everywhere; `unallocated`: the others.
+    """
 
     claims: tuple[ResourceClaim, ...] = ()
+    selectors: tuple[NodeSelectorMatcher | None, ...] = ()
+    unallocated: tuple[ResourceClaim, ...] = ()
+
+    def unavailable_on(self, node: Node) -> list[int]:
+        """The allocated claims, by index, that cannot be reached from the node."""
+        return [
+            index
+            for index, selector in enumerate(self.selectors)
+            if selector is not None and not selector.matches_node(node)
+        ]
+
+
+_NO_CLAIMS: Final = ClaimsState()
 
 
 class DynamicResources:
     name = names.DYNAMIC_RESOURCES
 
     def __init__(self, args: DynamicResourcesArgs | None, handle: Handle) -> None:
-        check_args(args or DynamicResourcesArgs())
+        args = args or DynamicResourcesArgs()
+        check_args(args)
         self._handle = handle
+        timeout = args.filter_timeout.us
+        self._max_steps = timeout * STEPS_PER_SECOND // _MICROSECONDS if timeout else None
+        self._reservations: dict[str, Reservation] = {}  # by pod uid
+        self._prune_at = _FEWEST_PRUNED
+        self._answers = RowAnswers()
+        self._engine_tracker: ClaimTracker | None = None
+
+    @property
+    def _tracker(self) -> ClaimTracker:
+        """That of the engine, which stands only when the first pod comes."""
+        if self._engine_tracker is None:
+            self._engine_tracker = ClaimTracker.of(self._handle)
+        return self._engine_tracker
 
     def pre_enqueue(self, pod: Pod) -> Status:
         claims = claims_of(pod, self._handle.lister)
         return Status.unresolvable(claims) if isinstance(claims, str) else SUCCESS
 
     def depends_on(self, pod: Pod) -> DependsOn | None:
-        return None if pod.spec.resource_claims else DependsOn.POD
+        return DependsOn.CLUSTER if pod.spec.resource_claims else DependsOn.POD
 
     def pre_filter(
         self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]
     ) -> tuple[PreFilterResult | None, Status]:
+        state.write(_NO_CLAIMS)
+        if not pod.spec.resource_claims:
+            return None, SKIP
         claims = claims_of(pod, self._handle.lister)
         if isinstance(claims, str):
-            state.write(ClaimsState())
             return None, Status.unresolvable(claims)
-        state.write(ClaimsState(tuple(claims)))
         if not claims:
             return None, SKIP
+        self._tracker.refresh()
+        selectors: list[NodeSelectorMatcher | None] = []
         for claim in claims:
-            if claim.status.allocation is None:
-                status = self._unusable_requests(claim)
-                if status is not None:
-                    return None, status
+            allocation = claim.status.allocation
+            selector = allocation.node_selector if allocation is not None else None
+            selectors.append(parse_node_selector(selector) if selector is not None else None)
+            problem = self._problem_of(claim, selectors[-1])
+            if problem is not None:
+                return None, problem
+        unallocated = tuple(claim for claim in claims if claim.status.allocation is None)
+        state.write(ClaimsState(tuple(claims), tuple(selectors), unallocated))
         return None, SUCCESS
 
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status:
-        claims = state.read(ClaimsState).claims
-        if any(claim.status.allocation is None for claim in claims):
-            return Status.unresolvable(CANNOT_ALLOCATE)
-        if all(_reaches(claim, node_info) for claim in claims):
+        found = state.find(ClaimsState)
+        if found is None:
+            return Status.failed(NO_STATE)
+        if not found.claims:
             return SUCCESS
-        return Status.unresolvable(NOT_ON_NODE)
+        assert node_info.node is not None
+        if found.unallocated:
+            status = self._allocatable_on(found, node_info.node)
+            if not status.is_success:
+                return status
+        return _NOT_ON_NODE if found.unavailable_on(node_info.node) else SUCCESS
+
+    def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
+        found = state.find(ClaimsState)
+        if found is None:
+            return refuse_all(table, rows, Status.failed(NO_STATE))
+        if not found.claims:
+            return None
+        asked = np.arange(table.n_rows)[rows] if isinstance(rows, slice) else rows
+        statuses: list[Status] = list(_REFUSALS)
+        codes = self._codes_of(found, table, asked, statuses)
+        if any(selector is not None for selector in found.selectors):
+            for place in np.flatnonzero(codes == 0).tolist():
+                node_info = table.node_infos[asked[place]]
+                if node_info is not None and node_info.node is not None and found.unavailable_on(node_info.node):
+                    codes[place] = _UNREACHABLE
+        return RowVerdicts(codes, statuses) if np.count_nonzero(codes) else None
+
+    def allocations_on(self, state: CycleState, node: Node) -> tuple[AllocationResult, ...] | None:
+        """What Filter finds for the claims that are not allocated yet, None when it refuses the node.
+
+        Raises AllocationError, PoolError and TimedOutError.
+        """
+        found = state.find(ClaimsState)
+        return self._search(found, node) if found is not None and found.unallocated else None
 
     def post_filter(
         self, state: CycleState, pod: Pod, node_to_status: NodeToStatus
@@ -95,46 +193,182 @@ class DynamicResources:
         if found is None:
             # Another plugin's PreFilter ended the cycle first: upstream fails here, and no later plugin is asked.
             return None, Status.failed(NO_STATE)
-        return None, Status.unschedulable(STILL_NOT if found.claims else NO_CLAIMS)
+        if not found.claims:
+            return None, Status.unschedulable(NO_CLAIMS)
+        for claim in self._to_give_back(found, pod, node_to_status):
+            if not self._handle.observes:
+                key = (pod.namespace, claim.name, claim.uid, claim.metadata.resource_version)
+                write = ClaimWrite(ClaimVerb.DEALLOCATE, *key, pod.uid, pod.name, self.name)
+                self._handle.effects.claim_writes.append(write)
+            return None, Status.unschedulable(DEALLOCATED)
+        return None, Status.unschedulable(STILL_NOT)
+
+    def unavailable_claims(self, state: CycleState, node_to_status: NodeToStatus) -> Iterator[ResourceClaim]:
+        """Allocated claims that kept the pod from a node that nothing else refused."""
+        found = state.find(ClaimsState) or _NO_CLAIMS
+        indices: set[int] = set()
+        for name, status in node_to_status.items():
+            node_info = self._handle.snapshot.get(name)
+            if status.plugin == self.name and NOT_ON_NODE in status.reasons and node_info is not None:
+                assert node_info.node is not None
+                indices.update(found.unavailable_on(node_info.node))
+        return (found.claims[index] for index in sorted(indices))
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        found = state.find(ClaimsState)
+        if found is None:
+            return Status.failed(NO_STATE)
+        if not found.claims:
+            return SUCCESS
+        reservation = Reservation.of(pod, found.claims)
+        if found.unallocated:
+            results = self._results_for(found, node_name)
+            if isinstance(results, Status):
+                return results
+            left = iter(results)
+            for claim, held in zip(found.claims, reservation.claims, strict=True):
+                if claim.status.allocation is None:
+                    held.allocation = next(left)
+                    self._tracker.begin(claim.uid, held.allocation)
+        self._reservations[pod.uid] = reservation
+        if len(self._reservations) >= self._prune_at:
+            self._prune()
+        return SUCCESS
+
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        reservation = self._reservations.pop(pod.uid, None)
+        if reservation is None:
+            return
+        for claim in reservation.claims:
+            if claim.allocation is not None:
+                self._tracker.end(claim.uid)
+        self._handle.effects.claim_writes.extend(reservation.releases(self.name, self._claim))
+
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, PreBindWork | None]:
+        reservation = self._reservations.get(pod.uid)
+        if reservation is None:
+            found = state.find(ClaimsState) or _NO_CLAIMS
+            if not found.claims:
+                return SUCCESS, None
+            # Reserve is switched off.
+            reservation = self._reservations[pod.uid] = Reservation.of(pod, found.claims)
+        writes = reservation.writes(self.name)
+        return SUCCESS, PreBindWork(awaits=True, claim_writes=writes) if writes else None
+
+    def pre_bind_done(self, pod: Pod, node_name: str) -> Status:
+        """Success once all claims are stored as reserved for the pod, Wait before."""
+        reservation = self._reservations.get(pod.uid)
+        return SUCCESS if reservation is None or reservation.is_written(self._claim) else _WAIT
+
+    def dump_state(self) -> Any:
+        """Reservations, with the allocations on their way."""
+        self._prune()
+        return [reservation.dump() for reservation in self._reservations.values()]
+
+    def load_state(self, state: Any) -> None:
+        tracker = self._tracker
+        for dumped in state:
+            reservation = Reservation.load(dumped)
+            self._reservations[reservation.pod_uid] = reservation
+            for claim in reservation.claims:
+                stored = self._claim(f"{reservation.namespace}/{claim.name}")
+                if claim.allocation is not None and stored is not None and stored.status.allocation is None:
+                    tracker.begin(claim.uid, claim.allocation)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
-        change = ActionType.ADD | ActionType.UPDATE
-        node_change = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
-        own_claims = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
-        return (
-            ClusterEventWithHint(ClusterEvent(EventResource.NODE, node_change)),
-            ClusterEventWithHint(ClusterEvent(EventResource.RESOURCE_CLAIM, change), self._after_claim_change),
-            ClusterEventWithHint(own_claims, self._after_pod_change),
-            ClusterEventWithHint(ClusterEvent(EventResource.DEVICE_CLASS, change)),
-            ClusterEventWithHint(ClusterEvent(EventResource.RESOURCE_SLICE, change)),
-        )
+        return hints.events_to_register(self._handle)
 
-    def _unusable_requests(self, claim: ResourceClaim) -> Status | None:
+    def _problem_of(self, claim: ResourceClaim, selector: NodeSelectorMatcher | None) -> Status | None:
+        """Why the claim cannot be used in this cycle."""
+        if claim.status.allocation is not None:
+            if selector is not None and selector.errors:
+                return Status.failed(", ".join(selector.errors))
+            return None
+        if claim.uid in self._tracker.in_flight:
+            return Status.unresolvable(f"resource claim {claim.key} is in the process of being allocated")
         for name, device_class in _classes_wanted(claim):
             if device_class is None:
                 return Status.unresolvable(f"resource claim {claim.key}, request {name}: unknown request type")
             if not device_class:
                 return Status.failed(f"request {name}: unsupported request type")
-            if self._handle.lister.get(DeviceClass.kind, device_class) is None:
+            if self._tracker.class_of(device_class) is None:
                 return Status.unresolvable(f"request {name}: device class {device_class} does not exist")
         return None
 
-    def _after_claim_change(self, pod: Pod, old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
-        before, after = _as_claim(old), _as_claim(new)
-        claims = claims_of(pod, self._handle.lister)
-        if isinstance(claims, str) or after is None:
-            return QueueingHint.SKIP
-        if before is not None and before.status.allocation is not None and after.status.allocation is None:
-            return QueueingHint.QUEUE  # devices came free, whoever had them
-        if all(claim.uid != after.uid for claim in claims):
-            return QueueingHint.SKIP
-        return queue_if(before is None or before.status != after.status)
+    def _codes_of(
+        self, found: ClaimsState, table: NodeTable, rows: npt.NDArray[np.intp], statuses: list[Status]
+    ) -> UInt16Array:
+        """What the allocator says of the rows; failures are added to the statuses."""
+        if not found.unallocated:
+            return np.zeros(len(rows), dtype=np.uint16)
+        kept = self._answers.known(found.unallocated, self._tracker, table, self._handle.lister)
+        codes = kept[rows].astype(np.uint16)
+        for place in np.flatnonzero(codes == UNKNOWN).tolist():
+            node_info = table.node_infos[rows[place]]
+            codes[place] = 0
+            if node_info is None or node_info.node is None:
+                continue
+            status = self._allocatable_on(found, node_info.node)
+            if status.code is Code.Error:
+                statuses.append(status)
+                codes[place] = len(statuses)
+            else:
+                codes[place] = kept[rows[place]] = 0 if status.is_success else _REFUSALS.index(status) + 1
+        return codes
 
-    def _after_pod_change(self, pod: Pod, _old: KubeObject | None, new: KubeObject | None) -> QueueingHint:
-        changed = as_pod(new)
-        if changed is None or changed.uid != pod.uid:
-            return QueueingHint.SKIP
-        return queue_if(not isinstance(claims_of(changed, self._handle.lister), str))
+    def _allocatable_on(self, found: ClaimsState, node: Node) -> Status:
+        """Whether the allocator finds devices for the claims."""
+        try:
+            # Slices for several nodes may have selectors that cannot be joined.
+            search = self._search if self._tracker.pools().shared else self._chosen
+            return SUCCESS if search(found, node) is not None else _NOT_ALLOCATED
+        except TimedOutError:
+            return _TIMED_OUT
+        except (AllocationError, PoolError) as error:
+            return Status.failed(str(error))
+
+    def _chosen(self, found: ClaimsState, node: Node) -> Allocation | None:
+        tracker = self._tracker
+        pools = tracker.pools().of(node)
+        allocator = Allocator(found.unallocated, pools, tracker.allocated, tracker.class_of, self._max_steps)
+        return allocator.allocate()
+
+    def _search(self, found: ClaimsState, node: Node) -> tuple[AllocationResult, ...] | None:
+        allocation = self._chosen(found, node)
+        return None if allocation is None else results_of(allocation, found.unallocated, node.name)
+
+    def _results_for(self, found: ClaimsState, node_name: str) -> tuple[AllocationResult, ...] | Status:
+        """What Filter has found for the node: nothing has changed since, so the search finds it again."""
+        node_info = self._handle.snapshot.get(node_name)
+        if all(plugin.name != self.name for plugin in self._handle.runner.filter) or node_info is None:
+            return Status.failed(NO_ALLOCATION)
+        assert node_info.node is not None
+        try:
+            results = self._search(found, node_info.node)
+        except (AllocationError, PoolError, TimedOutError) as error:
+            return Status.failed(str(error) or TIMED_OUT)
+        return Status.failed(NO_ALLOCATION) if results is None else results
+
+    def _to_give_back(self, found: ClaimsState, pod: Pod, node_to_status: NodeToStatus) -> Iterator[ResourceClaim]:
+        if all(selector is None for selector in found.selectors):
+            return
+        state = CycleState()
+        state.write(found)
+        for claim in self.unavailable_claims(state, node_to_status):
+            consumers = claim.status.reserved_for or ()
+            if not consumers or [each.uid for each in consumers] == [pod.uid]:
+                yield claim
+
+    def _claim(self, key: str) -> ResourceClaim | None:
+        return cast("ResourceClaim | None", self._handle.lister.get(ResourceClaim.kind, key))
+
+    def _prune(self) -> None:
+        """Drop the reservations of pods that are bound or gone: nothing is left to be undone."""
+        for uid, reservation in list(self._reservations.items()):
+            pod = self._handle.lister.get(Pod.kind, f"{reservation.namespace}/{reservation.pod_name}")
+            if not isinstance(pod, Pod) or pod.uid != uid or pod.is_assigned:
+                del self._reservations[uid]
+        self._prune_at = max(_FEWEST_PRUNED, 2 * len(self._reservations))
 
 
 def _classes_wanted(claim: ResourceClaim) -> Iterator[tuple[str, str | None]]:
@@ -147,15 +381,3 @@ def _classes_wanted(claim: ResourceClaim) -> Iterator[tuple[str, str | None]]:
                 yield f"{request.name}/{alternative.name}", alternative.device_class_name
         else:
             yield request.name, None
-
-
-def _reaches(claim: ResourceClaim, node_info: NodeInfo) -> bool:
-    selector = claim.status.allocation.node_selector if claim.status.allocation is not None else None
-    return selector is None or node_info.node is None or parse_node_selector(selector).matches_node(node_info.node)
-
-
-def _as_claim(obj: KubeObject | None) -> ResourceClaim | None:
-    """The claim of a claim event; TypeError, which queues the pod, when it is none."""
-    if obj is not None and not isinstance(obj, ResourceClaim):
-        raise TypeError(f"expected a ResourceClaim, got {obj.kind}")
-    return obj

@@ -29,7 +29,7 @@ PLAIN = {
     "ImageLocality": DependsOn.CLUSTER,
 }
 VOLUMES = dict.fromkeys(("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"))
-CLAIMS = {"DynamicResources": None}
+CLAIMS = {"DynamicResources": DependsOn.CLUSTER}
 
 
 @pytest.mark.parametrize(

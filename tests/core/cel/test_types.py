@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_core.admission.cel import selector_problem
+from scheduler_core.cel import selector_problem
 
 CASES = json.loads((Path(__file__).parent / "expressions.json").read_text(encoding="utf-8"))
 

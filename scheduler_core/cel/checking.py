@@ -5,10 +5,12 @@ Source: kubernetes v1.34.1, staging/src/k8s.io/dynamic-resource-allocation/cel, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
-from scheduler_core.admission.cel.parsing import CelError, Node
-from scheduler_core.admission.cel.types import (
+from scheduler_core.cel.parsing import CelError, Node
+from scheduler_core.cel.types import (
     BOOL,
     DEVICE,
     DEVICE_FIELDS,
@@ -26,8 +28,9 @@ from scheduler_core.admission.cel.types import (
 # Functions and the types of their values, where these do not depend on their arguments.
 _FUNCTIONS: Final[dict[str, Type]] = {
     "size": INT, "int": INT, "uint": "uint", "double": "double", "string": STRING, "bool": BOOL, "bytes": "bytes",
-    "matches": BOOL, "quantity": QUANTITY, "isQuantity": BOOL, "isSemver": BOOL, "isURL": BOOL, "isIP": BOOL,
-    "isCIDR": BOOL, "dyn": DYN, "type": DYN, "duration": DYN, "timestamp": DYN, "semver": DYN, "url": DYN, "ip": DYN,
+    "matches": BOOL, "sign": INT, "quantity": QUANTITY, "isQuantity": BOOL, "isSemver": BOOL, "isURL": BOOL,
+    "isIP": BOOL, "isCIDR": BOOL,
+    "dyn": DYN, "type": DYN, "duration": DYN, "timestamp": DYN, "semver": DYN, "url": DYN, "ip": DYN,
     "cidr": DYN, "startsWith": BOOL, "endsWith": BOOL, "contains": BOOL,
 }  # fmt: skip
 _METHODS: Final[dict[str, Type]] = {
@@ -62,6 +65,17 @@ class Checker:
     def __init__(self) -> None:
         self.errors: list[CelError] = []
         self._names: dict[str, Type] = {"device": DEVICE}
+
+    def knows(self, name: str) -> bool:
+        """Whether it is a variable."""
+        return name in self._names
+
+    @contextmanager
+    def names(self, types: Mapping[str, Type]) -> Iterator[None]:
+        """Variables that hold only inside, with what is known of their types."""
+        before, self._names = self._names, {**self._names, **types}
+        yield
+        self._names = before
 
     def type_of(self, node: Node) -> Type:
         """The type of the node's values; of a wrong one nothing is known."""
@@ -108,6 +122,8 @@ class Checker:
 
     def _select(self, node: Node) -> Type:
         holder = self.type_of(node.parts[0])
+        if node.is_optional:
+            return DYN
         if holder == DEVICE:
             known = DEVICE_FIELDS.get(node.name)
             return known if known is not None else self._wrong(node.at, f"undefined field '{node.name}'")
@@ -138,6 +154,8 @@ class Checker:
         one, other = types
         if node.name in ("_==_", "_!=_"):
             return BOOL if fits(one, other) else self._no_overload(node, types)
+        if node.name == "_[?_]":
+            return DYN
         if node.name == "_[_]":
             return self._item(node, one, other)
         if node.name == "@in":

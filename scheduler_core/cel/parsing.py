@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+
+from scheduler_core.cel.literals import LiteralError, bytes_of, number_of, text_of
 
 CelError = tuple[int, str]  # position in the text, message
 
@@ -17,7 +19,12 @@ _NUMBER: Final = re.compile(
     r"|[0-9]++[eE][+-]?[0-9]++|[0-9]++[uU]?",
     re.ASCII,
 )
-_TEXT: Final = re.compile(r"""([rRbB]{0,2})(?:"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+')""", re.ASCII)
+_TEXT: Final = re.compile(
+    r"""(?:[bB]?[rR]|[rR][bB])(?:"{3}(?s:.*?)"{3}|'{3}(?s:.*?)'{3}|"[^"\n]*+"|'[^'\n]*+')"""
+    r"""|[bB]?(?:"{3}(?s:(?:[^\\]|\\.)*?)"{3}|'{3}(?s:(?:[^\\]|\\.)*?)'{3}"""
+    r"""|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+')""",
+    re.ASCII,
+)
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+", re.ASCII)
 _SIGN: Final = re.compile(r"&&|\|\||==|!=|<=|>=|[-+*/%!<>?:.,()\[\]{}]", re.ASCII)
 _BINARY: Final = ({"||"}, {"&&"}, {"==", "!=", "<", "<=", ">", ">=", "in"}, {"+", "-"}, {"*", "/", "%"})
@@ -30,6 +37,7 @@ _EXPECTED: Final = {
     "map": "{'[', '{', '}', '(', '.', ',', '-', '!', '?', ",
     "index": "{'[', '{', '(', '.', '-', '!', '?', ",
 }
+_CONSTANTS: Final = {"true": ("bool", True), "false": ("bool", False), "null": ("null_type", None)}
 _DEEPEST: Final = 200
 MOST_ERRORS: Final = 100  # that are told; each repeats its line
 
@@ -53,13 +61,18 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """`kind` literal, name, select, index, call, list, map, unary, binary, choice; `at` is where messages point."""
+    """`kind` literal, name, select, index, call, list, map, unary, binary, choice; `at` is where messages point.
+
+    A literal has its type as name, and its `value`. `is_optional`: a select or an index that gives an optional.
+    """
 
     kind: str
     at: int
     name: str = ""
     parts: tuple[Node, ...] = ()
     has_target: bool = False
+    value: Any = None
+    is_optional: bool = False
 
 
 def parse(text: str) -> tuple[Node | None, list[CelError]]:
@@ -81,7 +94,7 @@ def _tokens(text: str) -> tuple[list[Token], list[CelError]]:
         place = space.end() if space is not None else place
         if place == len(text) or len(errors) > MOST_ERRORS:
             return [*found, Token("end", "<EOF>", place)], errors
-        if text.startswith(('"""', "'''"), place) or text[place] == "`":
+        if text[place] == "`":
             raise UnknownSyntaxError
         for kind, pattern in (("text", _TEXT), ("number", _NUMBER), ("name", _NAME), ("sign", _SIGN)):
             match = pattern.match(text, place)
@@ -149,22 +162,25 @@ class _Parser:
         sign = self._takes("!", "-")
         if sign is None:
             return self._member(opened)
-        if self._next.text == sign.text:
-            raise UnknownSyntaxError
-        operand = self._unary("")
-        if sign.text == "-" and operand.kind == "literal" and operand.name in ("int", "double"):
-            return Node("literal", sign.at, operand.name)
-        return Node("unary", sign.at, f"{sign.text}_", (operand,))
+        times = 1
+        while self._takes(sign.text) is not None:
+            times += 1
+        is_number = sign.text == "-" and times == 1 and self._next.kind == "number" and self._next.text[-1] not in "uU"
+        operand = self._member("", "-") if is_number else self._unary("")
+        if is_number:
+            return operand
+        return Node("unary", sign.at, f"{sign.text}_", (operand,)) if times % 2 else operand
 
-    def _member(self, opened: str) -> Node:
-        node = self._primary(opened)
+    def _member(self, opened: str, sign: str = "") -> Node:
+        node = self._primary(opened, sign)
         while True:
             if (dot := self._takes(".")) is not None:
                 node = self._selected(node, dot)
             elif (bracket := self._takes("[")) is not None:
-                if self._next.text == "?":
-                    raise UnknownSyntaxError
-                node = Node("index", bracket.at, "_[_]", (node, self._expression("index")))
+                is_optional = self._takes("?") is not None
+                index = self._expression("index")
+                name = "_[?_]" if is_optional else "_[_]"
+                node = Node("index", bracket.at, name, (node, index), is_optional=is_optional)
                 self._expect("]")
             elif self._next.text == "{" and node.kind in ("name", "select"):
                 raise UnknownSyntaxError
@@ -172,8 +188,8 @@ class _Parser:
                 return node
 
     def _selected(self, node: Node, dot: Token) -> Node:
-        if self._next.text == "?":
-            raise UnknownSyntaxError
+        if self._takes("?") is not None and self._next.kind == "name":
+            return Node("select", dot.at, self._take().text, (node,), is_optional=True)
         if self._next.kind != "name":
             if self._next.text == ".":
                 raise _SyntaxError(self._next.at, "no viable alternative at input '..'")
@@ -185,17 +201,23 @@ class _Parser:
             return Node("select", dot.at, name.text, (node,))
         return Node("call", opened.at, name.text, (node, *self._items(")")), has_target=True)
 
-    def _primary(self, opened: str) -> Node:
+    def _primary(self, opened: str, sign: str = "") -> Node:
         token = self._next
         if token.kind == "number":
             self._take()
-            is_double = not token.text.startswith("0x") and any(sign in token.text for sign in ".eE")
-            kind = "double" if is_double else "uint" if token.text[-1] in "uU" else "int"
-            return Node("literal", token.at, kind)
+            try:
+                kind, number = number_of(sign + token.text)
+            except LiteralError as error:
+                raise _SyntaxError(token.at, str(error)) from error
+            return Node("literal", token.at - len(sign), kind, value=number)
         if token.kind == "text":
             self._take()
             is_bytes = "b" in token.text.partition(token.text[-1])[0].lower()
-            return Node("literal", token.at, "bytes" if is_bytes else "string")
+            try:
+                value: Any = bytes_of(token.text) if is_bytes else text_of(token.text)
+            except LiteralError as error:
+                raise _SyntaxError(token.at, str(error)) from error
+            return Node("literal", token.at, "bytes" if is_bytes else "string", value=value)
         if token.kind == "name" and token.text != "in":
             return self._named()
         if self._takes("(") is not None:
@@ -213,9 +235,9 @@ class _Parser:
 
     def _named(self) -> Node:
         token = self._take()
-        literal = {"true": "bool", "false": "bool", "null": "null_type"}.get(token.text)
-        if literal is not None:
-            return Node("literal", token.at, literal)
+        if token.text in _CONSTANTS:
+            kind, value = _CONSTANTS[token.text]
+            return Node("literal", token.at, kind, value=value)
         opened = self._takes("(")
         if opened is None:
             return Node("name", token.at, token.text)

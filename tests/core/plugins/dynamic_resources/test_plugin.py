@@ -33,12 +33,20 @@ class Store:
     def __init__(self, objects: Sequence[KubeObject]) -> None:
         self.objects = objects
         self.lister = self
+        self.shared: dict[str, Any] = {}
+        self.observes = False
 
     def get(self, kind: str, key: str) -> KubeObject | None:
         return next((each for each in self.objects if (each.kind, each.key) == (kind, key)), None)
 
     def list(self, kind: str) -> Sequence[KubeObject]:
         return [each for each in self.objects if each.kind == kind]
+
+    def version(self, kind: str) -> int:
+        return 1
+
+    def changes(self, kind: str, since: int) -> None:
+        return None
 
 
 def plugin(*objects: KubeObject) -> DynamicResources:
@@ -154,17 +162,24 @@ def test_pre_filter_skips_pods_without_claims() -> None:
     assert plugin().pre_filter(CycleState(), make_pod("p").build(), [])[1].is_skip
 
 
+GPU_CLASS = manifests.decode(
+    {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu", "uid": "g"}, "spec": {}}
+)
+GPU_REQUEST = {"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}}
+ONE_GPU: dict[str, Any] = {"spec": {"devices": {"requests": [GPU_REQUEST]}}}
+
+
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        pytest.param({}, CANNOT_ALLOCATE, id="nothing allocated"),
+        pytest.param(ONE_GPU, CANNOT_ALLOCATE, id="nothing allocated"),
         pytest.param(ALLOCATED, "", id="usable everywhere"),
         pytest.param(on_node("a"), "", id="usable here"),
         pytest.param(on_node("b"), NOT_ON_NODE, id="usable elsewhere"),
     ],
 )
 def test_filter_asks_whether_the_allocated_devices_can_be_reached(fields: dict[str, Any], reason: str) -> None:
-    resources, state = plugin(claim(**fields)), CycleState()
+    resources, state = plugin(claim(**fields), GPU_CLASS), CycleState()
     resources.pre_filter(state, PLAIN.build(), [])
     node_info = NodeInfo(lambda: 1)
     node_info.set_node(make_node("n1").label(rack="a").build())

@@ -1,0 +1,5 @@
+"""The functions that expressions may call; importing this declares them."""
+
+from scheduler_core.cel.library import amounts, collections, conversions, optionals, texts
+
+__all__ = ["amounts", "collections", "conversions", "optionals", "texts"]
