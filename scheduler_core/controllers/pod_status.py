@@ -114,10 +114,16 @@ def ended_status(pod: Pod, exit_code: int, now: int) -> Map:
 
 
 def disrupted_status(pod: Pod, ended: Map, why: tuple[str, str, str], now: int) -> Map:
-    """The status of a pod that its kubelet ended: `ended`, why (reason, message), and the condition's message."""
+    """The status of a pod that its kubelet ended: `ended`, why (reason, message), and the message of its condition.
+
+    Without that message there is no condition DisruptionTarget.
+    """
     reason, message, condition = why
-    told = observed(pod, [Wanted(DISRUPTION_TARGET, "True", BY_KUBELET, condition)], now)["conditions"]
-    return {**ended, "phase": FAILED, "reason": reason, "message": message, "conditions": [*ended["conditions"], *told]}
+    status = {**ended, "phase": FAILED, "reason": reason, "message": message}
+    if condition:
+        told = observed(pod, [Wanted(DISRUPTION_TARGET, "True", BY_KUBELET, condition)], now)["conditions"]
+        status["conditions"] = [*ended["conditions"], *told]
+    return status
 
 
 def current_status(pod: Pod, now: int) -> Map:

@@ -20,19 +20,24 @@ from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.records import Lease
 from scheduler_core.api.resource_claims import ResourceClaim
+from scheduler_core.api.stored import ConfigMap
 from scheduler_core.api.times import microseconds
 from scheduler_core.apiserver.requests import Manifest, ObjectKey, Patch, PatchType, Request
 from scheduler_core.controllers.annotations import RUN_SECONDS, START_SECONDS, duration_us
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.deadlines import Deadlines
-from scheduler_core.controllers.kubelet.admission import Rejected, admit
+from scheduler_core.controllers.kubelet.admission import EVICTED, Rejected, admit
 from scheduler_core.controllers.kubelet.blueprint import Blueprints
 from scheduler_core.controllers.kubelet.claims import FAILED, ClaimsOfPods
+from scheduler_core.controllers.kubelet.configuration import CONFIG_KEY, CONFIG_MAP
 from scheduler_core.controllers.kubelet.containers import Containers
 from scheduler_core.controllers.kubelet.critical import PREEMPTED_CONDITION, PREEMPTED_MESSAGE, PREEMPTING
 from scheduler_core.controllers.kubelet.node_state import NodeState, boot_id
+from scheduler_core.controllers.kubelet.pressure import Pressure
 from scheduler_core.controllers.kubelet.reports import Ending, Reports, has_started
-from scheduler_core.controllers.kubelet.stopping import stop_us
+from scheduler_core.controllers.kubelet.static_pods import StaticPods
+from scheduler_core.controllers.kubelet.stopping import grace_of_us, stop_us
+from scheduler_core.controllers.node_agent import AgentState
 from scheduler_core.controllers.node_status import changed_allocatable
 from scheduler_core.controllers.pod_status import RUNNING, lacking
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
@@ -54,15 +59,19 @@ class Kubelet:
         self._deadlines = Deadlines()
         self._real: set[str] = set()  # nodes whose kubelet runs somewhere: it renews a lease
         self._nodes: dict[str, NodeState] = {}
+        self._steps = 0
         self._unjudged: dict[str, None] = {}  # uids of pods that came with this step
         self._ending: dict[str, Ending] = {}  # pods that are made to end, by uid
         self._blueprints = Blueprints()
         self._reports = Reports()
         self._claims = ClaimsOfPods()
+        self._pressure = Pressure(self._pods_of, self._reports.events)
+        self._static = StaticPods(self._reports.events)
 
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
         """Take over the changes; return what is due at `now`."""
         requests: list[Request] = []
+        self._steps += 1
         for change in changes:
             if isinstance(change, ObjectPut):
                 obj = change.obj
@@ -74,24 +83,37 @@ class Kubelet:
                     self._leave(obj)
                 elif isinstance(obj, ResourceClaim):
                     self._put_claim(obj)
+                elif isinstance(obj, ConfigMap) and (obj.namespace, obj.name) == CONFIG_MAP:
+                    requests += self._pressure.put_common((obj.data or {}).get(CONFIG_KEY, ""), now)
             elif isinstance(change, ObjectDeleted):
                 if change.kind == Pod.kind:
                     self._forget(change.uid or self._uid_of(change.namespace, change.name))
+                    self._static.deleted(change.namespace, change.name)
                 elif change.kind == Node.kind:
                     self._lose_node(change.name)
                 elif change.kind == ResourceClaim.kind:
                     self._claims.remove(f"{change.namespace}/{change.name}")
+                elif change.kind == ConfigMap.kind and (change.namespace, change.name) == CONFIG_MAP:
+                    requests += self._pressure.put_common("", now)
         if self._unjudged:
             requests += self._judge(now)
         for uid, message in self._claims.untold().items():
             requests.append(self._reports.warning(self._pods[uid], FAILED, message, now))
+        requests += self._static.step()
+        looked, evicted = self._pressure.step(now)
+        requests += looked
+        for one in evicted:
+            condition = one.message if one.is_disruption else ""
+            self._ending[one.pod.uid] = Ending(one.at, EVICTED, one.message, condition)
+            self._schedule(self._pods[one.pod.uid], self._node(one.pod.spec.node_name))
         for uid in self._deadlines.pop_due(now):
             requests += self._requests(self._pods[uid], now)
         return requests
 
     def next_due(self) -> int | None:
-        """Return when the next pod starts, completes or is gone, in microseconds."""
-        return self._deadlines.first()
+        """Return when the next pod starts, completes or is gone, or a node is looked at, in microseconds."""
+        first, look = self._deadlines.first(), self._pressure.next_due()
+        return first if look is None or (first is not None and first < look) else look
 
     # Changes
 
@@ -99,6 +121,8 @@ class Kubelet:
         meta, status = pod.metadata, pod.status
         uid, node_name = meta.uid, pod.spec.node_name
         before = self._pods.get(uid)
+        if meta.annotations and node_name:
+            self._static.put_pod(pod)
         if not node_name or pod.is_terminal or node_name in self._real:
             if before is not None:
                 self._forget(uid)
@@ -119,6 +143,8 @@ class Kubelet:
             state.add(PodInfo.of(pod))
         if meta.annotations and before.metadata.annotations != meta.annotations:
             self._reports.note_way(pod)
+        if uid in self._reports.own_way:
+            self._pressure.put_pod(pod)
         self._schedule(pod, state)
 
     def _put_claim(self, claim: ResourceClaim) -> None:
@@ -144,6 +170,12 @@ class Kubelet:
         elif was_heard and not state.is_heard:
             for uid in state.uids():
                 self._unschedule(uid)
+        if state.is_heard:
+            requests += self._pressure.put_node(node, now)
+            requests += self._static.put_node(node, now)
+        else:
+            for part in (self._pressure, self._static):
+                part.drop_node(node.name, forgets=state.agent.state == AgentState.OFF)
         return requests
 
     def _take_up(self, state: NodeState, now: int) -> list[Request]:
@@ -168,6 +200,8 @@ class Kubelet:
         state = self._nodes.get(name)
         if state is not None:
             state.lose()
+            for part in (self._pressure, self._static):
+                part.drop_node(name, forgets=True)
             for uid in state.uids():
                 self._unschedule(uid)
 
@@ -186,17 +220,26 @@ class Kubelet:
             return
         state = self._nodes.get(pod.spec.node_name)
         if state is not None:
+            if state.waiting and uid in state.waiting:
+                self._deadlines.drop(uid)
             state.remove(pod)
         self._first_seen.pop(uid, None)
         self._unjudged.pop(uid, None)
         self._ending.pop(uid, None)
         self._unschedule(uid)
         self._claims.forget(uid)
+        if uid in self._reports.own_way:
+            self._pressure.drop_pod(pod)
         self._reports.forget(uid)
 
     def _uid_of(self, namespace: str, name: str) -> str:
         key = f"{namespace}/{name}"
         return next((uid for uid, pod in self._pods.items() if pod.key == key), "")
+
+    def _pods_of(self, node_name: str) -> list[Pod]:
+        """Pods of the node that run and that nobody ends yet, the oldest first."""
+        pods = [self._pods[uid] for uid in self._node(node_name).uids() if uid not in self._ending]
+        return sorted((pod for pod in pods if has_started(pod) and not pod.is_terminating), key=_age)
 
     def _node(self, name: str) -> NodeState:
         state = self._nodes.get(name)
@@ -223,6 +266,8 @@ class Kubelet:
             if has_started(pod):
                 state.add(PodInfo.of(pod))
                 self._schedule(pod, state)
+                if uid in self._reports.own_way:
+                    self._pressure.put_pod(pod)
             elif state.is_heard:
                 new.append((pod, state))
             else:
@@ -235,6 +280,9 @@ class Kubelet:
         if pod.is_terminating:
             self._schedule(pod, state)
             return ()
+        since = self._static.running_since(pod) if pod.metadata.annotations else None
+        if since is not None:
+            self._reports.running_since[pod.uid] = self._first_seen[pod.uid] = since
         info, blueprint = self._blueprints.of(pod)
         node_info = state.info
         if blueprint.asks_for_room_only and not state.may_refuse and blueprint.fits(node_info):
@@ -244,11 +292,16 @@ class Kubelet:
             return ()
         verdict = admit(info, node_info, state.pressures)
         if isinstance(verdict, Rejected):
+            again = state.rejects_again(self._steps, now)
+            if again is not None:
+                state.waiting[pod.uid] = None
+                self._deadlines.set(pod.uid, again)
+                return ()
             return self._reports.rejected(pod, verdict, now)
         requests: list[Request] = []
         for victim in verdict.victims:
             current = self._pods.get(victim.uid, victim)
-            grace_us = _grace_us(current)
+            grace_us = grace_of_us(current)
             requests.append(self._reports.warning(current, PREEMPTING, PREEMPTED_MESSAGE, now))
             ends = now + min(grace_us, stop_us(current))
             self._first_seen[pod.uid] = max(self._first_seen[pod.uid], ends)
@@ -305,17 +358,23 @@ class Kubelet:
         return (microseconds(status.start_time) if status.start_time is not None else self._first_seen[uid]) + run_us
 
     def _requests(self, pod: Pod, now: int) -> Sequence[Request]:
+        state = self._node(pod.spec.node_name)
+        if state.waiting and pod.uid in state.waiting:
+            if not state.is_heard:
+                return ()
+            del state.waiting[pod.uid]
+            return self._judge_one(pod, state, now)
         if pod.is_terminating:
             return self._reports.deleted(pod, now)
         ending = self._ending.get(pod.uid)
         if ending is not None and ending.at <= now:
             return [self._reports.disrupted(pod, ending, now)]
-        return self._reports.next_of(pod, self._node(pod.spec.node_name), now)
+        return self._reports.next_of(pod, state, now)
 
 
-def _grace_us(pod: Pod) -> int:
-    grace = pod.spec.termination_grace_period_seconds
-    return (30 if grace is None else max(grace, 1)) * 1_000_000
+def _age(pod: Pod) -> tuple[bool, int, str]:
+    created = pod.metadata.creation_timestamp
+    return created is not None, 0 if created is None else microseconds(created), pod.uid
 
 
 def _node_status(node: Node, body: Manifest) -> Request:

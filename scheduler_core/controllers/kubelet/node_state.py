@@ -15,6 +15,7 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.types import PodInfo
 
 _NOT_COUNTED: Final = 0
+_AGAIN_US: Final = 1_000_000  # pods that come one after the other are rejected at this pace
 _AT_WORK: Final = Agent(AgentState.RUNNING)
 
 
@@ -30,6 +31,7 @@ class NodeState:
         "off_since",
         "pressures",
         "rebooted",
+        "rejected",
         "waiting",
     )
 
@@ -42,6 +44,7 @@ class NodeState:
         self.pressures: frozenset[str] = frozenset()
         self.is_heard = False  # the node exists and its kubelet reports
         self.may_refuse = True  # room is not all that counts: pressure, taints, or nobody knows the room
+        self.rejected = 0, -_AGAIN_US  # the step in which a pod was rejected last, and its time
         self.waiting: dict[str, None] = {}  # uids of pods bound to it that it has not judged yet
 
     @property
@@ -65,6 +68,17 @@ class NodeState:
             self.heard_since, self.rebooted = now, was.state == AgentState.OFF
             self.off_since = was.since
         return self.is_heard and not was_heard
+
+    def rejects_again(self, step: int, now: int) -> int | None:
+        """Note that a pod is rejected in this step; None, or the time until which that has to wait.
+
+        Whoever makes another pod as soon as one is rejected would else do nothing but that, at one and the same time.
+        """
+        last_step, last = self.rejected
+        if step != last_step and now < last + _AGAIN_US:
+            return last + _AGAIN_US
+        self.rejected = step, now
+        return None
 
     def lose(self) -> None:
         """Note that the node is gone."""

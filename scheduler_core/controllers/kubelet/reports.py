@@ -53,7 +53,8 @@ class Reports:
         self.addresses = PodAddresses()
         self.own_way: set[str] = set()  # uids of pods that go their own way
         self.parts: dict[str, Parts] = {}  # of pods that are about to start, by uid
-        self._events = EventRecorder("kubelet")
+        self.running_since: dict[str, int] = {}  # of mirrors whose containers run already, by uid
+        self.events = EventRecorder("kubelet")
 
     def note_way(self, pod: Pod) -> None:
         """Look at the pod as it is now: does it go its own way?"""
@@ -66,6 +67,7 @@ class Reports:
         """Forget a pod."""
         self.own_way.discard(uid)
         self.parts.pop(uid, None)
+        self.running_since.pop(uid, None)
         self.addresses.release(uid)
 
     def next_of(self, pod: Pod, state: NodeState, now: int) -> list[Request]:
@@ -119,22 +121,22 @@ class Reports:
 
     def warning(self, pod: Pod, reason: str, message: str, now: int) -> Request:
         """Return the event of type Warning that the kubelet writes about the pod."""
-        return self._events.record(pod, reason, message, now=now, kind=WARNING, host=pod.spec.node_name)
+        return self.events.record(pod, reason, message, now=now, kind=WARNING, host=pod.spec.node_name)
 
     def _next_of_own_way(self, pod: Pod, state: NodeState, now: int) -> list[Request]:
         containers = Containers(pod, state.heard_since)
-        addresses = None
+        addresses, at = None, now
         if not has_started(pod):
-            addresses = self.addresses.of(pod, state.node)
-            containers.start(now)
+            addresses, at = self.addresses.of(pod, state.node), self.running_since.pop(pod.uid, now)
+            containers.start(at)
         containers.advance(now)
-        requests: list[Request] = [ReportStatus(key_of(pod), detailed_status(containers, addresses, now), pod.uid)]
+        requests: list[Request] = [ReportStatus(key_of(pod), detailed_status(containers, addresses, at), pod.uid)]
         for container in containers.backs_off:
             requests.append(self.warning(pod, "BackOff", back_off_event_text(pod, container), now))
         if containers.reason == DEADLINE_EXCEEDED:
             host = pod.spec.node_name
             requests.append(
-                self._events.record(pod, DEADLINE_EXCEEDED, DEADLINE_MESSAGE, now=now, kind=NORMAL, host=host)
+                self.events.record(pod, DEADLINE_EXCEEDED, DEADLINE_MESSAGE, now=now, kind=NORMAL, host=host)
             )
         return requests
 

@@ -17,6 +17,12 @@ def stop_us(pod: Pod) -> int:
     return total
 
 
+def grace_of_us(pod: Pod) -> int:
+    """Return the pod's own grace period."""
+    grace = pod.spec.termination_grace_period_seconds
+    return (30 if grace is None else max(grace, 1)) * 1_000_000
+
+
 def _slept(container: Container) -> int:
     hook = container.lifecycle.pre_stop if container.lifecycle is not None else None
     return hook.sleep.seconds if hook is not None and hook.sleep is not None else 0

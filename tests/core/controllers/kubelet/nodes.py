@@ -15,6 +15,8 @@ from scheduler_core.controllers.kubelet.kubelet import Kubelet
 SECOND = 1_000_000
 NOW = int(datetime(2030, 1, 1, tzinfo=UTC).timestamp()) * SECOND
 ROOM = {"cpu": "4", "memory": "10Gi", "pods": "10"}
+PRIORITY_CLASS = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+CRITICAL = {"priorityClassName": "system-cluster-critical"}
 Manifest = dict[str, Any]
 
 
@@ -29,6 +31,7 @@ class Nodes:
         self.writes = 0
         self._read = 0
         self.restart()
+        self.ask(Create({**PRIORITY_CLASS, "metadata": {"name": "high"}, "value": 10}))
         for name in names or ("n1",):
             self.node(name, room or ROOM)
 

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.core.controllers.kubelet.nodes import Nodes
-
-CRITICAL = {"priority": 2_000_000_000, "priorityClassName": "system-cluster-critical"}
+from tests.core.controllers.kubelet.nodes import CRITICAL, Nodes
 
 
 def rejected(nodes: Nodes, name: str = "p") -> tuple[str, str]:
@@ -186,3 +184,14 @@ def test_pod_of_a_missing_node_waits_for_it() -> None:
     nodes.node("n9", {"cpu": "1", "pods": "1"})
     nodes.run_for(2)
     assert nodes.phase("orphan") == "Running"
+
+
+def test_pods_that_are_made_anew_at_once_are_rejected_one_a_second() -> None:
+    nodes = Nodes(room={"cpu": "1", "pods": "9"})
+    for number in range(5):
+        nodes.pod(f"p{number}", requests={"cpu": "2"})
+    failed = []
+    for _ in range(5):
+        failed.append(sum(nodes.phase(f"p{number}") == "Failed" for number in range(5)))
+        nodes.run_for(1)
+    assert failed == [1, 5, 5, 5, 5] or failed == [1, 2, 3, 4, 5]
