@@ -1,5 +1,7 @@
 """Level 1: the algorithm alone. Pop, snapshot, filter, score, select, assume; on failure post filter and message.
 
+Pods with claims are reserved too: devices are taken there.
+
 All pods wait in the queue when the clock starts; nothing is bound. A pod that preempts has its second cycle on the
 freed node at once: between the two the clock stands still, while the victims are deleted and the nomination is written.
 """
@@ -67,6 +69,9 @@ def _cycle(engine: Engine, queued: QueuedPodInfo) -> Attempt:
     if isinstance(decided, Failure):
         handle_scheduling_failure(engine, cycle.profile, queued, decided, attempt)
     else:
+        if decided.spec.resource_claims:
+            status = cycle.profile.run_reserve(cycle.state, decided, decided.spec.node_name)
+            assert status.is_success  # the node has just been found to have the devices
         attempt.result = "scheduled"
         engine.queue.done(queued.uid)
     return attempt

@@ -2,7 +2,7 @@
 
 Files (`schedbench/1`, JSON, gzipped or not) hold templates and index arrays; names, uids and the hostname label follow
 from the index. `resized` repeats the nodes of a file up to another number, each round with its existing pods;
-`with_own_signatures` makes W8 of W5. Raises `WorkloadError` for what is no such file.
+`with_own_signatures` makes W8 of W5, `with_devices` WD of W1. Raises `WorkloadError` for what is no such file.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ import msgspec
 
 from scheduler_core.api import quantity
 from scheduler_core.errors import WorkloadError
+from tools.bench.engine.devices import devices_of, with_claim
 
 FORMAT = "schedbench/1"
 OWN_KEY = "bench/own"  # label and toleration of W8
 HOSTNAME = "kubernetes.io/hostname"
-W5, W8 = "W5", "W8"
+W1, W5, W8, WD = "W1", "W5", "W8", "WD"
+DEVICES_PER_NODE = 8  # of WD
 SUFFIXES = (".json.gz", ".json")
 
 Manifest = dict[str, Any]
@@ -57,6 +59,7 @@ class Workload:
     pod_templates: list[Manifest]
     pod_template_of: list[int]
     own_signatures: bool = False
+    devices_per_node: int = 0
 
     @property
     def num_nodes(self) -> int:
@@ -73,17 +76,18 @@ class Workload:
     def objects(self) -> list[Manifest]:
         """Return all that is there before the first pod comes: namespaces, nodes, pods on them."""
         namespaces = [_named(template, template["metadata"]["name"]) for template in self.namespaces]
-        return [*namespaces, *self._nodes(), *self._existing_pods()]
+        devices = devices_of(self.num_nodes, self.devices_per_node, self.num_pods) if self.devices_per_node else []
+        return [*namespaces, *devices, *self._nodes(), *self._existing_pods()]
 
     def pods(self) -> list[Manifest]:
         """Return the pods to schedule, in order."""
-        return [
-            self._own(manifest, index) if self.own_signatures else manifest
-            for index, manifest in enumerate(
-                _named(self.pod_templates[template], f"pod-{index:06d}")
-                for index, template in enumerate(self.pod_template_of)
-            )
+        named = [
+            _named(self.pod_templates[template], f"pod-{index:06d}")
+            for index, template in enumerate(self.pod_template_of)
         ]
+        if self.devices_per_node:
+            return list(map(with_claim, named))
+        return [self._own(manifest, index) for index, manifest in enumerate(named)] if self.own_signatures else named
 
     def resized(self, num_nodes: int) -> Workload:
         """Return the workload with `num_nodes` nodes: the file's repeated, each round with its running pods."""
@@ -108,6 +112,13 @@ class Workload:
         asks for, and j + 1 bytes of memory more in its first container: it goes where it would have gone anyway.
         """
         return replace(self, name=name, own_signatures=True)
+
+    def with_devices(self, name: str, per_node: int) -> Workload:
+        """Return the workload under another name: so many devices on each node, and a claim of one for every pod.
+
+        Half of the devices are of the model that the claims ask for.
+        """
+        return replace(self, name=name, devices_per_node=per_node)
 
     def _nodes(self) -> Iterator[Manifest]:
         for index, template in enumerate(self.node_template_of):
@@ -167,10 +178,12 @@ def read_workload(path: Path) -> Workload:
 def find_workload(word: str, folder: Path) -> Workload:
     """By path, or by stem in the folder: `W1_n5000_e0_p2000`, or without the pods, which means 2,000 where that exists.
 
-    A W8 is made of the W5 of the same size.
+    A W8 is made of the W5 of the same size, a WD of the W1.
     """
     if word.endswith(SUFFIXES) or "/" in word:
         return read_workload(Path(word))
+    if word.startswith(WD + "_"):
+        return find_workload(W1 + word.removeprefix(WD), folder).with_devices(WD, DEVICES_PER_NODE)
     if word.startswith(W8 + "_"):
         return find_workload(W5 + word.removeprefix(W8), folder).with_own_signatures(W8)
     return read_workload(_file_of_stem(word, folder))
