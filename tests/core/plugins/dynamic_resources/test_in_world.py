@@ -128,7 +128,7 @@ def test_claim_that_keeps_its_only_pod_from_every_node_is_given_back() -> None:
 
 @pytest.mark.parametrize("is_written", [False, True])
 def test_checkpoint_between_reserve_and_verdict_loses_no_device(is_written: bool) -> None:
-    made = two_nodes(claim("c"), claim("d"), pod("p", "c"))
+    made = world(device_class(), node("n1"), resource_slice("n1", *GPUS), claim("c"), claim("d"), pod("p", "c"))
     effects = made.scheduler.step(NOW, made.take_changes(), ALL)
     copy = build(None, draws=FirstDraws())
     checkpoint.load(copy, checkpoint.dump(made.scheduler))
@@ -140,11 +140,11 @@ def test_checkpoint_between_reserve_and_verdict_loses_no_device(is_written: bool
         late = made.scheduler.step(NOW, made.take_changes(), ALL)
         (write,) = late.claim_writes
         assert write.allocation is not None and write.allocation.devices.results is not None
-        assert write.allocation.devices.results[0].pool == "n2"  # the one of n1 is on its way to p
+        assert write.allocation.devices.results[0].device == "gpu-1"  # gpu-0 is on its way to p
         made.carry_out(late)
         made.carry_out(effects)
     settle(made)
-    assert sorted(devices_of(made, "c") + devices_of(made, "d")) == ["n1/gpu-0", "n2/gpu-0"]
+    assert sorted(devices_of(made, "c") + devices_of(made, "d")) == ["n1/gpu-0", "n1/gpu-1"]
     assert all(stored(made, "Pod", name)["spec"].get("nodeName") for name in ("p", "q"))
 
 

@@ -18,6 +18,7 @@ from scheduler_core.plugins.dynamic_resources.allocator import Allocator
 from scheduler_core.plugins.dynamic_resources.pools import DeviceId, Pools
 from scheduler_core.plugins.dynamic_resources.requests import AllocationError
 from tests.core.plugins.dynamic_resources.devices import claim, device, device_class, node, resource_slice
+from tests.core.plugins.dynamic_resources.devices import request as asking_for
 
 DRIVERS = ("gpu.example.com", "nic.example.com")
 MODELS = ("a", "b")
@@ -246,3 +247,11 @@ def test_allocator_finds_what_trying_everything_finds_first(group: int) -> None:
 def _error_comes_first(case: Case) -> bool:
     """Whether a choice that the constraint forbids comes before the first that is allowed."""
     return any(each["spec"]["devices"]["constraints"] for each in case.claims)
+
+
+def test_device_that_is_given_back_goes_to_the_request_that_needs_it() -> None:
+    any_device, model_a = asking_for("r0", deviceClassName="any"), asking_for("r1", deviceClassName="a")
+    devices = (device("d0", model="a"), device("d1", model="b"))
+    case = Case([resource_slice("n1", *devices)], [claim("c", any_device, model_a, constraints=[])], frozenset())
+    got = allocated(case)
+    assert got is not None and [each[2] for _, _, each in got] == ["d1", "d0"]
