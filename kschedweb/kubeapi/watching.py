@@ -224,10 +224,18 @@ def _end(cluster_id: int, start: int, end: int) -> int:
 
 
 async def lines(begun: Begun, hubs: Hubs, in_thread: InThread, cluster_id: int, now: Callable[[], int]) -> Any:
-    """The lines of a watch, until it ends: chunks of bytes; empty ones say that nothing came yet."""
+    """The lines of a watch, until it ends: chunks of bytes; empty ones say that nothing came yet.
+
+    `now` asks the database: it is called in a thread, and for tables only, which tell ages.
+    """
     watch = begun.watch
-    writer = _Writer(begun, now)
-    yield writer.write(watch.initial, {})
+    writer = _Writer(begun)
+
+    async def written(told: Sequence[WatchEvent], encoded: dict[tuple[Any, ...], bytes]) -> bytes:
+        moment = await in_thread(now) if told and begun.form.shape == "Table" else 0
+        return writer.write(told, encoded, moment)
+
+    yield await written(watch.initial, {})
     if watch.is_over:
         return
     seconds = watch.timeout_seconds or LONGEST_SECONDS
@@ -242,7 +250,7 @@ async def lines(begun: Begun, hubs: Hubs, in_thread: InThread, cluster_id: int, 
             of_kind = [entry for entry in entries if entry.manifest["kind"] == watch.selection.kind]
             told = watch.events(of_kind)
             watch.position = max(watch.position, end)
-            yield writer.write(told, {})
+            yield await written(told, {})
         reached = max(watcher.start, watch.position)
         while True:
             moment = time.monotonic()
@@ -254,11 +262,11 @@ async def lines(begun: Begun, hubs: Hubs, in_thread: InThread, cluster_id: int, 
                 told = watch.events(entry for entry in of_kind if entry.rv > watch.position)
                 reached = max(reached, batch.to)
                 if told:
-                    yield writer.write(told, batch.encoded)
+                    yield await written(told, batch.encoded)
             elif time.monotonic() >= bookmark_at:
                 bookmark_at = _next_bookmark(ends_at, time.monotonic())
                 if watch.tells_bookmarks:
-                    yield writer.write([watch.bookmark(max(reached, watch.position))], {})
+                    yield await written([watch.bookmark(max(reached, watch.position))], {})
 
 
 def _next_bookmark(ends_at: float, moment: float) -> float:
@@ -271,13 +279,12 @@ def _next_bookmark(ends_at: float, moment: float) -> float:
 class _Writer:
     """Writes events in the form of one watch."""
 
-    def __init__(self, begun: Begun, now: Callable[[], int]) -> None:
+    def __init__(self, begun: Begun) -> None:
         self._begun = begun
-        self._now = now
         self._is_event = begun.route.api_version == events.API_VERSION
         self._has_columns = False
 
-    def write(self, told: Sequence[WatchEvent], encoded: dict[tuple[Any, ...], bytes]) -> bytes:
+    def write(self, told: Sequence[WatchEvent], encoded: dict[tuple[Any, ...], bytes], now: int) -> bytes:
         form = self._begun.form
         parts = []
         for event in told:
@@ -286,14 +293,14 @@ class _Writer:
             key = (event.type, version, form, self._begun.include, self._is_event, is_first)
             line = encoded.get(key) if event.type not in (BOOKMARK, ERROR) else None
             if line is None:
-                line = orjson.dumps({"type": event.type, "object": self._shown(event, is_first)}) + b"\n"
+                line = orjson.dumps({"type": event.type, "object": self._shown(event, is_first, now)}) + b"\n"
                 if event.type not in (BOOKMARK, ERROR):
                     encoded[key] = line
             self._has_columns = self._has_columns or is_first
             parts.append(line)
         return b"".join(parts)
 
-    def _shown(self, event: WatchEvent, is_first: bool) -> Any:
+    def _shown(self, event: WatchEvent, is_first: bool, now: int) -> Any:
         manifest = event.manifest
         if event.type == ERROR:
             return manifest
@@ -301,8 +308,8 @@ class _Writer:
         form = self._begun.form
         if event.type == BOOKMARK:
             if form.shape == "Table":
-                made = object_in(manifest, shown, form, self._begun.include, self._now())
+                made = object_in(manifest, shown, form, self._begun.include, now)
                 return {**made, "rows": [], "columnDefinitions": made["columnDefinitions"] if is_first else None}
-            return object_in(manifest, shown, form, self._begun.include, self._now())
-        made = object_in(manifest, shown, form, self._begun.include, self._now())
+            return object_in(manifest, shown, form, self._begun.include, now)
+        made = object_in(manifest, shown, form, self._begun.include, now)
         return {**made, "columnDefinitions": None} if form.shape == "Table" and not is_first else made
