@@ -25,7 +25,7 @@ PARTLY = {
     "004": {
         "known limits of spread (no rebalancing, tainted nodes counted, zones unknown without nodes)": "the user guide",
         "taint-based eviction, built-in taints": "the controller that evicts by taints",
-        "default tolerations 300 s, DaemonSet tolerations": "DaemonSets",
+        "static pod self-healing, workload replacement of evicted pods": "static pods",
     },
 }
 

@@ -113,6 +113,15 @@ def _is_ready(pod: dict[str, Any]) -> bool:
     return any(one["type"] == "Ready" and one["status"] == "True" for one in pod["status"].get("conditions") or ())
 
 
+def test_update_moves_where_its_bounds_round_to_nothing(cluster: Simulation) -> None:
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": "25%"}}
+    cluster.create(workload("Deployment", "web", replicas=3, strategy=strategy))
+    cluster.run(10)
+    cluster.patch("Deployment", "web", image("i:2"))
+    cluster.run(60)
+    assert sizes(cluster) == [0, 3]
+
+
 def test_template_from_before_takes_its_set_back(cluster: Simulation) -> None:
     cluster.create(workload("Deployment", "web", replicas=3))
     cluster.run(10)
