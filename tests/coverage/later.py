@@ -25,7 +25,6 @@ PARTLY = {
     "004": {
         "known limits of spread (no rebalancing, tainted nodes counted, zones unknown without nodes)": "the user guide",
         "taint-based eviction, built-in taints": "the controller that evicts by taints",
-        "static pod self-healing, workload replacement of evicted pods": "static pods",
     },
 }
 
