@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from kschedweb import views
 from kschedweb.accounts.choices import Role
 from kschedweb.accounts.permissions import actor
-from kschedweb.cluster import selectors, services
+from kschedweb.cluster import devices, selectors, services
 from kschedweb.rest import inputs
 from kschedweb.rest.answers import RestView
 from kschedweb.traces import selectors as trace_selectors
@@ -21,7 +21,10 @@ class NodeView(RestView):
         """Read a node's manifest and the pods that count on it."""
         node = selectors.node_get(cluster_id=cluster_id, name=name)
         pods = selectors.node_pods(cluster_id=cluster_id, node_name=name)
-        return views.NodeDetail(rv=node.rv, manifest=node.manifest, allocatable=node.allocatable, pods=pods)
+        held = devices.node_devices(cluster_id=cluster_id, node_name=name)
+        return views.NodeDetail(
+            rv=node.rv, manifest=node.manifest, allocatable=node.allocatable, pods=pods, devices=held
+        )
 
     def patch(self, request: Request, cluster_id: int, name: str, body: views.NodeChange) -> views.Node:
         """Cordon, uncordon or drain a node, replace its taints, stop its kubelet or bring it back."""

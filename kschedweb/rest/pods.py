@@ -5,6 +5,7 @@ from rest_framework.request import Request
 from kschedweb import views
 from kschedweb.accounts.choices import Role
 from kschedweb.accounts.permissions import actor
+from kschedweb.cluster import devices
 from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.cluster import services as cluster_services
 from kschedweb.common.errors import NotFoundError
@@ -23,7 +24,8 @@ class PodView(RestView):
         """Read a pod's manifest and where the scheduler keeps it."""
         pod = cluster_selectors.pod_get(cluster_id=cluster_id, namespace=namespace, name=name)
         queue = selectors.pod_queue(cluster_id, pod)
-        return views.PodDetail(rv=pod.rv, manifest=pod.manifest, requests=pod.requests, queue=queue)
+        claims = devices.pod_claims(pod)
+        return views.PodDetail(rv=pod.rv, manifest=pod.manifest, requests=pod.requests, queue=queue, claims=claims)
 
     def delete(
         self, request: Request, cluster_id: int, namespace: str, name: str, query: views.PodDelete

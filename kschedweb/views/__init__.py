@@ -78,6 +78,7 @@ from kschedweb.views.configurations import (
     SchedulerConfigVersion,
     SchedulerConfigVersionPage,
 )
+from kschedweb.views.devices import ClaimDevice, NodeDevice, PodClaim
 from kschedweb.views.events import Event, EventPage, EventQuery, EventView
 from kschedweb.views.live import (
     AttemptMade,
@@ -166,6 +167,9 @@ from kschedweb.views.pods import (
 from kschedweb.views.throughput import QueueSizes, Throughput, ThroughputPoint, ThroughputQuery
 
 __all__ = [
+    "PodClaim",
+    "NodeDevice",
+    "ClaimDevice",
     "AgreementCounts",
     "AgreementPoint",
     "AgreementProfile",

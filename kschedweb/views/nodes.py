@@ -7,6 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from kschedweb.views.attempts import CODES, RefusalQuery
 from kschedweb.views.base import Input, Moment, View, doc, number, text
+from kschedweb.views.devices import NodeDevice
 from kschedweb.views.pods import PodView
 
 
@@ -36,6 +37,7 @@ class NodeDetail(Node):
     """A node with the pods that count on it."""
 
     pods: Sequence[PodView]
+    devices: Annotated[Sequence[NodeDevice], doc("that drivers offer for claims")]
 
 
 class NodeRefusal(View):

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, UnsetType
 
 from kschedweb.views.base import Input, Moment, View, doc, number, text
+from kschedweb.views.devices import PodClaim
 
 QueueName = Literal["", "active", "backoff", "errorBackoff", "unschedulable", "gated", "waiting", "assumed"]
 
@@ -54,6 +55,7 @@ class PodDetail(Pod):
     """A pod with where the scheduler keeps it."""
 
     queue: Annotated[QueueView | None, doc("null when the scheduler does not keep it")]
+    claims: Annotated[Sequence[PodClaim], doc("of devices, in the order of its spec")]
 
 
 class PodDeletion(View):

@@ -1702,6 +1702,41 @@ export interface components {
             readonly next: string | null;
             readonly previous: string | null;
         };
+        /** @description A device that was allocated to a claim. */
+        readonly ClaimDevice: {
+            /** @description of the claim; with `/` and its alternative where there are several */
+            readonly request: string;
+            readonly driver: string;
+            readonly pool: string;
+            readonly device: string;
+        };
+        /** @description A device of a node, and who has it. */
+        readonly NodeDevice: {
+            readonly driver: string;
+            readonly pool: string;
+            readonly device: string;
+            readonly attributes: {
+                readonly [key: string]: string;
+            };
+            readonly capacity: {
+                readonly [key: string]: string;
+            };
+            /** @description namespace/name of the claim it is allocated to; empty when it is free */
+            readonly claim: string;
+            /** @description namespace/name of the pods that the claim is reserved for */
+            readonly pods: readonly string[];
+        };
+        /** @description A claim of a pod, and what it got. */
+        readonly PodClaim: {
+            /** @description what the pod calls it */
+            readonly entry: string;
+            /** @description the claim's name; empty while it is not created, or none is needed */
+            readonly claim: string;
+            readonly allocated: boolean;
+            /** @description whether it is reserved for this pod */
+            readonly reserved: boolean;
+            readonly devices: readonly components["schemas"]["ClaimDevice"][];
+        };
         /** @description An event in full. */
         readonly Event: {
             /** @description position in the engine log, 0 when it is not from the engine */
@@ -2207,6 +2242,8 @@ export interface components {
                 readonly [key: string]: number;
             };
             readonly pods: readonly components["schemas"]["PodView"][];
+            /** @description that drivers offer for claims */
+            readonly devices: readonly components["schemas"]["NodeDevice"][];
         };
         /** @description A pod that was rejected on the node, and the newest attempt in which it was. */
         readonly NodeRefusal: {
@@ -2514,6 +2551,8 @@ export interface components {
             };
             /** @description null when the scheduler does not keep it */
             readonly queue: components["schemas"]["QueueView"] | null;
+            /** @description of devices, in the order of its spec */
+            readonly claims: readonly components["schemas"]["PodClaim"][];
         };
         /** @description How a pod is evicted. */
         readonly PodEvict: {
@@ -2693,6 +2732,9 @@ export type EffectiveProfile = components['schemas']['EffectiveProfile'];
 export type SchedulerConfig = components['schemas']['SchedulerConfig'];
 export type SchedulerConfigVersion = components['schemas']['SchedulerConfigVersion'];
 export type SchedulerConfigVersionPage = components['schemas']['SchedulerConfigVersionPage'];
+export type ClaimDevice = components['schemas']['ClaimDevice'];
+export type NodeDevice = components['schemas']['NodeDevice'];
+export type PodClaim = components['schemas']['PodClaim'];
 export type Event = components['schemas']['Event'];
 export type EventPage = components['schemas']['EventPage'];
 export type EventQuery = components['schemas']['EventQuery'];
