@@ -13,6 +13,7 @@ Wrong values fail at start with one line for each variable that is wrong. Lists 
 | KSCHED_TRUSTED_ORIGINS        |                         | further origins of forms and WebSockets, with scheme
 | KSCHED_PROXIES                |                         | addresses or networks whose X-Forwarded-For is believed
 | KSCHED_EXTENDER_HOSTS         |                         | host or host:port of extenders that configurations may name
+| KSCHED_FEATURE_GATES          |                         | of the scheduler, as Name=true,Other=false
 | KSCHED_IMPORTS_PER_MINUTE     | 120                     | of one user, and changes of configurations; 0: no limit
 | KSCHED_OBJECT_POSTS_PER_MINUTE| 6000                    | of one user; 0: no limit
 | KSCHED_DATA_DIR               | .ksched in the tree     | logs, beat's schedule, embedded databases
@@ -42,6 +43,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from psycopg import ProgrammingError, conninfo
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from scheduler_core.config import feature_gates
+from scheduler_core.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -74,6 +78,7 @@ class Environment(BaseSettings):
     trusted_origins: CommaList = []
     proxies: Annotated[list[Network], NoDecode] = []
     extender_hosts: CommaList = []
+    feature_gates: Annotated[dict[str, bool], NoDecode] = {}
     imports_per_minute: int = Field(default=120, ge=0)
     object_posts_per_minute: int = Field(default=6000, ge=0)
     data_dir: Path = ROOT / ".ksched"
@@ -94,6 +99,23 @@ class Environment(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+    @field_validator("feature_gates", mode="before")
+    @classmethod
+    def _gates(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        gates: dict[str, bool] = {}
+        for part in filter(None, (part.strip() for part in value.split(","))):
+            name, _, word = part.partition("=")
+            if word.lower() not in ("true", "false"):
+                raise ValueError(f"{part!r} is not Name=true or Name=false")
+            gates[name] = word.lower() == "true"
+        try:
+            feature_gates.completed(gates)
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+        return gates
 
     @field_validator("trusted_origins")
     @classmethod

@@ -109,6 +109,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 EXTENDER_HOSTS = ENVIRONMENT.extender_hosts
+FEATURE_GATES = ENVIRONMENT.feature_gates
 # For each address and name, and for each address.
 LOGIN_TRIES_PER_WINDOW, LOGIN_TRIES_PER_ADDRESS, LOGIN_WINDOW_SECONDS = 10, 50, 300
 PROXIES = ENVIRONMENT.proxies

@@ -34,6 +34,7 @@ from scheduler_core.framework.hints import HintMap
 from scheduler_core.framework.interface import PluginFactory
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.timed import timed_framework
+from scheduler_core.plugins.dynamic_resources.negotiation import NegotiatedResources
 from scheduler_core.plugins.registry import installed, merged
 from scheduler_core.ports import Draws, LogSink, Recorder, Stopwatch, discard_log, stopped_watch
 from scheduler_core.queue.options import MAX_IN_UNSCHEDULABLE_US, SECOND_US, QueueOptions
@@ -77,7 +78,10 @@ def build(
     if config is None:
         config = configuration.load(None)
     offered = ((plugin.point.name, plugin) for plugin in installed())
+    enabled = gates.completed(feature_gates)
     plugins = merged(offered, (registry or {}).items())
+    if enabled[gates.CONTROL_PLANE_CLAIMS]:
+        plugins = {**plugins, names.DYNAMIC_RESOURCES: NegotiatedResources}
     if observer is not None:
         config, observer.missing_plugins = known_part(config, plugins)
     extenders = _extenders(config.extenders, connect_extender, log)
@@ -87,7 +91,6 @@ def build(
     handles = {profile.scheduler_name: EngineHandle() for profile in config.profiles}
     frameworks = _frameworks(config, plugins, handles, use_table=use_table)
     runners = {name: _runners(each, use_table, reuse, limits) for name, each in frameworks.items()}
-    enabled = gates.completed(feature_gates)
     hints = enabled[gates.QUEUEING_HINTS]
     first = next(iter(frameworks.values()))
     queue = SchedulingQueue(

@@ -166,7 +166,7 @@ def aggregated(root: str) -> tuple[bytes, str]:
 
 
 def _resources(group: str) -> list[Document]:
-    found = [_resource(kind) for kind in KINDS.values() if kind.group == group]
+    found = [_resource(kind) for kind in KINDS.values() if kind.group == group and kind.is_served]
     if group == "":
         found.append(_simple("bindings", "Binding", "Namespaced"))
     if group == EVENTS_GROUP:

@@ -17,6 +17,7 @@ import msgspec
 from scheduler_core.api.batch import CronJob, Job
 from scheduler_core.api.meta import KubeObject, Value
 from scheduler_core.api.node import Node
+from scheduler_core.api.older_claims import PodSchedulingContext, ResourceClass
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.policy import LimitRange, PodDisruptionBudget, PriorityClass, RuntimeClass
 from scheduler_core.api.quantity import ZERO, Quantity, parse
@@ -97,6 +98,8 @@ KINDS: dict[str, type[KubeObject]] = {
         DeviceClass,
         PodTemplate,
         VolumeAttributesClass,
+        ResourceClass,
+        PodSchedulingContext,
     )
 }
 

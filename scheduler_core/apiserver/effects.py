@@ -13,7 +13,7 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.api.resource_claims import AllocationResult, ResourceClaim
 from scheduler_core.api.storage import PersistentVolume, PersistentVolumeClaim
 from scheduler_core.apiserver.answers import Outcome, Refused
-from scheduler_core.apiserver.requests import Bind, Evict, ObjectKey, Patch, ReportUnschedulable, WriteClaim
+from scheduler_core.apiserver.requests import Bind, Create, Evict, ObjectKey, Patch, ReportUnschedulable, WriteClaim
 from scheduler_core.model.changes import PreBindVerdict
 from scheduler_core.model.effects import BindingRequest, ClaimVerb, ClaimWrite, EvictionRequest, PodStatusPatch
 
@@ -43,12 +43,15 @@ def status_request(patch: PodStatusPatch) -> ReportUnschedulable:
     return ReportUnschedulable(key, condition, patch.nominated_node_name, patch.pod_uid)
 
 
-def write_requests(obj: KubeObject) -> list[Patch]:
+def write_requests(obj: KubeObject) -> list[Create | Patch]:
     """Patches of the version the object was made from; fields the core does not know stay as they are.
 
-    What custom plugins write may have a status, which is a request of its own: of the version the first one makes.
+    An object without uid is created. What custom plugins write may have a status, which is a request of its own: of the
+    version the first one makes.
     """
     manifest = manifests.encode(obj)
+    if not obj.uid:
+        return [Create(manifest)]
     fields = _WRITTEN.get(obj.kind)
     body: dict[str, Any] = {}
     if fields is None:

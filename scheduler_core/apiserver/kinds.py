@@ -22,7 +22,7 @@ class Kind:
     are created first, because admission of others looks them up. `needs_version`: an update has to say what it is
     based on. `made_by_update`: an update of what is not there creates it. `owns`: its deletion may wait for, or orphan,
     what it owns. `stored_as`: the name in the storage below, where it is not the plural. `is_confidential`: its content
-    is shown by this API alone, to those who may write.
+    is shown by this API alone, to those who may write. `is_served`: the Kubernetes API has paths for it.
     """
 
     cls: type[KubeObject]
@@ -36,6 +36,7 @@ class Kind:
     owns: bool = True
     stored_as: str = ""
     is_confidential: bool = False
+    is_served: bool = True
 
     @property
     def name(self) -> str:
@@ -109,6 +110,8 @@ _ROWS: Final[dict[str, Kind]] = {
         Kind(CLASSES["Event"], made_by_update=True, owns=False),
         Kind(CLASSES["PodTemplate"], answers_deleted=True),
         Kind(CLASSES["VolumeAttributesClass"], answers_deleted=True),
+        Kind(CLASSES["ResourceClass"], answers_deleted=True, is_served=False),
+        Kind(CLASSES["PodSchedulingContext"], has_status=True, answers_deleted=True, is_served=False),
     )
 }
 

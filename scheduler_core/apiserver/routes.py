@@ -94,6 +94,6 @@ def asks_watch(path: str) -> bool:
 
 
 _KINDS: Final = {
-    **{(kind.cls.api_version, kind.cls.plural): kind for kind in KINDS.values()},
+    **{(kind.cls.api_version, kind.cls.plural): kind for kind in KINDS.values() if kind.is_served},
     (f"{EVENTS_GROUP}/v1", "events"): KINDS["Event"],
 }

@@ -13,8 +13,10 @@ from scheduler_core.errors import ConfigError
 
 POP_FROM_BACKOFF_Q: Final = "SchedulerPopFromBackoffQ"
 QUEUEING_HINTS: Final = "SchedulerQueueingHints"
+# Of Kubernetes 1.26 to 1.31; what it switches on is not in upstream any more.
+CONTROL_PLANE_CLAIMS: Final = "DRAControlPlaneController"
 
-DEFAULTS: Final[Mapping[str, bool]] = {POP_FROM_BACKOFF_Q: True, QUEUEING_HINTS: True}
+DEFAULTS: Final[Mapping[str, bool]] = {POP_FROM_BACKOFF_Q: True, QUEUEING_HINTS: True, CONTROL_PLANE_CLAIMS: False}
 
 
 def completed(given: Mapping[str, bool] | None) -> Mapping[str, bool]:

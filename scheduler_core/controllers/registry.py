@@ -16,6 +16,7 @@ from scheduler_core.controllers.ephemeral_claims import EphemeralClaims
 from scheduler_core.controllers.garbage import GarbageCollector
 from scheduler_core.controllers.kubelet.kubelet import Kubelet
 from scheduler_core.controllers.namespaces import NamespaceController
+from scheduler_core.controllers.negotiating_driver import NegotiatingDriver
 from scheduler_core.controllers.node_agents import NodeAgents
 from scheduler_core.controllers.node_lifecycle import NodeLifecycle
 from scheduler_core.controllers.pod_gc import PodGC
@@ -75,6 +76,7 @@ CONTROLLERS: tuple[ControllerClass, ...] = (
     EphemeralClaims,
     VolumeController,
     DeviceDriver,
+    NegotiatingDriver,
     ResourceClaimController,
     DisruptionController,
     ServiceAccounts,

@@ -63,6 +63,8 @@ class EventResource(StrEnum):
     RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
     RESOURCE_SLICE = "resource.k8s.io/ResourceSlice"
     DEVICE_CLASS = "resource.k8s.io/DeviceClass"
+    POD_SCHEDULING_CONTEXT = "resource.k8s.io/PodSchedulingContext"
+    RESOURCE_CLASS = "resource.k8s.io/ResourceClass"
     WILDCARD = "*"
 
 

@@ -48,6 +48,8 @@ _RESOURCES = {
     "ResourceClaim": EventResource.RESOURCE_CLAIM,
     "ResourceSlice": EventResource.RESOURCE_SLICE,
     "DeviceClass": EventResource.DEVICE_CLASS,
+    "PodSchedulingContext": EventResource.POD_SCHEDULING_CONTEXT,
+    "ResourceClass": EventResource.RESOURCE_CLASS,
 }
 
 

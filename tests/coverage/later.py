@@ -10,7 +10,6 @@ LATER = {
         "LimitPodHardAntiAffinityTopology": "an optional admission plugin",
         "NoExecute, tolerationSeconds 3600": "the controller that evicts by taints",
         "taint nodes by condition, memory-pressure toleration": "the node controller and the admission switch",
-        "dynamic resource allocation (ResourceClass, Claim, Template, PodSchedulingContext)": "allocation of devices",
         "API-initiated eviction, 200/429/500, steps, stuck cases": "the eviction API",
         "PDB and terminationGracePeriod respected": "the eviction API",
         "disruptions: voluntary / involuntary": "node pressure and the eviction API",

@@ -4,10 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
+
 from kschedweb.cluster.intake import files, json_text, openb, yaml_text
 from kschedweb.cluster.intake.files import Format, Upload
 from kschedweb.cluster.intake.limits import Limits
 from kschedweb.cluster.intake.problems import Place, UnreadableError, UploadInvalidError, UploadTooLargeError
+from scheduler_core.api.older_claims import current_form
+from scheduler_core.config.feature_gates import CONTROL_PLANE_CLAIMS
 
 
 @dataclass(slots=True)
@@ -93,7 +97,7 @@ def _opened(place: Place, value: Any) -> Iterator[Item]:
     kind, version = _named(place, value, "kind"), _named(place, value, "apiVersion")
     items = value.get("items")
     if not kind.endswith("List") or "items" not in value:
-        yield Item(place, value, version, kind)
+        yield _item(place, value, version, kind)
         return
     if items is None:
         return
@@ -104,12 +108,20 @@ def _opened(place: Place, value: Any) -> Iterator[Item]:
         at = Place(place.file, place.document, number)
         if not isinstance(manifest, dict):
             raise UploadInvalidError(at, "", "", f"expected an object, got {_what(manifest)}")
-        yield Item(
+        yield _item(
             at,
             manifest,
             _named(at, manifest, "apiVersion") or (version if of_kind else ""),
             _named(at, manifest, "kind") or of_kind,
         )
+
+
+def _item(place: Place, manifest: dict[str, Any], version: str, kind: str) -> Item:
+    """The object, read in the form of resource.k8s.io/v1alpha2 where the scheduler has the gate for it."""
+    if kind and settings.FEATURE_GATES.get(CONTROL_PLANE_CLAIMS):
+        manifest = current_form({**manifest, "apiVersion": version, "kind": kind})
+        version = str(manifest["apiVersion"])
+    return Item(place, manifest, version, kind)
 
 
 def _named(place: Place, manifest: dict[str, Any], field: str) -> str:

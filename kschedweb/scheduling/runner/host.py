@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
+from django.conf import settings
 
 from kschedweb.cluster import clock, extender_http, follow
 from kschedweb.cluster.extender_http import StepTime
@@ -235,6 +236,7 @@ class EngineHost:
         return build.build(
             config.load(text or None),
             draws=SeededDraws(seed),
+            feature_gates=settings.FEATURE_GATES,
             stopwatch=self.stopwatch,
             connect_extender=lambda extender: extender_http.connect(extender, self.step_time, self.monotonic),
             recorder=self._meter,

@@ -21,6 +21,7 @@ _PACKAGES: Final = {
     "node.k8s.io/v1": "node",
     "storage.k8s.io/v1": "storage",
     "resource.k8s.io/v1": "resource",
+    "resource.k8s.io/v1alpha2": "older",
     "coordination.k8s.io/v1": "coordination",
     "events.k8s.io/v1": "events",
     "autoscaling/v1": "autoscaling",

@@ -19,6 +19,7 @@ WITHOUT_STATUS = {
     "ResourceClaimTemplate",
     "ResourceSlice",
     "DeviceClass",
+    "ResourceClass",
     "Lease",
     "Event",
     "ConfigMap",
@@ -61,6 +62,8 @@ ANSWERS_DELETED = {
     "VolumeAttachment",
     "PodTemplate",
     "VolumeAttributesClass",
+    "ResourceClass",
+    "PodSchedulingContext",
 }
 ORPHANS = {"ReplicationController", "Job"}
 

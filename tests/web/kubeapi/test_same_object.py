@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.apiserver.kinds import CONFIDENTIAL_KINDS, KINDS
+from scheduler_core.apiserver.kinds import KINDS
 from tests.core.apiserver.samples import OBJECTS, Manifest, path_of
 from tests.web.kubeapi.conftest import Served
 
@@ -51,7 +51,7 @@ def stored(served: Served, cluster: str, kind: str) -> Manifest:
     return manifest
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in CONFIDENTIAL_KINDS])
+@pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if kind.is_served and not kind.is_confidential])
 def test_upload_and_post_store_the_same(served: Served, clusters: dict[str, int], kind: str) -> None:
     manifest = {"apiVersion": KINDS[kind].cls.api_version, "kind": kind, "metadata": {"name": "same"}, **OBJECTS[kind]}
     uploaded = rest(served, f"/api/clusters/{clusters['uploaded']}/import", manifest)

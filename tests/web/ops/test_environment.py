@@ -47,6 +47,10 @@ def clean(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         ),
         pytest.param("REDIS_URL", "redis://:password@h/0", "REDIS_URL: has a default password", id="broker's password"),
         pytest.param("KSCHED_EXTENDER_HOSTS", "http://h", "KSCHED_EXTENDER_HOSTS: 'http://h'", id="extender's URL"),
+        pytest.param(
+            "KSCHED_FEATURE_GATES", "A", "KSCHED_FEATURE_GATES: 'A' is not Name=true", id="gate without value"
+        ),
+        pytest.param("KSCHED_FEATURE_GATES", "A=true", "unrecognized feature gate: A", id="gate there is not"),
         pytest.param("KSCHED_EXTENDER_HOSTS", "h:x", "KSCHED_EXTENDER_HOSTS: 'h:x' is neither", id="extender's port"),
         pytest.param("KSCHED_IMPORTS_PER_MINUTE", "-1", "KSCHED_IMPORTS_PER_MINUTE: ", id="rate below 0"),
         pytest.param("KSCHED_ALLOWED_HOSTS", "*", "KSCHED_ALLOWED_HOSTS: '*' is refused", id="every host"),
