@@ -182,7 +182,16 @@ class NodeLifecycle:
         if last is None or (health.ready == UNKNOWN and not _unknown_conditions(health.node)):
             self._silent.drop(name)
         elif not has_outside_agent(health.node) or name not in self._silent:
-            self._silent.set(name, self._silent_at(health, last))
+            at = self._silent_at(health, last)
+            if self._is_back_by(health.node, at):
+                self._silent.drop(name)
+            else:
+                self._silent.set(name, at)
+
+    def _is_back_by(self, node: Node, at: int) -> bool:
+        """Whether a simulated kubelet is heard again by then: it says that its node is ready then, and only once."""
+        until = agent_of(node).until
+        return until is not None and until <= at and not has_outside_agent(node)
 
     def _last_heard(self, health: _Health) -> int | None:
         """When the kubelet was last heard of; None while it is heard."""

@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from scheduler_core.api.meta import ResourceList
-from scheduler_core.api.pod import Container, Pod
+from scheduler_core.api.pod import Container, Pod, PodCondition
 from scheduler_core.api.times import microseconds, time_text
 
 RUNNING: Final = "Running"
@@ -152,12 +152,26 @@ def lacking(pod: Pod) -> tuple[object, ...]:
             for old, new in ((has.requests, wanted.requests), (has.limits, wanted.limits)):
                 if (old or {}) != (new or {}):
                     found.append((container.name, old, new))
+    conditions = pod.status.conditions
     if pod.spec.readiness_gates:
-        ready = next((one.status for one in pod.status.conditions or () if one.type == "Ready"), "")
+        ready = next((one.status for one in conditions or () if one.type == "Ready"), "")
         wanted_ready = ready_condition(pod)
         if ready != wanted_ready.status:
             found.append(wanted_ready)
+    elif conditions and _was_marked(conditions):
+        found.append(ready_condition(pod))
     return tuple(found)
+
+
+def _was_marked(conditions: Iterable[PodCondition]) -> bool:
+    """Whether the node controller said that the pod is not ready, while its node was silent: its containers are."""
+    ready = containers = ""
+    for one in conditions:
+        if one.type == "Ready":
+            ready = one.status
+        elif one.type == "ContainersReady":
+            containers = one.status
+    return ready == "False" and containers == "True"
 
 
 def ready_condition(pod: Pod) -> Wanted:

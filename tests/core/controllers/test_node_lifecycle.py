@@ -81,6 +81,27 @@ def test_node_is_brought_back_by_its_annotation(how: str | None) -> None:
     assert not nodes.taints("a")
 
 
+def test_pods_are_ready_again_when_their_kubelet_is_back() -> None:
+    nodes = Nodes("a", "b")
+    nodes.pod("p", "a")
+    nodes.run(10)
+    nodes.stop("a", seconds=120)
+    nodes.run(119)
+    assert nodes.conditions("Pod", "p")["Ready"][0] == "False"
+    nodes.run(135)
+    assert nodes.conditions("Pod", "p")["Ready"][0] == "True"
+
+
+@pytest.mark.parametrize("seconds", [52, 55, 57, 60])
+def test_kubelet_that_is_back_at_the_moment_of_the_pass_is_heard(seconds: int) -> None:
+    nodes = Nodes("a", "b")
+    nodes.run(5)
+    nodes.stop("a", seconds=seconds)
+    nodes.run(300)
+    assert nodes.conditions("Node", "a").get("Ready", ("True",))[0] == "True"
+    assert not nodes.taints("a")
+
+
 def test_short_silence_is_not_noticed() -> None:
     nodes = Nodes("a", "b")
     nodes.stop("a", seconds=49)
