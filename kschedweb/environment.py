@@ -14,6 +14,7 @@ Wrong values fail at start with one line for each variable that is wrong. Lists 
 | KSCHED_PROXIES                |                         | addresses or networks whose X-Forwarded-For is believed
 | KSCHED_EXTENDER_HOSTS         |                         | host or host:port of extenders that configurations may name
 | KSCHED_FEATURE_GATES          |                         | of the scheduler, as Name=true,Other=false
+| KSCHED_ADMISSION_PLUGINS      | MemoryPressureToleration| of pods; also LimitPodHardAntiAffinityTopology
 | KSCHED_IMPORTS_PER_MINUTE     | 120                     | of one user, and changes of configurations; 0: no limit
 | KSCHED_OBJECT_POSTS_PER_MINUTE| 6000                    | of one user; 0: no limit
 | KSCHED_DATA_DIR               | .ksched in the tree     | logs, beat's schedule, embedded databases
@@ -58,6 +59,7 @@ DEFAULT_PASSWORDS = frozenset(
 
 Network = IPv4Network | IPv6Network
 CommaList = Annotated[list[str], NoDecode]
+AdmissionPlugin = Literal["MemoryPressureToleration", "LimitPodHardAntiAffinityTopology"]
 
 
 class EnvironmentProblem(Exception):
@@ -79,6 +81,7 @@ class Environment(BaseSettings):
     proxies: Annotated[list[Network], NoDecode] = []
     extender_hosts: CommaList = []
     feature_gates: Annotated[dict[str, bool], NoDecode] = {}
+    admission_plugins: Annotated[list[AdmissionPlugin], NoDecode] = ["MemoryPressureToleration"]
     imports_per_minute: int = Field(default=120, ge=0)
     object_posts_per_minute: int = Field(default=6000, ge=0)
     data_dir: Path = ROOT / ".ksched"
@@ -95,7 +98,9 @@ class Environment(BaseSettings):
     log_format: Literal["console", "json"] = "console"
     log_verbosity: int = Field(default=0, ge=0, le=10)
 
-    @field_validator("allowed_hosts", "trusted_origins", "proxies", "extender_hosts", mode="before")
+    @field_validator(
+        "allowed_hosts", "trusted_origins", "proxies", "extender_hosts", "admission_plugins", mode="before"
+    )
     @classmethod
     def _split(cls, value: object) -> object:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
+from django.conf import settings
 
 from kschedweb.cluster.choices import PodPhase
 from kschedweb.common.packing import kept_json
@@ -108,7 +109,7 @@ class Admission(apiserver.Admission):
 
     def __init__(self, existing: Iterable[Manifest]) -> None:
         self._alike: dict[bytes, tuple[bytes, Mapping[str, Any]]] = {}
-        super().__init__(lambda: "", map(decode, existing))
+        super().__init__(lambda: "", map(decode, existing), plugins=settings.ADMISSION_PLUGINS)
 
     def alike(self, manifest: Manifest, now: int) -> "AlikePods | None":
         """Pods that differ from this one by name and uid only; None where a name may matter.

@@ -2,6 +2,7 @@
 
 The role viewer may get, list and watch everything; operator and admin may do everything. Requests without a token are
 made by system:anonymous, which may read the version and the health only. Nobody may act in the name of another.
+The kubelet of a node is a viewer that may also write what a kubelet writes.
 
 Source: kubernetes v1.34.1, staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go and
 plugin/pkg/auth/authorizer/rbac/bootstrappolicy.
@@ -29,6 +30,21 @@ from scheduler_core.apiserver.kinds import CONFIDENTIAL_KINDS, KINDS
 from scheduler_core.apiserver.options import first
 
 ANONYMOUS: Final = "system:anonymous"
+NODE_PREFIX: Final = "system:node:"
+_NODES: Final = "system:nodes"  # their group
+# What kubelets may do besides reading, by group and resource.
+_OF_KUBELETS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
+    ("", "nodes"): ("create", "update", "patch"),
+    ("", "nodes/status"): ("update", "patch"),
+    ("", "events"): ("create", "update", "patch"),
+    ("", "pods"): ("create", "delete"),
+    ("", "pods/status"): ("update", "patch"),
+    ("", "pods/eviction"): ("create",),
+    ("", "persistentvolumeclaims/status"): ("update", "patch"),
+    ("coordination.k8s.io", "leases"): ("create", "update", "patch", "delete"),
+    ("storage.k8s.io", "csinodes"): ("create", "update", "patch", "delete"),
+    ("resource.k8s.io", "resourceslices"): ("create", "update", "patch", "delete"),
+}
 KEPT_SECONDS: Final = 1.0
 KEPT_PRINCIPALS: Final = 1_000
 READ_VERBS: Final = ("get", "list", "watch")
@@ -89,6 +105,7 @@ class Principal(msgspec.Struct, frozen=True):
     actor: str = ""
     uid: str = ""
     credential: Hashable = None
+    node: str = ""  # whose kubelet it is
 
     @property
     def is_anonymous(self) -> bool:
@@ -143,9 +160,16 @@ def _of_token(token: Token, name: str) -> Principal:
     columns = ("id", "lifecycle_mode", "is_mirror")
     found = Cluster.objects.filter(name=name).values_list(*columns).first() if "\0" not in name else None
     role = None if found is None else role_in(user, token, found[0])
+    username = user.get_username()
     groups = ("system:authenticated",) if role is None else (f"ksched:{role}", "system:authenticated")
+    node = ""
+    if username.startswith(NODE_PREFIX):
+        # Its account is named after node and cluster.
+        username = username.rpartition("@")[0]
+        node = username.removeprefix(NODE_PREFIX)
+        groups = (_NODES, "system:authenticated")
     return Principal(
-        user.get_username(),
+        username,
         groups,
         role,
         found[0] if found is not None and role is not None else 0,
@@ -154,6 +178,7 @@ def _of_token(token: Token, name: str) -> Principal:
         f"token:{token.name}@{user.get_username()}"[:ACTOR_LENGTH],
         f"user-{user.pk}",
         TokenCredential(token.token_hash),
+        node,
     )
 
 
@@ -210,7 +235,11 @@ def allows(who: Principal, wanted: Attributes) -> bool:
         )
     if who.role is None:
         return False
-    if who.role.includes(Role.OPERATOR):
+    if who.node:
+        resource = f"{wanted.resource}/{wanted.subresource}" if wanted.subresource else wanted.resource
+        if wanted.verb in _OF_KUBELETS.get((wanted.group, resource), ()):
+            return True
+    elif who.role.includes(Role.OPERATOR):
         return True
     if wanted.verb in READ_VERBS:
         return (wanted.group, wanted.resource) not in _CONFIDENTIAL

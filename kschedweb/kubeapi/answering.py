@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+from django.conf import settings
 from django.db import IntegrityError, OperationalError, transaction
 
 from kschedweb.cluster import adapters, clock
@@ -212,7 +213,14 @@ def _server(who: Principal, call: Call) -> ApiServer[History]:
         store = EventHistory(who.cluster_id, who.actor, clock.now_of(who.cluster_id), selector)
     else:
         store = PostgresHistory(who.cluster_id, who.actor)
-    return ApiServer(store, new_uid, is_simulated=who.lifecycle_mode == LifecycleMode.SIMULATE, keeps_namespaces=True)
+    return ApiServer(
+        store,
+        new_uid,
+        is_simulated=who.lifecycle_mode == LifecycleMode.SIMULATE,
+        keeps_namespaces=True,
+        plugins=settings.ADMISSION_PLUGINS,
+        node=who.node,
+    )
 
 
 _bootstrapped: set[int] = set()

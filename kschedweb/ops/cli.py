@@ -126,6 +126,7 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
         default="admin",
         help="what the token may do (default: admin)",
     )
+    kube.add_argument("--node", metavar="NODE", default="", help="the token is that of this node's kubelet")
     kube.add_argument("--out", type=Path, metavar="FILE", help="write to this file, readable by you only")
     kube.add_argument("--server", metavar="URL", help="how the service is reached (default: as it listens)")
     kube.add_argument("--revoke", metavar="TOKEN", help="end this token instead")

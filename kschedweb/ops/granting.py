@@ -6,55 +6,77 @@ The token belongs to a user of its own, who has one role in one cluster and no p
 import argparse
 import json
 import sys
+from zlib import crc32
 
 import django
 
 DAYS = 365
 ACTOR = "kubeconfig"
+NAME_LENGTH = 150  # of a user
 
 
 def main(words: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="kschedweb.ops.granting")
     parser.add_argument("cluster")
     parser.add_argument("--role", default="admin")
+    parser.add_argument("--node", default="")
     parser.add_argument("--revoke")
     options = parser.parse_args(words)
     django.setup()
-    facts = revoke(options.cluster, options.revoke) if options.revoke else grant(options.cluster, options.role)
+    facts = (
+        revoke(options.cluster, options.revoke)
+        if options.revoke
+        else grant(options.cluster, options.role, options.node)
+    )
     print(json.dumps(facts))
 
 
-def grant(cluster_name: str, role: str) -> dict[str, str]:
-    """Make the user if need be, and a token of theirs; exits with a message when there is no such cluster."""
+def grant(cluster_name: str, role: str, node: str = "") -> dict[str, str]:
+    """Make the user if need be, and a token of theirs; exits with a message when there is no such cluster.
+
+    For a node the user is its kubelet, which is a viewer to everything but the Kubernetes API.
+    """
     from django.contrib.auth.models import User
 
     from kschedweb.accounts import services
     from kschedweb.accounts.models import Token
     from kschedweb.cluster.models import Cluster
+    from kschedweb.kubeapi.access import NODE_PREFIX
 
     cluster = Cluster.objects.filter(name=cluster_name).first()
     if cluster is None:
         sys.exit(f"there is no cluster named {cluster_name}")
-    username = f"kubectl-{cluster_name}-{role}"
+    username, label = f"kubectl-{cluster_name}-{role}", role
+    if node:
+        label = f"node-{crc32(node.encode()):08x}"  # of several nodes' tokens each has a name of its own
+        username, role = f"{NODE_PREFIX}{node}@{cluster_name}", "viewer"
+        if len(username) > NAME_LENGTH:
+            sys.exit(f"the names of the node and its cluster are too long together: {node}, {cluster_name}")
     user, made = User.objects.get_or_create(username=username)
     if made:
         user.set_unusable_password()
         user.save()
     services.role_set(cluster=cluster, username=username, role=role, actor=ACTOR)
     names = set(Token.objects.filter(user=user).values_list("name", flat=True))
-    name = next(f"{cluster_name[:40]}-{role}-{number}" for number in range(1, len(names) + 2)
-                if f"{cluster_name[:40]}-{role}-{number}" not in names)  # fmt: skip
+    name = next(f"{cluster_name[:40]}-{label}-{number}" for number in range(1, len(names) + 2)
+                if f"{cluster_name[:40]}-{label}-{number}" not in names)  # fmt: skip
     _, secret = services.token_create(user=user, name=name, max_role=role, days=DAYS, actor=ACTOR)
     return {"user": username, "name": name, "token": secret}
 
 
 def revoke(cluster_name: str, name: str) -> dict[str, str]:
     """End a token that was made for the cluster."""
+    from django.db.models import Q
+
     from kschedweb.accounts import services
     from kschedweb.accounts.models import Token
+    from kschedweb.kubeapi.access import NODE_PREFIX
 
     users = [f"kubectl-{cluster_name}-{role}" for role in ("viewer", "operator", "admin")]
-    token = Token.objects.filter(user__username__in=users, name=name, revoked_at=None).first()
+    of_cluster = Q(user__username__in=users) | Q(
+        user__username__startswith=NODE_PREFIX, user__username__endswith=f"@{cluster_name}"
+    )
+    token = Token.objects.filter(of_cluster, name=name, revoked_at=None).first()
     if token is None:
         sys.exit(f"there is no such token of {cluster_name}: {name}")
     services.token_revoke(user=None, token_id=token.pk, actor=ACTOR)

@@ -41,7 +41,9 @@ def kubeconfig(*, data_dir: Path, options: argparse.Namespace) -> int:
     if facts is None or "url" not in facts:
         return _fail(f"nothing runs on {data_dir}: start it with ./ksched up")
     words = (
-        [options.cluster, "--revoke", options.revoke] if options.revoke else [options.cluster, "--role", options.role]
+        [options.cluster, "--revoke", options.revoke]
+        if options.revoke
+        else [options.cluster, "--role", options.role, "--node", options.node]
     )
     done = subprocess.run(
         [sys.executable, "-P", "-m", "kschedweb.ops.granting", *words],
@@ -63,7 +65,7 @@ def kubeconfig(*, data_dir: Path, options: argparse.Namespace) -> int:
         sys.stdout.write(f"# token {granted['name']}; ends with: {ends}\n{text}")
     else:
         write_private(options.out, text)
-        print(f"{options.out}: {options.role} of {options.cluster}; the token ends with: {ends}")
+        print(f"{options.out}: {options.node or options.role} of {options.cluster}; the token ends with: {ends}")
         print(f"try: kubectl --kubeconfig {options.out} get nodes")
     if not facts["url"].startswith("https"):
         print("ksched: kubectl sends tokens over https only: start the service with ./ksched up --tls", file=sys.stderr)

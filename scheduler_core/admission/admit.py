@@ -17,6 +17,7 @@ from scheduler_core.admission.context import AdmissionContext, Manifest, refuse
 from scheduler_core.admission.defaults import default, default_status
 from scheduler_core.admission.limits import admit_within_limits, apply_limit_ranges
 from scheduler_core.admission.node import distrust_node, settle_node
+from scheduler_core.admission.optional import limit_anti_affinity, tolerate_memory_pressure
 from scheduler_core.admission.parts import RESIZE, part_problems, prepare_part
 from scheduler_core.admission.pod_security import (
     admit_namespace,
@@ -162,6 +163,7 @@ def _mutate(new: Manifest, kind: str, context: AdmissionContext) -> None:
         apply_limit_ranges(new, context)
         admit_priority(new, context)
         default_tolerations(new)
+        tolerate_memory_pressure(new, context)
         admit_runtime_class(new, context)
     elif kind == "PersistentVolumeClaim":
         admit_storage_class(new, context)
@@ -179,6 +181,7 @@ def _admit_new(new: Manifest, kind: str, context: AdmissionContext) -> None:
     """What admission plugins refuse, or warn of, in a new object that is valid."""
     admit_within_limits(new, kind, context)
     if kind == "Pod":
+        limit_anti_affinity(new, context)
         admit_pod(new, context)
         admit_overhead(new, context)
     elif kind == "Namespace":
@@ -194,6 +197,7 @@ def _admit_changed(changed: Manifest, before: Manifest, kind: str, context: Admi
     if kind == "PersistentVolumeClaim" and "deletionTimestamp" not in before["metadata"]:
         admit_within_limits(changed, kind, context)
     if kind == "Pod":
+        limit_anti_affinity(changed, context)
         admit_pod_change(changed, before, context)
     elif kind == "Namespace":
         admit_namespace_change(changed, before, context)

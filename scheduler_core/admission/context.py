@@ -33,6 +33,7 @@ class AdmissionContext:
     namespace_labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     is_simulated: bool = True
     allocate: Callable[[Manifest, Manifest | None], None] | None = None
+    plugins: frozenset[str] = frozenset()  # those of `optional` that are on
     pods_in: Callable[[str], Sequence[Manifest]] = lambda namespace: ()
     warn: Callable[[str], None] = lambda text: None
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from scheduler_core.admission import AdmissionContext, admit_create, admit_update
+from scheduler_core.admission.optional import DEFAULT_PLUGINS
 from scheduler_core.api.manifests import decode
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.policy import LimitRange, PriorityClass, RuntimeClass
@@ -26,15 +27,21 @@ _LOOKING_UP: Final = frozenset(
 class Admission:
     """What objects go through on their way in. `new_uid` names what is created.
 
-    `is_simulated`: see `AdmissionContext`. `warnings` is what clients are told of what was let through; who hands it on
-    clears it.
+    `is_simulated` and `plugins`: see `AdmissionContext`. `warnings` is what clients are told of what was let through;
+    who hands it on clears it.
     """
 
     def __init__(
-        self, new_uid: Callable[[], str], known: Iterable[KubeObject] = (), *, is_simulated: bool = True
+        self,
+        new_uid: Callable[[], str],
+        known: Iterable[KubeObject] = (),
+        *,
+        is_simulated: bool = True,
+        plugins: frozenset[str] = DEFAULT_PLUGINS,
     ) -> None:
         self.new_uid = new_uid
         self.is_simulated = is_simulated
+        self.plugins = plugins
         self.warnings: list[str] = []
         self._store: Store | None = None  # what it has is not known yet
         self._pods_in: Callable[[str], Sequence[Stored]] = lambda namespace: ()
@@ -48,9 +55,15 @@ class Admission:
             self.remember(obj)
 
     @staticmethod
-    def of_store(store: Store, new_uid: Callable[[], str], *, is_simulated: bool = True) -> Admission:
+    def of_store(
+        store: Store,
+        new_uid: Callable[[], str],
+        *,
+        is_simulated: bool = True,
+        plugins: frozenset[str] = DEFAULT_PLUGINS,
+    ) -> Admission:
         """Admission that knows what the store has; it is read when a request first needs it."""
-        admission = Admission(new_uid, is_simulated=is_simulated)
+        admission = Admission(new_uid, is_simulated=is_simulated, plugins=plugins)
         admission._store = store
         admission._pods_in = lambda namespace: store.list("Pod", namespace=namespace)
         return admission
@@ -83,6 +96,7 @@ class Admission:
             storage_classes=self._storage_classes,
             namespace_labels=self._namespace_labels,
             is_simulated=self.is_simulated,
+            plugins=self.plugins,
             allocate=self.allocate,
             pods_in=self._pods_in,
             warn=self.warnings.append,

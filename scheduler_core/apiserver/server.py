@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from scheduler_core.admission.optional import DEFAULT_PLUGINS
 from scheduler_core.admission.quotas import charged, counted, counted_kinds, counts_change, counts_creation
 from scheduler_core.api.manifests import decode
 from scheduler_core.apiserver import answers, applying, pods, verbs
@@ -19,6 +20,7 @@ from scheduler_core.apiserver.admission import Admission
 from scheduler_core.apiserver.answers import Outcome, Refused
 from scheduler_core.apiserver.claims import write_claim
 from scheduler_core.apiserver.kinds import ADMISSION_KINDS, KINDS
+from scheduler_core.apiserver.node_restriction import restriction
 from scheduler_core.apiserver.requests import (
     Apply,
     Bind,
@@ -49,16 +51,25 @@ _LONGEST_PREFIX = 63 - _SUFFIX_LENGTH
 class ApiServer(Generic[AnyStore]):
     """One cluster's API server. `new_uid` names what is created; generated names follow from uids.
 
-    `keeps_namespaces`: see `verbs.delete`.
+    `keeps_namespaces`: see `verbs.delete`. `plugins`: see `AdmissionContext`. `node`: whose kubelet asks, if one does.
     """
 
     def __init__(
-        self, store: AnyStore, new_uid: Callable[[], str], *, is_simulated: bool = True, keeps_namespaces: bool = False
+        self,
+        store: AnyStore,
+        new_uid: Callable[[], str],
+        *,
+        is_simulated: bool = True,
+        keeps_namespaces: bool = False,
+        plugins: frozenset[str] = DEFAULT_PLUGINS,
+        node: str = "",
     ) -> None:
         self.store = store
         self._new_uid = new_uid
         self._is_simulated = is_simulated
         self._keeps_namespaces = keeps_namespaces
+        self._plugins = plugins
+        self._node = node
 
     def carry_out(self, requests: Sequence[Request], now: int, dry_run: bool = False) -> list[Answer]:
         """Decide on the requests and commit; the answers in their order, each object with its resourceVersion.
@@ -89,7 +100,9 @@ class ApiServer(Generic[AnyStore]):
         for namespace in quotas:
             keys += quotas[namespace]
         objects: dict[ObjectKey, Stored | None] = dict(self.store.lock(dict.fromkeys(keys)))
-        admission = Admission.of_store(self.store, self._new_uid, is_simulated=self._is_simulated)
+        admission = Admission.of_store(
+            self.store, self._new_uid, is_simulated=self._is_simulated, plugins=self._plugins
+        )
         if any(key.kind == "Service" for key in keys):
             admission.allocate = Addresses(self.store.list("Service")).allocate
         decided: list[Answer] = []
@@ -101,6 +114,8 @@ class ApiServer(Generic[AnyStore]):
                 decided.append(decided[-1])
                 continue
             answer = self._answer(objects, each, admission, now)
+            if self._node and isinstance(answer, Outcome):
+                answer = restriction(self._node, each[0], each[2], objects.get(each[2]), answer) or answer
             if isinstance(answer, Outcome):
                 known = (objects.get(key) for key in quotas.get(each[2].namespace, ()))
                 here = [quota for quota in known if quota is not None]

@@ -1,10 +1,11 @@
 """Keeps the status of disruption budgets up to date: how many pods each can spare, which preemption reads.
 
 A budget's pods are those its selector matches. It is recomputed when one of them, the budget itself or the scale of a
-controller changes, and when a pod its status calls disrupted should have been gone by now. A budget that cannot be
-computed allows nothing. Times are microseconds.
+controller changes, and when a pod its status calls disrupted should have been gone by now. Of several budgets that
+match a pod only the oldest is recomputed with it. A budget that cannot be computed allows nothing. Times are
+microseconds.
 Source: kubernetes v1.34.1, pkg/controller/disruption/disruption.go. Scales are those of ReplicaSets (their Deployment's
-where there is one), StatefulSets and ReplicationControllers; the events of upstream are not written.
+where there is one), StatefulSets and ReplicationControllers. What its events say is said once for as long as it holds.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 from scheduler_core.api import manifests
 from scheduler_core.api.derived import controller_of
-from scheduler_core.api.meta import KubeObject, OwnerReference
+from scheduler_core.api.meta import KubeObject, LabelSelector, OwnerReference
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.policy import PodDisruptionBudget
 from scheduler_core.api.selectors import LabelSelectorMatcher, SelectorError, parse_label_selector
@@ -23,11 +24,18 @@ from scheduler_core.api.workload import Deployment, ReplicaSet, ReplicationContr
 from scheduler_core.apiserver.requests import ObjectKey, Patch, Request
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.deadlines import Deadlines
+from scheduler_core.controllers.event_recorder import NORMAL, WARNING, EventRecorder
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 DELETION_TIMEOUT_US = 120 * 1_000_000
 DISRUPTION_ALLOWED = "DisruptionAllowed"
 SUFFICIENT_PODS, INSUFFICIENT_PODS, SYNC_FAILED = "SufficientPods", "InsufficientPods", "SyncFailed"
+
+UNMANAGED = (
+    "Pods selected by this PodDisruptionBudget (selector: {}) were found to be unmanaged. As a result, the status of"
+    " the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please"
+    ' set ".spec.minAvailable" field of the PDB to an integer value.'
+)
 
 _SCALED = (Deployment, ReplicaSet, StatefulSet, ReplicationController)
 _SCALED_KINDS = frozenset(kind.kind for kind in _SCALED)
@@ -38,10 +46,14 @@ class SyncError(Exception):
 
 
 class _Budget:
-    """A budget with its pods by key; `matcher` None when the selector cannot be read."""
+    """A budget with its pods by key; `matcher` None when the selector cannot be read.
 
-    def __init__(self, pdb: PodDisruptionBudget) -> None:
+    `told` is what its events have said and still holds.
+    """
+
+    def __init__(self, pdb: PodDisruptionBudget, told: frozenset[str] = frozenset()) -> None:
         self.pdb = pdb
+        self.told = told
         self.pods: dict[str, Pod] = {}
         self.matcher: LabelSelectorMatcher | None
         self.problem = ""
@@ -68,17 +80,21 @@ class DisruptionController:
         self._pods: dict[str, dict[str, Pod]] = {}  # by namespace and key
         self._controllers: dict[tuple[str, str], KubeObject] = {}  # by kind and key
         self._rechecks = Deadlines()  # by key of the budget
+        self._events = EventRecorder("controllermanager")
 
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
         """Take over the changes; return a patch for each status that differs now."""
         touched: dict[str, None] = {}
+        requests: list[Request] = []
         for change in changes:
             if isinstance(change, ObjectPut):
-                self._put(change.obj, touched)
+                if isinstance(change.obj, Pod):
+                    requests += self._put_pod(change.obj, touched, now)
+                else:
+                    self._put(change.obj, touched)
             elif isinstance(change, ObjectDeleted):
                 self._deleted(change, touched)
         touched.update(dict.fromkeys(self._rechecks.pop_due(now)))
-        requests: list[Request] = []
         for key in touched:
             if key in self._budgets:
                 requests += self._sync(self._budgets[key], now)
@@ -88,12 +104,28 @@ class DisruptionController:
         """Return when the first disrupted pod should be gone, in microseconds."""
         return self._rechecks.first()
 
+    def _put_pod(self, pod: Pod, touched: dict[str, None], now: int) -> list[Request]:
+        self._pods.setdefault(pod.namespace, {})[pod.key] = pod
+        left = [key for key, budget in self._budgets.items() if pod.key in budget.pods]
+        taken = [key for key, budget in self._budgets.items() if budget.takes(pod)]
+        matching = [key for key in taken if pod.key in self._budgets[key].pods]
+        touched.update((key, None) for key in left if key not in matching)
+        if not matching:
+            return []
+        touched[matching[0]] = None
+        if len(matching) == 1 or len(left) > 1:
+            return []
+        chosen = self._budgets[matching[0]].pdb.name
+        message = (
+            f'Pod "{pod.namespace}"/"{pod.name}" matches multiple PodDisruptionBudgets.  Chose "{chosen}" arbitrarily.'
+        )
+        return [self._events.record(pod, "MultiplePodDisruptionBudgets", message, now=now, kind=WARNING)]
+
     def _put(self, obj: KubeObject, touched: dict[str, None]) -> None:
-        if isinstance(obj, Pod):
-            self._pods.setdefault(obj.namespace, {})[obj.key] = obj
-            touched.update((key, None) for key, budget in self._budgets.items() if budget.takes(obj))
-        elif isinstance(obj, PodDisruptionBudget):
-            self._budgets[obj.key] = budget = _Budget(obj)
+        if isinstance(obj, PodDisruptionBudget):
+            before = self._budgets.get(obj.key)
+            told = before.told if before is not None else frozenset()
+            self._budgets[obj.key] = budget = _Budget(obj, told)
             for pod in self._pods.get(obj.namespace, {}).values():
                 budget.takes(pod)
             touched[obj.key] = None
@@ -105,7 +137,7 @@ class DisruptionController:
         key = f"{change.namespace}/{change.name}"
         if change.kind == Pod.kind:
             self._pods.get(change.namespace, {}).pop(key, None)
-            touched.update((name, None) for name, budget in self._budgets.items() if budget.pods.pop(key, None))
+            touched.update([(name, None) for name, budget in self._budgets.items() if budget.pods.pop(key, None)][:1])
         elif change.kind == PodDisruptionBudget.kind:
             self._budgets.pop(key, None)
             self._rechecks.drop(key)
@@ -117,6 +149,7 @@ class DisruptionController:
         touched.update((key, None) for key, budget in self._budgets.items() if budget.pdb.namespace == namespace)
 
     def _sync(self, budget: _Budget, now: int) -> list[Request]:
+        requests = self._overdue(budget, now)
         try:
             status = self._computed(budget, now)
             reason = SUFFICIENT_PODS if status["disruptionsAllowed"] else INSUFFICIENT_PODS
@@ -124,12 +157,43 @@ class DisruptionController:
         except SyncError as error:
             # To be safe: nothing else of the status is touched.
             status, reason, problem = {"disruptionsAllowed": 0}, SYNC_FAILED, str(error)
+        requests += self._tell(budget, problem, now)
         pdb = budget.pdb
         before = manifests.encode(pdb).get("status") or {}
         status["conditions"] = _conditions(before, reason, problem, pdb.metadata.generation or 0, now)
         patch = _difference(before, status)
         key = ObjectKey(pdb.kind, pdb.namespace, pdb.name)
-        return [Patch(key, {"status": patch}, subresource="status", uid=pdb.uid)] if patch else []
+        return [*requests, Patch(key, {"status": patch}, subresource="status", uid=pdb.uid)] if patch else requests
+
+    def _overdue(self, budget: _Budget, now: int) -> list[Request]:
+        """Say which pods should have been gone by now."""
+        pdb, given = budget.pdb, budget.pdb.status.disrupted_pods or {}
+        late = [
+            pod
+            for pod in budget.pods.values()
+            if pod.name in given
+            and not pod.is_terminating
+            and microseconds(given[pod.name]) + DELETION_TIMEOUT_US <= now
+        ]
+        # The namespace stands in the place of the name, as upstream writes it.
+        message = f"Pod was expected by PDB {pdb.namespace}/{pdb.namespace} to be deleted but it wasn't"
+        return [self._events.record(pod, "NotDeleted", message, now=now, kind=WARNING) for pod in late]
+
+    def _tell(self, budget: _Budget, problem: str, now: int) -> list[Request]:
+        """Say what is wrong with the budget's pods, unless it has been said."""
+        pdb, found = budget.pdb, dict[str, tuple[str, str]]()
+        if budget.problem:
+            found["NoPods"] = WARNING, f"Failed to get pods: {budget.problem}"
+        elif not budget.pods:
+            found["NoPods"] = NORMAL, "No matching pods found"
+        elif problem:
+            text = f"Failed to calculate the number of expected pods: {problem}"
+            found["CalculateExpectedPodCountFailed"] = WARNING, text
+        elif _needs_scale(pdb) and any(controller_of(pod) is None for pod in budget.pods.values()):
+            found["UnmanagedPods"] = WARNING, UNMANAGED.format(_selector_text(pdb.spec.selector))
+        new = [reason for reason in found if reason not in budget.told]
+        budget.told = frozenset(found)
+        return [self._events.record(pdb, reason, found[reason][1], now=now, kind=found[reason][0]) for reason in new]
 
     def _computed(self, budget: _Budget, now: int) -> dict[str, Any]:
         if budget.problem:
@@ -183,6 +247,26 @@ class DisruptionController:
         if above is None or above.kind != Deployment.kind:
             return found
         return self._controller(namespace, above)
+
+
+def _needs_scale(pdb: PodDisruptionBudget) -> bool:
+    """Whether the budget counts by the scales of controllers."""
+    return pdb.spec.max_unavailable is not None or isinstance(pdb.spec.min_available, str)
+
+
+def _selector_text(selector: LabelSelector | None) -> str:
+    """The selector as Go prints it."""
+    if selector is None:
+        return "nil"
+    labels = "".join(f"{key}: {value}," for key, value in sorted((selector.match_labels or {}).items()))
+    requirements = "".join(
+        f"LabelSelectorRequirement{{Key:{one.key},Operator:{one.operator},Values:[{' '.join(one.values or ())}],}},"
+        for one in selector.match_expressions or ()
+    )
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{requirements}}},}}"
+    )
 
 
 def _replicas(controller: KubeObject) -> int:

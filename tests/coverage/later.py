@@ -6,13 +6,6 @@ Read as text for docs/coverage.md: plain literals only.
 # Built later than the scheduling itself: document → row → what it waits for.
 LATER = {
     "004": {
-        "node labels, standard labels, NodeRestriction prefix": "needs identities of nodes at the API",
-        "LimitPodHardAntiAffinityTopology": "an optional admission plugin",
-        "NoExecute, tolerationSeconds 3600": "the controller that evicts by taints",
-        "taint nodes by condition, memory-pressure toleration": "the node controller and the admission switch",
-        "API-initiated eviction, 200/429/500, steps, stuck cases": "the eviction API",
-        "PDB and terminationGracePeriod respected": "the eviction API",
-        "disruptions: voluntary / involuntary": "node pressure and the eviction API",
     },
 }
 
@@ -23,7 +16,6 @@ PARTLY = {
     },
     "004": {
         "known limits of spread (no rebalancing, tainted nodes counted, zones unknown without nodes)": "the user guide",
-        "taint-based eviction, built-in taints": "the controller that evicts by taints",
     },
 }
 

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from kschedweb.cluster import clock, follow
@@ -46,7 +47,12 @@ _ERRORS = {
 
 def server_of(cluster_id: int, actor: str, *, keeps_namespaces: bool = False) -> ApiServer[PostgresStore]:
     """The API server of a cluster for the transaction under way."""
-    return ApiServer(PostgresStore(cluster_id, actor), new_uid, keeps_namespaces=keeps_namespaces)
+    return ApiServer(
+        PostgresStore(cluster_id, actor),
+        new_uid,
+        keeps_namespaces=keeps_namespaces,
+        plugins=settings.ADMISSION_PLUGINS,
+    )
 
 
 def requests_carry_out(

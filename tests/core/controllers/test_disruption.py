@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.api import manifests
-from scheduler_core.apiserver.requests import ObjectKey, Patch, PatchType, Request
+from scheduler_core.apiserver.requests import Create, ObjectKey, Patch, PatchType, Request
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.disruption import DisruptionController
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
@@ -50,8 +50,8 @@ def shops(count: int, owner: tuple[str, str] | None = None, ready: bool = True) 
 
 
 def status_of(requests: list[Request]) -> Manifest:
-    (patch,) = requests
-    assert isinstance(patch, Patch) and isinstance(patch.body, dict)
+    (patch,) = (one for one in requests if isinstance(one, Patch))
+    assert isinstance(patch.body, dict)
     key = ObjectKey("PodDisruptionBudget", "default", "guard")
     assert (patch.key, patch.uid, patch.subresource, patch.patch_type) == (key, "guard", "status", PatchType.MERGE)
     return dict(patch.body["status"])
@@ -252,3 +252,81 @@ def test_conditions_of_others_stay_and_zeros_that_are_left_out_are_no_change() -
     status = status_of(controller.step(NOW, [budget(status={"conditions": [other]}, minAvailable=0)]))
     assert [condition["type"] for condition in status["conditions"]] == ["Mine", "DisruptionAllowed"]
     assert set(status) == {"observedGeneration", "conditions"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "seven", "five"),
+    [
+        ({"minAvailable": 2}, (7, 2, 7, 5), (7, 2, 5, 3)),
+        ({"minAvailable": 7}, (7, 7, 7, 0), (7, 7, 5, 0)),
+        ({"minAvailable": 9}, (7, 9, 7, 0), (7, 9, 5, 0)),
+        ({"minAvailable": "50%"}, (7, 4, 7, 3), (7, 4, 5, 1)),
+        ({"minAvailable": "100%"}, (7, 7, 7, 0), (7, 7, 5, 0)),
+        ({"maxUnavailable": 1}, (7, 6, 7, 1), (7, 6, 5, 0)),
+        ({"maxUnavailable": "30%"}, (7, 4, 7, 3), (7, 4, 5, 1)),
+        ({"maxUnavailable": 0}, (7, 7, 7, 0), (7, 7, 5, 0)),
+        ({"maxUnavailable": "100%"}, (7, 0, 7, 7), (7, 0, 5, 5)),
+    ],
+)
+def test_figures_that_were_recorded(spec: Manifest, seven: tuple[int, ...], five: tuple[int, ...]) -> None:
+    owner = replicas("ReplicaSet", "rs", 7)
+    assert computed(budget(**spec), owner, *shops(7, OWNER)) == seven
+    unready = [put(shop(f"p{number}", False).owner(*OWNER).manifest()) for number in range(5, 7)]
+    assert computed(budget(**spec), owner, *shops(5, OWNER), *unready) == five
+
+
+@pytest.mark.parametrize(
+    ("spec", "pods", "wanted"),
+    [
+        ({"minAvailable": 1}, 0, (0, 1, 0, 0)),
+        ({"maxUnavailable": 1}, 0, (0, 0, 0, 0)),
+        ({"minAvailable": 1}, 2, (2, 1, 2, 1)),
+        ({"maxUnavailable": 1}, 2, (0, 0, 2, 0)),
+        ({"maxUnavailable": "50%"}, 2, (0, 0, 2, 0)),
+    ],
+)
+def test_figures_of_bare_pods_that_were_recorded(spec: Manifest, pods: int, wanted: tuple[int, ...]) -> None:
+    assert computed(budget(**spec), *shops(pods)) == wanted
+
+
+def told(requests: list[Request]) -> list[tuple[str, str, str]]:
+    events = [one.manifest for one in requests if isinstance(one, Create)]
+    return [(one["reason"], one["type"], one["message"]) for one in events]
+
+
+def test_events_say_once_what_is_wrong() -> None:
+    controller = DisruptionController(ClusterOptions())
+    nothing = ("NoPods", "Normal", "No matching pods found")
+    assert told(controller.step(NOW, [budget(maxUnavailable=1)])) == [nothing]
+    assert told(controller.step(NOW, [budget(maxUnavailable=1)])) == []
+    (unmanaged,) = told(controller.step(NOW, shops(1)))
+    assert unmanaged[:2] == ("UnmanagedPods", "Warning")
+    assert (
+        "(selector: &LabelSelector{MatchLabels:map[string]string{app: shop,},"
+        "MatchExpressions:[]LabelSelectorRequirement{},}) were found to be unmanaged."
+    ) in unmanaged[2]
+    assert told(controller.step(NOW, [budget(minAvailable=1)])) == []  # a number needs no controllers
+    wrong = told(controller.step(NOW, [budget(maxUnavailable=1), *shops(1, OWNER)]))
+    text = 'Failed to calculate the number of expected pods: found no controllers for pod "p0"'
+    assert wrong == [("CalculateExpectedPodCountFailed", "Warning", text)]
+
+
+def test_only_one_of_several_budgets_is_recomputed() -> None:
+    controller = DisruptionController(ClusterOptions())
+    second = make_manifest("PodDisruptionBudget", "second", spec={"selector": {}, "minAvailable": 1}, status={})
+    controller.step(NOW, [budget(minAvailable=1), put(second)])
+    requests = controller.step(NOW, shops(1))
+    assert [one.key.name for one in requests if isinstance(one, Patch)] == ["guard"]
+    message = 'Pod "default"/"p0" matches multiple PodDisruptionBudgets.  Chose "guard" arbitrarily.'
+    assert told(requests) == [("MultiplePodDisruptionBudgets", "Warning", message)]
+    assert told(controller.step(NOW, shops(1, ready=False))) == []
+    gone = controller.step(NOW, [ObjectDeleted("Pod", "default", "p0", "pod-default/p0")])
+    assert [one.key.name for one in gone if isinstance(one, Patch) and one.subresource] == ["guard"]
+
+
+def test_pod_that_was_not_deleted_is_told_of() -> None:
+    given = {"disruptedPods": {"p0": NOW_TEXT}}
+    controller = DisruptionController(ClusterOptions())
+    assert told(controller.step(NOW, [budget(minAvailable=1, status=given), *shops(1)])) == []
+    message = "Pod was expected by PDB default/default to be deleted but it wasn't"
+    assert told(controller.step(NOW + 120 * SECOND, [])) == [("NotDeleted", "Warning", message)]
