@@ -14,10 +14,12 @@ from django.db import connection, transaction
 from kschedweb.cluster import clock
 from kschedweb.cluster.clock import SECOND, Clock
 from kschedweb.cluster.models import Cluster
+from kschedweb.cluster.services.clusters import record_setting
 from kschedweb.common import wake
 from kschedweb.scheduling.models import Binding, EngineState, Eviction
 from scheduler_core.api.times import microseconds
 
+ACTOR = "timekeeper"
 READING_US = SECOND  # on the wall, between two readings that are kept
 LOOK_SECONDS = 0.01  # until what is under way is looked at again
 # The least time between two steps of a clock with a rate while nothing happens: what watches it sees it move.
@@ -86,6 +88,8 @@ def advance(cluster_id: int, *, answered: int | None, due: int | None) -> float 
         clock.store(cluster_id, moved)
         if not moved.is_stepped or wall // READING_US != (found.clock.wall or 0) // READING_US:
             clock.reading_store(cluster_id=cluster_id, at=moved.now(wall), wall=wall)
+        if moved.until != found.clock.until:
+            record_setting(Cluster.objects.get(pk=cluster_id), ACTOR)  # who watches sees that the skip is over
     if not moved.is_stepped:
         wake.send("scheduling.ensure_leader", cluster_id=cluster_id)  # it keeps its timers itself again
         return 0.0

@@ -5,6 +5,7 @@
 import createClient from "openapi-fetch";
 import type {
   AgreementQuery,
+  ClockChange,
   ClusterChange,
   ClusterCreate,
   ComparisonQuery,
@@ -90,6 +91,9 @@ export const api = {
   leadership: (id: number) => answerOf(client.GET("/api/clusters/{cluster_id}/leadership", at({ cluster_id: id }))),
   pace: (id: number, wanted: PaceChange) =>
     answerOf(client.POST("/api/clusters/{cluster_id}/pace", { ...at({ cluster_id: id }), body: wanted })),
+  clock: (id: number) => answerOf(client.GET("/api/clusters/{cluster_id}/clock", at({ cluster_id: id }))),
+  clockChange: (id: number, wanted: ClockChange) =>
+    answerOf(client.POST("/api/clusters/{cluster_id}/clock", { ...at({ cluster_id: id }), body: wanted })),
   pod: (id: number, key: string) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/pods/{namespace}/{name}", at(podAt(id, key)))),
   /** A page of attempts, newest first: the newest ones without a cursor. */
@@ -137,6 +141,9 @@ export const api = {
     answerOf(
       client.PATCH("/api/clusters/{cluster_id}/nodes/{name}", { ...at({ cluster_id: id, name }), body: changes }),
     ),
+  /** Deletes an object that has no namespace. */
+  objectDelete: (id: number, kind: string, name: string) =>
+    done(client.DELETE("/api/clusters/{cluster_id}/objects/{kind}/{name}", at({ cluster_id: id, kind, name }))),
   schedulerConfig: (id: number) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/scheduler-config", at({ cluster_id: id }))),
   schedulerConfigVersion: (id: number, version: number) =>

@@ -2,7 +2,16 @@ import { describe, expect, it } from "vitest";
 import { nodeGrid } from "./node_grid";
 import type { Cell } from "./node_marks";
 
-const PLAIN: Cell = { name: "n1", share: 0.5, pods: 3, cordoned: false, tainted: false, ready: true };
+const PLAIN: Cell = {
+  name: "n1",
+  share: 0.5,
+  pods: 3,
+  cordoned: false,
+  tainted: false,
+  ready: true,
+  unreachable: false,
+  pressure: false,
+};
 
 /** Everything that is drawn for the first of `count` nodes in 600 × 380 pixels, without its colours. */
 async function shapesOf(cell: Cell, count: number): Promise<string> {
@@ -37,8 +46,15 @@ describe.each([
     ["cordoned", { cordoned: true }],
     ["tainted", { tainted: true }],
     ["not ready", { ready: false }],
+    ["unreachable", { ready: false, unreachable: true }],
+    ["under pressure", { pressure: true }],
     ["over-allocated", { share: 1.2 }],
   ])("shows by its shape that its node is %s", async (_name, more) => {
     expect(await shapesOf({ ...PLAIN, ...more }, count)).not.toBe(await shapesOf(PLAIN, count));
+  });
+
+  it("tells a node that is not ready from one that is unreachable", async () => {
+    const notReady = await shapesOf({ ...PLAIN, ready: false }, count);
+    expect(await shapesOf({ ...PLAIN, ready: false, unreachable: true }, count)).not.toBe(notReady);
   });
 });

@@ -1,8 +1,9 @@
 /**
  * The signs on the cell of a node, each a shape: whoever sees no colours, or a cell of eight pixels, sees them too.
  *
- * cordoned: hatched; tainted: a corner is cut off; not ready: framed and crossed out; asked for more than it has: a dot
- * where the cell is too small to say so in per cent.
+ * cordoned: hatched; tainted: the upper corner is cut off; under pressure: the lower one; not ready: framed and crossed
+ * out; unreachable: the same with one stroke and a broken frame; asked for more than it has: a dot where the cell is too
+ * small to say so in per cent.
  */
 const TEXT_FITS = 30; // cells from this size on are written on, and leave the middle free
 const OUTLINED = 14;
@@ -15,6 +16,8 @@ export interface Cell {
   readonly cordoned: boolean;
   readonly tainted: boolean;
   readonly ready: boolean;
+  readonly unreachable: boolean;
+  readonly pressure: boolean;
 }
 
 export interface MarkColours {
@@ -35,8 +38,9 @@ interface Place {
 export function drawMarks(context: CanvasRenderingContext2D, cell: Cell, place: Place, colours: MarkColours): void {
   if (cell.cordoned) hatch(context, place, colours.hatch);
   if (cell.share > 1 && cell.ready && place.size < TEXT_FITS) dot(context, place, colours.ink);
-  if (!cell.ready) crossOut(context, place, colours);
+  if (!cell.ready) crossOut(context, cell, place, colours);
   if (cell.tainted) cutCorner(context, place, colours);
+  if (cell.pressure) fillCorner(context, place, colours);
 }
 
 export function box(context: CanvasRenderingContext2D, { x, y, size, radius }: Place): void {
@@ -67,21 +71,40 @@ function dot(context: CanvasRenderingContext2D, { x, y, size }: Place, colour: s
   context.fill();
 }
 
-function crossOut(context: CanvasRenderingContext2D, place: Place, colours: MarkColours): void {
+function crossOut(context: CanvasRenderingContext2D, cell: Cell, place: Place, colours: MarkColours): void {
   const { x, y, size, radius } = place;
   context.lineWidth = size >= 20 ? 2 : 1.5;
   context.strokeStyle = colours.bad;
+  if (cell.unreachable) context.setLineDash([3, 3]);
   box(context, { x: x + 1, y: y + 1, size: size - 2, radius });
   context.stroke();
+  context.setLineDash([]);
   // Over the whole of a small cell; in a corner of one that is written on.
   const [left, bottom, length] = size < TEXT_FITS ? [x + 2, y + size - 2, size - 4] : [x + 6, y + size - 6, 8];
   context.strokeStyle = colours.ink;
   context.beginPath();
   context.moveTo(left, bottom - length);
   context.lineTo(left + length, bottom);
-  context.moveTo(left, bottom);
-  context.lineTo(left + length, bottom - length);
+  if (!cell.unreachable) {
+    context.moveTo(left, bottom);
+    context.lineTo(left + length, bottom - length);
+  }
   context.stroke();
+}
+
+/** In the lower right, where nothing else is drawn. */
+function fillCorner(context: CanvasRenderingContext2D, { x, y, size }: Place, colours: MarkColours): void {
+  for (const [length, colour] of [
+    [Math.max(4, size * 0.34), colours.ground],
+    [Math.max(3, size * 0.34 - 2), colours.bad],
+  ] as const) {
+    context.beginPath();
+    context.moveTo(x + size - length, y + size);
+    context.lineTo(x + size, y + size);
+    context.lineTo(x + size, y + size - length);
+    context.fillStyle = colour;
+    context.fill();
+  }
 }
 
 function cutCorner(context: CanvasRenderingContext2D, { x, y, size }: Place, colours: MarkColours): void {

@@ -88,9 +88,9 @@ class I18n {
     return formatsOf(this.language).time.format(ms);
   }
 
-  /** The time of what is of today, with the date of what is older. */
-  when(ms: number): string {
-    return new Date(ms).toDateString() === new Date().toDateString()
+  /** The time of what is of the day it is `now`, with the date of what is of another. */
+  when(ms: number, now = Date.now()): string {
+    return new Date(ms).toDateString() === new Date(now).toDateString()
       ? this.time(ms)
       : formatsOf(this.language).short.format(ms);
   }

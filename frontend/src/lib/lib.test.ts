@@ -160,6 +160,8 @@ describe("node grid", () => {
       cordoned: false,
       tainted: false,
       ready: true,
+      unreachable: false,
+      pressure: false,
     }));
     const layout = layOut([{ label: "all", cells }], 900, 400);
     expect(layout.height).toBeLessThanOrEqual(400);

@@ -31,9 +31,48 @@ export function usageOf(state: State, node: string): Usage {
   return state.usage.get(node) ?? EMPTY_USAGE;
 }
 
+const PRESSURES = ["memory-pressure", "disk-pressure", "pid-pressure"];
+// Taints that follow from what is shown as a state of its own.
+const TOLD = ["unschedulable", "not-ready", "unreachable", ...PRESSURES];
+
 export function isTainted(node: NodeView): boolean {
-  // Cordoning sets a taint of its own, which is shown as cordoned.
-  return node.taints.some((taint) => !taint.startsWith("node.kubernetes.io/unschedulable"));
+  return node.taints.some((taint) => !TOLD.includes(wellKnown(taint)));
+}
+
+/** Nothing is heard of its kubelet. */
+export function isUnreachable(node: NodeView): boolean {
+  return !node.ready && node.taints.some((taint) => wellKnown(taint) === "unreachable");
+}
+
+/** It is short of memory, disk or process ids. */
+export function hasPressure(node: NodeView): boolean {
+  return node.taints.some((taint) => PRESSURES.includes(wellKnown(taint)));
+}
+
+export type NodeSign = "unreachable" | "notReady" | "pressure" | "cordoned" | "tainted";
+
+/** What is to be said of a node, the worst first; nothing of one that is ready and takes pods. */
+export function signsOf(node: NodeView): readonly NodeSign[] {
+  const signs: NodeSign[] = [];
+  if (!node.ready) signs.push(isUnreachable(node) ? "unreachable" : "notReady");
+  if (hasPressure(node)) signs.push("pressure");
+  if (node.unschedulable) signs.push("cordoned");
+  if (isTainted(node)) signs.push("tainted");
+  return signs;
+}
+
+export const SIGN_TONES: Readonly<Record<NodeSign, "bad" | "warn" | "">> = {
+  unreachable: "bad",
+  notReady: "bad",
+  pressure: "warn",
+  cordoned: "warn",
+  tainted: "",
+};
+
+/** The name of a taint of Kubernetes' own, of `key=value:Effect`; "" of others. */
+function wellKnown(taint: string): string {
+  const key = taint.split(/[=:]/, 1)[0] ?? "";
+  return key.startsWith("node.kubernetes.io/") ? key.slice("node.kubernetes.io/".length) : "";
 }
 
 function share(resource: string, used: number, capacity: number): Share {

@@ -18,6 +18,7 @@ export interface Link {
 export interface Ports {
   readonly open: (url: string) => WebSocket;
   readonly snapshot: (clusterId: number) => Promise<Snapshot>;
+  /** `at`: the time in the cluster then, in ms. */
   readonly onState: (state: State, at: number) => void;
   readonly onLink: (link: Link) => void;
 }
@@ -129,7 +130,7 @@ export class LiveSocket {
     try {
       const snapshot = await this.ports.snapshot(this.clusterId);
       if (this.stopped || this.socket !== socket) return;
-      this.show(fromSnapshot(snapshot), 0);
+      this.show(fromSnapshot(snapshot), snapshot.throughput.until_ms);
       this.ports.onLink({ status: "live", error: null });
       const frames: readonly Frame[] = this.waiting ?? [];
       this.waiting = null;

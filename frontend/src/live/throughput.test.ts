@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Throughput, ThroughputPoint } from "../contract/api.gen";
-import { addCounts, columnsOf, LIVE_SECONDS, ratesOf, slotsOf } from "./throughput";
+import { addCounts, columnsOf, LIVE_SECONDS, meanSeconds, ratesOf, slotsOf } from "./throughput";
 
 const waiting = (unschedulable: number) => ({ active: 0, backoff: 0, unschedulable, gated: 0 });
 
@@ -82,6 +82,33 @@ describe("ratesOf", () => {
     expect(ratesOf(throughput, 15_900, 15_900)).toEqual({ attempts: 2, bound: 1 });
     expect(ratesOf(throughput, 16_900, 16_900)).toEqual({ attempts: 0, bound: 0 });
     expect(ratesOf(counted([]), 16_900, 16_900)).toEqual({ attempts: null, bound: null });
+  });
+});
+
+describe("an hour that passes in a second", () => {
+  /** A step every ten minutes of the hour, then time stands; all in one frame. */
+  const counts = new Map(
+    [0, 600, 1_200, 1_800, 2_400, 3_000, 3_600].map((second) => [
+      second * 1000,
+      { results: { scheduled: 60 }, bound: 60, queued: waiting(1), stepped: true },
+    ]),
+  );
+  const after = addCounts(counted([point(0)]), counts);
+
+  it("leaves the counts of its last minutes, each at its own time", () => {
+    const slots = slotsOf(after, 3_301_000, 3_601_000, 3_600_000);
+    expect(slots.filter((slot) => slot.attempts).map((slot) => [slot.at_ms, slot.attempts])).toEqual([[3_600_000, 60]]);
+    expect(slots.filter((slot) => slot.attempts === null)).toEqual([]);
+  });
+
+  it("says nothing of a time whose frames have not arrived", () => {
+    const slots = slotsOf(after, 3_500_000, 3_800_000, 3_600_000);
+    expect(slots.filter((slot) => slot.at_ms > 3_600_000 && slot.attempts !== null)).toEqual([]);
+  });
+
+  it("has rates over as many seconds as five on the wall are", () => {
+    expect([meanSeconds(1), meanSeconds(12), meanSeconds(600), meanSeconds(0)]).toEqual([5, 60, LIVE_SECONDS, 60]);
+    expect(ratesOf(after, 3_601_000, 3_601_000, meanSeconds(12))).toEqual({ attempts: 1, bound: 1 });
   });
 });
 

@@ -102,11 +102,16 @@ function total(results: Readonly<Record<string, number>>): number {
   return Object.values(results).reduce((all, one) => all + one, 0);
 }
 
-/** Attempts and bound pods a second over the last whole seconds; null where nothing of them is known. */
-export function ratesOf(throughput: Throughput, nowMs: number, knownMs: number) {
+/** Attempts and bound pods a second over the last whole seconds, so many; null where nothing of them is known. */
+export function ratesOf(throughput: Throughput, nowMs: number, knownMs: number, seconds = MEAN_SECONDS) {
   const end = Math.floor(nowMs / 1000) * 1000;
-  const slots = slotsOf(throughput, end - MEAN_SECONDS * 1000, end, knownMs);
+  const slots = slotsOf(throughput, end - seconds * 1000, end, knownMs);
   return { attempts: mean(slots.map((slot) => slot.attempts)), bound: mean(slots.map((slot) => slot.bound)) };
+}
+
+/** Over how many seconds of the cluster a rate is a mean: those of five on the wall, else of a minute; `rate` 0: unknown. */
+export function meanSeconds(rate: number): number {
+  return rate > 0 ? Math.min(LIVE_SECONDS, Math.max(MEAN_SECONDS, Math.round(MEAN_SECONDS * rate))) : 60;
 }
 
 type Column = (number | null)[];

@@ -1,17 +1,19 @@
-/** The service's time, told once a second, for countdowns and ages. */
+/** The time in the cluster that is shown, told once a second and with what the service says, for countdowns and ages. */
+import { timeAt } from "../live/time";
 import { store } from "./store.svelte";
 
 class Clock {
-  private tick = $state(Date.now());
+  /** This computer's time. */
+  wall = $state(Date.now());
 
   constructor() {
     setInterval(() => {
-      if (!document.hidden) this.tick = Date.now();
+      if (!document.hidden) this.wall = Date.now();
     }, 1000);
   }
 
   get now(): number {
-    return this.tick + store.skew;
+    return store.time ? timeAt(store.time, this.wall) : this.wall;
   }
 }
 

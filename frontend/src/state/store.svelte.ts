@@ -1,8 +1,9 @@
 /** The one store. Views read it; the state of the cluster in it is only ever replaced by what live/ made. */
 import { type ApiError, api, apiError } from "../api/client";
-import type { Cluster, Leadership, Me } from "../contract/api.gen";
+import type { Clock, Cluster, Leadership, Me } from "../contract/api.gen";
 import { type Link, LiveSocket } from "../live/socket";
 import type { State } from "../live/state";
+import { type ClusterTime, clocked, framed, timeThen } from "../live/time";
 
 const ROLES = ["viewer", "operator", "admin"] as const;
 const CLUSTERS_EVERY_MS = 5_000;
@@ -17,8 +18,8 @@ class Store {
   /** The name of the cluster that was shown until it went. */
   gone = $state.raw<string | null>(null);
   link = $state.raw<Link>({ status: "connecting", error: null });
-  /** Milliseconds the service's clock is ahead of this one. */
-  skew = $state.raw(0);
+  /** What was said last of the time in the cluster; null until something was. */
+  time = $state.raw<ClusterTime | null>(null);
   /** Since when (this browser's time) what is shown is no longer kept up; null while it is. */
   lostAt = $state.raw<number | null>(null);
   /** Who schedules the cluster, as asked for last. */
@@ -82,6 +83,7 @@ class Store {
     this.gone = null;
     this.leadership = null;
     this.lostAt = null;
+    this.time = null;
     this.link = { status: "connecting", error: null };
     if (clusterId === null) return;
     void this.loadMe();
@@ -90,7 +92,7 @@ class Store {
       snapshot: (id) => api.snapshot(id),
       onState: (state, at) => {
         this.state = state;
-        if (at) this.skew = at - Date.now();
+        this.time = framed(this.time, at, Date.now(), state.cluster);
       },
       onLink: (link) => {
         this.link = link;
@@ -113,12 +115,23 @@ class Store {
     if (found && id === this.clusterId) this.leadership = { found, askedAt: Date.now() };
   }
 
-  /** Up to which of the service's times (ms) the engine is known to be at work: not while nobody leads the cluster. */
+  /** The clock of a cluster, as the service answered at that time of this computer. */
+  clockRead(clusterId: number, clock: Clock, wall: number): void {
+    if (clusterId === this.clusterId) this.time = clocked(this.time, clock, wall);
+  }
+
+  /**
+   * Up to which of the cluster's times (ms) the engine is known to be at work: in real time not while nobody leads the
+   * cluster; a clock that goes by steps stands still then.
+   */
   knownUntil(now: number): number {
-    const until = this.lostAt === null ? now : this.lostAt + this.skew;
+    const time = this.time;
+    if (!time) return now;
+    const until = this.lostAt === null ? now : Math.min(now, timeThen(time, this.lostAt));
+    if (time.isStepped) return Math.min(until, time.known);
     if (!this.leadership || this.leadership.found.is_led) return until;
     const { found, askedAt } = this.leadership;
-    return Math.min(until, askedAt + this.skew - found.renewed_seconds_ago * 1000);
+    return Math.min(until, timeThen(time, askedAt - found.renewed_seconds_ago * 1000));
   }
 
   retry(): void {

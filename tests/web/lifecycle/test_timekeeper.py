@@ -10,11 +10,13 @@ import pytest
 
 from kschedweb.cluster import clock
 from kschedweb.cluster.models import ClockReading, Cluster, Pod
+from kschedweb.cluster.selectors import change_event, change_rows
 from kschedweb.cluster.services import clock_set, cluster_create, pace_set
 from kschedweb.lifecycle import runner, timekeeper
 from kschedweb.scheduling.runner import bindings
 from kschedweb.scheduling.runner.host import EngineHost
 from kschedweb.scheduling.runner.sweep import sweep
+from kschedweb.views import ClusterSetting
 from scheduler_core.api.times import moment_of
 from scheduler_core.controllers.annotations import RUN_SECONDS
 from tests.builders import make_node, make_pod
@@ -167,3 +169,16 @@ def test_sweep_wakes_controllers_when_something_is_due(
     assert ("lifecycle.tick", str(cluster.pk)) not in sweep()
     Cluster.objects.filter(pk=cluster.pk).update(clock_offset_us=3 * SECOND)
     assert ("lifecycle.tick", str(cluster.pk)) in sweep()
+
+
+def test_end_of_a_skip_is_in_the_log_for_those_who_watch(
+    cluster: Cluster,
+    put_objects: Callable[..., None],  # noqa: F811
+) -> None:
+    put_objects(cluster, [NODE])
+    host = lead(cluster)
+    clock_set(cluster_id=cluster.pk, skip_seconds=600, actor="a")
+    run(cluster, host, lambda: is_real(cluster))
+    told = [change_event(change) for change in change_rows(cluster.pk, 0, 1000)]
+    skips = [event.cluster.clock_until_us is not None for event in told if isinstance(event, ClusterSetting)]
+    assert skips[-2:] == [True, False]

@@ -1,0 +1,49 @@
+"""The clock of a cluster in the browser: it is set, and says when it waits for the scheduler."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import WAIT_MS, Cluster, Service
+from tests.browser.test_accessible import axe, findings
+from tests.browser.test_whole import clusters, node, pod, put, show
+
+expect.set_options(timeout=WAIT_MS)
+__all__ = ["axe"]
+
+
+@pytest.fixture
+def timed(page: Page, service: Service) -> Iterator[Cluster]:
+    """A simulated cluster of the test's own with a node, shown on the page."""
+    name = f"timed-{datetime.now(UTC):%H%M%S%f}"
+    made = clusters(page, service, "POST", "", {"name": name, "lifecycle_mode": "simulate"})
+    cluster = Cluster(page, service.url, made["id"])
+    room = node("room")
+    room["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+    put(cluster, room)
+    show(page, service, cluster)
+    yield cluster
+    clusters(page, service, "DELETE", f"/{made['id']}")
+
+
+def opened(page: Page) -> Locator:
+    page.get_by_role("button", name=re.compile("^Time passes")).click()
+    menu = page.get_by_role("group", name="Clock of the cluster")
+    menu.get_by_role("heading", name="How time passes").wait_for()
+    return menu
+
+
+def test_time_waits_for_a_scheduler_that_is_paused(page: Page, timed: Cluster, axe: str) -> None:
+    timed.call("POST", "pace", {"pace": "pause"})
+    put(timed, pod("ready-to-go"))
+    menu = opened(page)
+    menu.get_by_role("button", name="As fast as possible").click()
+    expect(menu.get_by_role("status")).to_contain_text("Waits for the scheduler")
+    stood = timed.call("GET", "clock")["now_us"]
+    assert not list(findings(page, axe))
+    assert timed.call("GET", "clock")["now_us"] == stood
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(menu.get_by_text("Waits for the scheduler.")).to_have_count(0)
