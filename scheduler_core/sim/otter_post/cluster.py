@@ -1,4 +1,4 @@
-"""The cluster as it begins: namespaces, classes, nodes, disks, budgets, the first wave of pods; and its controller."""
+"""The cluster as it begins: namespaces, classes, nodes, disks, budgets, services, first Jobs; and its controller."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import Any, Final
 
 from scheduler_core.controllers.controller import ClusterOptions
-from scheduler_core.sim.demo import APP_LABEL, DemoController, first_wave
-from scheduler_core.sim.otter_post.apps import BUDGETS, PRIORITY_CLASSES, SCRIPT
+from scheduler_core.sim.demo import APP_LABEL, DemoController, first_jobs
+from scheduler_core.sim.otter_post.apps import BUDGETS, PRIORITY_CLASSES, SERVICES
+from scheduler_core.sim.otter_post.devices import devices
 from scheduler_core.sim.otter_post.nodes import csi_nodes, nodes
+from scheduler_core.sim.otter_post.script import SCRIPT
 from scheduler_core.sim.otter_post.storage import storage
 
-FIRST_WAVE: Final = 240  # pods
+FIRST_JOBS: Final = 60  # pods of the Jobs that are there when it begins
 # Two jobs end every second: as many as kube-controller-manager keeps would hide what happens.
 ENDED_PODS: Final = 500
 ENDED_PODS_US: Final = 600_000_000
@@ -31,8 +33,8 @@ class OtterPost(DemoController):
 
 def manifests(seed: int) -> list[dict[str, Any]]:
     """Return all objects the cluster starts with, in an order in which they can be created."""
-    pods = first_wave(SCRIPT, seed, FIRST_WAVE)
-    namespaces = sorted({pod["metadata"]["namespace"] for pod in pods} | {SCRIPT.burst.namespace})
+    jobs = [*SCRIPT.jobs, *(job for _, job in SCRIPT.of_round)]
+    namespaces = sorted({service.namespace for service in SERVICES} | {job.namespace for job in jobs})
     return [
         *({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in namespaces),
         *(_priority_class(*given) for given in PRIORITY_CLASSES),
@@ -40,7 +42,9 @@ def manifests(seed: int) -> list[dict[str, Any]]:
         *csi_nodes(),
         *storage(),
         *(_disruption_budget(*given) for given in BUDGETS),
-        *pods,
+        *devices(),
+        *(service.manifest() for service in SERVICES),
+        *first_jobs(SCRIPT, seed, FIRST_JOBS),
     ]
 
 

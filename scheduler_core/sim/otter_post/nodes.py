@@ -7,11 +7,17 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from scheduler_core.sim.otter_post.apps import DISK_DRIVER, GPU, HOSTNAME, JOBS, POOL, REGISTRY, SERVICES, ZONE
+from scheduler_core.controllers.kubelet.configuration import ANNOTATION as KUBELET_CONFIG
+from scheduler_core.sim.otter_post.apps import SERVICES
+from scheduler_core.sim.otter_post.devices import HERON, OSPREY, cards
+from scheduler_core.sim.otter_post.jobs import JOBS
+from scheduler_core.sim.otter_post.specs import DISK_DRIVER, GPU, HOSTNAME, POOL, REGISTRY, ZONE
 
 REGION = "riverlands"
 ZONES = ("river-a", "river-b", "river-c")
 MEBI = 1 << 20
+# Pressure is over a minute after the last sign of it, not five.
+QUICK_KUBELET = {KUBELET_CONFIG: '{"evictionPressureTransitionPeriod": "1m"}'}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +32,31 @@ class Pool:
     gpus: int = 0
     disks: int = 8
     taints: tuple[dict[str, str], ...] = field(default=())
+    annotations: tuple[dict[str, str], ...] = field(default=({},))  # of its first node in a zone, of the second, …
 
 
 POOLS = (
     Pool("general", 8, 8, 32, "ssd"),
     Pool("small", 4, 4, 16, disks=1),
     Pool("memory", 2, 8, 64, "ssd"),
-    Pool("gpu", 2, 16, 64, "ssd", gpus=4, taints=({"key": GPU, "value": "present", "effect": "NoSchedule"},)),
-    Pool("spot", 2, 8, 16, taints=({"key": "otterpost.example/spot", "value": "true", "effect": "PreferNoSchedule"},)),
+    Pool(
+        "gpu",
+        2,
+        16,
+        64,
+        "ssd",
+        gpus=4,
+        taints=({"key": GPU, "value": "present", "effect": "NoSchedule"},),
+        annotations=(cards(HERON), cards(OSPREY)),
+    ),
+    Pool(
+        "spot",
+        2,
+        8,
+        16,
+        taints=({"key": "otterpost.example/spot", "value": "true", "effect": "PreferNoSchedule"},),
+        annotations=(QUICK_KUBELET,),
+    ),
     Pool("edge", 1, 4, 8),
     Pool("vault", 1, 4, 16, taints=({"key": "otterpost.example/vault", "value": "locked", "effect": "NoSchedule"},)),
 )
@@ -41,7 +64,12 @@ POOLS = (
 
 def nodes(seed: int) -> list[dict[str, Any]]:
     """Return the manifests, pool by pool and zone by zone."""
-    return [_node(pool, zone, name, seed) for pool in POOLS for zone in ZONES for name in _names(pool, zone)]
+    return [_node(pool, zone, place, seed) for pool in POOLS for zone in ZONES for place in range(pool.per_zone)]
+
+
+def names_of_pool(name: str) -> tuple[str, ...]:
+    """Return the names of a pool's nodes."""
+    return tuple(each for pool in POOLS if pool.name == name for zone in ZONES for each in _names(pool, zone))
 
 
 def csi_nodes() -> list[dict[str, Any]]:
@@ -72,7 +100,8 @@ def _names(pool: Pool, zone: str) -> list[str]:
     return [f"{pool.name}-{zone.removeprefix('river-')}{number}" for number in range(1, pool.per_zone + 1)]
 
 
-def _node(pool: Pool, zone: str, name: str, seed: int) -> dict[str, Any]:
+def _node(pool: Pool, zone: str, place: int, seed: int) -> dict[str, Any]:
+    name = _names(pool, zone)[place]
     labels = {
         HOSTNAME: name,
         "kubernetes.io/arch": "amd64",
@@ -89,7 +118,11 @@ def _node(pool: Pool, zone: str, name: str, seed: int) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": labels},
+        "metadata": {
+            "name": name,
+            "labels": labels,
+            "annotations": dict(pool.annotations[place % len(pool.annotations)]),
+        },
         "spec": spec,
         "status": {
             "capacity": amounts,

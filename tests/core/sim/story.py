@@ -18,7 +18,7 @@ from scheduler_core.model.effects import Attempt, Effects
 from scheduler_core.ports import SeededDraws
 from scheduler_core.sim.demo import DemoController, Script
 from scheduler_core.sim.otter_post import manifests, sample_options
-from scheduler_core.sim.otter_post.apps import SCRIPT
+from scheduler_core.sim.otter_post.script import SCRIPT
 from scheduler_core.sim.world import World
 
 SECOND = 1_000_000
@@ -84,6 +84,28 @@ class Story:
     @property
     def alive(self) -> list[Manifest]:
         return [pod for pod in self.pods if pod["status"].get("phase") not in ("Succeeded", "Failed")]
+
+
+def key(obj: Manifest) -> str:
+    return f"{obj['metadata']['namespace']}/{obj['metadata']['name']}"
+
+
+def app_label(obj: Manifest) -> str:
+    return str(obj["metadata"]["labels"]["app"])
+
+
+def annotations(obj: Manifest) -> dict[str, str]:
+    return obj["metadata"].get("annotations") or {}
+
+
+def node_of(pod: Manifest) -> str:
+    """The pod's node; empty while it has none."""
+    return str(pod["spec"].get("nodeName", ""))
+
+
+def conditions(obj: Manifest) -> dict[str, str]:
+    """The conditions by type."""
+    return {each["type"]: each["status"] for each in obj["status"].get("conditions", ())}
 
 
 def app_of(request: Request) -> str:

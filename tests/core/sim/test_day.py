@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 
 from scheduler_core import config
 from scheduler_core.api import quantity
-from scheduler_core.apiserver.requests import Delete, ReportStatus
-from scheduler_core.sim.otter_post.apps import SCRIPT
-from tests.core.sim.story import SECOND, START, Manifest, Story, app_of, patched
+from scheduler_core.apiserver.kinds import KINDS
+from scheduler_core.apiserver.requests import Create, Patch, ReportStatus
+from scheduler_core.sim.otter_post.apps import SERVICES
+from scheduler_core.sim.otter_post.jobs import HAIRBALL, LAUNCH
+from scheduler_core.sim.otter_post.script import SCRIPT
+from tests.core.sim.story import SECOND, START, Manifest, Story, app_label, app_of, conditions, key, node_of, patched
 
-HOUR = 3600
-# A job every 20 seconds, a round every four hours; the demo has forty times as many.
+MINUTE = 60
+HOUR = 60 * MINUTE
+ROUNDS = 6
+# A pod every 20 seconds, a round every four hours; the demo has twenty times as many. A node is silent for so long that
+# everything on it moves, but for the pods of DaemonSets.
 QUIET = replace(
     SCRIPT,
     tick_us=20 * SECOND,
     round_seconds=4 * HOUR,
-    rollout_at=HOUR,
-    drain_at=2 * HOUR,
-    drain_seconds=1200,
-    burst_at=3 * HOUR,
-    burst_seconds=200,
+    rollout_at=20 * MINUTE,
+    drain_at=80 * MINUTE,
+    drain_seconds=20 * MINUTE,
+    of_round=tuple(((125 + 5 * place) * MINUTE, job) for place, (_, job) in enumerate(SCRIPT.of_round)),
+    stop_at=195 * MINUTE,
+    stop_seconds=30 * MINUTE,
 )
 CONFIGURATION = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -45,18 +52,38 @@ RESOURCES = ("cpu", "memory", "nvidia.com/gpu")
 
 def test_otter_post_lives_through_a_day() -> None:
     story = Story(QUIET, config.load(CONFIGURATION))
-    for hour in range(1, 25):
+    objects = []
+    for hour in range(1, 4 * ROUNDS + 1):
         story.world.run_until(START + hour * HOUR * SECOND)
         assert_no_node_is_overcommitted(story)
         assert_pods_wait_for_known_reasons_only(story)
+        objects.append(numbers_of_objects(story))
     assert_jobs_ended(story)
-    assert_rounds_happened(story, 6)
+    assert_rounds_happened(story)
+    # Revisions of the Deployments that are rolled out are kept, two of each.
+    assert objects[-1] == objects[3] | {"ReplicaSet": objects[-1]["ReplicaSet"]}
+    assert objects[-1]["ReplicaSet"] <= sum(each.kind == "Deployment" for each in SERVICES) + 2 * len(SCRIPT.rollouts)
+
+
+def test_same_seed_gives_the_same_hours() -> None:
+    stories = [Story(QUIET), Story(QUIET)]
+    for story in stories:
+        story.world.run_until(START + 2 * HOUR * SECOND)
+    assert stories[0].log == stories[1].log
+
+
+def numbers_of_objects(story: Story) -> dict[str, int]:
+    """How many there are of each kind, but for those that come and go and the events that tell of it."""
+    passing = ("Pod", "Job", "Event")
+    return {
+        kind: number for kind in KINDS if kind not in passing and (number := len(list(story.world.store.list(kind))))
+    }
 
 
 def assert_no_node_is_overcommitted(story: Story) -> None:
     asked: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for pod in story.alive:
-        node = pod["spec"].get("nodeName", "")
+        node = node_of(pod)
         asked[node]["pods"] += 1
         for name in RESOURCES:
             asked[node][name] += sum(requested(container, name) for container in pod["spec"]["containers"])
@@ -71,35 +98,59 @@ def assert_pods_wait_for_known_reasons_only(story: Story) -> None:
     waiting = [pod for pod in story.alive if "nodeName" not in pod["spec"]]
     assert {app_label(pod) for pod in waiting} == NEVER_FIT.keys()
     for pod in waiting:
-        key = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
-        assert NEVER_FIT[app_label(pod)] in story.messages.get(key, "gated"), key
+        assert NEVER_FIT[app_label(pod)] in story.messages.get(key(pod), "gated"), key(pod)
 
 
 def assert_jobs_ended(story: Story) -> None:
-    jobs = {job.name for job in (*SCRIPT.jobs, SCRIPT.burst)}
-    created = {request.manifest["metadata"]["name"] for _, request in story.log if app_of(request) in jobs}
-    reports = [each for _, each in story.log if isinstance(each, ReportStatus)]
-    ended = {each.key.name for each in reports if each.status.get("phase") == "Succeeded"}
-    drained = {each.key.name for _, each in story.log if isinstance(each, Delete) and each.grace_seconds is None}
-    running = {pod["metadata"]["name"] for pod in story.alive if app_label(pod) in jobs}
-    assert len(created) > 24 * HOUR / 20
-    assert created <= ended | drained | running
-    assert len(running) < 20
-    assert all(pod["spec"].get("nodeName") for pod in story.alive if app_label(pod) in jobs)
+    """All but those whose pod was evicted; none that ended is left for long."""
+    created = {each.manifest["metadata"]["name"] for _, each in story.log if is_job(each)}
+    assert len(created) > 4 * ROUNDS * HOUR / 20 / 4
+    ended = {name for name, condition in written_conditions(story) if condition == "Complete"}
+    failed = {name for name, condition in written_conditions(story) if condition == "Failed"}
+    there = story.of_kind("Job").values()
+    running = {job["metadata"]["name"] for job in there if not conditions(job)}
+    assert created <= ended | failed | running
+    assert len(failed) == ROUNDS
+    assert all(name.startswith(HAIRBALL.name) for name in failed)
+    assert len(there) < 30
+    assert len(story.pods) - len(story.alive) < 100
 
 
-def assert_rounds_happened(story: Story, rounds: int) -> None:
-    specs = [spec for _, each in story.log if (spec := patched(each, "Node").get("spec"))]
-    assert [spec["unschedulable"] for spec in specs if "unschedulable" in spec] == [True, None] * rounds
-    taints = [len(spec["taints"] or ()) for spec in specs if "taints" in spec]
-    assert [after - before for before, after in zip(taints[::2], taints[1::2], strict=True)] == [-1] * rounds
-    assert [app_of(each) for _, each in story.log].count(SCRIPT.burst.name) == rounds * 30
-    # One rollout each: the last revision of the first service is that of its last turn.
-    assert {pod["metadata"]["labels"]["revision"] for pod in story.alive if app_label(pod) == "paddle-router"} == {"v3"}
+def is_job(request: object) -> bool:
+    return isinstance(request, Create) and request.manifest["kind"] == "Job"
 
 
-def app_label(pod: Manifest) -> str:
-    return str(pod["metadata"]["labels"]["app"])
+def written_conditions(story: Story) -> set[tuple[str, str]]:
+    """Names of Jobs with the conditions that were written into their statuses."""
+    bodies = [(each.key.name, patched(each, "Job")) for _, each in story.log if isinstance(each, Patch)]
+    found = [(name, each) for name, body in bodies for each in body.get("status", {}).get("conditions") or ()]
+    return {(name, each["type"]) for name, each in found}
+
+
+def assert_rounds_happened(story: Story) -> None:
+    bodies = [(each, patched(each, "Node")) for _, each in story.log]
+    cordons = [spec["unschedulable"] for _, body in bodies if "unschedulable" in (spec := body.get("spec", {}))]
+    assert cordons == [True, None] * ROUNDS
+    told = Counter(name for _, body in bodies for name in body.get("metadata", {}).get("annotations") or ())
+    # Asked for and come to its end; stopped, its time, and back.
+    assert told["kschedweb.io/drain"] >= 2 * ROUNDS
+    assert told["kschedweb.io/kubelet"] == 2 * ROUNDS
+    assert [app_of(each) for _, each in story.log].count(LAUNCH.name) == ROUNDS * LAUNCH.pods
+    evicted = [each.key.name for _, each in story.log if is_eviction_of_kubelet(each)]
+    assert len(evicted) == ROUNDS
+    rolled_out = [each.key.name for _, each in story.log if isinstance(each, Patch) and "template" in spec_of(each)]
+    assert rolled_out == [each.name for each in SCRIPT.rollouts] * (ROUNDS // len(SCRIPT.rollouts))
+    for rollout in SCRIPT.rollouts:
+        images = {pod["spec"]["containers"][0]["image"] for pod in story.alive if app_label(pod) == rollout.name}
+        assert images == {f"{rollout.image}:{ROUNDS // len(SCRIPT.rollouts) + 1}"}
+
+
+def is_eviction_of_kubelet(request: object) -> bool:
+    return isinstance(request, ReportStatus) and request.status.get("reason") == "Evicted"
+
+
+def spec_of(request: Patch) -> Manifest:
+    return patched(request, "Deployment").get("spec") or {}
 
 
 def requested(container: Manifest, name: str) -> int:

@@ -1,4 +1,4 @@
-"""The script: arrivals, rollouts, drains, bursts, and what it does after pauses and restarts."""
+"""The script: Jobs that arrive, the events of a round, and what it does after pauses and restarts."""
 
 from __future__ import annotations
 
@@ -8,240 +8,242 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.api import manifests
+from scheduler_core.api.batch import Job as JobObject
 from scheduler_core.api.meta import ObjectMeta
 from scheduler_core.api.node import Node, NodeSpec
-from scheduler_core.api.pod import Pod, PodSpec, PodStatus
-from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, Request
+from scheduler_core.apiserver.requests import Create, ObjectKey, Patch, PatchType, Request
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 from scheduler_core.sim.demo import (
+    JOB_TTL_SECONDS,
     MAX_CATCH_UP_TICKS,
+    OPEN_AT,
     DemoController,
     Job,
     NodeSummary,
-    PodSummary,
+    Rollout,
     Script,
-    Service,
     StateSummary,
-    first_wave,
+    first_jobs,
+    job_manifest,
     script_tick,
 )
+from tests.builders import make_pod
 
 SECOND = 1_000_000
-START = 1_900_000_000 * SECOND
+START = 1_900_000_000 * SECOND  # 2030-03-17T17:46:40Z
 SPEC = {"containers": [{"name": "c", "image": "i"}]}
+RESIZE = Job("batch", "resize", SPEC, (10, 20), share=3, pods=4)
+LAUNCH = Job("web", "launch", SPEC, (30, 30), pods=30)
 SCRIPT = Script(
-    services=(
-        Service("web", "shop", 3, SPEC, rolled_out=True),
-        Service("web", "blog", 2, SPEC, rolled_out=True),
-        Service("web", "fixed", 1, SPEC),
-    ),
-    jobs=(Job("batch", "resize", SPEC, (10, 20), share=3), Job("batch", "count", SPEC, (5, 5))),
-    burst=Job("web", "launch", SPEC, (30, 30)),
+    rollouts=(Rollout("web", "shop", "registry.example/shop"), Rollout("web", "blog", "registry.example/blog")),
+    jobs=(RESIZE, Job("batch", "count", SPEC, (5, 5), pods=2)),
+    of_round=((180, LAUNCH),),
+    disturbed=("n1", "n2", "n3"),
     max_pods=50,
 )
-NODES = [NodeSummary(f"n{number}", False) for number in range(5)]
-
-
-def pod(app: str, number: int = 0, revision: str = "v1", node: str = "n0", deleting: bool = False) -> PodSummary:
-    namespace = "batch" if app in ("resize", "count") else "web"
-    return PodSummary(
-        namespace, f"{app}-{revision}-{number}", f"{app}-{number}-{revision}", app, revision, node, deleting
-    )
-
-
-SERVICES_UP = [pod("shop", 0), pod("shop", 1), pod("shop", 2), pod("blog", 0), pod("blog", 1), pod("fixed", 0)]
-ROLLED_OUT = [pod("shop", 0, "v2"), pod("shop", 1, "v2"), pod("shop", 2, "v2"), *SERVICES_UP[3:]]  # first round
+NODES = [NodeSummary(f"n{number}", f"uid-{number}") for number in range(5)]
 
 
 def at(seconds: float) -> int:
     return START + round(seconds * SECOND)
 
 
-def tick(seconds: float, pods: list[PodSummary] = SERVICES_UP, seed: int = 1, **state: Any) -> list[Request]:
-    given = StateSummary(pods=pods, nodes=NODES, started_at=START)
+def tick(seconds: float, seed: int = 1, **state: Any) -> list[Request]:
+    given = StateSummary(pods=6, nodes=NODES, started_at=START)
     return script_tick(SCRIPT, seed, replace(given, **state), at(seconds))
 
 
-def created(effects: list[Request]) -> list[str]:
-    return [e.manifest["metadata"]["labels"]["app"] for e in effects if isinstance(e, Create)]
+def jobs_of(requests: list[Request]) -> list[str]:
+    return [each.manifest["metadata"]["labels"]["app"] for each in requests if isinstance(each, Create)]
 
 
-def jobs_of(effects: list[Request]) -> list[str]:
-    return [app for app in created(effects) if app in ("resize", "count")]
+def arrivals(requests: list[Request]) -> list[str]:
+    return [app for app in jobs_of(requests) if app != "launch"]
 
 
-def test_two_jobs_a_second_arrive_in_the_mean() -> None:
-    arrived = Counter(app for half in range(2000) for app in jobs_of(tick(half / 2)))
-    drained = 0  # no job is on a node, so none is made up for
-    assert 1850 < arrived.total() - drained < 2150
-    assert 2.5 < arrived["resize"] / arrived["count"] < 3.6  # by their shares
+def patches(requests: list[Request], kind: str) -> list[Patch]:
+    return [each for each in requests if isinstance(each, Patch) and each.key.kind == kind]
+
+
+def test_a_pod_a_second_arrive_in_the_mean() -> None:
+    arrived = Counter(app for second in range(4000) for app in arrivals(tick(second)))
+    assert 3700 < arrived["resize"] * 4 + arrived["count"] * 2 < 4300
+    # Three of four draws choose the first, of which one comes for each two of the other.
+    assert 1.2 < arrived["resize"] / arrived["count"] < 1.8
 
 
 def test_jobs_run_for_a_time_within_their_bounds() -> None:
-    for half in range(200):
-        for effect in tick(half / 2):
-            if isinstance(effect, Create) and effect.manifest["metadata"]["labels"]["app"] == "resize":
-                assert 10 <= int(effect.manifest["metadata"]["annotations"]["kschedweb.io/run-seconds"]) <= 20
+    times = Counter[int]()
+    for number in range(200):
+        manifest = job_manifest(RESIZE, f"resize-{number}", 1)
+        times[int(manifest["spec"]["template"]["metadata"]["annotations"]["kschedweb.io/run-seconds"])] += 1
+    assert set(times) == set(range(10, 21))
+
+
+def test_job_is_one_that_the_api_server_takes_and_that_goes_by_itself() -> None:
+    job = replace(RESIZE, annotations={"a": "b"}, settings={"backoffLimit": 0})
+    spec = job_manifest(job, "resize-1", 1)["spec"]
+    assert (spec["parallelism"], spec["completions"], spec["backoffLimit"]) == (4, 4, 0)
+    assert spec["ttlSecondsAfterFinished"] == JOB_TTL_SECONDS
+    assert spec["template"]["spec"]["restartPolicy"] == "Never"
+    assert spec["template"]["metadata"]["annotations"]["a"] == "b"
+    assert "restartPolicy" not in SPEC
 
 
 def test_nothing_arrives_when_the_cluster_is_full() -> None:
-    full = SERVICES_UP + [pod("resize", number) for number in range(SCRIPT.max_pods - len(SERVICES_UP))]
-    assert not any(jobs_of(tick(half / 2, full)) for half in range(200))
-
-
-def test_burst_comes_on_top_of_a_full_cluster_once() -> None:
-    full = ROLLED_OUT + [pod("resize", number) for number in range(SCRIPT.max_pods - len(ROLLED_OUT))]
-    assert created(tick(SCRIPT.burst_at, full)).count("launch") == SCRIPT.burst_per_tick
-    for number in range(30):
-        full.append(pod("launch", number))
-    assert created(tick(SCRIPT.burst_at, full)) == []
+    assert not any(arrivals(tick(second, pods=SCRIPT.max_pods)) for second in range(200))
+    assert any(arrivals(tick(second, pods=SCRIPT.max_pods - 4)) for second in range(200))
 
 
 @pytest.mark.parametrize(
-    ("second", "pods"),
+    ("second", "pods", "comes"),
     [
-        pytest.param(179.5, 0, id="before"),
-        pytest.param(180, 3, id="begins"),
-        pytest.param(184.5, 3, id="goes on"),
-        pytest.param(185, 0, id="is over"),
-        pytest.param(420, 3, id="next round"),
+        pytest.param(179, 0, False, id="before"),
+        pytest.param(180, 0, True, id="at its time"),
+        pytest.param(181, 0, False, id="after"),
+        pytest.param(660, 0, True, id="next round"),
+        pytest.param(180, 50, True, id="on top of a full cluster"),
+        pytest.param(180, 51, False, id="not on top of another one"),
     ],
 )
-def test_burst_has_its_time(second: float, pods: int) -> None:
-    assert created(tick(second)).count("launch") == pods
+def test_job_of_a_round_has_its_time(second: float, pods: int, comes: bool) -> None:
+    assert ("launch" in jobs_of(tick(second, pods=pods))) == comes
 
 
 def test_script_says_the_same_when_asked_again() -> None:
-    state = {"pods": SERVICES_UP[1:]}
-    assert tick(77, **state) == tick(77, **state)
-    assert any(tick(half / 2, seed=1) != tick(half / 2, seed=2) for half in range(20))
+    assert tick(90) == tick(90)
+    assert any(tick(second, seed=1) != tick(second, seed=2) for second in range(20))
 
 
-def test_missing_pods_of_a_service_come_back() -> None:
-    effects = tick(1, [pod("shop", 0), pod("blog", 0), pod("blog", 1, deleting=True), pod("fixed", 0)])
-    assert sorted(set(created(effects)) - {"resize", "count"}) == ["blog", "shop"]
-    assert created(effects).count("shop") == 2
-    names = [e.manifest["metadata"]["name"] for e in effects if isinstance(e, Create)]
-    assert len(set(names)) == len(names)
+@pytest.mark.parametrize(
+    ("second", "name", "tag"),
+    [
+        pytest.param(30, "shop", 2, id="first round"),
+        pytest.param(510, "blog", 2, id="second round"),
+        pytest.param(990, "shop", 3, id="third round"),
+    ],
+)
+def test_rollouts_take_turns(second: float, name: str, tag: int) -> None:
+    (patch,) = patches(tick(second), "Deployment")
+    assert (patch.key, patch.patch_type) == (ObjectKey("Deployment", "web", name), PatchType.STRATEGIC)
+    (container,) = patch.body["spec"]["template"]["spec"]["containers"]  # type: ignore[call-overload]
+    assert container == {"name": name, "image": f"registry.example/{name}:{tag}"}
+    assert not patches(tick(second + 1), "Deployment")
 
 
-def test_rollout_replaces_one_pod_at_a_time() -> None:
-    effects = tick(SCRIPT.rollout_at)
-    deleted = [e.key.name for e in effects if isinstance(e, Delete)]
-    assert deleted == ["shop-v1-0"]
-    (new,) = [e.manifest for e in effects if isinstance(e, Create) and e.manifest["metadata"]["namespace"] == "web"]
-    assert new["metadata"]["labels"] == {"app": "shop", "revision": "v2"}
+def test_node_is_drained_and_opened_again() -> None:
+    (patch,) = patches(tick(SCRIPT.drain_at), "Node")
+    assert patch.key.name in SCRIPT.disturbed
+    assert patch.uid == f"uid-{patch.key.name[1:]}"
+    until = "2030-03-17T17:48:55Z"
+    assert patch.body == {"metadata": {"annotations": {"kschedweb.io/drain": "requested", OPEN_AT: until}}}
+    closed = [NodeSummary("n1", "uid-1", is_free=False, open_at=at(135))]
+    assert not patches(tick(134, nodes=closed), "Node")
+    body = {"metadata": {"annotations": {OPEN_AT: None}}, "spec": {"unschedulable": None}}
+    assert patches(tick(135, nodes=closed), "Node") == [Patch(ObjectKey("Node", "", "n1"), body, uid="uid-1")]
 
 
-def test_rollout_waits_while_a_new_pod_has_no_node() -> None:
-    pods = [pod("shop", 1), pod("shop", 2), pod("shop", 0, "v2", node=""), *SERVICES_UP[3:]]
-    assert not [e for e in tick(62, pods) if isinstance(e, Delete)]
+def test_kubelet_stands_still_and_comes_back_by_itself() -> None:
+    (patch,) = patches(tick(SCRIPT.stop_at), "Node")
+    annotations = {"kschedweb.io/kubelet": "stopped", "kschedweb.io/kubelet-until": "2030-03-17T17:53:10Z"}
+    assert patch.body == {"metadata": {"annotations": annotations}}
 
 
-def test_rollouts_take_turns() -> None:
-    def rolling(second: float, shop: str, blog: str) -> set[str]:
-        pods = [pod("shop", n, shop) for n in range(3)] + [pod("blog", n, blog) for n in range(2)] + [pod("fixed")]
-        return {e.key.name.split("-")[0] for e in tick(second, pods) if isinstance(e, Delete)}
-
-    assert rolling(59, "v1", "v1") == set()
-    assert rolling(60, "v1", "v1") == {"shop"}
-    assert rolling(299, "v2", "v1") == set()
-    assert rolling(300, "v2", "v1") == {"blog"}
-    assert rolling(540, "v2", "v2") == {"shop"}
-
-
-def test_drain_closes_one_node_and_moves_its_pods() -> None:
-    (cordon,) = [e for e in tick(SCRIPT.drain_at) if isinstance(e, Patch)]
-    target = cordon.key.name
-    assert cordon == cordoned(target, True)
-    nodes = [replace(n, unschedulable=n.name == target, cordoned_by_script=n.name == target) for n in NODES]
-    on_target = [pod("resize", 7, node=target), pod("fixed", 0, node=target)]
-    pods = [p for p in ROLLED_OUT if p.app != "fixed"]
-    pods = [replace(p, node_name="elsewhere") for p in pods] + on_target
-    done = tick(SCRIPT.drain_at + 1, pods, nodes=nodes)
-    assert [e.key.name for e in done if isinstance(e, Delete)] == [on_target[0].name]
-    assert created(done)[0] == "resize"  # made up for at once
-    assert not [e for e in done if isinstance(e, Patch)]
-    after = tick(SCRIPT.drain_at + SCRIPT.drain_seconds, pods, nodes=nodes)
-    assert [e for e in after if isinstance(e, Patch)] == [cordoned(target, None)]
-
-
-def test_node_closed_by_somebody_else_is_left_alone() -> None:
-    nodes = [replace(node, unschedulable=True) for node in NODES]
-    for second in (100, SCRIPT.drain_at, SCRIPT.drain_at + 10, 200):
-        assert not [e for e in tick(second, ROLLED_OUT, nodes=nodes) if isinstance(e, (Patch, Delete))]
-
-
-def workload() -> DemoController:
-    return DemoController(ClusterOptions(seed=1, started_at=START), SCRIPT)
-
-
-def node(name: str, closed: bool = False) -> ObjectPut:
-    return ObjectPut(Node(metadata=ObjectMeta(name=name), spec=NodeSpec(unschedulable=closed)))
-
-
-def cordoned(node_name: str, unschedulable: bool | None) -> Patch:
-    return Patch(ObjectKey("Node", "", node_name), {"spec": {"unschedulable": unschedulable}})
-
-
-def cordons(effects: list[Request]) -> list[Patch]:
-    return [effect for effect in effects if isinstance(effect, Patch)]
-
-
-def test_workload_opens_the_node_it_closed() -> None:
-    script = workload()
-    (closed,) = cordons(script.step(at(120), [node(f"n{number}") for number in range(5)]))
-    assert cordons(script.step(at(121), [node(closed.key.name, True)])) == []
-    assert cordons(script.step(at(161), [])) == [cordoned(closed.key.name, None)]
-
-
-def test_workload_that_starts_anew_opens_what_the_one_before_left_closed() -> None:
-    names = [f"n{number}" for number in range(5)]
-    (closed,) = cordons(workload().step(at(120), [node(name) for name in names]))
-    by_hand = next(name for name in names if name != closed.key.name)
-    changes = [node(name, name in (closed.key.name, by_hand)) for name in names]
-    assert cordons(workload().step(at(170), changes)) == [cordoned(closed.key.name, None)]
-
-
-def test_workload_knows_pods_that_came_and_went() -> None:
-    script = workload()
-    script.step(at(0), [])
-    meta = ObjectMeta(namespace="web", name="fixed-v1-x", uid="u", labels={"app": "fixed", "revision": "v1"})
-    there = Pod(metadata=meta, spec=PodSpec(node_name="n1"))
-    assert "fixed" not in created(script.step(at(1), [ObjectPut(there)]))
-    assert "fixed" in created(script.step(at(2), [ObjectDeleted("Pod", "web", "fixed-v1-x")]))
-    assert "fixed" not in created(script.step(at(3), [ObjectPut(there)]))
-    over = Pod(metadata=meta, spec=PodSpec(node_name="n1"), status=PodStatus(phase="Succeeded"))
-    assert "fixed" in created(script.step(at(4), [ObjectPut(over)]))
-
-
-def test_workload_is_due_at_the_next_tick() -> None:
-    script = workload()
-    assert script.next_due() == 0
-    script.step(at(1.2), [])
-    assert script.next_due() == at(1.5)
+@pytest.mark.parametrize("second", [SCRIPT.drain_at, SCRIPT.stop_at])
+def test_nodes_that_somebody_else_closed_are_left_alone(second: int) -> None:
+    nodes = [replace(node, is_free=node.name == "n2") for node in NODES]
+    assert [patch.key.name for patch in patches(tick(second, nodes=nodes), "Node")] == ["n2"]
+    assert not patches(tick(second, nodes=[replace(node, is_free=False) for node in NODES]), "Node")
+    assert not patches(tick(second, nodes=[NodeSummary("n0", "uid-0"), NodeSummary("n4", "uid-4")]), "Node")
 
 
 def test_ticks_missed_in_a_short_pause_are_made_up_for() -> None:
-    last = SCRIPT.tick_of(at(10))
-    together = jobs_of(tick(12, last_tick=last))
-    assert together == [app for half in range(1, 5) for app in jobs_of(tick(10 + half / 2))]
+    last = SCRIPT.tick_of(at(28))
+    together = tick(32, last_tick=last)
+    assert together == [each for second in range(29, 33) for each in tick(second)]
+    assert patches(together, "Deployment")
 
 
 def test_long_pause_is_not_made_up_for() -> None:
-    late = jobs_of(tick(500, last_tick=SCRIPT.tick_of(at(10))))
-    assert late == [app for half in range(MAX_CATCH_UP_TICKS - 1, -1, -1) for app in jobs_of(tick(500 - half / 2))]
+    late = tick(500, last_tick=SCRIPT.tick_of(at(10)))
+    assert late == [each for ago in range(MAX_CATCH_UP_TICKS - 1, -1, -1) for each in tick(500 - ago)]
 
 
 def test_tick_that_was_done_brings_nothing() -> None:
-    assert tick(10, [], last_tick=SCRIPT.tick_of(at(10))) == []
-    assert tick(9, [], last_tick=SCRIPT.tick_of(at(10))) == []
+    assert tick(30, last_tick=SCRIPT.tick_of(at(30))) == []
+    assert tick(29, last_tick=SCRIPT.tick_of(at(30))) == []
 
 
-def test_first_wave_has_every_service_at_its_size_and_jobs() -> None:
-    apps = Counter(manifest["metadata"]["labels"]["app"] for manifest in first_wave(SCRIPT, 5, 20))
-    assert apps["shop"] == 3
-    assert apps["fixed"] == 1
-    assert apps.total() == 20
-    assert first_wave(SCRIPT, 5, 20) == first_wave(SCRIPT, 5, 20)
+def controller() -> DemoController:
+    return DemoController(ClusterOptions(seed=1, started_at=START), SCRIPT)
+
+
+def node(name: str, unschedulable: bool = False, **annotations: str) -> ObjectPut:
+    meta = ObjectMeta(name=name, uid=f"uid-{name[1:]}", annotations=annotations)
+    return ObjectPut(Node(metadata=meta, spec=NodeSpec(unschedulable=unschedulable)))
+
+
+def job(name: str, *, parallelism: int = 4, is_over: bool = False) -> ObjectPut:
+    conditions = [{"type": "Complete", "status": "True"}] if is_over else []
+    meta = {"namespace": "batch", "name": name, "uid": name}
+    found = manifests.decode(
+        {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"parallelism": parallelism},
+         "status": {"conditions": conditions}}
+    )  # fmt: skip
+    assert isinstance(found, JobObject)
+    return ObjectPut(found)
+
+
+def is_full(script: DemoController, seconds: float) -> bool:
+    """Whether no Job comes in fifty ticks from then on."""
+    return not any(jobs_of(script.step(at(seconds + more), [])) for more in range(50))
+
+
+def test_pods_that_jobs_ask_for_count_whether_they_are_there_or_not() -> None:
+    script = controller()
+    script.step(at(0), [job(f"resize-{number}", parallelism=25) for number in range(2)])
+    assert is_full(script, 1)
+    script.step(at(60), [job("resize-0", parallelism=25, is_over=True)])
+    assert not is_full(script, 61)
+    script.step(at(200), [ObjectDeleted("Job", "batch", "resize-1", "resize-1"), job("other", parallelism=50)])
+    assert is_full(script, 201)
+
+
+def test_pods_of_services_count_while_they_are_alive() -> None:
+    script = controller()
+    pods = [make_pod(f"p{number}") for number in range(50)]
+    script.step(at(0), [ObjectPut(pod.build()) for pod in pods])
+    assert is_full(script, 1)
+    script.step(at(60), [ObjectPut(pod.status(phase="Failed").build()) for pod in pods[:10]])
+    assert not is_full(script, 61)
+
+
+def test_controller_opens_what_it_or_the_one_before_drained_and_nothing_else() -> None:
+    nodes = [node("n1", True, **{OPEN_AT: "2030-03-17T17:48:55Z"}), node("n2", True), node("n3")]
+    script = controller()
+    script.step(at(100), nodes)
+    assert patches(script.step(at(134), []), "Node") == []
+    assert [each.key.name for each in patches(script.step(at(135), []), "Node")] == ["n1"]
+    assert [each.key.name for each in patches(controller().step(at(2000), nodes), "Node")] == ["n1"]
+
+
+def test_silent_node_is_not_drained() -> None:
+    nodes = [node("n1", **{"kschedweb.io/kubelet": "off"}), node("n2", True), node("n3")]
+    script = controller()
+    assert [each.key.name for each in patches(script.step(at(SCRIPT.drain_at), nodes), "Node")] == ["n3"]
+
+
+def test_controller_is_due_at_the_next_tick() -> None:
+    script = controller()
+    assert script.next_due() == 0
+    script.step(at(1.2), [])
+    assert script.next_due() == at(2)
+
+
+def test_first_jobs_have_as_many_pods_as_asked_for() -> None:
+    first = first_jobs(SCRIPT, 5, 40)
+    assert 40 <= sum(manifest["spec"]["parallelism"] for manifest in first) < 44
+    assert len({manifest["metadata"]["name"] for manifest in first}) == len(first)
+    assert first_jobs(SCRIPT, 5, 40) == first
