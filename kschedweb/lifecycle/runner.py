@@ -111,30 +111,49 @@ class ControllerHost:
 
 _hosts: dict[int, ControllerHost] = {}
 _due: dict[int, float] = {}  # when to act on a cluster again, on the process's own clock; those that are due soon
+_acted_at: dict[int, float] = {}
 _follow_up_at = -FOLLOW_UP_LOST_SECONDS  # when the one under way was sent
 
 
 def tick(cluster_id: int, *, follow_up: bool = False) -> None:
-    """Act for one slice, on this cluster and on others that are due meanwhile; send a follow-up when more is due."""
+    """Act on the cluster, but not too soon after the last time; a follow-up acts on all that are due, for a slice.
+
+    One follow-up is under way at a time, and only it waits: messages, however many come, take no slices of their own.
+    """
     global _follow_up_at
+    now = time.monotonic()
+    soonest = _acted_at.get(cluster_id, -ACT_SECONDS) + ACT_SECONDS
     if follow_up:
         _follow_up_at = -FOLLOW_UP_LOST_SECONDS
-    _due[cluster_id] = now = time.monotonic()
-    ends_at = now + SLICE_SECONDS
-    while _due:
-        first = min(_due, key=_due.__getitem__)
-        if _due[first] > ends_at or now > ends_at:
-            break
-        # A short sleep is cheaper than a message.
-        time.sleep(max(0.0, _due.pop(first) - now))
-        acted = _act(first)
-        now = time.monotonic()
-        if acted.due_in is not None and acted.due_in <= NEAR_SECONDS:
-            _due[first] = now + max(acted.due_in, STEPPED_ACT_SECONDS if acted.is_stepped else ACT_SECONDS)
-    # One for all clusters, however many ticks were asked for.
+        _slice(now)
+    elif soonest <= now:
+        _act_on(cluster_id)
+    else:
+        _due[cluster_id] = min(soonest, _due.get(cluster_id, soonest))
+    now = time.monotonic()
     if _due and now - _follow_up_at >= FOLLOW_UP_LOST_SECONDS:
         _follow_up_at = now
         wake.send("lifecycle.tick", cluster_id=min(_due, key=_due.__getitem__), follow_up=True)
+
+
+def _slice(now: float) -> None:
+    """Act on clusters when they are due; a short sleep is cheaper than a message."""
+    ends_at = now + SLICE_SECONDS
+    while _due and now <= ends_at:
+        first = min(_due, key=_due.__getitem__)
+        if _due[first] > ends_at:
+            return
+        time.sleep(max(0.0, _due[first] - now))
+        _act_on(first)
+        now = time.monotonic()
+
+
+def _act_on(cluster_id: int) -> None:
+    _due.pop(cluster_id, None)
+    acted = _act(cluster_id)
+    _acted_at[cluster_id] = now = time.monotonic()
+    if acted.due_in is not None and acted.due_in <= NEAR_SECONDS:
+        _due[cluster_id] = now + max(acted.due_in, STEPPED_ACT_SECONDS if acted.is_stepped else ACT_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ Read as text for docs/coverage.md: plain literals only.
 
 # Built later than the scheduling itself: document → row → what it waits for.
 LATER = {
-    "004": {
-    },
+    "004": {},
 }
 
 # Tested here as far as scheduling goes: document → row → what is left.

@@ -10,7 +10,7 @@ import msgspec
 
 from kschedweb.ops.client import Refused
 from scheduler_core.errors import CoreError
-from tools.bench import following, kube_api, level3, promises, table
+from tools.bench import controlling, following, kube_api, level3, promises, table
 from tools.bench.campaign import Campaign, measure_rows, read_campaign
 from tools.bench.engine.verify import verify
 from tools.bench.measuring import Measured, RunFailed, measure
@@ -61,7 +61,8 @@ def _written(options: argparse.Namespace, results: Sequence[object], good: bool)
 
 
 def _asks_promises(options: argparse.Namespace) -> bool:
-    return bool(options.latency or options.idle or options.viewers or options.kube_api or options.mirror)
+    asked = (options.latency, options.idle, options.viewers, options.kube_api, options.mirror, options.controllers)
+    return any(asked)
 
 
 def _promised(options: argparse.Namespace) -> list[Promise]:
@@ -83,6 +84,9 @@ def _promised(options: argparse.Namespace) -> list[Promise]:
         if options.mirror:  # in a service of its own: its memory is measured
             with RunningService() as service:
                 found += map(_told, following.measure(service))
+        if options.controllers:
+            with RunningService() as service:
+                found += map(_told, controlling.measure(service))
     except (ServiceProblem, Refused) as problem:
         raise RunFailed(str(problem)) from problem
     return found

@@ -72,6 +72,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--mirror", action="store_true", help="following a cluster of 5,000 nodes and 100,000 pods; takes minutes"
     )
     service.add_argument(
+        "--controllers",
+        action="store_true",
+        help="controllers of 5,000 simulated nodes with 30,000 pods: idle, and when 100 nodes are lost; takes minutes",
+    )
+    service.add_argument(
         "--viewers",
         type=_positive,
         nargs="?",

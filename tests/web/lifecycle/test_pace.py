@@ -37,6 +37,7 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
     monkeypatch.setattr(runner, "_act", made.act)
     monkeypatch.setattr(runner.wake, "send", made.send)
     monkeypatch.setattr(runner, "_due", {})
+    monkeypatch.setattr(runner, "_acted_at", {})
     monkeypatch.setattr(runner, "_follow_up_at", -1000.0)
     return made
 
@@ -44,22 +45,34 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
 def test_what_is_due_soon_waits_for_what_falls_due_with_it(worker: Worker) -> None:
     worker.todo[1] = [runner._Acted(due) for due in (0.0, 0.02, 0.3, None)]
     runner.tick(1)
+    assert worker.acted == [(1, 0.0)]
+    runner.tick(1, follow_up=True)
     assert worker.acted == [(1, 0.0), (1, ACT_SECONDS), (1, 2 * ACT_SECONDS), (1, 2 * ACT_SECONDS + 0.3)]
-    assert worker.sent == []
+    assert worker.sent == [1]
+
+
+def test_messages_take_no_slices_and_do_not_hurry_what_was_just_done(worker: Worker) -> None:
+    worker.todo[1] = [runner._Acted(None)] * 3
+    for _ in range(100):
+        runner.tick(1)
+    assert worker.acted == [(1, 0.0)]
+    assert worker.sent == [1]  # one follow-up for all of them
+    runner.tick(1, follow_up=True)
+    assert worker.acted == [(1, 0.0), (1, ACT_SECONDS)]
+    assert worker.sent == [1]
 
 
 def test_clusters_that_are_due_share_a_slice_and_one_follow_up(worker: Worker) -> None:
     worker.todo[1] = [runner._Acted(0.4)] * 10
     worker.todo[2] = [runner._Acted(0.0, is_stepped=True)] * 10_000
     runner.tick(1)
+    runner.tick(2)
     assert worker.sent == [1]
     worker.acted.clear()
-    runner.tick(2)
-    assert worker.sent == [1]  # the first one is still under way
-    assert len([each for each in worker.acted if each[0] == 2]) >= SLICE_SECONDS / STEPPED_ACT_SECONDS
-    assert len([each for each in worker.acted if each[0] == 1]) == 2  # at 1.2 and 1.6 s
     runner.tick(1, follow_up=True)
-    assert worker.sent == [1, 2]
+    assert len([each for each in worker.acted if each[0] == 2]) >= SLICE_SECONDS / STEPPED_ACT_SECONDS
+    assert len([each for each in worker.acted if each[0] == 1]) == 2  # after 0.4 and 0.8 s
+    assert len(worker.sent) == 2
 
 
 def test_what_is_due_late_is_left_to_the_sweep(worker: Worker) -> None:

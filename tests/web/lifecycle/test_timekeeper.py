@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from kschedweb.cluster import clock
-from kschedweb.cluster.models import ClockReading, Cluster, Pod
+from kschedweb.cluster.changes import unpack
+from kschedweb.cluster.models import Change, ClockReading, Cluster, Pod
 from kschedweb.cluster.selectors import change_event, change_rows
 from kschedweb.cluster.services import clock_set, cluster_create, pace_set
 from kschedweb.lifecycle import runner, timekeeper
+from kschedweb.scheduling.models import Binding, EngineState
 from kschedweb.scheduling.runner import bindings
 from kschedweb.scheduling.runner.host import EngineHost
 from kschedweb.scheduling.runner.sweep import sweep
@@ -20,7 +22,9 @@ from kschedweb.views import ClusterSetting
 from scheduler_core.api.times import moment_of
 from scheduler_core.controllers.annotations import RUN_SECONDS
 from tests.builders import make_node, make_pod
-from tests.web.scheduling.conftest import lead, put_objects  # noqa: F401 (a fixture)
+from tests.web.scheduling.conftest import PutObjects, lead, put_objects
+
+__all__ = ["put_objects"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SECOND = 1_000_000
@@ -55,7 +59,7 @@ def is_real(cluster: Cluster) -> bool:
 
 def test_skipped_hours_take_moments_and_pods_end_at_their_own_times(
     cluster: Cluster,
-    put_objects: Callable[..., None],  # noqa: F811
+    put_objects: PutObjects,
 ) -> None:
     put_objects(cluster, [NODE, batch("long", 7200), batch("short", 600)])
     host = lead(cluster)
@@ -74,22 +78,17 @@ def test_skipped_hours_take_moments_and_pods_end_at_their_own_times(
     assert readings[-1].at_us - readings[0].at_us == 3 * 3600 * SECOND
 
 
-def clock_time(text: str) -> Any:
-    from datetime import datetime
-
+def clock_time(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
 def ended(cluster: Cluster) -> list[dict[str, Any]]:
-    from kschedweb.cluster.changes import unpack
-    from kschedweb.cluster.models import Change
-
     rows = Change.objects.filter(cluster=cluster, kind="Pod").order_by("rv")
     found = [unpack(row.object) for row in rows]
     return [each for each in found if each["status"].get("phase") == "Succeeded"]
 
 
-def test_skip_to_the_next_thing_stops_there(cluster: Cluster, put_objects: Callable[..., None]) -> None:  # noqa: F811
+def test_skip_to_the_next_thing_stops_there(cluster: Cluster, put_objects: PutObjects) -> None:
     put_objects(cluster, [NODE, batch("long", 86_400)])
     host = lead(cluster)
     run(cluster, host, lambda: Pod.objects.filter(cluster=cluster, phase="Running").exists() or skip_next(cluster))
@@ -106,7 +105,7 @@ def skip_next(cluster: Cluster) -> bool:
     return False
 
 
-def test_time_waits_for_the_scheduler(cluster: Cluster, put_objects: Callable[..., None]) -> None:  # noqa: F811
+def test_time_waits_for_the_scheduler(cluster: Cluster, put_objects: PutObjects) -> None:
     put_objects(cluster, [NODE, batch("p", 60)])
     clock_set(cluster_id=cluster.pk, mode="fast", actor="a")
     before = clock.now_of(cluster.pk)
@@ -127,7 +126,7 @@ def test_time_waits_for_the_scheduler(cluster: Cluster, put_objects: Callable[..
     assert clock.now_of(cluster.pk) - before >= 60 * SECOND
 
 
-def test_frozen_cluster_has_a_clock_too(cluster: Cluster, put_objects: Callable[..., None]) -> None:  # noqa: F811
+def test_frozen_cluster_has_a_clock_too(cluster: Cluster, put_objects: PutObjects) -> None:
     Cluster.objects.filter(pk=cluster.pk).update(lifecycle_mode="frozen")
     put_objects(cluster, [NODE, batch("big", 5, cpu="64")])
     host = lead(cluster)
@@ -155,7 +154,7 @@ def test_sweep_keeps_a_clock_going(cluster: Cluster) -> None:
 
 def test_sweep_wakes_controllers_when_something_is_due(
     cluster: Cluster,
-    put_objects: Callable[..., None],  # noqa: F811
+    put_objects: PutObjects,
 ) -> None:
     put_objects(cluster, [NODE, batch("p", 3600)])
     host = lead(cluster)
@@ -173,7 +172,7 @@ def test_sweep_wakes_controllers_when_something_is_due(
 
 def test_end_of_a_skip_is_in_the_log_for_those_who_watch(
     cluster: Cluster,
-    put_objects: Callable[..., None],  # noqa: F811
+    put_objects: PutObjects,
 ) -> None:
     put_objects(cluster, [NODE])
     host = lead(cluster)
@@ -182,3 +181,64 @@ def test_end_of_a_skip_is_in_the_log_for_those_who_watch(
     told = [change_event(change) for change in change_rows(cluster.pk, 0, 1000)]
     skips = [event.cluster.clock_until_us is not None for event in told if isinstance(event, ClusterSetting)]
     assert skips[-2:] == [True, False]
+
+
+def test_time_waits_for_controllers(cluster: Cluster) -> None:
+    clock_set(cluster_id=cluster.pk, mode="fast", actor="a")
+    before = clock.now_of(cluster.pk)
+    rv = Cluster.objects.get(pk=cluster.pk).rv
+    EngineState.objects.create(cluster_id=cluster.pk, rv_seen=rv)
+    later = before + 60 * SECOND
+    assert timekeeper.advance(cluster.pk, answered=rv - 1, due=later) == 0.0  # something was written meanwhile
+    assert timekeeper.advance(cluster.pk, answered=rv, due=before) == 0.0  # they have something to do now
+    assert clock.now_of(cluster.pk) == before
+    timekeeper.advance(cluster.pk, answered=rv, due=later)
+    assert clock.now_of(cluster.pk) == later
+
+
+def test_clock_that_was_changed_meanwhile_stays_as_it_was_set(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock_set(cluster_id=cluster.pk, mode="fast", actor="a")
+    row = Cluster.objects.get(pk=cluster.pk)
+    EngineState.objects.create(cluster_id=cluster.pk, rv_seen=row.rv)
+    wall = clock.wall_us
+
+    def set_meanwhile() -> int:
+        monkeypatch.setattr(clock, "wall_us", wall)
+        clock_set(cluster_id=cluster.pk, mode="real", actor="b")
+        return wall()
+
+    monkeypatch.setattr(clock, "wall_us", set_meanwhile)
+    timekeeper.advance(cluster.pk, answered=row.rv, due=(row.clock_at_us or 0) + 3600 * SECOND)
+    assert is_real(cluster)
+    assert clock.now_of(cluster.pk) - wall() < 60 * SECOND
+
+
+def test_engine_under_a_stepped_clock_leaves_its_timers_to_the_timekeeper(
+    cluster: Cluster,
+    put_objects: PutObjects,
+) -> None:
+    put_objects(cluster, [NODE, batch("big", 5, cpu="64")])
+    host = lead(cluster)
+    dues = [host.step().due_in for _ in range(3)]
+    assert dues[-1] is not None  # what is unschedulable is looked at again after five minutes
+    clock_set(cluster_id=cluster.pk, mode="factor", rate=2.0, actor="a")
+    outcomes = [host.step() for _ in range(3)]
+    assert outcomes[-1].is_stepped
+    assert outcomes[-1].due_in is None or outcomes[-1].due_in < 3  # a checkpoint at most
+
+
+def test_sweep_finds_bindings_of_a_cluster_that_is_ahead_of_the_wall(
+    cluster: Cluster,
+    put_objects: PutObjects,
+) -> None:
+    Cluster.objects.filter(pk=cluster.pk).update(clock_offset_us=3600 * SECOND)
+    put_objects(cluster, [NODE, batch("p", 60)])
+    host = lead(cluster)
+    while not Binding.objects.filter(cluster_id=cluster.pk).exists():
+        host.step()
+    wanted = ("scheduling.bindings_run", str(cluster.pk))
+    assert wanted not in sweep()
+    Cluster.objects.filter(pk=cluster.pk).update(clock_offset_us=3603 * SECOND)
+    assert wanted in sweep()
