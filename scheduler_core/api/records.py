@@ -5,15 +5,30 @@ Source: kubernetes v1.34.1, staging/src/k8s.io/api/{core,coordination}/v1/types.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, ClassVar
 
-from scheduler_core.api.meta import KubeObject, Value
+from scheduler_core.api.meta import KubeObject, Time, Value
+
+
+class EventSeries(Value, frozen=True):
+    last_observed_time: Time | None = None
 
 
 class Event(KubeObject, frozen=True, kw_only=True):
     api_version: ClassVar[str] = "v1"
     kind: ClassVar[str] = "Event"
     plural: ClassVar[str] = "events"
+
+    last_timestamp: Time | None = None
+    series: EventSeries | None = None
+
+    @property
+    def last_written(self) -> datetime | None:
+        """When it was created, or counted last."""
+        counted = None if self.series is None else self.series.last_observed_time
+        times = (self.metadata.creation_timestamp, self.last_timestamp, counted)
+        return max((time for time in times if time is not None), default=None)
 
 
 class LeaseSpec(Value, frozen=True):

@@ -13,6 +13,7 @@ from scheduler_core.controllers.device_driver import DeviceDriver
 from scheduler_core.controllers.disruption import DisruptionController
 from scheduler_core.controllers.drain import Drain
 from scheduler_core.controllers.ephemeral_claims import EphemeralClaims
+from scheduler_core.controllers.event_expiry import EventExpiry
 from scheduler_core.controllers.garbage import GarbageCollector
 from scheduler_core.controllers.kubelet.kubelet import Kubelet
 from scheduler_core.controllers.namespaces import NamespaceController
@@ -42,7 +43,7 @@ GROUPS: Final = {
     "devices": "makes claims of devices from templates and takes them back, plays the drivers of simulated devices",
     "disruption": "keeps the status of PodDisruptionBudgets",
     "workloads": "keeps pods of Deployments, ReplicaSets, DaemonSets and StatefulSets, runs Jobs and CronJobs",
-    "garbage": "deletes what owners leave behind, and pods that ended long ago",
+    "garbage": "deletes what owners leave behind, pods that ended long ago, and events after an hour",
     "quotas": "counts what ResourceQuotas limit",
     "namespaces": "empties namespaces that are deleted, gives new ones their default ServiceAccount",
 }
@@ -64,6 +65,7 @@ CONTROLLERS: tuple[ControllerClass, ...] = (
     TaintEviction,
     Drain,
     GarbageCollector,
+    EventExpiry,
     NamespaceController,
     Deployments,
     ReplicaSets,

@@ -88,6 +88,7 @@ DNS = Worst(begins, ("a", "a-", "!"))
 WORST: dict[str | bytes, Worst | Ours] = {
     r"^Preempted by pod (\S+) on node ": Worst(whole, ("Preempted by pod ", "a", "")),
     rb'"resourceVersion":"(\d+)"': Ours("what a service under measurement sends"),
+    r"[=:]": Worst(everywhere, ("", "=", "")),
     r"[yYnN]$": Worst(whole, ("", "y", "")),
     r"[a-z0-9]++(?:(?:__|[._]|-++)[a-z0-9]++)*+": Worst(whole, ("", "a-", "-")),
     r"[a-zA-Z0-9]++(?:-++[a-zA-Z0-9]++)*+": Worst(whole, ("", "a-", "-")),

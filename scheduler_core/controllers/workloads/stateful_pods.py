@@ -5,7 +5,6 @@ Source: kubernetes v1.34.1, pkg/controller/statefulset/stateful_set_utils.go.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -22,16 +21,15 @@ POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
 POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 DELETE: Final = "Delete"
 
-_NAME: Final = re.compile(r"(.*)-([0-9]+)", re.ASCII)
 _LONGEST_NUMBER: Final = 10
 
 
 def ordinal_of(owner: StatefulSet, name: str) -> int | None:
     """Return the ordinal that the name of a pod of the set tells; None for a name of another form."""
-    match = _NAME.fullmatch(name)
-    if match is None or match[1] != owner.name or len(match[2]) > _LONGEST_NUMBER or int(match[2]) >= 2**31:
+    stem, _, number = name.rpartition("-")
+    if stem != owner.name or not (number.isascii() and number.isdigit()) or len(number) > _LONGEST_NUMBER:
         return None
-    return int(match[2])
+    return int(number) if int(number) < 2**31 else None
 
 
 def pod_name(owner: StatefulSet, ordinal: int) -> str:
