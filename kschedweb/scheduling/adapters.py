@@ -13,6 +13,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
+
 from kschedweb.scheduling.remembered import LastAttempt, Remembered
 from kschedweb.traces.choices import StepKind
 from kschedweb.traces.models import BestNodesField
@@ -310,6 +312,7 @@ def _attempt_row(attempt: Attempt, place_of: tuple[int, ...], attempt_digest: by
         attempt_digest,
         0,
         moment_of(attempt.started_at),
+        None if attempt.devices is None else msgspec.to_builtins(attempt.devices),
     )
 
 

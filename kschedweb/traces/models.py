@@ -187,6 +187,8 @@ class Attempt(models.Model):
     best = BestNodesField(default=list)
     # {node, victims, num_victims, num_pdb_violations, tried, candidates, tied, cleared, decided_by}; null: no search.
     preemption = models.JSONField(null=True, blank=True)
+    # {allocated, refusing_nodes, counted_nodes, tallies}; null: no claim was to be allocated.
+    devices = models.JSONField(null=True, blank=True)
     # How many nodes had the highest total; null where no totals were compared, and in rows older than the column.
     tied = models.IntegerField(null=True, blank=True)
     # Digest of the NodeOrder the matrix refers to; empty without a matrix.

@@ -78,7 +78,15 @@ from kschedweb.views.configurations import (
     SchedulerConfigVersion,
     SchedulerConfigVersionPage,
 )
-from kschedweb.views.devices import ClaimDevice, NodeDevice, PodClaim
+from kschedweb.views.devices import (
+    AllocatedDevice,
+    ClaimDevice,
+    DeviceRecord,
+    DeviceTally,
+    NodeDevice,
+    PodClaim,
+    SelectorRefusal,
+)
 from kschedweb.views.events import Event, EventPage, EventQuery, EventView
 from kschedweb.views.live import (
     AttemptMade,
@@ -167,6 +175,10 @@ from kschedweb.views.pods import (
 from kschedweb.views.throughput import QueueSizes, Throughput, ThroughputPoint, ThroughputQuery
 
 __all__ = [
+    "AllocatedDevice",
+    "DeviceRecord",
+    "DeviceTally",
+    "SelectorRefusal",
     "PodClaim",
     "NodeDevice",
     "ClaimDevice",

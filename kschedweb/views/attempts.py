@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from kschedweb.views.base import Input, Moment, Page, SpanQuery, View, doc, number, text
+from kschedweb.views.devices import DeviceRecord
 
 CODES = "Unschedulable, UnschedulableAndUnresolvable, Pending or Error"
 Result = Literal["scheduled", "unschedulable", "error", "skipped", "noProfile", "proposed"]
@@ -96,6 +97,7 @@ class Attempt(View):
     ]
     repeat_count: int
     last_seen_at: Moment
+    devices: Annotated[DeviceRecord | None, doc("null: no claim was to be allocated")]
 
 
 class AttemptPage(Page[Attempt]):

@@ -26,7 +26,7 @@ from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.extenders import Extenders
 from scheduler_core.framework.waiting_pods import WaitingPods
 from scheduler_core.model.changes import EvictionVerdict
-from scheduler_core.model.effects import ClaimWrite, Effects
+from scheduler_core.model.effects import ClaimWrite, DeviceRecord, Effects, FilterRows
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Status
@@ -409,6 +409,19 @@ class EvictionObserver(Protocol):
     name: str
 
     def evictions_done(self, verdict: EvictionVerdict) -> None: ...
+
+
+@runtime_checkable
+class DeviceAccountant(Protocol):
+    """Not an extension point: a plugin that tells, for the record of an attempt, what became of devices."""
+
+    name: str
+
+    def account(
+        self, state: CycleState, pod: Pod, rows: FilterRows | None, infos: Sequence[NodeInfo]
+    ) -> DeviceRecord | None:
+        """Called when all is decided; `rows` are indices into `infos`. None when devices played no part."""
+        ...
 
 
 @runtime_checkable

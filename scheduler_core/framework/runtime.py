@@ -24,6 +24,7 @@ from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.interface import (
     BindPlugin,
     CacheablePlugin,
+    DeviceAccountant,
     EvictionObserver,
     FilterPlugin,
     Handle,
@@ -131,6 +132,7 @@ class Framework:
         self.node_scorers = {p.name: p for p in self.score if isinstance(p, NodeScorerPlugin)}
         # Asked once: to tell whether an object has a Protocol's methods takes longer than a filter over all nodes.
         self.eviction_observers = [p for p in self.instances.values() if isinstance(p, EvictionObserver)]
+        self.device_accountants = [p for p in self.instances.values() if isinstance(p, DeviceAccountant)]
         queue_sorts = cast(list[QueueSortPlugin], points["queue_sort"])
         if len(queue_sorts) != 1:
             raise ConfigError(

@@ -76,6 +76,54 @@ class ExtenderExchange(msgspec.Struct, frozen=True):
     error: str = ""
 
 
+class AllocatedDevice(msgspec.Struct, frozen=True):
+    """A device that the attempt decided on for a request of a claim (`request/alternative` for one of several)."""
+
+    claim: str
+    request: str
+    driver: str
+    pool: str
+    device: str
+    is_admin: bool = False
+
+
+class SelectorRefusal(msgspec.Struct, frozen=True):
+    """How many devices a selector refused, by its place in its owner: `class gpu`, or `request`."""
+
+    owner: str
+    index: int
+    devices: int
+
+
+class DeviceTally(msgspec.Struct, frozen=True):
+    """What became of the devices of the counted nodes for one request; a device several nodes see counts on each.
+
+    `refused`: by the first selector that says no; `in_use`: allocated to others; `left`: wanted by all selectors and
+    free. `problem`: why a selector could not say.
+    """
+
+    claim: str
+    request: str
+    wanted: int  # 0: all there are
+    devices: int
+    refused: tuple[SelectorRefusal, ...]
+    in_use: int
+    left: int
+    problem: str = ""
+
+
+class DeviceRecord(msgspec.Struct, frozen=True):
+    """What an attempt found of devices: those it decided on, or what became of all where it found too few.
+
+    `refusing_nodes` could not satisfy the claims, the first `counted_nodes` of them are counted.
+    """
+
+    allocated: tuple[AllocatedDevice, ...] = ()
+    refusing_nodes: int = 0
+    counted_nodes: int = 0
+    tallies: tuple[DeviceTally, ...] = ()
+
+
 class Attempt(msgspec.Struct):
     """One scheduling attempt in full. `result`: scheduled, unschedulable, error, skipped, noProfile, or proposed, which
     is a node chosen by an engine that only observes.
@@ -110,6 +158,7 @@ class Attempt(msgspec.Struct):
     nominated_node_name: str | None = None  # None: left as it is; "": cleared
     requeued_to: str = ""  # Active, Backoff or Unschedulable; empty when the pod left the queue
     exchanges: list[ExtenderExchange] = msgspec.field(default_factory=list)
+    devices: DeviceRecord | None = None  # of a pod with claims that were to be allocated
     durations_ns: dict[str, int] = msgspec.field(default_factory=dict)
 
 

@@ -52,6 +52,8 @@ def schedule_one(engine: Engine, queued: QueuedPodInfo) -> Attempt:
         return attempt
     decided = decide(engine, cycle)
     chosen = decided if isinstance(decided, Failure) else _reserve_and_permit(engine, cycle, queued, decided)
+    if cycle.pod.spec.resource_claims:
+        _account_for_devices(cycle)
     if isinstance(chosen, Failure):
         result = "unschedulable" if chosen.status.is_rejected else "error"
         engine.measure_attempt(result, attempt.profile, cycle.started_ns)
@@ -63,6 +65,15 @@ def schedule_one(engine: Engine, queued: QueuedPodInfo) -> Attempt:
         chosen.attempt = None  # whatever comes next is in moves and events
     binding_cycle.settle_permits(engine)
     return attempt
+
+
+def _account_for_devices(cycle: Cycle) -> None:
+    """Have the attempt say what became of devices."""
+    attempt = cycle.attempt
+    if attempt.node_order is None:
+        return  # there were no nodes to look at
+    for plugin in cycle.profile.device_accountants:
+        attempt.devices = plugin.account(cycle.state, cycle.pod, attempt.filter_rows, cycle.view.infos)
 
 
 def _propose(engine: Engine, cycle: Cycle, queued: QueuedPodInfo) -> None:

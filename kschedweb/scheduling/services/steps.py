@@ -53,6 +53,7 @@ ATTEMPT_COLUMNS = [
         "digest",
         "repeat_count",
         "last_seen_at",
+        "devices",
     ),
 ]
 LOG_COLUMNS = ["seq", "rv", "step", "kind", "pod_uid", "pod_key", "payload", "at"]

@@ -37,15 +37,16 @@ from scheduler_core.framework.interface import (
     RowVerdicts,
     UInt16Array,
 )
-from scheduler_core.model.effects import ClaimVerb, ClaimWrite
+from scheduler_core.model.effects import ClaimVerb, ClaimWrite, DeviceRecord, FilterRows
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Code, Status
 from scheduler_core.model.types import NodeToStatus
 from scheduler_core.plugins.dynamic_resources import hints
+from scheduler_core.plugins.dynamic_resources.account import allocated_devices, refusing_nodes, shortage
 from scheduler_core.plugins.dynamic_resources.allocator import Allocation, Allocator, TimedOutError
 from scheduler_core.plugins.dynamic_resources.claims import claims_of
 from scheduler_core.plugins.dynamic_resources.pools import PoolError
-from scheduler_core.plugins.dynamic_resources.requests import AllocationError
+from scheduler_core.plugins.dynamic_resources.requests import AllocationError, classes_wanted
 from scheduler_core.plugins.dynamic_resources.reservations import Reservation
 from scheduler_core.plugins.dynamic_resources.results import results_of
 from scheduler_core.plugins.dynamic_resources.rows import UNKNOWN, RowAnswers
@@ -260,6 +261,19 @@ class DynamicResources:
         reservation = self._reservations.get(pod.uid)
         return SUCCESS if reservation is None or reservation.is_written(self._claim) else _WAIT
 
+    def account(
+        self, state: CycleState, pod: Pod, rows: FilterRows | None, infos: Sequence[NodeInfo]
+    ) -> DeviceRecord | None:
+        """Which devices the pod got, or what became of all where it found too few."""
+        found = state.find(ClaimsState)
+        if found is None or not found.unallocated:
+            return None
+        reservation = self._reservations.get(pod.uid)
+        if reservation is not None:
+            return DeviceRecord(allocated_devices(reservation))
+        refusing = [] if rows is None else refusing_nodes(rows, infos, self.name, CANNOT_ALLOCATE)
+        return shortage(found.unallocated, refusing, self._tracker) if refusing else None
+
     def dump_state(self) -> Any:
         """Reservations, with the allocations on their way."""
         self._prune()
@@ -286,7 +300,7 @@ class DynamicResources:
             return None
         if claim.uid in self._tracker.in_flight:
             return Status.unresolvable(f"resource claim {claim.key} is in the process of being allocated")
-        for name, device_class in _classes_wanted(claim):
+        for name, device_class in classes_wanted(claim):
             if device_class is None:
                 return Status.unresolvable(f"resource claim {claim.key}, request {name}: unknown request type")
             if not device_class:
@@ -369,15 +383,3 @@ class DynamicResources:
             if not isinstance(pod, Pod) or pod.uid != uid or pod.is_assigned:
                 del self._reservations[uid]
         self._prune_at = max(_FEWEST_PRUNED, 2 * len(self._reservations))
-
-
-def _classes_wanted(claim: ResourceClaim) -> Iterator[tuple[str, str | None]]:
-    """(request, device class) of every request and alternative; no class for a request of unknown kind."""
-    for request in claim.spec.devices.requests or ():
-        if request.exactly is not None:
-            yield request.name, request.exactly.device_class_name
-        elif request.first_available:
-            for alternative in request.first_available:
-                yield f"{request.name}/{alternative.name}", alternative.device_class_name
-        else:
-            yield request.name, None

@@ -5,6 +5,7 @@ Source: kubernetes v1.34.1, staging/src/k8s.io/dynamic-resource-allocation/struc
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scheduler_core.api.resource_claims import DeviceClass, DeviceSelector, ExactDeviceRequest, ResourceClaim
@@ -65,3 +66,15 @@ def _all_accept(selectors: tuple[DeviceSelector, ...] | None, device: PoolDevice
         if answer is not True:
             raise AllocationError(f"{owner}: selector #{index}: {answer}")
     return True
+
+
+def classes_wanted(claim: ResourceClaim) -> Iterator[tuple[str, str | None]]:
+    """(request, device class) of every request and alternative; no class for a request of unknown kind."""
+    for request in claim.spec.devices.requests or ():
+        if request.exactly is not None:
+            yield request.name, request.exactly.device_class_name
+        elif request.first_available:
+            for alternative in request.first_available:
+                yield f"{request.name}/{alternative.name}", alternative.device_class_name
+        else:
+            yield request.name, None
