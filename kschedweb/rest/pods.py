@@ -5,7 +5,7 @@ from rest_framework.request import Request
 from kschedweb import views
 from kschedweb.accounts.choices import Role
 from kschedweb.accounts.permissions import actor
-from kschedweb.cluster import devices
+from kschedweb.cluster import clock, devices, pod_details
 from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.cluster import services as cluster_services
 from kschedweb.common.errors import NotFoundError
@@ -14,6 +14,7 @@ from kschedweb.rest.attempts import NewestFirst, attempt_view
 from kschedweb.scheduling import selectors as scheduling_selectors
 from kschedweb.traces import selectors
 from kschedweb.views import given
+from scheduler_core.apiserver.printing.pods import pod_state
 
 
 class PodView(RestView):
@@ -23,9 +24,21 @@ class PodView(RestView):
     def get(self, request: Request, cluster_id: int, namespace: str, name: str) -> views.PodDetail:
         """Read a pod's manifest and where the scheduler keeps it."""
         pod = cluster_selectors.pod_get(cluster_id=cluster_id, namespace=namespace, name=name)
-        queue = selectors.pod_queue(cluster_id, pod)
-        claims = devices.pod_claims(pod)
-        return views.PodDetail(rv=pod.rv, manifest=pod.manifest, requests=pod.requests, queue=queue, claims=claims)
+        state = pod_state(pod.manifest, clock.now_of(cluster_id))
+        return views.PodDetail(
+            rv=pod.rv,
+            manifest=pod.manifest,
+            requests=pod.requests,
+            queue=selectors.pod_queue(cluster_id, pod),
+            claims=devices.pod_claims(pod),
+            status=state.word,
+            ready=state.ready,
+            containers=state.containers,
+            restarts=state.restarts,
+            owners=pod_details.pod_owners(pod),
+            qos=pod_details.pod_quality(pod),
+            on_node=pod_details.pod_on_node(pod),
+        )
 
     def delete(
         self, request: Request, cluster_id: int, namespace: str, name: str, query: views.PodDelete

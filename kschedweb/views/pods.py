@@ -51,11 +51,34 @@ class Pod(View):
     requests: Mapping[str, int]
 
 
+class PodOwner(View):
+    """What a pod belongs to."""
+
+    kind: str
+    name: str
+
+
+class PodOnNode(View):
+    """What the kubelet of its node sets up for a pod; null where there is no limit."""
+
+    cpu_shares: int
+    cpu_quota_us: Annotated[int | None, doc("of each 100 ms")]
+    memory_limit_bytes: int | None
+    oom_score_adj: Annotated[Mapping[str, int], doc("by container; the highest goes first when memory runs out")]
+
+
 class PodDetail(Pod):
-    """A pod with where the scheduler keeps it."""
+    """A pod with where the scheduler keeps it, and how its kubelet has it."""
 
     queue: Annotated[QueueView | None, doc("null when the scheduler does not keep it")]
     claims: Annotated[Sequence[PodClaim], doc("of devices, in the order of its spec")]
+    status: Annotated[str, doc("what kubectl shows as STATUS")]
+    ready: Annotated[int, doc("containers that are ready")]
+    containers: Annotated[int, doc("containers, sidecars among them")]
+    restarts: Annotated[str, doc("what kubectl shows as RESTARTS")]
+    owners: Annotated[Sequence[PodOwner], doc("its controller, the controller of that, and so on")]
+    qos: Annotated[str, doc("quality of service: Guaranteed, Burstable or BestEffort")]
+    on_node: Annotated[PodOnNode | None, doc("null while it has no node, or the node's memory is not known")]
 
 
 class PodDeletion(View):

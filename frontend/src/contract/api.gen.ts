@@ -980,6 +980,8 @@ export interface components {
             readonly repeat_count: number;
             /** Format: date-time */
             readonly last_seen_at: string;
+            /** @description null: no claim was to be allocated */
+            readonly devices: components["schemas"]["DeviceRecord"] | null;
         };
         /** @description An attempt with a page of its matrix. */
         readonly AttemptDetail: {
@@ -1020,6 +1022,8 @@ export interface components {
             readonly repeat_count: number;
             /** Format: date-time */
             readonly last_seen_at: string;
+            /** @description null: no claim was to be allocated */
+            readonly devices: components["schemas"]["DeviceRecord"] | null;
             /** @description of every draw in it */
             readonly seed: number;
             /** @description over what was found and decided; equal decisions have equal digests */
@@ -1702,6 +1706,17 @@ export interface components {
             readonly next: string | null;
             readonly previous: string | null;
         };
+        /** @description A device that the attempt decided on. */
+        readonly AllocatedDevice: {
+            readonly claim: string;
+            /** @description of the claim; with its alternative where it has several */
+            readonly request: string;
+            readonly driver: string;
+            readonly pool: string;
+            readonly device: string;
+            /** @description whether it has admin access, which takes the device from nobody */
+            readonly is_admin: boolean;
+        };
         /** @description A device that was allocated to a claim. */
         readonly ClaimDevice: {
             /** @description of the claim; with `/` and its alternative where there are several */
@@ -1709,6 +1724,31 @@ export interface components {
             readonly driver: string;
             readonly pool: string;
             readonly device: string;
+        };
+        /** @description The devices that an attempt decided on, or what became of all where it found too few. */
+        readonly DeviceRecord: {
+            readonly allocated: readonly components["schemas"]["AllocatedDevice"][];
+            /** @description nodes that could not satisfy the claims */
+            readonly refusing_nodes: number;
+            /** @description the first of them, whose devices are counted */
+            readonly counted_nodes: number;
+            readonly tallies: readonly components["schemas"]["DeviceTally"][];
+        };
+        /** @description What became of the devices of the counted nodes for one request. */
+        readonly DeviceTally: {
+            readonly claim: string;
+            readonly request: string;
+            /** @description how many devices it asks for; 0: all there are */
+            readonly wanted: number;
+            /** @description that the counted nodes have; one that several nodes see counts on each */
+            readonly devices: number;
+            readonly refused: readonly components["schemas"]["SelectorRefusal"][];
+            /** @description that its selectors want, allocated to others */
+            readonly in_use: number;
+            /** @description that its selectors want, and that nobody has */
+            readonly left: number;
+            /** @description why a selector could not say; empty when all could */
+            readonly problem: string;
         };
         /** @description A device of a node, and who has it. */
         readonly NodeDevice: {
@@ -1736,6 +1776,14 @@ export interface components {
             /** @description whether it is reserved for this pod */
             readonly reserved: boolean;
             readonly devices: readonly components["schemas"]["ClaimDevice"][];
+        };
+        /** @description How many devices a selector refused; each device counts for the first that does. */
+        readonly SelectorRefusal: {
+            /** @description whose selector it is: `class` and its name, or `request` */
+            readonly owner: string;
+            /** @description of the selector in its owner */
+            readonly index: number;
+            readonly devices: number;
         };
         /** @description An event in full. */
         readonly Event: {
@@ -2542,7 +2590,7 @@ export interface components {
             /** @description whether the pod was removed at once */
             readonly gone: boolean;
         };
-        /** @description A pod with where the scheduler keeps it. */
+        /** @description A pod with where the scheduler keeps it, and how its kubelet has it. */
         readonly PodDetail: {
             readonly rv: number;
             readonly manifest: unknown;
@@ -2553,6 +2601,20 @@ export interface components {
             readonly queue: components["schemas"]["QueueView"] | null;
             /** @description of devices, in the order of its spec */
             readonly claims: readonly components["schemas"]["PodClaim"][];
+            /** @description what kubectl shows as STATUS */
+            readonly status: string;
+            /** @description containers that are ready */
+            readonly ready: number;
+            /** @description containers, sidecars among them */
+            readonly containers: number;
+            /** @description what kubectl shows as RESTARTS */
+            readonly restarts: string;
+            /** @description its controller, the controller of that, and so on */
+            readonly owners: readonly components["schemas"]["PodOwner"][];
+            /** @description quality of service: Guaranteed, Burstable or BestEffort */
+            readonly qos: string;
+            /** @description null while it has no node, or the node's memory is not known */
+            readonly on_node: components["schemas"]["PodOnNode"] | null;
         };
         /** @description How a pod is evicted. */
         readonly PodEvict: {
@@ -2566,6 +2628,22 @@ export interface components {
             readonly pod_uid: string;
             /** @description oldest first */
             readonly entries: readonly components["schemas"]["HistoryEntry"][];
+        };
+        /** @description What the kubelet of its node sets up for a pod; null where there is no limit. */
+        readonly PodOnNode: {
+            readonly cpu_shares: number;
+            /** @description of each 100 ms */
+            readonly cpu_quota_us: number | null;
+            readonly memory_limit_bytes: number | null;
+            /** @description by container; the highest goes first when memory runs out */
+            readonly oom_score_adj: {
+                readonly [key: string]: number;
+            };
+        };
+        /** @description What a pod belongs to. */
+        readonly PodOwner: {
+            readonly kind: string;
+            readonly name: string;
         };
         /** @description A pod as the dashboard shows it. */
         readonly PodView: {
@@ -2732,9 +2810,13 @@ export type EffectiveProfile = components['schemas']['EffectiveProfile'];
 export type SchedulerConfig = components['schemas']['SchedulerConfig'];
 export type SchedulerConfigVersion = components['schemas']['SchedulerConfigVersion'];
 export type SchedulerConfigVersionPage = components['schemas']['SchedulerConfigVersionPage'];
+export type AllocatedDevice = components['schemas']['AllocatedDevice'];
 export type ClaimDevice = components['schemas']['ClaimDevice'];
+export type DeviceRecord = components['schemas']['DeviceRecord'];
+export type DeviceTally = components['schemas']['DeviceTally'];
 export type NodeDevice = components['schemas']['NodeDevice'];
 export type PodClaim = components['schemas']['PodClaim'];
+export type SelectorRefusal = components['schemas']['SelectorRefusal'];
 export type Event = components['schemas']['Event'];
 export type EventPage = components['schemas']['EventPage'];
 export type EventQuery = components['schemas']['EventQuery'];
@@ -2807,6 +2889,8 @@ export type PodDeletion = components['schemas']['PodDeletion'];
 export type PodDetail = components['schemas']['PodDetail'];
 export type PodEvict = components['schemas']['PodEvict'];
 export type PodHistory = components['schemas']['PodHistory'];
+export type PodOnNode = components['schemas']['PodOnNode'];
+export type PodOwner = components['schemas']['PodOwner'];
 export type PodView = components['schemas']['PodView'];
 export type QueueView = components['schemas']['QueueView'];
 export type QueueSizes = components['schemas']['QueueSizes'];

@@ -43,6 +43,7 @@ const ATTEMPT: Attempt = {
   tied: null,
   repeat_count: 0,
   last_seen_at: "2026-11-21T08:00:00Z",
+  devices: null,
 };
 const PLACED: Attempt = {
   ...ATTEMPT,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from scheduler_core.apiserver.printing.texts import NONE, Cells, Manifest, Printed, age, age_of, is_going, name_of, part
 
 
 def _pod(pod: Manifest, now: int) -> Cells:
     spec, status = pod["spec"], part(pod, "status")
-    ready, total, reason, restarts = _pod_state(pod, now)
+    ready, total, reason, restarts = pod_state(pod, now)
     addresses = status.get("podIPs") or [{}]
     gates, met = spec.get("readinessGates") or (), 0
     conditions: Sequence[Manifest] = status.get("conditions") or ()
@@ -23,8 +23,17 @@ def _pod(pod: Manifest, now: int) -> Cells:
     ]  # fmt: skip
 
 
-def _pod_state(pod: Manifest, now: int) -> tuple[int, int, str, str]:
-    """(containers that are ready, containers, the word for the pod's state, restarts as text)."""
+class PodState(NamedTuple):
+    """What kubectl shows of a pod: containers that are ready, containers, the word for its state, restarts as text."""
+
+    ready: int
+    containers: int
+    word: str
+    restarts: str
+
+
+def pod_state(pod: Manifest, now: int) -> PodState:
+    """Return how a pod is, as kubectl says it; `now` is in microseconds."""
     spec, status = pod["spec"], part(pod, "status")
     conditions: Sequence[Manifest] = status.get("conditions") or ()
     reason = status.get("reason") or status.get("phase") or ""
@@ -55,7 +64,7 @@ def _pod_state(pod: Manifest, now: int) -> tuple[int, int, str, str]:
             reason = "Unknown"
         elif status.get("phase") not in ("Succeeded", "Failed"):
             reason = "Terminating"
-    return ready, total, reason, _restarts(counted, now)
+    return PodState(ready, total, reason, _restarts(counted, now))
 
 
 def _init_state(

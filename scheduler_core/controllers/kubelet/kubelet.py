@@ -37,13 +37,11 @@ from scheduler_core.controllers.kubelet.pressure import Pressure
 from scheduler_core.controllers.kubelet.reports import Ending, Reports, has_started
 from scheduler_core.controllers.kubelet.static_pods import StaticPods
 from scheduler_core.controllers.kubelet.stopping import grace_of_us, stop_us
-from scheduler_core.controllers.node_agent import AgentState
+from scheduler_core.controllers.node_agent import NODE_LEASES, AgentState, has_outside_agent
 from scheduler_core.controllers.node_status import changed_allocatable
 from scheduler_core.controllers.pod_status import RUNNING, lacking
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 from scheduler_core.model.types import PodInfo
-
-NODE_LEASES = "kube-node-lease"
 
 
 class Kubelet:
@@ -57,7 +55,9 @@ class Kubelet:
         self._first_seen: dict[str, int] = {}
         self._scheduled: dict[str, tuple[int, tuple[object, ...]]] = {}  # what the deadline was set for
         self._deadlines = Deadlines()
-        self._real: set[str] = set()  # nodes whose kubelet runs somewhere: it renews a lease
+        # Pods, by uid, of nodes whose kubelet runs somewhere: it renews a lease, or the node says so.
+        self._left: dict[str, dict[str, Pod]] = {}
+        self._named: set[str] = set()  # those of them that say so
         self._nodes: dict[str, NodeState] = {}
         self._steps = 0
         self._unjudged: dict[str, None] = {}  # uids of pods that came with this step
@@ -80,7 +80,8 @@ class Kubelet:
                 elif isinstance(obj, Node):
                     requests += self._put_node(obj, now)
                 elif isinstance(obj, Lease):
-                    self._leave(obj)
+                    if obj.namespace == NODE_LEASES:
+                        self._leave(obj.name)
                 elif isinstance(obj, ResourceClaim):
                     self._put_claim(obj)
                 elif isinstance(obj, ConfigMap) and (obj.namespace, obj.name) == CONFIG_MAP:
@@ -123,9 +124,11 @@ class Kubelet:
         before = self._pods.get(uid)
         if meta.annotations and node_name:
             self._static.put_pod(pod)
-        if not node_name or pod.is_terminal or node_name in self._real:
+        if not node_name or pod.is_terminal or node_name in self._left:
             if before is not None:
                 self._forget(uid)
+            if node_name in self._left and not pod.is_terminal:
+                self._left[node_name][uid] = pod
             return
         self._pods[uid] = pod
         if status.pod_ip and (before is None or before.status.pod_ip != status.pod_ip):
@@ -154,7 +157,12 @@ class Kubelet:
                 self._schedule(pod, self._node(pod.spec.node_name))
 
     def _put_node(self, node: Node, now: int) -> list[Request]:
-        if node.name in self._real:
+        if has_outside_agent(node):
+            self._named.add(node.name)
+            self._leave(node.name)
+        elif node.name in self._named:
+            self._take_back(node.name, now)
+        if node.name in self._left:
             return []
         state = self._node(node.name)
         before = state.node
@@ -205,18 +213,28 @@ class Kubelet:
             for uid in state.uids():
                 self._unschedule(uid)
 
-    def _leave(self, lease: Lease) -> None:
-        """Leave the pods of a node to the kubelet that renews its lease."""
-        if lease.namespace != NODE_LEASES or lease.name in self._real:
+    def _leave(self, name: str) -> None:
+        """Leave a node and its pods to the kubelet that runs somewhere."""
+        if name in self._left:
             return
-        self._real.add(lease.name)
-        for pod in [pod for pod in self._pods.values() if pod.spec.node_name == lease.name]:
-            self._forget(pod.uid)
-        self._nodes.pop(lease.name, None)
+        pods = self._left[name] = {uid: pod for uid, pod in self._pods.items() if pod.spec.node_name == name}
+        for uid in pods:
+            self._forget(uid)
+        self._nodes.pop(name, None)
+        self._pressure.drop_node(name, forgets=True)
+        self._static.drop_node(name, forgets=True)
+
+    def _take_back(self, name: str, now: int) -> None:
+        """Have the node simulated again."""
+        self._named.discard(name)
+        for pod in self._left.pop(name, {}).values():
+            self._put(pod, now)
 
     def _forget(self, uid: str) -> None:
         pod = self._pods.pop(uid, None)
         if pod is None:
+            for pods in self._left.values():
+                pods.pop(uid, None)
             return
         state = self._nodes.get(pod.spec.node_name)
         if state is not None:

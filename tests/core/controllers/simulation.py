@@ -10,6 +10,7 @@ from scheduler_core.apiserver.answers import Outcome, Refused
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, PatchType, Propagation, Request
 from scheduler_core.build import build
 from scheduler_core.controllers.controller import ClusterOptions, tell
+from scheduler_core.controllers.event_expiry import EventExpiry
 from scheduler_core.controllers.registry import CONTROLLERS
 from scheduler_core.model.changes import ObjectPut
 from scheduler_core.ports import SeededDraws
@@ -18,6 +19,10 @@ from scheduler_core.sim.world import World
 SECOND = 1_000_000
 START = 1_893_456_000 * SECOND  # 2030-01-01
 Manifest = dict[str, Any]
+
+
+# Events stay, to be looked at, and nothing is written once everything rests.
+LASTING = tuple(make for make in CONTROLLERS if make is not EventExpiry)
 
 
 class Simulation:
@@ -31,7 +36,7 @@ class Simulation:
             self.add_node(f"n{number}")
 
     def _controllers(self) -> list[Any]:
-        return [make(self._options) for make in CONTROLLERS if make.group not in self._external]
+        return [make(self._options) for make in LASTING if make.group not in self._external]
 
     def restart(self) -> None:
         """Exchange all controllers for new ones, which are told everything stored."""

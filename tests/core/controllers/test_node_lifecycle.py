@@ -6,6 +6,7 @@ import pytest
 
 from scheduler_core.api.times import time_text
 from scheduler_core.apiserver.requests import Create, ObjectKey, Patch
+from scheduler_core.controllers.node_agent import HEARTBEAT
 from tests.core.controllers.nodes import SECOND, START, Nodes
 
 UNREACHABLE = {"unreachable:NoSchedule", "unreachable:NoExecute"}
@@ -302,3 +303,19 @@ def test_deleted_node_is_forgotten() -> None:
     nodes.add("a")
     nodes.run(200)
     assert not nodes.taints("a")
+
+
+def test_pods_of_a_node_with_a_kubelet_from_outside_are_left_alone_until_it_is_simulated_again() -> None:
+    nodes = Nodes("a")
+    nodes.annotate("a", **{HEARTBEAT: "status"})
+    nodes.run(2)
+    nodes.pod("p", "a")
+    nodes.run(30)
+    pod = nodes.get("Pod", "p")
+    assert pod is not None
+    assert pod["status"]["phase"] == "Pending"
+    nodes.annotate("a", **{HEARTBEAT: None})
+    nodes.run(33)
+    pod = nodes.get("Pod", "p")
+    assert pod is not None
+    assert pod["status"]["phase"] == "Running"

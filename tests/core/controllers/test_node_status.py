@@ -9,7 +9,8 @@ from scheduler_core.api.node import Node
 from scheduler_core.api.records import Lease
 from scheduler_core.apiserver.requests import ObjectKey, Patch, PatchType
 from scheduler_core.controllers.controller import ClusterOptions
-from scheduler_core.controllers.kubelet.kubelet import NODE_LEASES, Kubelet
+from scheduler_core.controllers.kubelet.kubelet import Kubelet
+from scheduler_core.controllers.node_agent import NODE_LEASES
 from scheduler_core.controllers.node_status import changed_allocatable
 from scheduler_core.model.changes import ObjectPut
 

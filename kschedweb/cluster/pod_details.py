@@ -1,0 +1,65 @@
+"""What is shown of one pod beside its manifest: whom it belongs to, and what its kubelet sets up for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kschedweb import views
+from kschedweb.cluster.models import ApiObject, Node, Pod
+from scheduler_core.admission.qos import qos_class
+from scheduler_core.api import manifests
+from scheduler_core.api.node import Node as ApiNode
+from scheduler_core.api.pod import Pod as ApiPod
+from scheduler_core.controllers.kubelet.cgroups import pod_cgroup
+from scheduler_core.controllers.kubelet.oom import oom_score_adj
+
+LONGEST_CHAIN = 4
+
+
+def pod_owners(pod: Pod) -> Sequence[views.PodOwner]:
+    """The pod's controller, the controller of that, and so on; one that is not there ends the chain."""
+    found: list[views.PodOwner] = []
+    manifest: Any = pod.manifest
+    while manifest is not None and len(found) < LONGEST_CHAIN:
+        references = manifest["metadata"].get("ownerReferences") or ()
+        owner = next((each for each in references if each.get("controller")), None)
+        if owner is None:
+            break
+        found.append(views.PodOwner(kind=owner["kind"], name=owner["name"]))
+        rows = ApiObject.objects.filter(
+            cluster_id=pod.cluster_id, kind=owner["kind"], namespace=pod.namespace, name=owner["name"]
+        )
+        manifest = rows.values_list("manifest", flat=True).first()
+    return found
+
+
+def pod_quality(pod: Pod) -> str:
+    """The pod's quality of service."""
+    return str(pod.manifest.get("status", {}).get("qosClass") or qos_class(_typed(pod).spec))
+
+
+def pod_on_node(pod: Pod) -> views.PodOnNode | None:
+    """What the kubelet sets up for the pod; None while it has no node, or one whose memory is not known."""
+    if not pod.node_name:
+        return None
+    row = Node.objects.filter(cluster_id=pod.cluster_id, name=pod.node_name).first()
+    node = None if row is None else manifests.decode(row.manifest)
+    memory = (node.status.capacity or {}).get("memory") if isinstance(node, ApiNode) else None
+    if memory is None or memory.value() <= 0:
+        return None
+    typed = _typed(pod)
+    group = pod_cgroup(typed)
+    containers = (*(typed.spec.init_containers or ()), *typed.spec.containers)
+    return views.PodOnNode(
+        cpu_shares=group.cpu_shares,
+        cpu_quota_us=group.cpu_quota_us,
+        memory_limit_bytes=group.memory_limit_bytes,
+        oom_score_adj={one.name: oom_score_adj(typed, one, memory.value()) for one in containers},
+    )
+
+
+def _typed(pod: Pod) -> ApiPod:
+    found = manifests.decode(pod.manifest)
+    assert isinstance(found, ApiPod)
+    return found
