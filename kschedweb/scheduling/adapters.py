@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from kschedweb.scheduling.comparisons import comparison_row, split_key
 from kschedweb.scheduling.remembered import LastAttempt, Remembered
 from kschedweb.traces.choices import StepKind
 from kschedweb.traces.models import BestNodesField
@@ -22,7 +23,6 @@ from scheduler_core.api.times import moment_of
 from scheduler_core.model.effects import (
     Attempt,
     CacheMove,
-    Comparison,
     Effects,
     EventRecord,
     ExtenderExchange,
@@ -102,7 +102,7 @@ def step_rows(
             writer.event(entry)
         else:
             writer.move(entry)
-    rows.comparisons = [_comparison_row(each, writer.attempt_seqs) for each in effects.comparisons]
+    rows.comparisons = [comparison_row(each, writer.attempt_seqs) for each in effects.comparisons]
     if rows.counted:
         rows.counted = list(dict(rows.counted).items())
         writer.entry("event", "", "", {"counts": rows.counted})
@@ -272,12 +272,6 @@ def event_payload(record: EventRecord, now: int) -> dict[str, Any]:
     return payload
 
 
-def split_key(key: str) -> tuple[str, str]:
-    """`namespace/name` -> (namespace, name); a cluster-scoped name has no namespace."""
-    namespace, slash, name = key.partition("/")
-    return (namespace, name) if slash else ("", namespace)
-
-
 def _attempt_row(attempt: Attempt, place_of: tuple[int, ...], attempt_digest: bytes) -> tuple[Any, ...]:
     """In the order of `services.ATTEMPT_COLUMNS`."""
     namespace, name = split_key(attempt.pod_key)
@@ -357,23 +351,6 @@ def _queue_row(move: QueueMove | CacheMove, before: QueueRow | None, seq: int, t
         since=moment_of(move.at),
         attempts=max(before.attempts if before else 0, tried),
         seq=seq,
-    )
-
-
-_TOLD = (
-    *("profile", "outcome", "node_name", "own_node_name", "plugin", "reason"),
-    *("own_score", "score", "own_total", "total", "cause"),
-)
-
-
-def _comparison_row(told: Comparison, attempt_seqs: Mapping[tuple[str, int], int]) -> tuple[Any, ...]:
-    """In the order of `services.COMPARISON_COLUMNS`."""
-    return (
-        attempt_seqs.get((told.pod_uid, told.attempt), 0),
-        told.pod_uid,
-        *split_key(told.pod_key),
-        *(getattr(told, name) for name in _TOLD),
-        moment_of(told.at),
     )
 
 

@@ -1,0 +1,31 @@
+"""Rows of comparisons: what the scheduler of a mirrored cluster decided, beside our own decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from scheduler_core.api.times import moment_of
+from scheduler_core.model.effects import Comparison
+
+_TOLD = (
+    *("profile", "outcome", "node_name", "own_node_name", "plugin", "reason"),
+    *("own_score", "score", "own_total", "total", "cause"),
+)
+
+
+def comparison_row(told: Comparison, attempt_seqs: Mapping[tuple[str, int], int]) -> tuple[Any, ...]:
+    """In the order of `services.COMPARISON_COLUMNS`."""
+    return (
+        attempt_seqs.get((told.pod_uid, told.attempt), 0),
+        told.pod_uid,
+        *split_key(told.pod_key),
+        *(getattr(told, name) for name in _TOLD),
+        moment_of(told.at),
+    )
+
+
+def split_key(key: str) -> tuple[str, str]:
+    """`namespace/name` -> (namespace, name); a cluster-scoped name has no namespace."""
+    namespace, slash, name = key.partition("/")
+    return (namespace, name) if slash else ("", namespace)
