@@ -47,6 +47,7 @@ class NodeAgents:
     def __init__(self, cluster: ClusterOptions) -> None:
         self._nodes: dict[str, Node] = {}  # whose kubelet is to come back at a time
         self._returns = Deadlines()  # by name of the node
+        self._away: set[str] = set()  # nodes whose kubelet was said not to be heard
         self._events = EventRecorder("kubelet")
 
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
@@ -57,6 +58,7 @@ class NodeAgents:
                 requests += self._put(change.obj, now)
             elif isinstance(change, ObjectDeleted) and change.kind == Node.kind:
                 self._forget(change.name)
+                self._away.discard(change.name)
         for name in self._returns.pop_due(now):
             requests += self._back(self._nodes.pop(name), now)
         return requests
@@ -71,14 +73,16 @@ class NodeAgents:
 
     def _put(self, node: Node, now: int) -> list[Request]:
         told = node.annotations
-        if has_outside_agent(node) or not any(each in told for each in (KUBELET, KUBELET_SINCE, KUBELET_UNTIL)):
+        agent = agent_of(node)
+        was_away = node.name in self._away
+        (self._away.discard if agent.is_heard else self._away.add)(node.name)
+        if has_outside_agent(node):
             self._forget(node.name)
             return []
-        agent = agent_of(node)
         if agent.is_heard:
             self._forget(node.name)
             is_told_so = told.get(KUBELET) == AgentState.RUNNING or KUBELET_SINCE in told
-            return self._back(node, now) if is_told_so else []
+            return self._back(node, now) if is_told_so or was_away else []
         if agent.until is not None:
             self._nodes[node.name] = node
             self._returns.set(node.name, agent.until)

@@ -319,3 +319,15 @@ def test_pods_of_a_node_with_a_kubelet_from_outside_are_left_alone_until_it_is_s
     pod = nodes.get("Pod", "p")
     assert pod is not None
     assert pod["status"]["phase"] == "Running"
+
+
+def test_node_is_ready_again_when_all_annotations_are_taken_away_at_once() -> None:
+    nodes = Nodes("a", "b")
+    nodes.run(5)
+    nodes.stop("a", seconds=3000)
+    nodes.run(120)
+    assert nodes.conditions("Node", "a")["Ready"][0] == "Unknown"
+    nodes.annotate("a", kubelet=None, since=None, until=None)
+    nodes.run(130)
+    assert nodes.conditions("Node", "a")["Ready"][0] == "True"
+    assert not nodes.taints("a")
