@@ -60,6 +60,7 @@ class NodeAgents:
                 self._forget(change.name)
                 self._away.discard(change.name)
         for name in self._returns.pop_due(now):
+            self._away.discard(name)
             requests += self._back(self._nodes.pop(name), now)
         return requests
 
