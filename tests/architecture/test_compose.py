@@ -53,7 +53,7 @@ def test_defaults_are_those_of_the_code() -> None:
     written = dict(re.findall(r"\$\{(KSCHED_\w+):-([^}]*)\}", text))
     for variable in set(written) - OTHER_DEFAULTS:
         default = environment.Environment.model_fields[variable.removeprefix("KSCHED_").lower()].default
-        expected = ",".join(default) if isinstance(default, list) else default
+        expected = ",".join(default) if isinstance(default, list | dict) else default
         assert type(expected)(written[variable]) == expected, variable
 
 

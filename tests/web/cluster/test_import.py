@@ -112,7 +112,7 @@ def test_import_admits_as_a_creation_when_the_object_has_no_uid(cluster: Cluster
     row = Pod.objects.get()
     assert row.priority == 77 and row.uid and row.phase == "Pending"
     keys = [toleration["key"] for toleration in row.manifest["spec"]["tolerations"]]
-    assert keys == ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]
+    assert sorted(keys) == [f"node.kubernetes.io/{name}" for name in ("memory-pressure", "not-ready", "unreachable")]
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,10 @@ import zstandard
 from django.contrib.staticfiles import finders
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.test import Client, RequestFactory
-from django.utils import timezone
 
-from kschedweb.cluster import services
+from kschedweb.cluster import clock, services
 from kschedweb.common.compression import accepted, compression
 from kschedweb.environment import ROOT
-from kschedweb.traces.selectors import live
 from tests.web.rest import items, logged_in, node, pod, upload
 
 LINES = [f'{{"pod": "default/web-{number}"}}\n'.encode() * 50 for number in range(200)]
@@ -52,8 +50,8 @@ def test_codec_is_the_best_that_the_client_accepts(header: str, codec: str | Non
 def test_snapshot_is_a_fifth_of_its_length_when_the_client_accepts_that(
     codec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now = timezone.now()
-    monkeypatch.setattr(live.timezone, "now", lambda: now)
+    now = clock.wall_us()
+    monkeypatch.setattr(clock, "now_of", lambda cluster_id: now)
     cluster, client = services.cluster_create(name="c"), logged_in()
     upload(client, cluster, items(node(), *(pod(f"p{number}") for number in range(300))))
     plain = client.get(f"/api/clusters/{cluster.pk}/snapshot")

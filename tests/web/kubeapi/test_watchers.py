@@ -53,5 +53,5 @@ def test_event_is_written_once_for_all_who_watch_in_the_same_form(monkeypatch: p
     begun = [SimpleNamespace(route=found, form=form, include="Metadata") for form in forms]
     event = WatchEvent("ADDED", {"kind": "Pod", "metadata": {"name": "p", "resourceVersion": "7"}})
     encoded: dict[tuple[Any, ...], bytes] = {}
-    lines = [_Writer(one, lambda: 0).write([event], encoded) for one in begun]  # type: ignore[arg-type]
+    lines = [_Writer(one).write([event], encoded, 0) for one in begun]  # type: ignore[arg-type]
     assert written == ["", "PartialObjectMetadata"] and lines[0] is not None and lines[0] == lines[1]

@@ -7,6 +7,7 @@ import orjson
 import pytest
 import zstandard
 
+from kschedweb.cluster import clock as cluster_clock
 from kschedweb.cluster import follow
 from kschedweb.cluster.models import Change, Cluster, Event, Pod
 from kschedweb.cluster.selectors import cluster_get
@@ -203,7 +204,7 @@ def test_every_cluster_is_cleared_by_its_own_settings(
     run("new", 60)
     Cluster.objects.filter(pk=cluster.pk).update(retention_hours=2)
     other = Cluster.objects.create(name="other")
-    monkeypatch.setattr(retention.timezone, "now", lambda: moment_of(clock.now_us))
+    monkeypatch.setattr(cluster_clock, "now_of", lambda cluster_id: clock.now_us)
     reports = retention.prune_all()
     assert reports[cluster.pk].rows["traces_attempt"] == 5
     assert reports[other.pk].cut is None
