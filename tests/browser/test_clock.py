@@ -1,4 +1,4 @@
-"""The clock of a cluster in the browser: it is set, and says when it waits for the scheduler."""
+"""The clock of a cluster in the browser: it is seen, set and skipped, and what is shown goes by it."""
 
 import re
 from collections.abc import Iterator
@@ -13,6 +13,8 @@ from tests.browser.test_whole import clusters, node, pod, put, show
 
 expect.set_options(timeout=WAIT_MS)
 __all__ = ["axe"]
+
+US = 1_000_000
 
 
 @pytest.fixture
@@ -34,6 +36,34 @@ def opened(page: Page) -> Locator:
     menu = page.get_by_role("group", name="Clock of the cluster")
     menu.get_by_role("heading", name="How time passes").wait_for()
     return menu
+
+
+def ahead(cluster: Cluster) -> float:
+    """By how many seconds the cluster is ahead of the wall."""
+    found = cluster.call("GET", "clock")
+    return float(found["now_us"] - found["wall_us"]) / US
+
+
+def test_a_rate_is_chosen_by_keyboard_and_time_goes_by_it(page: Page, timed: Cluster) -> None:
+    page.get_by_role("button", name=re.compile("^Time passes: 1×")).focus()
+    page.keyboard.press("Enter")
+    menu = page.get_by_role("group", name="Clock of the cluster")
+    chosen = menu.get_by_role("button", name="600×", exact=True)
+    chosen.focus()
+    page.keyboard.press("Enter")
+    expect(chosen).to_have_attribute("aria-pressed", "true")
+    shown = page.get_by_role("button", name=re.compile("^Time passes: 600× "))
+    before, seen = ahead(timed), []
+    for _ in range(12):
+        said = re.search(r"[\d:]+ [AP]M", shown.inner_text())
+        assert said is not None
+        seen.append(datetime.strptime(said[0], "%I:%M:%S %p"))
+        page.wait_for_timeout(250)
+    assert seen == sorted(seen), "time went back"
+    assert (seen[-1] - seen[0]).total_seconds() > 300
+    assert ahead(timed) > before + 300
+    menu.get_by_role("button", name="Real time").click()
+    expect(page.get_by_role("button", name=re.compile("^Time passes: 1×"))).to_be_visible()
 
 
 def test_time_waits_for_a_scheduler_that_is_paused(page: Page, timed: Cluster, axe: str) -> None:
