@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, datetime
 
 import pytest
 
@@ -14,6 +15,17 @@ from scheduler_core.sim.otter_post.script import SCRIPT
 
 pytestmark = pytest.mark.django_db
 OWNERS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
+
+
+START = datetime(2026, 3, 2, 12, tzinfo=UTC)  # when it starts decides what arrives when
+
+
+def started_sample() -> tuple[Cluster, int]:
+    """The sample as loaded at START, and START in microseconds."""
+    cluster = sample.load()
+    cluster.created_at = START
+    cluster.save(update_fields=["created_at"])
+    return cluster, int(START.timestamp()) * 1_000_000
 
 
 def names_of_owners() -> set[tuple[str, str]]:
@@ -53,10 +65,9 @@ def test_sample_is_the_same_each_time_it_is_made() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_services_have_their_pods_and_jobs_arrive_when_the_life_cycle_ticks() -> None:
-    cluster = sample.load()
+    cluster, start = started_sample()
     first = ApiObject.objects.filter(cluster=cluster, kind="Job").count()
     host = ControllerHost.build(cluster.pk)
-    start = int(cluster.created_at.timestamp() * 1_000_000)
     for second in range(1, 21):
         host.step(start + second * 1_000_000)
     assert host.due is not None
@@ -75,9 +86,8 @@ def test_services_have_their_pods_and_jobs_arrive_when_the_life_cycle_ticks() ->
 
 @pytest.mark.django_db(transaction=True)
 def test_drain_closes_a_node_for_a_while_when_its_time_has_come() -> None:
-    cluster = sample.load()
+    cluster, start = started_sample()
     host = ControllerHost.build(cluster.pk)
-    start = int(cluster.created_at.timestamp() * 1_000_000)
     closed = Node.objects.filter(cluster=cluster, unschedulable=True)
     for second in (SCRIPT.drain_at - 20, SCRIPT.drain_at - 1):
         host.step(start + second * 1_000_000)
