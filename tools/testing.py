@@ -44,6 +44,7 @@ WITH_CHECKS = "front"
 IN_ONE_PROCESS = ("attack",)
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PROCESSES = "2"
+SLOWEST = ("--durations=15", "--durations-min=5")
 
 
 @dataclass(slots=True)
@@ -146,7 +147,7 @@ def run_pytest(group: str, *, whole: bool, long: bool) -> Count:
         extra += ["-n", PROCESSES, "--dist", "loadfile" if group in BY_FILE else "worksteal"]
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.xml"
-        words = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *extra, *folders]
+        words = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *SLOWEST, *extra, *folders]
         code = subprocess.run(words, cwd=ROOT, env={**os.environ, **environment}).returncode
         return counted(report, code)
 

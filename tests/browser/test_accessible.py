@@ -19,7 +19,8 @@ expect.set_options(timeout=WAIT_MS)
 
 AXE = FRONTEND / "node_modules" / "axe-core" / "axe.min.js"
 GRAVE = ("serious", "critical")
-THEMES: tuple[Any, ...] = ("light", "dark")
+# A theme changes colours and nothing else.
+RULES: dict[Any, dict[str, Any]] = {"light": {}, "dark": {"runOnly": ["cat.color"]}}
 WIDTHS = (1280, 390)
 HEIGHT = 900
 View = Callable[[Page, Cluster], object]
@@ -35,12 +36,12 @@ def axe() -> str:
 def findings(page: Page, axe: str) -> Iterator[str]:
     """What is serious or critical in the page as it is, in each theme and at each width."""
     page.evaluate(axe)
-    for theme in THEMES:
+    for theme, rules in RULES.items():
         # Without animations: a colour on its way to another is neither.
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": HEIGHT})
-            found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+            found = page.evaluate("options => axe.run(document, options)", {"resultTypes": ["violations"], **rules})
             assert found["passes"], "nothing was looked at"
             for rule in found["violations"]:
                 for one in rule["nodes"] if rule["impact"] in GRAVE else ():
@@ -294,5 +295,8 @@ def test_page_before_the_login_has_no_serious_finding(
 
 
 def test_finding_is_found(page: Page, axe: str) -> None:
-    page.evaluate("document.querySelector('main').insertAdjacentHTML('beforeend', '<button></button>')")
-    assert any("button-name" in finding for finding in findings(page, axe))
+    page.evaluate("document.querySelector('main').insertAdjacentHTML('beforeend', '<button></button><p>faint</p>')")
+    page.evaluate("Object.assign(document.querySelector('main > p').style, { color: '#777', background: '#888' })")
+    found = [*findings(page, axe)]
+    for expected in ("light, 1280 px: button-name", "light, 390 px: color-contrast", "dark, 1280 px: color-contrast"):
+        assert any(finding.startswith(expected) for finding in found), expected
