@@ -45,6 +45,7 @@ from scheduler_core.scheduler.engine import Engine, Observer
 from scheduler_core.scheduler.handle import EngineHandle
 from scheduler_core.scheduler.scheduler import Scheduler
 from scheduler_core.scheduler.store import ObjectStore
+from scheduler_core.scheduler.write_limit import WriteLimit
 
 
 def build(
@@ -131,6 +132,7 @@ def build(
         extenders=extenders,
         recorder=recorder,
         observer=observer,
+        write_limit=WriteLimit.of(config.client_connection) if observer is None else None,
     )
     if recorder is not None:
         engine.timed_frameworks = {

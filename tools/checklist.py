@@ -1,7 +1,7 @@
 """docs/coverage.md: which test shows which mechanism of the documents the scheduler was built from.
 
 A row is the first paragraph of the docstring of a test in one of the folders, its document the number in the test's
-name; several tests may share a row. Rows without a test stand with their reason in tests/coverage/later.py. Both are
+name; several tests may share a row. Rows of which nothing is built stand in tests/coverage/background.py. Both are
 read as text, so that nothing of the tests runs.
 """
 
@@ -25,22 +25,19 @@ Reasons = dict[str, dict[str, str]]
 HEAD = """# Coverage of the seed documents
 
 Made by `python -m tools.generated` from the names and docstrings in `tests/coverage` and `tests/web/coverage`;
-what is not tested there stands with its reason in `tests/coverage/later.py`. That each of these tests fails when its
-mechanism is broken is shown by `python -m tests.mutation.rows`.
+rows of which nothing is built stand with their reason in `tests/coverage/background.py`. That each of these tests fails
+when its mechanism is broken is shown by `python -m tests.mutation.rows`.
 """
 
 
 def render() -> str:
     """The page."""
-    tests, later, partly, background = rows(), reasons("LATER"), reasons("PARTLY"), reasons("BACKGROUND")
-    parts = [HEAD, _summary(tests, later, background)]
+    tests, background = rows(), reasons()
+    parts = [HEAD, _summary(tests, background)]
     for document, title in DOCUMENTS.items():
         lines = [f"## {document} — {title}\n", "| Mechanism | Test |", "| --- | --- |"]
         for row, places in tests.get(document, {}).items():
-            left = partly.get(document, {}).get(row)
-            note = f"; later: {left}" if left else ""
-            lines.append(f"| {row} | {', '.join(f'`{name}`' for name in places)}{note} |")
-        lines += [f"| {row} | later: {why} |" for row, why in later.get(document, {}).items()]
+            lines.append(f"| {row} | {', '.join(f'`{name}`' for name in places)} |")
         lines += [f"| {row} | background: {why} |" for row, why in background.get(document, {}).items()]
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
@@ -58,19 +55,18 @@ def rows() -> dict[str, dict[str, list[str]]]:
     return found
 
 
-def reasons(name: str) -> Reasons:
-    """Read one table of later.py, by name."""
-    for node in ast.parse((FOLDER / "later.py").read_text()).body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name:
-            table: Reasons = ast.literal_eval(node.value)
-            return table
-    raise KeyError(name)
+def reasons() -> Reasons:
+    """Read why nothing is built for some rows."""
+    (assignment,) = (
+        node for node in ast.parse((FOLDER / "background.py").read_text()).body if isinstance(node, ast.Assign)
+    )
+    table: Reasons = ast.literal_eval(assignment.value)
+    return table
 
 
-def _summary(tests: dict[str, dict[str, list[str]]], later: Reasons, background: Reasons) -> str:
-    tested = sum(map(len, tests.values()))
-    waiting, told = sum(map(len, later.values())), sum(map(len, background.values()))
-    return f"{tested} rows are tested, {waiting} come later, {told} are background.\n"
+def _summary(tests: dict[str, dict[str, list[str]]], background: Reasons) -> str:
+    tested, told = sum(map(len, tests.values())), sum(map(len, background.values()))
+    return f"{tested} rows are tested, {told} are background.\n"
 
 
 def path() -> Path:

@@ -54,6 +54,7 @@ def dump(scheduler: Scheduler) -> bytes:
         "waiting_pods": [[pod.uid, pod.since, list(pod.timeouts_us.items())] for pod in engine.waiting_pods],
         "bindings": [_dump_binding(cycle, table) for cycle in engine.bindings.values()],
         "restored_bindings": list(engine.restored_bindings.items()),
+        "write_limit": None if engine.write_limit is None else [engine.write_limit.level, engine.write_limit.at],
         "next_start_node_index": engine.next_start_node_index,
         "now": engine.now,
         "plugins": [[name, plugin.name, plugin.dump_state()] for name, plugin in _stateful_plugins(engine)],
@@ -95,6 +96,8 @@ def _load(engine: Engine, state: dict[str, Any]) -> None:
             raise CheckpointError(f'the checkpoint has a pod of profile "{cycle.profile}", the configuration does not')
         engine.bindings[cycle.pod.uid] = cycle
     engine.restored_bindings = dict(state["restored_bindings"])
+    if engine.write_limit is not None and state.get("write_limit") is not None:  # not in those of earlier releases
+        engine.write_limit.level, engine.write_limit.at = state["write_limit"]
     engine.next_start_node_index = state["next_start_node_index"]
     engine.now = state["now"]
     plugins = {(name, plugin.name): plugin for name, plugin in _stateful_plugins(engine)}

@@ -31,6 +31,7 @@ from scheduler_core.ports import Draws, LogSink, Recorder, Stopwatch
 from scheduler_core.queue.scheduling_queue import SchedulingQueue
 from scheduler_core.scheduler.hints_off import WithoutHints
 from scheduler_core.scheduler.store import ObjectStore
+from scheduler_core.scheduler.write_limit import WriteLimit
 
 EventKind = tuple[str, str, str]
 """Type, reason and action of an event."""
@@ -102,6 +103,7 @@ class Engine:
     restored_bindings: dict[str, str] = field(default_factory=dict)  # pod uid -> node name, until the pod arrives
     restored_attempts: dict[str, int] = field(default_factory=dict)  # by pod uid, until the pod arrives
     observer: Observer | None = None  # None: what the engine decides is carried out
+    write_limit: WriteLimit | None = None  # None: writes as fast as it can
     shared: dict[str, Any] = field(default_factory=dict)  # what plugins of several profiles hold together
     next_start_node_index: int = 0
     now: int = 0

@@ -42,14 +42,17 @@ class Scheduler:
         if any(isinstance(change, (ObjectPut, ObjectDeleted)) for change in changes):
             binding_cycle.on_objects_changed(self.engine)
         binding_cycle.settle_permits(self.engine)
-        cycles = 0
+        cycles, written = 0, self._spend(0)
         while cycles < budget.max_cycles and not (budget.deadline is not None and budget.deadline()):
+            if self._next_cycle(now) != now:
+                break
             queued = self.engine.queue.pop(now)
             if queued is None:
                 break
             schedule_one(self.engine, queued)
+            written = self._spend(written)
             cycles += 1
-        effects.more = self.engine.queue.has_next
+        effects.more = self._next_cycle(now) == now
         return effects
 
     def schedule_pod_now(self, pod: Pod | str, now: int) -> Effects:
@@ -62,12 +65,17 @@ class Scheduler:
         queued = self._entry_of(pod, now)
         if queued is not None:
             schedule_one(self.engine, queued)
-        effects.more = self.engine.queue.has_next
+        self._spend(0)
+        effects.more = self._next_cycle(now) == now
         return effects
 
     def next_due(self, now: int) -> int | None:
         """When the next step has something to do without a change: `now` or later, None when never."""
-        return now if self.engine.queue.has_next else self.next_timer(now)
+        cycle = self._next_cycle(now)
+        if cycle == now:
+            return now
+        timer = self.next_timer(now)
+        return cycle if timer is None else timer if cycle is None else min(cycle, timer)
 
     def next_timer(self, now: int) -> int | None:
         """When the clock alone brings something about: ends of backoff, time-outs of waits, pods left over."""
@@ -112,6 +120,22 @@ class Scheduler:
         if stored is None or stored.uid in engine.bindings or (stored.is_assigned and stored is not pod):
             return None
         return QueuedPodInfo(stored, now, attempts=1)  # in no queue: of no profile, or not stored
+
+    def _next_cycle(self, now: int) -> int | None:
+        """When the next cycle may begin; None while no pod is ready."""
+        engine = self.engine
+        if not engine.queue.has_next:
+            return None
+        return now if engine.write_limit is None else engine.write_limit.ready_at(now)
+
+    def _spend(self, counted: int) -> int:
+        """Take tokens for the writes of this step that are not `counted` yet; return how many there are."""
+        engine = self.engine
+        if engine.write_limit is None:
+            return 0
+        writes = len(engine.effects.bindings) + len(engine.effects.status_patches)
+        engine.write_limit.spend(engine.now, writes - counted)
+        return writes
 
     def _begin(self, now: int) -> Effects:
         """Start a step and run what the clock alone brings about."""

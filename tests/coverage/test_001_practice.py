@@ -36,7 +36,10 @@ def test_001_qps_and_burst() -> None:
     """QPS/burst settings"""
     head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
     loaded = config.load({**head, "clientConnection": {"qps": 25, "burst": 40}})
-    assert (loaded.client_connection.qps, loaded.client_connection.burst) == (25, 40)
+    cluster = nodes(start(client_connection=loaded.client_connection), 1, cpu="64")
+    first = cluster.step(*(make_pod(f"p{number}").build() for number in range(100)))
+    assert (len(first.bindings), cluster.scheduler.next_due(cluster.now)) == (40, cluster.now + 1_000_000 // 25)
+    assert len(cluster.step(after=1_000_000).bindings) == 25
 
 
 def test_001_one_cycle_at_a_time() -> None:

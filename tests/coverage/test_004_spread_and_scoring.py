@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kschedweb import environment
 from tests.builders import PodBuilder, make, make_node, make_pod
 from tests.core.admission.context import create
 from tests.core.scheduler.harness import configure, profile, start
@@ -90,6 +91,9 @@ def test_004_limits_of_spread() -> None:
     # And pods that have come to sit unevenly stay where they are.
     cluster.delete(make_pod("o1").on("n1").build())
     assert cluster.effects[-1].evictions == []
+    guide = (environment.ROOT / "docs" / "known-limits.md").read_text()
+    for told in ("Nothing is rebalanced", "Nodes with taints count", "A zone without nodes is not known"):
+        assert told in guide
 
 
 def test_004_taints_and_tolerations() -> None:

@@ -22,17 +22,10 @@ def test_every_row_is_tested_or_explained() -> None:
         elif document and line.startswith("| ") and not line.startswith("| Mechanism"):
             wanted.setdefault(document, set()).add(line.split(" | ")[0].removeprefix("| "))
     told = {name: {*found} for name, found in checklist.rows().items()}
-    for table in ("LATER", "BACKGROUND"):
-        for name, found in checklist.reasons(table).items():
-            assert not told.get(name, set()) & found.keys()
-            told.setdefault(name, set()).update(found)
+    for name, found in checklist.reasons().items():
+        assert not told.get(name, set()) & found.keys()
+        told.setdefault(name, set()).update(found)
     assert told == wanted
-
-
-def test_what_is_partly_tested_has_tests() -> None:
-    tested = checklist.rows()
-    for document, found in checklist.reasons("PARTLY").items():
-        assert found.keys() <= tested[document].keys()
 
 
 def test_the_page_is_fresh() -> None:
