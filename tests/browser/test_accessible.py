@@ -20,7 +20,7 @@ expect.set_options(timeout=WAIT_MS)
 AXE = FRONTEND / "node_modules" / "axe-core" / "axe.min.js"
 GRAVE = ("serious", "critical")
 # A theme changes colours and nothing else.
-RULES: dict[Any, dict[str, Any]] = {"light": {}, "dark": {"runOnly": ["cat.color"]}}
+RULES: dict[Any, dict[str, Any]] = {"light": {}, "dark": {"runOnly": ["color-contrast", "link-in-text-block"]}}
 WIDTHS = (1280, 390)
 HEIGHT = 900
 View = Callable[[Page, Cluster], object]
