@@ -10,12 +10,12 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping
 
-from scheduler_core.api.signature import Signature
+from scheduler_core.api.signature import ClaimNames, Signature, claim_names
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.queue.options import QueueCounters
 
-Likeness = tuple[Signature, frozenset[str], frozenset[str], str]
-"""Signature of the pod, unschedulable and pending plugins, gating plugin."""
+Likeness = tuple[Signature, ClaimNames, frozenset[str], frozenset[str], str]
+"""Signature of the pod and its claims, unschedulable and pending plugins, gating plugin."""
 
 
 class UnschedulablePods:
@@ -113,6 +113,7 @@ class UnschedulablePods:
         key = info.key
         likeness = (
             info.signature(),
+            claim_names(info.pod),
             frozenset(info.unschedulable_plugins),
             frozenset(info.pending_plugins),
             info.gating_plugin,
@@ -133,7 +134,7 @@ class UnschedulablePods:
         del members[key]
         if not members:
             del self._alike[likeness]
-        stamps = self._gated_stamps if likeness[3] else self._open_stamps
+        stamps = self._gated_stamps if likeness[-1] else self._open_stamps
         stamps[timestamp] -= 1
         if not stamps[timestamp]:
             del stamps[timestamp]

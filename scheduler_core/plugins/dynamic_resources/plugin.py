@@ -13,11 +13,11 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/dynamicresources
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, Final, cast
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
@@ -35,7 +35,6 @@ from scheduler_core.framework.interface import (
     PreFilterResult,
     RowIndex,
     RowVerdicts,
-    UInt16Array,
 )
 from scheduler_core.model.effects import ClaimVerb, ClaimWrite, DeviceRecord, FilterRows
 from scheduler_core.model.node_info import NodeInfo
@@ -43,14 +42,13 @@ from scheduler_core.model.status import SKIP, SUCCESS, Code, Status
 from scheduler_core.model.types import NodeToStatus
 from scheduler_core.plugins.dynamic_resources import hints
 from scheduler_core.plugins.dynamic_resources.account import allocated_devices, refusing_nodes, shortage
-from scheduler_core.plugins.dynamic_resources.allocator import Allocation, Allocator, TimedOutError
+from scheduler_core.plugins.dynamic_resources.allocator import TimedOutError
 from scheduler_core.plugins.dynamic_resources.claims import claims_of
 from scheduler_core.plugins.dynamic_resources.pools import PoolError
 from scheduler_core.plugins.dynamic_resources.requests import AllocationError, classes_wanted
 from scheduler_core.plugins.dynamic_resources.reservations import Reservation
-from scheduler_core.plugins.dynamic_resources.results import results_of
-from scheduler_core.plugins.dynamic_resources.rows import UNKNOWN, RowAnswers
 from scheduler_core.plugins.dynamic_resources.tracker import ClaimTracker
+from scheduler_core.plugins.dynamic_resources.verdicts import CANNOT_ALLOCATE, REFUSALS, TIMED_OUT, NodeVerdicts
 from scheduler_core.plugins.helpers import check_args, refuse_all
 from scheduler_core.table.node_table import NodeTable
 
@@ -58,8 +56,6 @@ NO_STATE = "not found"
 NO_CLAIMS = "no new claims to deallocate"
 DEALLOCATED = "deallocation of ResourceClaim completed"
 STILL_NOT = "still not schedulable"
-CANNOT_ALLOCATE = "cannot allocate all claims"
-TIMED_OUT = "timed out trying to allocate devices"
 NOT_ON_NODE = "resourceclaim not available on the node"
 NO_ALLOCATION = "claim allocation not found for node"
 
@@ -68,11 +64,8 @@ NO_ALLOCATION = "claim allocation not found for node"
 STEPS_PER_SECOND: Final = 500_000
 _MICROSECONDS: Final = 1_000_000
 _WAIT = Status(Code.Wait)
-_NOT_ALLOCATED: Final = Status.unresolvable(CANNOT_ALLOCATE)
-_TIMED_OUT: Final = Status.unresolvable(TIMED_OUT)
 _NOT_ON_NODE: Final = Status.unresolvable(NOT_ON_NODE)
-_REFUSALS: Final = (_NOT_ALLOCATED, _TIMED_OUT, _NOT_ON_NODE)
-_UNREACHABLE: Final = 3
+_UNREACHABLE: Final = len(REFUSALS) + 1
 _FEWEST_PRUNED: Final = 64
 
 
@@ -109,15 +102,16 @@ class DynamicResources:
         self._max_steps = timeout * STEPS_PER_SECOND // _MICROSECONDS if timeout else None
         self._reservations: dict[str, Reservation] = {}  # by pod uid
         self._prune_at = _FEWEST_PRUNED
-        self._answers = RowAnswers()
-        self._engine_tracker: ClaimTracker | None = None
 
-    @property
+    # Made when the first pod comes: only then does the engine stand.
+
+    @cached_property
     def _tracker(self) -> ClaimTracker:
-        """That of the engine, which stands only when the first pod comes."""
-        if self._engine_tracker is None:
-            self._engine_tracker = ClaimTracker.of(self._handle)
-        return self._engine_tracker
+        return ClaimTracker.of(self._handle)
+
+    @cached_property
+    def _verdicts(self) -> NodeVerdicts:
+        return NodeVerdicts(self._handle.lister, self._tracker, self._max_steps)
 
     def pre_enqueue(self, pod: Pod) -> Status:
         claims = claims_of(pod, self._handle.lister)
@@ -158,7 +152,7 @@ class DynamicResources:
             return SUCCESS
         assert node_info.node is not None
         if found.unallocated:
-            status = self._allocatable_on(found, node_info.node)
+            status = self._verdicts.of_node(found.unallocated, node_info.node)
             if not status.is_success:
                 return status
         return _NOT_ON_NODE if found.unavailable_on(node_info.node) else SUCCESS
@@ -170,8 +164,11 @@ class DynamicResources:
         if not found.claims:
             return None
         asked = np.arange(table.n_rows)[rows] if isinstance(rows, slice) else rows
-        statuses: list[Status] = list(_REFUSALS)
-        codes = self._codes_of(found, table, asked, statuses)
+        statuses: list[Status] = [*REFUSALS, _NOT_ON_NODE]
+        if found.unallocated:
+            codes = self._verdicts.of_rows(found.unallocated, table, asked, statuses)
+        else:
+            codes = np.zeros(len(asked), dtype=np.uint16)
         if any(selector is not None for selector in found.selectors):
             for place in np.flatnonzero(codes == 0).tolist():
                 node_info = table.node_infos[asked[place]]
@@ -185,7 +182,7 @@ class DynamicResources:
         Raises AllocationError, PoolError and TimedOutError.
         """
         found = state.find(ClaimsState)
-        return self._search(found, node) if found is not None and found.unallocated else None
+        return self._verdicts.results_on(found.unallocated, node) if found is not None and found.unallocated else None
 
     def post_filter(
         self, state: CycleState, pod: Pod, node_to_status: NodeToStatus
@@ -309,48 +306,6 @@ class DynamicResources:
                 return Status.unresolvable(f"request {name}: device class {device_class} does not exist")
         return None
 
-    def _codes_of(
-        self, found: ClaimsState, table: NodeTable, rows: npt.NDArray[np.intp], statuses: list[Status]
-    ) -> UInt16Array:
-        """What the allocator says of the rows; failures are added to the statuses."""
-        if not found.unallocated:
-            return np.zeros(len(rows), dtype=np.uint16)
-        kept = self._answers.known(found.unallocated, self._tracker, table, self._handle.lister)
-        codes = kept[rows].astype(np.uint16)
-        for place in np.flatnonzero(codes == UNKNOWN).tolist():
-            node_info = table.node_infos[rows[place]]
-            codes[place] = 0
-            if node_info is None or node_info.node is None:
-                continue
-            status = self._allocatable_on(found, node_info.node)
-            if status.code is Code.Error:
-                statuses.append(status)
-                codes[place] = len(statuses)
-            else:
-                codes[place] = kept[rows[place]] = 0 if status.is_success else _REFUSALS.index(status) + 1
-        return codes
-
-    def _allocatable_on(self, found: ClaimsState, node: Node) -> Status:
-        """Whether the allocator finds devices for the claims."""
-        try:
-            # Slices for several nodes may have selectors that cannot be joined.
-            search = self._search if self._tracker.pools().shared else self._chosen
-            return SUCCESS if search(found, node) is not None else _NOT_ALLOCATED
-        except TimedOutError:
-            return _TIMED_OUT
-        except (AllocationError, PoolError) as error:
-            return Status.failed(str(error))
-
-    def _chosen(self, found: ClaimsState, node: Node) -> Allocation | None:
-        tracker = self._tracker
-        pools = tracker.pools().of(node)
-        allocator = Allocator(found.unallocated, pools, tracker.allocated, tracker.class_of, self._max_steps)
-        return allocator.allocate()
-
-    def _search(self, found: ClaimsState, node: Node) -> tuple[AllocationResult, ...] | None:
-        allocation = self._chosen(found, node)
-        return None if allocation is None else results_of(allocation, found.unallocated, node.name)
-
     def _results_for(self, found: ClaimsState, node_name: str) -> tuple[AllocationResult, ...] | Status:
         """What Filter has found for the node: nothing has changed since, so the search finds it again."""
         node_info = self._handle.snapshot.get(node_name)
@@ -358,7 +313,7 @@ class DynamicResources:
             return Status.failed(NO_ALLOCATION)
         assert node_info.node is not None
         try:
-            results = self._search(found, node_info.node)
+            results = self._verdicts.results_on(found.unallocated, node_info.node)
         except (AllocationError, PoolError, TimedOutError) as error:
             return Status.failed(str(error) or TIMED_OUT)
         return Status.failed(NO_ALLOCATION) if results is None else results

@@ -101,6 +101,18 @@ class Pool:
     is_incomplete: bool
     invalid_reason: str
     devices: tuple[PoolDevice, ...]
+    _kind: tuple[object, ...] | None = None
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """All that an allocation may depend on but the names of the pool and of its devices."""
+        if self._kind is None:
+            traits = tuple(
+                (device.traits, bool(device.device.consumes_counters), bool(device.device.binding_conditions))
+                for device in self.devices
+            )
+            self._kind = (self.is_incomplete, bool(self.invalid_reason), traits)
+        return self._kind
 
     @property
     def id(self) -> str:

@@ -7,7 +7,7 @@ a pool that several nodes share makes all rows so. Failures are not kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -23,18 +23,21 @@ from scheduler_core.table.node_table import NodeTable
 
 UNKNOWN: Final = 255
 _MOST_KINDS: Final = 64  # of which answers are kept; 5 KB each for 5,000 nodes
+_MOST_KINDS_OF_NODES: Final = 1_000
 
 _encoder = msgspec.msgpack.Encoder()
 
 
-class _Answers:
-    """Codes by row for claims of one kind, and what they depend on."""
+class Answers:
+    """For claims of one kind: `codes` by row, UNKNOWN where nothing is known, `by_kind` of nodes, and what both depend
+    on. Whoever asks writes what it finds out."""
 
-    __slots__ = ("codes", "made_for", "position")
+    __slots__ = ("by_kind", "codes", "made_for", "position")
 
     def __init__(self, made_for: tuple[Any, ...], n_rows: int, position: int) -> None:
         self.made_for = made_for
         self.codes: npt.NDArray[np.uint8] = np.full(n_rows, UNKNOWN, dtype=np.uint8)
+        self.by_kind: LruDict[Hashable, int] = LruDict(_MOST_KINDS_OF_NODES)
         self.position = position
 
 
@@ -42,12 +45,12 @@ class RowAnswers:
     """The answers of one plugin."""
 
     def __init__(self) -> None:
-        self._kinds: LruDict[bytes, _Answers] = LruDict(_MOST_KINDS)
+        self._kinds: LruDict[bytes, Answers] = LruDict(_MOST_KINDS)
 
     def known(
         self, claims: Sequence[ResourceClaim], tracker: ClaimTracker, table: NodeTable, lister: Lister
-    ) -> npt.NDArray[np.uint8]:
-        """Codes by row, UNKNOWN where nothing is known; the caller writes what it finds out."""
+    ) -> Answers:
+        """What is known for such claims."""
         pools = tracker.pools()
         # The slots of rows stay as long as the nodes; what selectors say of nodes as long as their objects.
         made_for = (pools, lister.version(DeviceClass.kind), table, table.nodes_version, table.n_rows)
@@ -62,11 +65,11 @@ class RowAnswers:
             else:
                 answers.position = tracker.position
         if answers is None:
-            answers = self._kinds[key] = _Answers(made_for, table.n_rows, tracker.position)
-        return answers.codes
+            answers = self._kinds[key] = Answers(made_for, table.n_rows, tracker.position)
+        return answers
 
     @staticmethod
-    def _forget(answers: _Answers, changed: Sequence[tuple[str, str, str]], pools: Pools, table: NodeTable) -> bool:
+    def _forget(answers: Answers, changed: Sequence[tuple[str, str, str]], pools: Pools, table: NodeTable) -> bool:
         """Make the rows unknown that see these devices; False when that may be any."""
         for device in changed:
             if pools.is_shared(device):

@@ -17,13 +17,8 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Code, Status
 from scheduler_core.model.types import NodeToStatus
 from scheduler_core.plugins.dynamic_resources import DynamicResources
-from scheduler_core.plugins.dynamic_resources.plugin import (
-    CANNOT_ALLOCATE,
-    NO_CLAIMS,
-    NO_STATE,
-    NOT_ON_NODE,
-    STILL_NOT,
-)
+from scheduler_core.plugins.dynamic_resources.plugin import NO_CLAIMS, NO_STATE, NOT_ON_NODE, STILL_NOT
+from scheduler_core.plugins.dynamic_resources.verdicts import CANNOT_ALLOCATE
 from tests.builders import PodBuilder, make_node, make_pod
 
 QUEUE, SKIP = QueueingHint.QUEUE, QueueingHint.SKIP
