@@ -30,8 +30,8 @@ from scheduler_core.cycle.fast.limits import LIMITS, Limits
 from scheduler_core.cycle.runner import PlainRunner, Runners
 from scheduler_core.errors import ConfigError
 from scheduler_core.framework.extenders import Connect, Extender, Extenders
+from scheduler_core.framework.handle import PluginFactory
 from scheduler_core.framework.hints import HintMap
-from scheduler_core.framework.interface import PluginFactory
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.timed import timed_framework
 from scheduler_core.plugins.dynamic_resources.negotiation import NegotiatedResources

@@ -10,7 +10,7 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.api.signature import Signature
 from scheduler_core.cycle.view import EMPTY_VIEW, SnapshotView
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import NominatedPods
+from scheduler_core.framework.handle import NominatedPods
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.model.effects import Attempt
 from scheduler_core.model.node_info import NodeInfo

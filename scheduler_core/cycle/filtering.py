@@ -14,7 +14,8 @@ import numpy as np
 from scheduler_core.cycle.cycle import Cycle
 from scheduler_core.cycle.view import Int32Array
 from scheduler_core.cycle.walk import Codes
-from scheduler_core.framework.interface import PreFilterPlugin, PreFilterResult
+from scheduler_core.framework.answers import PreFilterResult
+from scheduler_core.framework.points import PreFilterPlugin
 from scheduler_core.framework.runtime import counts_against
 from scheduler_core.model.status import SUCCESS, Code, Status
 from scheduler_core.model.types import PodInfo

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from scheduler_core.cycle.cycle import Cycle
-from scheduler_core.framework.interface import MAX_NODE_SCORE, Int64Array, PreScorePlugin, ScorePlugin
+from scheduler_core.framework.answers import MAX_NODE_SCORE, Int64Array
+from scheduler_core.framework.points import PreScorePlugin, ScorePlugin
 from scheduler_core.framework.runtime import ScorePlan
 from scheduler_core.model.effects import ScoreRows
 from scheduler_core.model.node_info import NodeInfo

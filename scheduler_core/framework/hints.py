@@ -11,19 +11,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scheduler_core.api.pod import Pod
-from scheduler_core.framework.interface import (
-    CacheablePlugin,
-    ClusterEventWithHint,
-    DependsOn,
+from scheduler_core.framework.answers import ClusterEventWithHint, HintFn
+from scheduler_core.framework.points import (
     EnqueueExtensions,
     FilterPlugin,
-    HintFn,
     PermitPlugin,
     Plugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
     ReservePlugin,
 )
+from scheduler_core.framework.reuse import CacheablePlugin, DependsOn
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 
 EXTENDER = "Extender"

@@ -20,23 +20,14 @@ from scheduler_core.config.defaults import DEFAULT_PLUGINS
 from scheduler_core.config.types import KubeSchedulerProfile, Plugins
 from scheduler_core.errors import ConfigError
 from scheduler_core.framework import expansion
+from scheduler_core.framework.answers import NominatingInfo, NominatingMode
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import (
+from scheduler_core.framework.handle import Handle, NominatedPods, PluginFactory
+from scheduler_core.framework.points import (
     BindPlugin,
-    CacheablePlugin,
-    DeviceAccountant,
-    EvictionObserver,
     FilterPlugin,
-    Handle,
-    HeadroomPlugin,
-    NodeJudgePlugin,
-    NodeScorerPlugin,
-    NominatedPods,
-    NominatingInfo,
-    NominatingMode,
     PermitPlugin,
     Plugin,
-    PluginFactory,
     PostBindPlugin,
     PostFilterPlugin,
     PreBindPlugin,
@@ -48,7 +39,11 @@ from scheduler_core.framework.interface import (
     ReservePlugin,
     ScoreExtensions,
     ScorePlugin,
-    SometimesOnClusterPlugin,
+)
+from scheduler_core.framework.reuse import CacheablePlugin, NodeJudgePlugin, NodeScorerPlugin, SometimesOnClusterPlugin
+from scheduler_core.framework.roles import DeviceAccountant, EvictionObserver
+from scheduler_core.framework.table_forms import (
+    HeadroomPlugin,
     TableFilterPlugin,
     TablePreFilterPlugin,
     TablePreScorePlugin,

@@ -16,7 +16,7 @@ from scheduler_core.api.storage import (
     StorageClass,
     VolumeAttachment,
 )
-from scheduler_core.framework.interface import Handle
+from scheduler_core.framework.handle import Handle
 
 T = TypeVar("T", bound=KubeObject)
 

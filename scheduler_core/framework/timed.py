@@ -11,7 +11,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from scheduler_core.framework.interface import Plugin
+from scheduler_core.framework.points import Plugin
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.model.status import CODE_NAMES, Code, Status
 from scheduler_core.ports import Recorder, Stopwatch

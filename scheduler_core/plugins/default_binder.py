@@ -9,7 +9,7 @@ from __future__ import annotations
 from scheduler_core.api.pod import Pod
 from scheduler_core.config import names
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import Handle
+from scheduler_core.framework.handle import Handle
 from scheduler_core.model.status import SUCCESS, Status
 
 

@@ -15,8 +15,9 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.config import names
 from scheduler_core.config.types import DefaultPreemptionArgs
+from scheduler_core.framework.answers import ClusterEventWithHint, NominatingInfo, QueueingHint
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import ClusterEventWithHint, Handle, NominatingInfo, QueueingHint
+from scheduler_core.framework.handle import Handle
 from scheduler_core.model.changes import EvictionVerdict
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import SUCCESS, Status

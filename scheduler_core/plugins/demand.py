@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from scheduler_core.api.meta import ResourceList
 from scheduler_core.api.resources import CPU, MEMORY, amount, is_scalar
-from scheduler_core.framework.interface import Int64Array
+from scheduler_core.framework.answers import Int64Array
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.resources import ResourceColumns

@@ -13,7 +13,7 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.resources import pod_requests
-from scheduler_core.framework.interface import QueueingHint
+from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.model.types import Resource
 from scheduler_core.plugins.helpers import IdentityMemo, as_node, as_pod, had_a_place, queue_if
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scheduler_core.config.types import ScoringStrategy
-from scheduler_core.framework.interface import MAX_NODE_SCORE, Int64Array
+from scheduler_core.framework.answers import MAX_NODE_SCORE, Int64Array
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.plugins.demand import Demand
 from scheduler_core.plugins.helpers import broken_linear

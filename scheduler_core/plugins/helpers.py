@@ -19,7 +19,7 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.config.args_validation import validate_args
 from scheduler_core.config.types import ConfigValue
 from scheduler_core.errors import ConfigError
-from scheduler_core.framework.interface import MAX_NODE_SCORE, Int64Array, QueueingHint, RowIndex, RowVerdicts
+from scheduler_core.framework.answers import MAX_NODE_SCORE, Int64Array, QueueingHint, RowIndex, RowVerdicts
 from scheduler_core.lru import LruDict
 from scheduler_core.model.status import Status
 from scheduler_core.table.node_table import NodeTable

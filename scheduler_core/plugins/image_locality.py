@@ -15,8 +15,10 @@ import numpy as np
 from scheduler_core.api.derived import normalized_image_name
 from scheduler_core.api.pod import Pod
 from scheduler_core.config import names
+from scheduler_core.framework.answers import MAX_NODE_SCORE, Int64Array
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import MAX_NODE_SCORE, DependsOn, Handle, Int64Array
+from scheduler_core.framework.handle import Handle
+from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.plugins.helpers import Rows

@@ -11,8 +11,10 @@ import numpy as np
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.config import names
+from scheduler_core.framework.answers import ClusterEventWithHint, RowIndex, RowVerdicts
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import ClusterEventWithHint, DependsOn, Handle, RowIndex, RowVerdicts
+from scheduler_core.framework.handle import Handle
+from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.model.events import NODE_ADD
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status

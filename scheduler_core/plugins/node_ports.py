@@ -13,16 +13,10 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.resources import HostPort, host_ports, ports_conflict
 from scheduler_core.config import names
+from scheduler_core.framework.answers import ClusterEventWithHint, PreFilterResult, QueueingHint, RowIndex, RowVerdicts
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import (
-    ClusterEventWithHint,
-    DependsOn,
-    Handle,
-    PreFilterResult,
-    QueueingHint,
-    RowIndex,
-    RowVerdicts,
-)
+from scheduler_core.framework.handle import Handle
+from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.model.events import NODE_ADD, ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status

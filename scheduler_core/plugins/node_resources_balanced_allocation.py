@@ -20,8 +20,10 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.api.resources import pod_requests
 from scheduler_core.config import names
 from scheduler_core.config.types import NodeResourcesBalancedAllocationArgs
+from scheduler_core.framework.answers import MAX_NODE_SCORE, Int64Array
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import MAX_NODE_SCORE, DependsOn, Handle, Int64Array
+from scheduler_core.framework.handle import Handle
+from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from scheduler_core.plugins.demand import Demand, Rows

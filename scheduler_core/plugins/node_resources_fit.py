@@ -21,17 +21,17 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.api.resources import NON_ZERO_DEFAULTS, PODS, is_extended, pod_requests
 from scheduler_core.config import names
 from scheduler_core.config.types import NodeResourcesFitArgs
-from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import (
+from scheduler_core.framework.answers import (
     ClusterEventWithHint,
-    DependsOn,
-    Handle,
     Headroom,
     Int64Array,
     PreFilterResult,
     RowIndex,
     RowVerdicts,
 )
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.handle import Handle
+from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status

@@ -11,15 +11,10 @@ from scheduler_core.api.affinity import Taint
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.config import names
+from scheduler_core.framework.answers import ClusterEventWithHint, QueueingHint, RowIndex, RowVerdicts
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import (
-    ClusterEventWithHint,
-    DependsOn,
-    Handle,
-    QueueingHint,
-    RowIndex,
-    RowVerdicts,
-)
+from scheduler_core.framework.handle import Handle
+from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status

@@ -6,7 +6,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/queuesort
 from __future__ import annotations
 
 from scheduler_core.config import names
-from scheduler_core.framework.interface import Handle
+from scheduler_core.framework.handle import Handle
 from scheduler_core.model.types import QueuedPodInfo
 
 

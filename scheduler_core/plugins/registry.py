@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
 from scheduler_core.errors import ConfigError
-from scheduler_core.framework.interface import Handle, PluginFactory
+from scheduler_core.framework.handle import Handle, PluginFactory
 from scheduler_core.plugins.default_binder import DefaultBinder
 from scheduler_core.plugins.default_preemption import DefaultPreemption
 from scheduler_core.plugins.dynamic_resources import DynamicResources

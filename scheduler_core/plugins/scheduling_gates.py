@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from scheduler_core.api.pod import Pod, PodSchedulingGate
 from scheduler_core.config import names
-from scheduler_core.framework.interface import ClusterEventWithHint, Handle
+from scheduler_core.framework.answers import ClusterEventWithHint
+from scheduler_core.framework.handle import Handle
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.plugins.helpers import queue_if_same_pod

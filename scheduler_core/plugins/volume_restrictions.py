@@ -19,16 +19,10 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod, Volume
 from scheduler_core.api.volumes import READ_WRITE_ONCE_POD, as_claim, uses_claim
 from scheduler_core.config import names
+from scheduler_core.framework.answers import ClusterEventWithHint, PreFilterResult, QueueingHint, RowIndex, RowVerdicts
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import (
-    ClusterEventWithHint,
-    DependsOn,
-    Handle,
-    PreFilterResult,
-    QueueingHint,
-    RowIndex,
-    RowVerdicts,
-)
+from scheduler_core.framework.handle import Handle
+from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.framework.storage_lister import ObjectMissingError, StorageLister
 from scheduler_core.model.events import NODE_ADD, ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo

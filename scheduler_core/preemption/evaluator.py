@@ -16,9 +16,10 @@ import numpy as np
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.policy import PodDisruptionBudget
 from scheduler_core.api.signature import signature
+from scheduler_core.framework.answers import NominatingInfo, NominatingMode
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.extender_messages import Victims
-from scheduler_core.framework.interface import Handle, NominatingInfo, NominatingMode, Snapshot
+from scheduler_core.framework.handle import Handle, Snapshot
 from scheduler_core.model.effects import PreemptionRecord
 from scheduler_core.model.node_views import NodeNames
 from scheduler_core.model.status import SUCCESS, Code, Status

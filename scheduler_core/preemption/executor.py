@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from scheduler_core.api.pod import Pod
-from scheduler_core.framework.interface import Handle
+from scheduler_core.framework.handle import Handle
 from scheduler_core.model.changes import EvictionVerdict
 from scheduler_core.model.effects import EventRecord, EvictionRequest, PodStatusPatch
 from scheduler_core.preemption.criteria import Candidate

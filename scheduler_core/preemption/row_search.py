@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from scheduler_core.cycle.fast.headroom import FilterAtWork, filters_at_work
 from scheduler_core.cycle.fast.refusals import FirstRefusals
-from scheduler_core.framework.interface import ProfileRunner
+from scheduler_core.framework.handle import ProfileRunner
 from scheduler_core.framework.runtime import counts_against
 from scheduler_core.lru import LruDict
 from scheduler_core.model.node_views import NodeCandidates, NodeNames, NodeStatuses

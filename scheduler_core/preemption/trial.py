@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from scheduler_core.api.derived import start_time_us
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import NominatedPods, PluginRunner
+from scheduler_core.framework.handle import NominatedPods, PluginRunner
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Status
 from scheduler_core.model.types import PodInfo

@@ -7,7 +7,7 @@ also for a plugin blamed already, and the blame outlasts the gate until the pod 
 from __future__ import annotations
 
 from scheduler_core.framework.hints import HintMaps, PreEnqueueMap
-from scheduler_core.framework.interface import PreEnqueuePlugin
+from scheduler_core.framework.points import PreEnqueuePlugin
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.status import CODE_NAMES, SUCCESS, Code, Status
 from scheduler_core.model.types import QueuedPodInfo

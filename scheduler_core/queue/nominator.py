@@ -13,7 +13,7 @@ from typing import Any
 
 from scheduler_core.api.meta import ObjectMeta
 from scheduler_core.api.pod import Pod
-from scheduler_core.framework.interface import NominatingInfo, NominatingMode
+from scheduler_core.framework.answers import NominatingInfo, NominatingMode
 from scheduler_core.model.types import PodInfo, QueuedPodInfo
 from scheduler_core.ports import LogSink
 

@@ -18,8 +18,8 @@ from typing import Any
 from scheduler_core.api import manifests
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
+from scheduler_core.framework.answers import NominatingInfo
 from scheduler_core.framework.hints import is_of_interest
-from scheduler_core.framework.interface import NominatingInfo
 from scheduler_core.model.events import (
     ASSIGNED_POD_ADD,
     BACKOFF_COMPLETE,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.hints import HintMap, HintMaps, PreEnqueueMap
-from scheduler_core.framework.interface import PreEnqueuePlugin
+from scheduler_core.framework.points import PreEnqueuePlugin
 from scheduler_core.model.effects import QueueMove
 from scheduler_core.model.events import (
     BACKOFF_COMPLETE,

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
+from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.framework.hints import HintMaps, Registration
-from scheduler_core.framework.interface import QueueingHint
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.ports import LogSink, Recorder, Stopwatch, stopped_watch

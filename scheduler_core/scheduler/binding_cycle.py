@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.cache.cache import CacheError
+from scheduler_core.framework.answers import CLEAR_NOMINATION
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import CLEAR_NOMINATION, PreBindPlugin, PreBindWatcher
+from scheduler_core.framework.points import PreBindPlugin, PreBindWatcher
 from scheduler_core.framework.waiting_pods import REMOVED
 from scheduler_core.model.changes import BindingVerdict, PermitVerdict, PreBindVerdict
 from scheduler_core.model.effects import BindingRequest

@@ -17,7 +17,7 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.cache.checkpoint import dump_cache, dump_snapshot, load_cache, load_snapshot
 from scheduler_core.errors import CheckpointError, CoreError
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import StatefulPlugin
+from scheduler_core.framework.roles import StatefulPlugin
 from scheduler_core.framework.waiting_pods import WaitingPod
 from scheduler_core.queue.checkpoint import dump_entry, load_entry
 from scheduler_core.scheduler.engine import BindingCycle, BindingStage, Engine

@@ -20,7 +20,7 @@ from scheduler_core.cycle.runner import Runners
 from scheduler_core.cycle.view import SnapshotView
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.extenders import Extenders
-from scheduler_core.framework.interface import EvictionObserver
+from scheduler_core.framework.roles import EvictionObserver
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import WaitingPod, WaitingPods
 from scheduler_core.model.effects import Attempt, CacheMove, Effects, EventRecord, NodeOrder

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scheduler_core.api.pod import Pod
-from scheduler_core.framework.interface import CLEAR_NOMINATION, NominatingInfo, NominatingMode
+from scheduler_core.framework.answers import CLEAR_NOMINATION, NominatingInfo, NominatingMode
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.model.effects import Attempt, PodStatusPatch
 from scheduler_core.model.status import Code, Status

@@ -11,7 +11,7 @@ from typing import Any
 
 from scheduler_core.cache.snapshot import Snapshot
 from scheduler_core.framework.extenders import Extenders
-from scheduler_core.framework.interface import NominatedPods
+from scheduler_core.framework.handle import NominatedPods
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import WaitingPods
 from scheduler_core.model.effects import Effects

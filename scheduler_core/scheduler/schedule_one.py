@@ -18,9 +18,9 @@ from scheduler_core.cycle.cycle import Cycle
 from scheduler_core.cycle.runner import Runner
 from scheduler_core.cycle.view import Int32Array, PickedNodes
 from scheduler_core.cycle.walk import Walk, WalkStatuses, num_feasible_nodes_to_find, with_refusals
+from scheduler_core.framework.answers import CLEAR_NOMINATION, NominatingInfo, NominatingMode
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.hints import EXTENDER
-from scheduler_core.framework.interface import CLEAR_NOMINATION, NominatingInfo, NominatingMode
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.framework.waiting_pods import WaitingPod
 from scheduler_core.model.effects import Attempt, NominatedTry, PostFilterRecord, PreemptionRecord

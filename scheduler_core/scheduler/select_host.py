@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_core.framework.interface import Int64Array
+from scheduler_core.framework.answers import Int64Array
 from scheduler_core.ports import Draws
 
 

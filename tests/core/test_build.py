@@ -12,8 +12,8 @@ from scheduler_core import config
 from scheduler_core.build import build
 from scheduler_core.config.types import KubeSchedulerProfile, PluginConfig, PluginEntry, Plugins, PluginSet
 from scheduler_core.errors import ConfigError
+from scheduler_core.framework.answers import ClusterEventWithHint, QueueingHint
 from scheduler_core.framework.expansion import expand, needed_plugins, score_weights
-from scheduler_core.framework.interface import ClusterEventWithHint, QueueingHint
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.model.events import ASSIGNED_POD_DELETE
 from scheduler_core.model.status import Status

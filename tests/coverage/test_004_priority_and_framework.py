@@ -10,7 +10,7 @@ import pytest
 
 from scheduler_core.config.types import PluginEntry, PluginSet
 from scheduler_core.errors import AdmissionError
-from scheduler_core.framework.interface import ClusterEventWithHint, QueueingHint
+from scheduler_core.framework.answers import ClusterEventWithHint, QueueingHint
 from scheduler_core.model.changes import ObjectDeleted, PermitVerdict
 from scheduler_core.model.events import NODE_ADD
 from scheduler_core.model.status import SUCCESS, WAIT, Status

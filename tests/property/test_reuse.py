@@ -24,7 +24,8 @@ from scheduler_core.build import build
 from scheduler_core.cycle.fast.equivalence import EquivalenceClasses
 from scheduler_core.cycle.fast.limits import LIMITS, Limits
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import DependsOn, Handle
+from scheduler_core.framework.handle import Handle
+from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.model.effects import Attempt, Effects
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status

@@ -22,15 +22,10 @@ from scheduler_core.config.types import (
     ScoringStrategy,
     UtilizationShapePoint,
 )
+from scheduler_core.framework.answers import ALL_ROWS
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import (
-    ALL_ROWS,
-    PreFilterPlugin,
-    PreScorePlugin,
-    ScoreExtensions,
-    TableFilterPlugin,
-    TableScorePlugin,
-)
+from scheduler_core.framework.points import PreFilterPlugin, PreScorePlugin, ScoreExtensions
+from scheduler_core.framework.table_forms import TableFilterPlugin, TableScorePlugin
 from scheduler_core.model.node_info import ImageStateSummary, NodeInfo
 from scheduler_core.model.status import SUCCESS, Code, Status
 from scheduler_core.model.types import PodInfo

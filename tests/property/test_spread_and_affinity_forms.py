@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.config.types import InterPodAffinityArgs, PodTopologySpreadArgs
+from scheduler_core.framework.answers import ALL_ROWS
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import ALL_ROWS
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.model.types import PodInfo

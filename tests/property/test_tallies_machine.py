@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from scheduler_core.api.pod import Pod
+from scheduler_core.framework.answers import ALL_ROWS
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import ALL_ROWS
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.model.types import PodInfo

@@ -18,14 +18,9 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.build import build
 from scheduler_core.cache.cache import CacheError
+from scheduler_core.framework.answers import CLEAR_NOMINATION, NominatingInfo, NominatingMode
 from scheduler_core.framework.hints import HintMap
-from scheduler_core.framework.interface import (
-    CLEAR_NOMINATION,
-    NominatingInfo,
-    NominatingMode,
-    Plugin,
-    PreEnqueuePlugin,
-)
+from scheduler_core.framework.points import Plugin, PreEnqueuePlugin
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 from scheduler_core.model.effects import Effects

@@ -9,8 +9,8 @@ from typing import Any
 
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
+from scheduler_core.framework.answers import NominatingInfo, NominatingMode, QueueingHint
 from scheduler_core.framework.hints import is_of_interest
-from scheduler_core.framework.interface import NominatingInfo, NominatingMode, QueueingHint
 from scheduler_core.model.events import ClusterEvent, EventResource
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.ports import LogSink

@@ -15,7 +15,8 @@ from scheduler_core.cycle.cycle import Cycle
 from scheduler_core.cycle.fast.limits import Limits
 from scheduler_core.cycle.fast.refusals import FirstRefusals, judge_one_by_one, judge_rows
 from scheduler_core.cycle.view import Rows
-from scheduler_core.framework.interface import DependsOn, Int64Array
+from scheduler_core.framework.answers import Int64Array
+from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.framework.runtime import ScorePlan
 from scheduler_core.model.status import SUCCESS
 from scheduler_core.table.node_table import NodeTable

@@ -20,7 +20,8 @@ from scheduler_core.cycle.runner import PlainRunner, Runner
 from scheduler_core.cycle.scoring import Scored, ask_pre_score, ask_score, weigh
 from scheduler_core.cycle.view import Int32Array, PickedNodes, Rows
 from scheduler_core.cycle.walk import Codes, Walk, cut_walk
-from scheduler_core.framework.interface import Int64Array, PreFilterPlugin, PreScorePlugin, ScorePlugin, UInt16Array
+from scheduler_core.framework.answers import Int64Array, UInt16Array
+from scheduler_core.framework.points import PreFilterPlugin, PreScorePlugin, ScorePlugin
 from scheduler_core.framework.runtime import refusal
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Code, Status

@@ -38,7 +38,8 @@ from scheduler_core.cycle.scoring import Scored, ask_pre_score, ask_score, weigh
 from scheduler_core.cycle.view import Int32Array, PickedNodes, Rows
 from scheduler_core.cycle.walk import Walk
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import DependsOn, Plugin, PreFilterPlugin, PreScorePlugin
+from scheduler_core.framework.points import Plugin, PreFilterPlugin, PreScorePlugin
+from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.lru import LruDict
 from scheduler_core.model.node_info import NodeInfo

@@ -16,7 +16,9 @@ from scheduler_core.cycle.cycle import Cycle
 from scheduler_core.cycle.fast.refusals import FirstRefusals
 from scheduler_core.cycle.view import Int32Array, Rows
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import DependsOn, HeadroomPlugin, ProfileRunner, TableFilterPlugin
+from scheduler_core.framework.handle import ProfileRunner
+from scheduler_core.framework.reuse import DependsOn
+from scheduler_core.framework.table_forms import HeadroomPlugin, TableFilterPlugin
 from scheduler_core.model.types import PodInfo
 from scheduler_core.table.resources import MAX_AMOUNT
 

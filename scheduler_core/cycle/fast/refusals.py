@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from scheduler_core.cycle.cycle import Cycle
 from scheduler_core.cycle.view import Rows
-from scheduler_core.framework.interface import FilterPlugin, RowVerdicts, UInt16Array
+from scheduler_core.framework.answers import RowVerdicts, UInt16Array
+from scheduler_core.framework.points import FilterPlugin
 from scheduler_core.framework.runtime import refusal
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Code, Status

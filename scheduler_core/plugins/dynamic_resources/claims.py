@@ -11,7 +11,7 @@ from typing import cast
 from scheduler_core.api.derived import controller_of, resource_claim_not_found
 from scheduler_core.api.pod import Pod, PodResourceClaim
 from scheduler_core.api.resource_claims import ResourceClaim
-from scheduler_core.framework.interface import Lister
+from scheduler_core.framework.handle import Lister
 
 
 def claims_of(pod: Pod, lister: Lister) -> list[ResourceClaim] | str:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.resource_claims import ResourceClaim
-from scheduler_core.framework.interface import ClusterEventWithHint, Handle, QueueingHint
+from scheduler_core.framework.answers import ClusterEventWithHint, QueueingHint
+from scheduler_core.framework.handle import Handle
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.plugins.dynamic_resources.claims import claims_of
 from scheduler_core.plugins.helpers import as_pod, queue_if

@@ -33,8 +33,8 @@ from scheduler_core.api.older_claims import (
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.resource_claims import ResourceClaim
 from scheduler_core.api.selectors import NodeSelectorMatcher, parse_node_selector
+from scheduler_core.framework.answers import ClusterEventWithHint, PreFilterResult, QueueingHint
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import ClusterEventWithHint, PreFilterResult, QueueingHint
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status

@@ -25,17 +25,17 @@ from scheduler_core.api.resource_claims import AllocationResult, ResourceClaim
 from scheduler_core.api.selectors import NodeSelectorMatcher, parse_node_selector
 from scheduler_core.config import names
 from scheduler_core.config.types import DynamicResourcesArgs
-from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import (
+from scheduler_core.framework.answers import (
     ClusterEventWithHint,
-    DependsOn,
-    Handle,
     NominatingInfo,
     PreBindWork,
     PreFilterResult,
     RowIndex,
     RowVerdicts,
 )
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.handle import Handle
+from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.model.effects import ClaimVerb, ClaimWrite, DeviceRecord, FilterRows
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Code, Status

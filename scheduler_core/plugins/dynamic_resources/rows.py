@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler_core.api.resource_claims import DeviceClass, ResourceClaim
-from scheduler_core.framework.interface import Lister
+from scheduler_core.framework.handle import Lister
 from scheduler_core.lru import LruDict
 from scheduler_core.plugins.dynamic_resources.pools import Pools
 from scheduler_core.plugins.dynamic_resources.tracker import ClaimTracker

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, cast
 
 from scheduler_core.api.resource_claims import AllocationResult, DeviceClass, ResourceClaim, ResourceSlice
-from scheduler_core.framework.interface import Handle, Lister
+from scheduler_core.framework.handle import Handle, Lister
 from scheduler_core.plugins.dynamic_resources.pools import DeviceId, Pools
 
 _NAME: Final = "DynamicResources/claims"

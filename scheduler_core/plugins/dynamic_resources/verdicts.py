@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from scheduler_core.api.node import Node
 from scheduler_core.api.resource_claims import AllocationResult, ResourceClaim
-from scheduler_core.framework.interface import Lister, UInt16Array
+from scheduler_core.framework.answers import UInt16Array
+from scheduler_core.framework.handle import Lister
 from scheduler_core.model.status import SUCCESS, Code, Status
 from scheduler_core.plugins.dynamic_resources.allocator import Allocation, Allocator, TimedOutError
 from scheduler_core.plugins.dynamic_resources.pools import Pool, PoolError

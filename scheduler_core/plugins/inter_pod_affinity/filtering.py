@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.pod_affinity import NO_LABELS, TermList, match_all
-from scheduler_core.framework.interface import RowIndex, RowVerdicts
+from scheduler_core.framework.answers import RowIndex, RowVerdicts
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.model.types import PodInfo

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from scheduler_core.api.pod_affinity import AffinityTerm, AffinityTerms, TermList
-from scheduler_core.framework.interface import MAX_NODE_SCORE, Int64Array
+from scheduler_core.framework.answers import MAX_NODE_SCORE, Int64Array
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.plugins.helpers import Rows
 from scheduler_core.plugins.inter_pod_affinity.incoming import Incoming, rows_with_key

@@ -19,7 +19,7 @@ from scheduler_core.api.selectors import (
     selects_map,
 )
 from scheduler_core.api.workload import ReplicaSet, ReplicationController, Service, StatefulSet
-from scheduler_core.framework.interface import Lister
+from scheduler_core.framework.handle import Lister
 
 ControllerSelector = LabelSelector | Mapping[str, str] | None
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
-from scheduler_core.framework.interface import RowIndex, RowVerdicts
+from scheduler_core.framework.answers import RowIndex, RowVerdicts
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.plugins.helpers import BoolArray, refused_at

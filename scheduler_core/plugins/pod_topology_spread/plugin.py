@@ -17,17 +17,17 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.api.selectors import SelectorError
 from scheduler_core.config import names
 from scheduler_core.config.types import PodTopologySpreadArgs
-from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import (
+from scheduler_core.framework.answers import (
     ClusterEventWithHint,
-    DependsOn,
-    Handle,
     Int64Array,
     PreFilterResult,
     QueueingHint,
     RowIndex,
     RowVerdicts,
 )
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.handle import Handle
+from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from scheduler_core.api.derived import HOSTNAME
 from scheduler_core.api.pod import Pod
-from scheduler_core.framework.interface import MAX_NODE_SCORE, Int64Array
+from scheduler_core.framework.answers import MAX_NODE_SCORE, Int64Array
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.plugins.helpers import BoolArray, Rows
 from scheduler_core.plugins.pod_topology_spread.constraints import (

@@ -12,7 +12,7 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
 from scheduler_core.api.volumes import as_claim, capacity_limit, migrated_plugins, uses_claim
-from scheduler_core.framework.interface import ClusterEventWithHint, QueueingHint
+from scheduler_core.framework.answers import ClusterEventWithHint, QueueingHint
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.plugins.helpers import queue_if
 

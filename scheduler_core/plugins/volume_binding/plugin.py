@@ -22,17 +22,17 @@ from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.config import names
 from scheduler_core.config.types import VolumeBindingArgs
-from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import (
+from scheduler_core.framework.answers import (
     ClusterEventWithHint,
-    DependsOn,
-    Handle,
     Int64Array,
     PreBindWork,
     PreFilterResult,
     RowIndex,
     RowVerdicts,
 )
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.handle import Handle
+from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.framework.storage_lister import ObjectMissingError, StorageLister
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Code, Status

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scheduler_core.api.selectors import LabelSelectorMatcher
 from scheduler_core.api.storage import PersistentVolumeClaim, StorageClass
 from scheduler_core.api.volumes import SELECTED_NODE
-from scheduler_core.framework.interface import RowVerdicts
+from scheduler_core.framework.answers import RowVerdicts
 from scheduler_core.framework.storage_lister import ObjectMissingError
 from scheduler_core.model.status import Status
 from scheduler_core.plugins.helpers import BoolArray

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.framework.answers import ClusterEventWithHint
 from scheduler_core.framework.hints import EXTENDER, HintMap, is_of_interest
-from scheduler_core.framework.interface import ClusterEventWithHint
 from scheduler_core.model.events import FORCE_ACTIVATE, ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import SUCCESS, Status
 

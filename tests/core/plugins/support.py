@@ -10,16 +10,10 @@ import numpy as np
 
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
+from scheduler_core.framework.answers import ALL_ROWS, QueueingHint
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import (
-    ALL_ROWS,
-    PreFilterPlugin,
-    PreScorePlugin,
-    QueueingHint,
-    ScoreExtensions,
-    TablePreFilterPlugin,
-    TablePreScorePlugin,
-)
+from scheduler_core.framework.points import PreFilterPlugin, PreScorePlugin, ScoreExtensions
+from scheduler_core.framework.table_forms import TablePreFilterPlugin, TablePreScorePlugin
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.node_info import ImageStateSummary, NodeInfo
 from scheduler_core.model.status import SUCCESS, Status

@@ -6,7 +6,7 @@ import pytest
 
 from scheduler_core.config.types import DefaultPreemptionArgs
 from scheduler_core.errors import ConfigError
-from scheduler_core.framework.interface import QueueingHint
+from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.model.events import ActionType, EventResource
 from scheduler_core.plugins.default_preemption import UNDER_WAY, DefaultPreemption
 from tests.builders import make_pod

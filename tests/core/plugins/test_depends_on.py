@@ -6,7 +6,7 @@ import pytest
 
 from scheduler_core import config
 from scheduler_core.build import build
-from scheduler_core.framework.interface import DependsOn
+from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.ports import FirstDraws
 from scheduler_core.table.node_table import NodeTable
 from tests.builders import PodBuilder, make_pod

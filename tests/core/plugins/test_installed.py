@@ -212,7 +212,8 @@ def test_installed_example_refuses_args_it_does_not_know(rack_profile: Any) -> N
 
 def test_smallest_plugin_of_the_documentation_runs_in_both_forms() -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "plugins.md").read_text(), flags=re.DOTALL)
-    modules = ("scheduler_core.framework.interface", "scheduler_core.model.events")
+    names = ("answers", "reuse")
+    modules = (*(f"scheduler_core.framework.{name}" for name in names), "scheduler_core.model.events")
     imports = "import numpy as np\n" + "".join(f"from {module} import *\n" for module in modules)
     methods = "".join(f"    {line}\n" for block in (blocks[1], blocks[2]) for line in block.splitlines())
     scope: dict[str, Any] = {}

@@ -10,8 +10,8 @@ from scheduler_core.api.affinity import NodeAffinity, NodeSelector, NodeSelector
 from scheduler_core.api.affinity import NodeSelectorRequirement as Requirement
 from scheduler_core.config.types import NodeAffinityArgs
 from scheduler_core.errors import ConfigError
+from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import QueueingHint
 from scheduler_core.model.events import NODE_ADD, ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import SKIP, SUCCESS, Code, Status
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod

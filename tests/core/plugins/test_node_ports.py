@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from scheduler_core.framework.answers import ALL_ROWS, QueueingHint
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import ALL_ROWS, QueueingHint
 from scheduler_core.model.events import ASSIGNED_POD_DELETE, NODE_ADD
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from tests.builders import PodBuilder, make_node, make_pod

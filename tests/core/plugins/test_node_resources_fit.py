@@ -13,8 +13,8 @@ from scheduler_core.config.types import (
     UtilizationShapePoint,
 )
 from scheduler_core.errors import ConfigError
+from scheduler_core.framework.answers import ALL_ROWS, QueueingHint
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import ALL_ROWS, QueueingHint
 from scheduler_core.model.events import ASSIGNED_POD_DELETE, NODE_ADD, ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import SUCCESS, Status
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod

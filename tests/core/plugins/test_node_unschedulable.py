@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.framework.interface import QueueingHint
+from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.model.events import NODE_ADD, ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import SUCCESS, Status
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from scheduler_core.api.meta import KubeObject
+from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import QueueingHint
 from scheduler_core.model.events import ASSIGNED_POD_DELETE, ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import SKIP, SUCCESS, Code, Status
 from tests.builders import PodBuilder, make, make_node, make_pod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler_core.framework.interface import QueueingHint
+from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import SUCCESS, Status
 from tests.builders import make_pod

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import QueueingHint
 from scheduler_core.model.events import NODE_ADD, ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import SUCCESS, Status
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod

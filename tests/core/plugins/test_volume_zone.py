@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.api.meta import KubeObject
+from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import QueueingHint
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod

@@ -12,8 +12,8 @@ import pytest
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.volumes import NO_PROVISIONER
 from scheduler_core.config import names
+from scheduler_core.framework.answers import ALL_ROWS
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import ALL_ROWS
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS
 from scheduler_core.model.types import PodInfo

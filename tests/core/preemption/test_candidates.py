@@ -13,7 +13,7 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.api.policy import PodDisruptionBudget
 from scheduler_core.cache.cache import Cache
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import NominatedPods
+from scheduler_core.framework.handle import NominatedPods
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Code, Status
 from scheduler_core.model.types import PodInfo

@@ -7,8 +7,9 @@ from typing import Any
 
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
+from scheduler_core.framework.answers import ClusterEventWithHint, QueueingHint
 from scheduler_core.framework.hints import HintMap
-from scheduler_core.framework.interface import ClusterEventWithHint, PreEnqueuePlugin, QueueingHint
+from scheduler_core.framework.points import PreEnqueuePlugin
 from scheduler_core.model.effects import QueueMove
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import SUCCESS, Status

@@ -10,7 +10,8 @@ import pytest
 
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
-from scheduler_core.framework.interface import DependsOn, QueueingHint
+from scheduler_core.framework.answers import QueueingHint
+from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.queue.options import SECOND_US
 from scheduler_core.queue.scheduling_queue import SchedulingQueue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from scheduler_core.framework.interface import NominatingInfo, NominatingMode
+from scheduler_core.framework.answers import NominatingInfo, NominatingMode
 from tests.builders import make_pod
 from tests.core.queue.rig import MINUTE, T0, Rig, S
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.framework.interface import QueueingHint
+from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.model.events import UNSCHEDULABLE_TIMEOUT, ActionType, ClusterEvent, EventResource
 from tests.builders import make_pod
 from tests.core.queue.rig import MINUTE, T0, Refuser, Rig, S

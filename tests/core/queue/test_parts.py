@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.api import manifests
-from scheduler_core.framework.interface import NominatingInfo, NominatingMode, QueueingHint
+from scheduler_core.framework.answers import NominatingInfo, NominatingMode, QueueingHint
 from scheduler_core.model.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, ActionType, ClusterEvent, EventResource
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.ports import discard_log

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.framework.interface import QueueingHint
+from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from tests.builders import make_node, make_pod
 from tests.core.queue.rig import NODE_ADDED, POD_DELETED, T0, Gate, Refuser, Rig, S

@@ -22,8 +22,7 @@ from scheduler_core.config.types import (
     Plugins,
     PluginSet,
 )
-from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import (
+from scheduler_core.framework.answers import (
     ClusterEventWithHint,
     Int64Array,
     NominatingInfo,
@@ -32,6 +31,7 @@ from scheduler_core.framework.interface import (
     RowIndex,
     RowVerdicts,
 )
+from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.model.changes import BindingVerdict, Change, ObjectDeleted, ObjectPut
 from scheduler_core.model.effects import Attempt, Effects
 from scheduler_core.model.events import ASSIGNED_POD_DELETE, NODE_ADD, ActionType, ClusterEvent, EventResource

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.framework.interface import PreBindWork
+from scheduler_core.framework.answers import PreBindWork
 from scheduler_core.model.changes import BindingVerdict, PermitVerdict, PreBindVerdict
 from scheduler_core.model.effects import CacheMove, Effects, QueueMove
 from scheduler_core.model.status import SUCCESS, WAIT, Status

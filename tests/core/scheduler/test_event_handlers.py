@@ -177,7 +177,7 @@ def test_deleted_node_is_not_chosen_any_more() -> None:
 
 def test_event_during_the_flight_counts_when_the_pod_comes_back() -> None:
     """The pod waits in Permit while a node comes: rejected then, it goes to backoff and not to sleep."""
-    from scheduler_core.framework.interface import ClusterEventWithHint
+    from scheduler_core.framework.answers import ClusterEventWithHint
     from scheduler_core.model.changes import PermitVerdict
     from scheduler_core.model.events import NODE_ADD
     from scheduler_core.model.status import WAIT
@@ -199,7 +199,7 @@ def test_event_during_the_flight_counts_when_the_pod_comes_back() -> None:
 
 
 def test_objects_of_other_kinds_reach_the_lister_and_their_plugins() -> None:
-    from scheduler_core.framework.interface import ClusterEventWithHint
+    from scheduler_core.framework.answers import ClusterEventWithHint
     from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 
     class NeedsClass(FilteringPlugin):

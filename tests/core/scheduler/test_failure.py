@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.api.pod import Pod
-from scheduler_core.framework.interface import CLEAR_NOMINATION, NominatingInfo, NominatingMode
+from scheduler_core.framework.answers import CLEAR_NOMINATION, NominatingInfo, NominatingMode
 from scheduler_core.model.changes import PermitVerdict
 from scheduler_core.model.effects import PodStatusPatch
 from scheduler_core.model.status import WAIT, Status

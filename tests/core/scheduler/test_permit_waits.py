@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scheduler_core.api.pod import Pod
-from scheduler_core.framework.interface import PreBindWork
+from scheduler_core.framework.answers import PreBindWork
 from scheduler_core.model.changes import (
     BindingVerdict,
     PermitVerdict,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.config.types import PluginEntry, PluginSet
-from scheduler_core.framework.interface import CLEAR_NOMINATION, NominatingInfo, NominatingMode, PreFilterResult
+from scheduler_core.framework.answers import CLEAR_NOMINATION, NominatingInfo, NominatingMode, PreFilterResult
 from scheduler_core.model.status import SKIP, SUCCESS, Code, Status
 from tests.builders import make_node, make_pod
 from tests.core.scheduler.harness import (

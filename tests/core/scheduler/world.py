@@ -11,7 +11,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from scheduler_core.api.pod import Pod, PodStatus
-from scheduler_core.framework.interface import NominatingInfo, NominatingMode, PreBindWork
+from scheduler_core.framework.answers import NominatingInfo, NominatingMode, PreBindWork
 from scheduler_core.model.changes import (
     BindingVerdict,
     Change,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scheduler_core.framework.interface import Int64Array, RowVerdicts
+from scheduler_core.framework.answers import Int64Array, RowVerdicts
 from scheduler_core.model.status import Status
 from scheduler_core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_core.plugins.node_unschedulable import NodeUnschedulable

@@ -13,16 +13,16 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.errors import ConfigError
-from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import (
+from scheduler_core.framework.answers import (
     MAX_NODE_SCORE,
     ClusterEventWithHint,
-    DependsOn,
-    Handle,
     Int64Array,
     PreFilterResult,
     QueueingHint,
 )
+from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.handle import Handle
+from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from scheduler_core.api.pod import Pod
+from scheduler_core.framework.answers import Int64Array, RowIndex, RowVerdicts
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import DependsOn, Int64Array, RowIndex, RowVerdicts
+from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.table.node_table import NodeTable, Rows

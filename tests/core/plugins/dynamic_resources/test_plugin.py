@@ -10,8 +10,9 @@ import pytest
 from scheduler_core.api import manifests
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
+from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import Handle, QueueingHint
+from scheduler_core.framework.handle import Handle
 from scheduler_core.model.events import ActionType, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Code, Status

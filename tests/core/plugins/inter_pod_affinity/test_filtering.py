@@ -8,8 +8,8 @@ import pytest
 
 from scheduler_core.api.derived import HOSTNAME, ZONE
 from scheduler_core.api.meta import KubeObject
+from scheduler_core.framework.answers import ALL_ROWS
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import ALL_ROWS
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from scheduler_core.model.types import PodInfo

@@ -8,7 +8,7 @@ from scheduler_core.api.derived import HOSTNAME, ZONE
 from scheduler_core.api.selectors import SelectorError
 from scheduler_core.config.types import InterPodAffinityArgs
 from scheduler_core.errors import ConfigError
-from scheduler_core.framework.interface import QueueingHint
+from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.model.events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,

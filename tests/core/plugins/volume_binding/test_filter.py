@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.api.meta import KubeObject
+from scheduler_core.framework.answers import ALL_ROWS
 from scheduler_core.framework.cycle_state import CycleState
-from scheduler_core.framework.interface import ALL_ROWS
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from tests.builders import PodBuilder, make, make_node, make_pod
 from tests.core.plugins.support import make_info, make_plugin, make_table, run_filter

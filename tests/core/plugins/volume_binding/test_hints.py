@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.api.meta import KubeObject
-from scheduler_core.framework.interface import QueueingHint
+from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.model.events import NODE_ADD, ActionType, ClusterEvent, EventResource
 from tests.builders import make, make_node, make_pod
 from tests.core.plugins.support import ask_hint, make_plugin
