@@ -15,6 +15,7 @@ _NAME_PART = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
 _PORT_NAME = re.compile(r"[-a-z0-9]+", re.ASCII)
+_DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 
 _NAME_PART_TEXT: Final = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
@@ -38,6 +39,11 @@ _SUBDOMAIN_TEXT: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
     "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+_DNS_1035_TEXT: Final = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character,"
+    " and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is"
+    " '[a-z]([-a-z0-9]*[a-z0-9])?')"
 )
 
 
@@ -96,6 +102,11 @@ def subdomain_problems(name: str) -> tuple[str, ...]:
 
 def subdomain_problem(name: str) -> str | None:
     return next(iter(subdomain_problems(name)), None)
+
+
+def dns_1035_problems(name: str) -> tuple[str, ...]:
+    """Names of services."""
+    return (*_too_long(name, 63), *(() if _DNS_1035.fullmatch(name) is not None else (_DNS_1035_TEXT,)))
 
 
 def port_name_problems(name: str) -> tuple[str, ...]:

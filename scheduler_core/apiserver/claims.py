@@ -47,6 +47,10 @@ def refusal(stored: Stored, request: WriteClaim) -> str:
         return f"{named} got deleted in the meantime"
     if request.allocation is not None and (stored.get("status") or {}).get("allocation") is not None:
         return f"{named} got allocated elsewhere in the meantime"
+    if request.verb == ClaimVerb.DEALLOCATE:
+        consumers = (stored.get("status") or {}).get("reservedFor") or []
+        if any(each["uid"] != request.pod_uid for each in consumers):
+            return f"{named} got reserved for another pod in the meantime"
     return ""
 
 

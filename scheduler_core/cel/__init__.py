@@ -6,45 +6,77 @@ expression is taken as it is: a right one is never refused. Why this is not a li
 
 from __future__ import annotations
 
-from scheduler_core.cel.checking import Checker
-from scheduler_core.cel.parsing import MOST_ERRORS, CelError, Node, UnknownSyntaxError, parse
-from scheduler_core.cel.types import BOOL, DYN, shown
+import sys
+from dataclasses import dataclass
+from typing import Final
 
-FAILED = "compilation failed: "
+from scheduler_core.cel.checking import Checked, Checker, is_condition
+from scheduler_core.cel.costs import most_of
+from scheduler_core.cel.declarations import NEW, STORED, Functions
+from scheduler_core.cel.literal_checks import wrong_literals
+from scheduler_core.cel.nodes import CelError, Node
+from scheduler_core.cel.parsing import MOST_ERRORS, NOWHERE, UnknownSyntaxError, parse
+from scheduler_core.cel.runs import COST_LIMIT
+from scheduler_core.cel.types import shown
+
+_FRAMES: Final = 10_000
+FAILED: Final = "compilation failed: "
+TOO_COMPLEX: Final = "too complex, exceeds cost limit"
 
 
-def selector_problem(text: str) -> str:
-    """Why the text is no condition on a device; empty when it is one, as far as can be told."""
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """An expression: its tree, what is known of that, and what is wrong; the first two None where nothing is read."""
+
+    node: Node | None
+    checked: Checked | None
+    problem: str
+
+
+def selector_problem(text: str) -> tuple[str, bool]:
+    """Why the text is no condition on a device, empty when it is one, as far as can be told; and whether it is one
+    that may cost too much."""
     try:
-        return checked(text)[2]
+        found = compiled(text, NEW)
+        if found.problem or found.node is None or found.checked is None:
+            return found.problem, False
+        return ("", False) if most_of(found.node, found.checked) <= COST_LIMIT else (TOO_COMPLEX, True)
     except (UnknownSyntaxError, RecursionError):
-        return ""
+        return "", False
 
 
-def checked(text: str) -> tuple[Node | None, Checker, str]:
-    """(the tree, what is known of its types, what is wrong). UnknownSyntaxError for what is not read here."""
-    node, errors = parse(text)
+def compiled(text: str, functions: Functions) -> Compiled:
+    """The expression with what it may use. UnknownSyntaxError for what is not read here."""
+    if sys.getrecursionlimit() < _FRAMES:
+        sys.setrecursionlimit(_FRAMES)  # expressions may be 250 deep
+    node, errors = parse(text, is_stored=functions is STORED)
     left_out = int(len(errors) > MOST_ERRORS)  # reading stops at the first that is too many
-    checker = Checker()
+    checked: Checked | None = None
     if not errors and node is not None:
-        result = checker.type_of(node)
-        errors = list(checker.errors)
+        checker = Checker(functions)
+        checked = checker.check(node)
+        errors = checker.errors or list(wrong_literals(node, checked))
         left_out = max(0, len(errors) - MOST_ERRORS)
         if not errors:
-            is_condition = result in (BOOL, DYN, "any")
+            result = checked.type_of(node)
             problem = f"must evaluate to bool or the unknown type, not {shown(result, True)}"
-            return node, checker, "" if is_condition else problem
+            return Compiled(node, checked, "" if is_condition(result) else problem)
     told = [_located(text, error) for error in sorted(set(errors[:MOST_ERRORS]))]
     if left_out:
         told.append(f"{left_out} more errors were truncated")
-    return node, checker, FAILED + "\n".join(told)
+    return Compiled(node, checked, FAILED + "\n".join(told))
 
 
 def _located(text: str, error: CelError) -> str:
     position, message = error
+    if position == NOWHERE:
+        return f"ERROR: <input>:-1:0: {message}"
     if not text:
         return f"ERROR: <input>:1:0: {message}"
     before = text[:position]
     line, column = before.count("\n") + 1, position - (before.rfind("\n") + 1)
     source = text.split("\n")[line - 1].replace("\t", " ")
-    return f"ERROR: <input>:{line}:{column + 1}: {message}\n | {source}\n | {'.' * column}^"
+    # Signs of more than one byte are wide.
+    dots = "".join("." if sign.isascii() else "\uff0e" for sign in source[:column])
+    mark = "^" if source[column : column + 1].isascii() else "\uff3e"
+    return f"ERROR: <input>:{line}:{column + 1}: {message}\n | {source}\n | {dots}{mark}"

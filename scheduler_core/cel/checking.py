@@ -5,80 +5,95 @@ Source: kubernetes v1.34.1, staging/src/k8s.io/dynamic-resource-allocation/cel, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
 
-from scheduler_core.cel.parsing import CelError, Node
+from scheduler_core.cel.declarations import Declared, Functions
+from scheduler_core.cel.nodes import CelError, Node
 from scheduler_core.cel.types import (
+    ANY,
     BOOL,
+    CIDR,
     DEVICE,
     DEVICE_FIELDS,
+    DURATION,
     DYN,
+    ERROR,
     INT,
-    NUMBERS,
-    QUANTITY,
-    STRING,
+    IP,
+    OPTIONAL,
+    TIMESTAMP,
+    Bindings,
     Type,
-    fits,
+    assigned,
+    head,
     is_open,
+    is_parameter,
+    is_struct,
+    most_general,
+    of_optional,
     shown,
+    substituted,
 )
 
-# Functions and the types of their values, where these do not depend on their arguments.
-_FUNCTIONS: Final[dict[str, Type]] = {
-    "size": INT, "int": INT, "uint": "uint", "double": "double", "string": STRING, "bool": BOOL, "bytes": "bytes",
-    "matches": BOOL, "sign": INT, "quantity": QUANTITY, "isQuantity": BOOL, "isSemver": BOOL, "isURL": BOOL,
-    "isIP": BOOL, "isCIDR": BOOL,
-    "dyn": DYN, "type": DYN, "duration": DYN, "timestamp": DYN, "semver": DYN, "url": DYN, "ip": DYN,
-    "cidr": DYN, "startsWith": BOOL, "endsWith": BOOL, "contains": BOOL,
+TYPE_NAMES: Final[Mapping[str, Type]] = {
+    **{name: name for name in ("int", "uint", "double", "bool", "string", "bytes", "null_type", "type")},
+    "list": ("list", DYN), "map": ("map", DYN, DYN), "optional_type": (OPTIONAL, DYN),
+    "google.protobuf.Timestamp": TIMESTAMP, "google.protobuf.Duration": DURATION, IP: IP, CIDR: CIDR,
 }  # fmt: skip
-_METHODS: Final[dict[str, Type]] = {
-    **dict.fromkeys(
-        ("startsWith", "endsWith", "contains", "matches", "isGreaterThan", "isLessThan", "isInteger", "isSorted",
-         "hasValue", "containsIP", "containsCIDR", "isUnspecified", "isLoopback", "isLinkLocalMulticast",
-         "isLinkLocalUnicast", "isGlobalUnicast"), BOOL),
-    **dict.fromkeys(("size", "compareTo", "sign", "asInteger", "indexOf", "lastIndexOf", "major", "minor", "patch"),
-                    INT),
-    **dict.fromkeys(("lowerAscii", "upperAscii", "replace", "substring", "trim", "charAt", "join", "find"), STRING),
-    **dict.fromkeys(
-        ("split", "findAll", "format", "sum", "min", "max", "orValue", "or", "value", "add", "sub", "reverse", "sort",
-         "flatten", "distinct", "slice", "family", "prefixLength", "masked", "ip", "getScheme", "getHost",
-         "getHostname", "getPort", "getEscapedPath", "getQuery", "getDate", "getDayOfMonth", "getDayOfWeek",
-         "getDayOfYear",
-         "getFullYear", "getHours", "getMilliseconds", "getMinutes", "getMonth", "getSeconds",
-         "asApproximateFloat", "optMap", "optFlatMap", "validate", "first", "last", "sortBy"), DYN),
-}  # fmt: skip
-_NAMESPACES: Final = frozenset(
-    {"optional", "cel", "math", "sets", "lists", "strings", "base64", "format", "net", "regex"}
-)
-_OF_TEXTS: Final = frozenset({"startsWith", "endsWith", "contains", "matches"})
-_TYPE_NAMES: Final = frozenset({"int", "uint", "double", "bool", "string", "bytes", "list", "map", "null_type", "type"})
-_CONDITIONS: Final = frozenset({"all", "exists", "exists_one", "existsOne"})
-_MACROS: Final = _CONDITIONS | {"map", "filter", "transformList", "transformMap", "transformMapEntry"}
-_ADDED: Final = NUMBERS | {STRING, "bytes"}
+"""Names of types, which are values too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a call comes to: the full name of its function, and the overloads that its arguments may find."""
+
+    name: str
+    is_member: bool
+    overloads: tuple[Declared, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What is known of nodes, by their identity; the tree keeps them alive. `constants`: names of types."""
+
+    types: Mapping[int, Type]
+    references: Mapping[int, Reference]
+    constants: Mapping[int, str]
+
+    def type_of(self, node: Node) -> Type:
+        return self.types[id(node if node.expansion is None else node.expansion)]
 
 
 class Checker:
     """Collects `errors` of one expression."""
 
-    def __init__(self) -> None:
+    def __init__(self, functions: Functions) -> None:
         self.errors: list[CelError] = []
+        self._functions = functions
         self._names: dict[str, Type] = {"device": DEVICE}
+        self._types: dict[int, Type] = {}
+        self._references: dict[int, Reference] = {}
+        self._constants: dict[int, str] = {}
+        self._bindings: Bindings = {}
+        self._num_parameters = 0
 
-    def knows(self, name: str) -> bool:
-        """Whether it is a variable."""
-        return name in self._names
+    def check(self, node: Node) -> Checked:
+        """What is known of the node and of all in it."""
+        self._check(node)
+        types = {key: substituted(self._bindings, kind, open_left=True) for key, kind in self._types.items()}
+        return Checked(types, self._references, self._constants)
 
-    @contextmanager
-    def names(self, types: Mapping[str, Type]) -> Iterator[None]:
-        """Variables that hold only inside, with what is known of their types."""
-        before, self._names = self._names, {**self._names, **types}
-        yield
-        self._names = before
+    def _check(self, node: Node) -> Type:
+        # What optMap is called on stands twice in what it stands for; it is checked once.
+        kind = self._types.get(id(node))
+        if kind is None:
+            kind = self._types[id(node)] = self._type_of(node)
+        return kind
 
-    def type_of(self, node: Node) -> Type:
-        """The type of the node's values; of a wrong one nothing is known."""
+    def _type_of(self, node: Node) -> Type:
         match node.kind:
             case "literal":
                 return node.name
@@ -86,144 +101,209 @@ class Checker:
                 return self._name(node)
             case "select":
                 return self._select(node)
+            case "test":
+                self._field(node)
+                return BOOL
             case "list":
-                return ("list", self._joined(node.parts))
+                return ("list", self._joined(node.parts, node.value or ()))
             case "map":
-                return ("map", self._joined(node.parts[::2]), self._joined(node.parts[1::2]))
+                return ("map", self._joined(node.parts[::2]), self._joined(node.parts[1::2], node.value or ()))
+            case "fold":
+                return self._fold(node)
+            case "macro":
+                assert node.expansion is not None
+                return self._check(node.expansion)
             case "call":
                 return self._call(node)
-        return self._operator(node)
+        return self._applied(node, node.name, None, node.parts)
 
     def _wrong(self, at: int, message: str) -> Type:
         self.errors.append((at, message))
-        return DYN
+        return ERROR
 
     def _unknown(self, at: int, name: str) -> Type:
         return self._wrong(at, f"undeclared reference to '{name}' (in container '')")
 
-    def _no_overload(self, node: Node, types: list[Type], name: str = "", target: str = "") -> Type:
-        if any(is_open(kind) for kind in types):
-            return DYN
-        told = f"{target}({', '.join(map(shown, types))})"
-        return self._wrong(node.at, f"found no matching overload for '{name or node.name}' applied to '{told}'")
+    def _mismatch(self, at: int, wanted: Type, found: Type) -> Type:
+        wanted, found = substituted(self._bindings, wanted), substituted(self._bindings, found)
+        return self._wrong(at, f"expected type '{shown(wanted)}' but found '{shown(found)}'")
 
-    def _joined(self, parts: tuple[Node, ...]) -> Type:
-        """The type of the items of a list, which is that of the first."""
-        types = [self.type_of(part) for part in parts]
-        for part, kind in zip(parts[1:], types[1:], strict=True):
-            if not fits(types[0], kind):
-                return self._wrong(part.at, f"expected type '{shown(types[0])}' but found '{shown(kind)}'")
-        return types[0] if types and all(kind == types[0] for kind in types) else DYN
+    def _new_parameter(self) -> str:
+        self._num_parameters += 1
+        return f"_var{self._num_parameters - 1}"
+
+    def _fits(self, one: Type, other: Type) -> bool:
+        """Whether the first can stand for the second; what parameters stand for is settled by that."""
+        return self._all_fit((one,), (other,))
+
+    def _all_fit(self, ones: Sequence[Type], others: Sequence[Type]) -> bool:
+        bindings = assigned(self._bindings, ones, others)
+        if bindings is not None:
+            self._bindings = bindings
+        return bindings is not None
+
+    # Names and fields
 
     def _name(self, node: Node) -> Type:
-        if node.name in self._names:
-            return self._names[node.name]
-        return ("type", node.name) if node.name in _TYPE_NAMES else self._unknown(node.at, node.name)
+        known = self._names.get(node.name)
+        return known if known is not None else self._constant(node, node.name) or self._unknown(node.at, node.name)
+
+    def _constant(self, node: Node, name: str) -> Type | None:
+        kind = TYPE_NAMES.get(name)
+        if kind is None:
+            return None
+        self._constants[id(node)] = name
+        return ("type", kind)
 
     def _select(self, node: Node) -> Type:
-        holder = self.type_of(node.parts[0])
-        if node.is_optional:
-            return DYN
+        if not node.is_optional:
+            name = _qualified(node)
+            constant = self._constant(node, name) if name else None
+            if constant is not None:
+                return constant
+        return substituted(self._bindings, self._field(node))
+
+    def _field(self, node: Node) -> Type:
+        holder = substituted(self._bindings, self._check(node.parts[0]))
+        held = of_optional(holder)
+        is_optional = held is not None or node.is_optional
+        kind = self._field_of(node, holder if held is None else held)
+        return (OPTIONAL, kind) if is_optional else kind
+
+    def _field_of(self, node: Node, holder: Type) -> Type:
+        if isinstance(holder, tuple) and holder[0] == "map":
+            return holder[2]
         if holder == DEVICE:
             known = DEVICE_FIELDS.get(node.name)
             return known if known is not None else self._wrong(node.at, f"undefined field '{node.name}'")
-        if isinstance(holder, tuple) and holder[0] == "map":
-            return holder[2]
-        if is_open(holder):
-            return DYN
-        if str(holder).startswith("kubernetes."):
-            return self._wrong(node.at, f"unexpected failed resolution of '{holder}'")
-        return self._wrong(node.at, f"type '{shown(holder)}' does not support field selection")
+        if is_struct(holder):
+            return self._wrong(node.at, f"unexpected failed resolution of '{shown(holder)}'")
+        if is_parameter(holder):
+            self._fits(DYN, holder)
+        elif not is_open(holder) and holder != ERROR:
+            self._wrong(node.at, f"type '{shown(holder)}' does not support field selection")
+        return DYN
 
-    def _operator(self, node: Node) -> Type:
-        if node.name in ("_&&_", "_||_"):
-            for part in node.parts:
-                self._condition(part)
-            return BOOL
-        if node.name == "_?_:_":
-            self._condition(node.parts[0])
-            one, other = (self.type_of(part) for part in node.parts[1:])
-            if not fits(one, other):
-                return self._no_overload(node, [BOOL, one, other])
-            return other if is_open(one) else one
-        types = [self.type_of(part) for part in node.parts]
-        if node.name == "!_":
-            return BOOL if types[0] == BOOL or is_open(types[0]) else self._no_overload(node, types)
-        if node.name == "-_":
-            return types[0] if types[0] in ("int", "double") else self._no_overload(node, types)
-        one, other = types
-        if node.name in ("_==_", "_!=_"):
-            return BOOL if fits(one, other) else self._no_overload(node, types)
-        if node.name == "_[?_]":
-            return DYN
-        if node.name == "_[_]":
-            return self._item(node, one, other)
-        if node.name == "@in":
-            is_held = isinstance(other, tuple) and other[0] in ("list", "map") and fits(one, other[1])
-            return BOOL if is_held or is_open(other) else self._no_overload(node, types)
-        if node.name in ("_<_", "_<=_", "_>_", "_>=_"):
-            is_ordered = (one in NUMBERS and other in NUMBERS) or (one == other and one in (STRING, "bytes", BOOL))
-            return BOOL if is_ordered or is_open(one) or is_open(other) else self._no_overload(node, types)
-        return self._sum(node, one, other)
+    # Lists, maps, folds
 
-    def _sum(self, node: Node, one: Type, other: Type) -> Type:
-        if is_open(one) or is_open(other):
-            return DYN
-        if node.name == "_+_" and isinstance(one, tuple) and one[0] == "list" and fits(one, other):
-            return one
-        allowed = _ADDED if node.name == "_+_" else {"int", "uint"} if node.name == "_%_" else NUMBERS
-        return one if one == other and one in allowed else self._no_overload(node, [one, other])
+    def _joined(self, parts: Sequence[Node], optional: Sequence[int] = ()) -> Type:
+        """The type of all of them; a new parameter where there are none."""
+        joined: Type | None = None
+        for place, part in enumerate(parts):
+            kind = self._check(part)
+            if place in optional:
+                held = of_optional(kind)
+                if held is None and not is_open(kind):
+                    self._mismatch(part.at, (OPTIONAL, kind), kind)
+                kind = kind if held is None else held
+            if joined is None:
+                joined = kind
+            elif self._fits(joined, kind):
+                joined = most_general(joined, kind)
+            else:
+                joined = self._mismatch(part.at, joined, kind)
+        return self._new_parameter() if joined is None else joined
 
-    def _item(self, node: Node, holder: Type, index: Type) -> Type:
-        if isinstance(holder, tuple) and holder[0] == "map" and fits(holder[1], index):
-            return holder[2]
-        if isinstance(holder, tuple) and holder[0] == "list" and (index in NUMBERS or is_open(index)):
-            return holder[1]
-        return DYN if is_open(holder) else self._no_overload(node, [holder, index])
+    def _fold(self, node: Node) -> Type:
+        held, begin, again, step, result = node.parts
+        first, second, accumulated = node.value
+        self._check(held)
+        kind = self._check(begin)
+        with self._scope({accumulated: kind}):
+            items = self._items(held, substituted(self._bindings, self._types[id(held)]), has_two=bool(second))
+            with self._scope(dict(zip((first, second) if second else (first,), items, strict=False))):
+                for part, wanted in ((again, BOOL), (step, kind)):
+                    found = self._check(part)
+                    if not self._fits(wanted, found):
+                        self._mismatch(part.at, wanted, found)
+            return substituted(self._bindings, self._check(result))
 
-    def _condition(self, node: Node) -> None:
-        kind = self.type_of(node)
-        if kind != BOOL and not is_open(kind):
-            self._wrong(node.at, f"expected type 'bool' but found '{shown(kind)}'")
+    def _items(self, node: Node, held: Type, *, has_two: bool) -> tuple[Type, Type]:
+        """Types of the one or two variables of a fold."""
+        if isinstance(held, tuple) and held[0] == "list":
+            return (INT, held[1]) if has_two else (held[1], ERROR)
+        if isinstance(held, tuple) and held[0] == "map":
+            return held[1], held[2]
+        if held in (DYN, ERROR) or is_parameter(held):  # not `any`, kept from upstream on purpose
+            self._fits(DYN, held)
+            return DYN, DYN
+        text = f"expression of type '{shown(held)}' cannot be range of a comprehension (must be list, map, or dynamic)"
+        self._wrong(node.at, text)
+        return ERROR, ERROR
+
+    @contextmanager
+    def _scope(self, types: Mapping[str, Type]) -> Iterator[None]:
+        before, self._names = self._names, {**self._names, **types}
+        yield
+        self._names = before
+
+    # Calls
 
     def _call(self, node: Node) -> Type:
-        if node.has_target:
-            return self._method(node, node.parts[0], node.parts[1:])
-        if node.name == "has" and len(node.parts) == 1:
-            if node.parts[0].kind != "select":
-                return self._wrong(node.parts[0].at, "invalid argument to has() macro")
-            self.type_of(node.parts[0])
-            return BOOL
-        types = [self.type_of(part) for part in node.parts]
-        if node.name not in _FUNCTIONS:
-            return self._unknown(node.at, node.name)
-        if node.name == "type" and len(types) == 1 and not is_open(types[0]):
-            return ("type", types[0])
-        return _FUNCTIONS[node.name]
+        if not node.has_target:
+            return self._applied(node, node.name, None, node.parts)
+        target, arguments = node.parts[0], node.parts[1:]
+        name = _qualified(target)
+        if name and f"{name}.{node.name}" in self._functions:
+            return self._applied(node, f"{name}.{node.name}", None, arguments)
+        return self._applied(node, node.name, target, arguments)
 
-    def _method(self, node: Node, target: Node, arguments: tuple[Node, ...]) -> Type:
-        if target.kind == "name" and target.name in _NAMESPACES and target.name not in self._names:
-            return DYN
-        if node.name in _MACROS and len(arguments) >= 2:
-            return self._macro(node, target, arguments)
-        holder = self.type_of(target)
-        types = [self.type_of(argument) for argument in arguments]
-        if node.name not in _METHODS:
-            return self._unknown(node.at, node.name)
-        if node.name in _OF_TEXTS and holder == STRING and types != [STRING]:
-            return self._no_overload(node, types, target="string.")
-        return _METHODS[node.name]
+    def _applied(self, node: Node, name: str, target: Node | None, arguments: Sequence[Node]) -> Type:
+        types = [self._check(argument) for argument in arguments]
+        if target is not None:
+            types.insert(0, self._check(target))
+        if name not in self._functions:
+            return self._unknown(node.at, name)
+        if name in ("_&&_", "_||_"):
+            return self._logical(node, name, types)
+        found: list[Declared] = []
+        result: Type | None = None
+        for declared in self._functions[name]:
+            if declared.is_member is not (target is not None):
+                continue
+            fresh: Bindings = {each: self._new_parameter() for each in declared.parameters}
+            if not self._all_fit(types, [_renamed(kind, fresh) for kind in declared.arguments]):
+                continue
+            found.append(declared)
+            kind = substituted(self._bindings, _renamed(declared.result, fresh))
+            if result is None:
+                result = kind
+            elif not is_open(result) and kind != result:
+                result = DYN
+        if result is None:
+            types = [substituted(self._bindings, kind, open_left=True) for kind in types]
+            before = "" if target is None else f"{shown(types.pop(0))}."
+            told = f"{before}({', '.join(map(shown, types))})"
+            return self._wrong(node.at, f"found no matching overload for '{name}' applied to '{told}'")
+        self._references[id(node)] = Reference(name, target is not None, tuple(found))
+        return result
 
-    def _macro(self, node: Node, target: Node, arguments: tuple[Node, ...]) -> Type:
-        holder = self.type_of(target)
-        names = [one.name for one in arguments if one.kind == "name"][: 1 if len(arguments) == 2 else 2]
-        before = dict(self._names)
-        item: Type = holder[1] if isinstance(holder, tuple) and len(arguments) == 2 else DYN
-        self._names |= dict.fromkeys(names, item)
-        *_, result = [self.type_of(one) for one in arguments if not (one.kind == "name" and one.name in names)] or [DYN]
-        self._names = before
-        if node.name in _CONDITIONS:
-            return BOOL
-        if len(arguments) != 2 or node.name not in ("map", "filter"):
-            return DYN
-        return ("list", result if node.name == "map" else item)
+    def _logical(self, node: Node, name: str, types: Sequence[Type]) -> Type:
+        fit = True
+        for part, kind in zip(node.parts, types, strict=True):
+            if not self._fits(kind, BOOL):
+                self._mismatch(part.at, BOOL, kind)
+                fit = False
+        self._references[id(node)] = Reference(name, False, tuple(self._functions[name]))
+        return BOOL if fit else ERROR
+
+
+def _qualified(node: Node) -> str:
+    """The names with points between them that a node is; empty when it is something else."""
+    if node.kind == "name":
+        return node.name
+    if node.kind == "select" and not node.is_optional:
+        before = _qualified(node.parts[0])
+        return f"{before}.{node.name}" if before else ""
+    return ""
+
+
+def _renamed(kind: Type, names: Bindings) -> Type:
+    if isinstance(kind, tuple):
+        return (kind[0], *(_renamed(part, names) for part in kind[1:]))
+    return names.get(kind, kind)
+
+
+def is_condition(kind: Type) -> bool:
+    """Whether an expression of this type may be a selector."""
+    return head(kind) in (BOOL, ANY)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from scheduler_core.cel.types import Type, is_open
-from scheduler_core.cel.values import NO_OVERLOAD, EvaluationError, type_name
+from scheduler_core.cel.values import NO_OVERLOAD, EvaluationError, kind_of, type_name
 
 Implementation = Callable[..., Any]
 F = TypeVar("F", bound=Implementation)
@@ -28,7 +28,7 @@ class Overload:
     is_member: bool = False
 
     def takes(self, arguments: Sequence[Any]) -> bool:
-        return all(kind in ("dyn", type_name(value)) for kind, value in zip(self.kinds, arguments, strict=True))
+        return all(kind in ("dyn", kind_of(value)) for kind, value in zip(self.kinds, arguments, strict=True))
 
     def may_take(self, types: Sequence[Type]) -> bool:
         """Whether arguments of these types, as far as they are known before the evaluation, can be taken."""
@@ -63,6 +63,11 @@ def both(arguments: Sequence[Any], result: Any) -> int:
 def searched(arguments: Sequence[Any], result: Any) -> int:
     """The cost of a regular expression, the second argument, over a text."""
     return math.ceil((1 + size_of(arguments[0])) * 0.1) * math.ceil(size_of(arguments[1]) * 0.25)
+
+
+def crossed(times: int) -> CostOf:
+    """The cost of comparing each item of one list with each of another, so many times."""
+    return lambda arguments, result: 1 + size_of(arguments[0]) * size_of(arguments[1]) * times
 
 
 def items(arguments: Sequence[Any], result: Any) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from scheduler_core.cel.functions import size_of
+from scheduler_core.cel.library.moments import added, subtracted
 from scheduler_core.cel.values import (
     MAX_INT,
     MAX_UINT,
@@ -111,12 +112,20 @@ def _calculated(name: str, calculate: Callable[[Any, Any], Any]) -> Callable[[An
 
 
 def _sum(one: Any, other: Any) -> Any:
+    of_times = added(one, other)
+    if of_times is not None:
+        return of_times
     if isinstance(one, (str, bytes, tuple)):
         if type(one) is not type(other):
             raise EvaluationError(NO_OVERLOAD)
         joined: Any = one
         return joined + other
     return _number_sum(one, other)
+
+
+def _difference(one: Any, other: Any) -> Any:
+    of_times = subtracted(one, other)
+    return of_times if of_times is not None else _number_difference(one, other)
 
 
 def _quotient(one: Any, other: Any) -> Any:
@@ -147,6 +156,7 @@ def _is_in(value: Any, holder: Any) -> bool:
     return any(equal(value, each) for each in holder)
 
 
+_number_difference = _calculated("_-_", lambda one, other: one - other)
 _number_sum = _calculated("_+_", lambda one, other: one + other)
 OPERATORS: Final[Mapping[str, Callable[..., Any]]] = {
     "!_": _not,
@@ -158,7 +168,7 @@ OPERATORS: Final[Mapping[str, Callable[..., Any]]] = {
     "_>_": lambda one, other: compare(one, other, "_>_") > 0,
     "_>=_": lambda one, other: compare(one, other, "_>=_") >= 0,
     "_+_": _sum,
-    "_-_": _calculated("_-_", lambda one, other: one - other),
+    "_-_": _difference,
     "_*_": _calculated("_*_", lambda one, other: one * other),
     "_/_": _calculated("_/_", _quotient),
     "_%_": _calculated("_%_", _remainder),

@@ -6,12 +6,13 @@ Source: the grammar of the CEL specification (cel.expr), as cel-go 0.26 reads it
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Final
 
 from scheduler_core.cel.literals import LiteralError, bytes_of, number_of, text_of
-
-CelError = tuple[int, str]  # position in the text, message
+from scheduler_core.cel.macros import MacroError, expanded
+from scheduler_core.cel.nodes import CelError, Node
 
 _SPACE: Final = re.compile(r"(?:[\t\n\f\r ]++|//[^\n]*+)*+", re.ASCII)
 _NUMBER: Final = re.compile(
@@ -28,6 +29,7 @@ _TEXT: Final = re.compile(
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+", re.ASCII)
 _SIGN: Final = re.compile(r"&&|\|\||==|!=|<=|>=|[-+*/%!<>?:.,()\[\]{}]", re.ASCII)
 _BINARY: Final = ({"||"}, {"&&"}, {"==", "!=", "<", "<=", ">", ">=", "in"}, {"+", "-"}, {"*", "/", "%"})
+_NUM_LOGICAL: Final = 2  # of these, the first
 _OPERANDS: Final = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
 # What may stand where an operand is missing, by what was opened last.
 _EXPECTED: Final = {
@@ -38,7 +40,8 @@ _EXPECTED: Final = {
     "index": "{'[', '{', '(', '.', '-', '!', '?', ",
 }
 _CONSTANTS: Final = {"true": ("bool", True), "false": ("bool", False), "null": ("null_type", None)}
-_DEEPEST: Final = 200
+_DEEPEST: Final = 250  # of one rule of the grammar within itself, and of the tree
+NOWHERE: Final = -1  # the position of an error that is about the whole
 MOST_ERRORS: Final = 100  # that are told; each repeats its line
 
 
@@ -52,6 +55,10 @@ class _SyntaxError(Exception):
         self.error = (position, f"Syntax error: {message}")
 
 
+class _TooDeepError(Exception):
+    """A rule of the grammar within itself too often."""
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
     kind: str  # name, number, text, sign, end
@@ -59,30 +66,22 @@ class Token:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """`kind` literal, name, select, index, call, list, map, unary, binary, choice; `at` is where messages point.
+def parse(text: str, *, is_stored: bool = True) -> tuple[Node | None, list[CelError]]:
+    """(the tree, syntax errors); UnknownSyntaxError for what is not read here.
 
-    A literal has its type as name, and its `value`. `is_optional`: a select or an index that gives an optional.
+    `is_stored`: whether macros count that new expressions may not use yet.
     """
-
-    kind: str
-    at: int
-    name: str = ""
-    parts: tuple[Node, ...] = ()
-    has_target: bool = False
-    value: Any = None
-    is_optional: bool = False
-
-
-def parse(text: str) -> tuple[Node | None, list[CelError]]:
-    """(the tree, syntax errors); UnknownSyntaxError for what is not read here."""
     tokens, errors = _tokens(text)
-    parser = _Parser(tokens)
+    parser = _Parser(tokens, is_stored=is_stored)
     try:
-        return parser.whole(), errors
+        node = parser.whole()
+        if _depth(node) > _DEEPEST:
+            return None, [(NOWHERE, "max recursion depth exceeded")]
+        return node, errors + parser.errors
+    except _TooDeepError:
+        return None, [(NOWHERE, f"expression recursion limit exceeded: {_DEEPEST}")]
     except _SyntaxError as error:
-        return None, [*errors, error.error]
+        return None, [*errors, *parser.errors, error.error]
 
 
 def _tokens(text: str) -> tuple[list[Token], list[CelError]]:
@@ -109,11 +108,25 @@ def _tokens(text: str) -> tuple[list[Token], list[CelError]]:
             place += len(wrong)
 
 
+def _depth(node: Node) -> int:
+    """How many operators, fields and calls are within each other; those of one chain of `&&` or `||` count as one."""
+    deepest, left = 0, [(node, 0, "")]
+    while left:
+        one, depth, above = left.pop()
+        deepest = max(deepest, depth)
+        is_same_chain = one.name == above and one.name in ("_&&_", "_||_")
+        below = depth + (1 if one.parts and not is_same_chain else 0)
+        left += [(part, below, one.name) for part in one.parts]
+    return deepest
+
+
 class _Parser:
-    def __init__(self, tokens: list[Token]) -> None:
+    def __init__(self, tokens: list[Token], *, is_stored: bool) -> None:
+        self.errors: list[CelError] = []  # of macros, whose arguments are read on
+        self._is_stored = is_stored
         self._tokens = tokens
         self._place = 0
-        self._depth = 0
+        self._depths: Counter[str] = Counter()  # of rules
 
     @property
     def _next(self) -> Token:
@@ -137,26 +150,57 @@ class _Parser:
         return node
 
     def _expression(self, opened: str = "") -> Node:
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise UnknownSyntaxError
+        self._enter("expression")
         node = self._binary(0, opened)
         sign = self._takes("?")
         if sign is not None:
             then = self._binary(0)
             self._expect(":", "':'")
             node = Node("choice", sign.at, "_?_:_", (node, then, self._expression()))
-        self._depth -= 1
+        self._depths["expression"] -= 1
         return node
+
+    def _enter(self, rule: str) -> None:
+        self._depths[rule] += 1
+        if self._depths[rule] > _DEEPEST:
+            raise _TooDeepError
 
     def _binary(self, level: int, opened: str = "") -> Node:
         if level == len(_BINARY):
             return self._unary(opened)
+        if level < _NUM_LOGICAL:
+            return self._logical(level, opened)
+        # Sums and products are one rule, and each operand on the right is that rule again.
+        rule = "relation" if level == _NUM_LOGICAL else "sum"
+        is_new = level <= _NUM_LOGICAL + 1
+        if is_new:
+            self._enter(rule)
         node = self._binary(level + 1, opened)
         while (sign := self._takes(*_BINARY[level])) is not None:
             name = "@in" if sign.text == "in" else f"_{sign.text}_"
+            self._enter(rule)
             node = Node("binary", sign.at, name, (node, self._binary(level + 1)))
+            self._depths[rule] -= 1
+        if is_new:
+            self._depths[rule] -= 1
         return node
+
+    def _logical(self, level: int, opened: str) -> Node:
+        """Terms of one operator as a tree of little depth, as cel-go has them."""
+        terms, signs = [self._binary(level + 1, opened)], []
+        while (sign := self._takes(*_BINARY[level])) is not None:
+            signs.append(sign)
+            terms.append(self._binary(level + 1))
+
+        def balanced(first: int, last: int) -> Node:
+            """Of the operators with these numbers, and the terms around them."""
+            if first > last:
+                return terms[first]
+            middle = (first + last + 1) // 2
+            parts = (balanced(first, middle - 1), balanced(middle + 1, last))
+            return Node("binary", signs[middle].at, f"_{signs[middle].text}_", parts)
+
+        return balanced(0, len(signs) - 1)
 
     def _unary(self, opened: str) -> Node:
         sign = self._takes("!", "-")
@@ -199,7 +243,7 @@ class _Parser:
         opened = self._takes("(")
         if opened is None:
             return Node("select", dot.at, name.text, (node,))
-        return Node("call", opened.at, name.text, (node, *self._items(")")), has_target=True)
+        return self._expanded(Node("call", opened.at, name.text, (node, *self._items(")")[0]), has_target=True))
 
     def _primary(self, opened: str, sign: str = "") -> Node:
         token = self._next
@@ -225,9 +269,11 @@ class _Parser:
             self._expect(")")
             return node
         if self._takes("[") is not None:
-            return Node("list", token.at, parts=self._items("]"))
+            items, optional = self._items("]")
+            return Node("list", token.at, parts=items, value=optional)
         if self._takes("{") is not None:
-            return Node("map", token.at, parts=self._entries())
+            entries, optional = self._entries()
+            return Node("map", token.at, parts=entries, value=optional)
         if token.text == "." and token.kind == "sign":
             raise UnknownSyntaxError
         expected = _EXPECTED[opened] + _OPERANDS
@@ -241,35 +287,46 @@ class _Parser:
         opened = self._takes("(")
         if opened is None:
             return Node("name", token.at, token.text)
-        return Node("call", opened.at, token.text, self._items(")"))
+        return self._expanded(Node("call", opened.at, token.text, self._items(")")[0]))
 
-    def _items(self, closing: str) -> tuple[Node, ...]:
+    def _expanded(self, call: Node) -> Node:
+        try:
+            return expanded(call, is_stored=self._is_stored)
+        except MacroError as error:
+            self.errors.append(error.error)
+            return call
+
+    def _items(self, closing: str) -> tuple[tuple[Node, ...], tuple[int, ...]]:
+        """(the items, the places of those that are optional)."""
         items: list[Node] = []
+        optional: list[int] = []
         if self._takes(closing) is not None:
-            return ()
+            return (), ()
         while True:
-            if self._next.text == "?":
-                raise UnknownSyntaxError
+            if closing == "]" and self._takes("?") is not None:
+                optional.append(len(items))
             items.append(self._expression("" if items else "call" if closing == ")" else "list"))
             if self._takes(",") is None:
                 break
             if closing == "]" and self._takes("]") is not None:
-                return tuple(items)
+                return tuple(items), tuple(optional)
         self._expect(closing, f"{{'{closing}', ','}}")
-        return tuple(items)
+        return tuple(items), tuple(optional)
 
-    def _entries(self) -> tuple[Node, ...]:
+    def _entries(self) -> tuple[tuple[Node, ...], tuple[int, ...]]:
+        """(keys and values in turn, the places of entries that are optional)."""
         parts: list[Node] = []
+        optional: list[int] = []
         while self._takes("}") is None:
-            if self._next.text == "?":
-                raise UnknownSyntaxError
+            if self._takes("?") is not None:
+                optional.append(len(parts) // 2)
             parts.append(self._expression("" if parts else "map"))
             self._expect(":", "':'")
             parts.append(self._expression())
             if self._takes(",") is None:
                 self._expect("}", "{'}', ','}")
                 break
-        return tuple(parts)
+        return tuple(parts), tuple(optional)
 
     def _expect(self, text: str, among: str = "") -> None:
         """Take the sign; `among` says what else might have stood there, where something might."""

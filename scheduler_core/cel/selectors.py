@@ -11,9 +11,11 @@ from typing import Any, Final
 
 from scheduler_core.api import quantity as quantities
 from scheduler_core.api.resource_claims import Device, DeviceAttribute
-from scheduler_core.cel import FAILED, checked, library, semver
-from scheduler_core.cel.evaluation import Compiler, CostError, Run, Step
+from scheduler_core.cel import FAILED, compiled, library, semver
+from scheduler_core.cel.declarations import STORED
+from scheduler_core.cel.evaluation import Compiler
 from scheduler_core.cel.parsing import UnknownSyntaxError
+from scheduler_core.cel.runs import CostError, Run, Step
 from scheduler_core.cel.semver import SemverError
 from scheduler_core.cel.values import EvaluationError, Map, type_name
 
@@ -62,10 +64,10 @@ class Selector:
 def compile_selector(text: str) -> Selector:
     """CompileError when the text is none."""
     try:
-        node, checker, problem = checked(text)
-        if problem or node is None:
-            raise CompileError(f"CEL compile error: {problem}")
-        return Selector(Compiler(checker).step(node))
+        found = compiled(text, STORED)
+        if found.problem or found.node is None or found.checked is None:
+            raise CompileError(f"CEL compile error: {found.problem}")
+        return Selector(Compiler(found.checked).step(found.node))
     except (UnknownSyntaxError, RecursionError) as error:
         raise CompileError(f"CEL compile error: {FAILED}this expression cannot be evaluated here") from error
 

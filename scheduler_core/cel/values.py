@@ -6,6 +6,7 @@ Source: cel-go 0.26, common/types.
 
 from __future__ import annotations
 
+import ipaddress
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,9 @@ from typing import Any, Final
 
 from scheduler_core.api.quantity import Quantity
 from scheduler_core.cel.semver import Semver
+from scheduler_core.cel.times import Duration, Moment
+from scheduler_core.cel.types import shown as shown_type
+from scheduler_core.cel.urls import Url
 
 MIN_INT: Final = -(2**63)
 MAX_INT: Final = 2**63 - 1
@@ -44,6 +48,13 @@ NONE: Final = Optional()
 @dataclass(frozen=True, slots=True)
 class TypeValue:
     """A type as a value."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A named format of texts."""
 
     name: str
 
@@ -93,18 +104,32 @@ def _hashed(key: Any) -> Any:
     return ("?", id(key)) if isinstance(key, (Map, tuple)) else ("?", key)
 
 
-def type_name(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """The type of a value, as the checker calls it."""
     for kind, name in _TYPES:
         if isinstance(value, kind):
             return name
     return "unknown"
 
 
+def type_name(value: Any) -> str:
+    """The full name of the type of a value."""
+    return shown_type(kind_of(value), is_result=True)
+
+
 _TYPES: Final[tuple[tuple[Any, str], ...]] = (
     (bool, "bool"), (Uint, "uint"), (int, "int"), (float, "double"), (str, "string"), (bytes, "bytes"),
     (type(None), "null_type"), (tuple, "list"), (Map, "map"), (Quantity, "kubernetes.Quantity"),
     (Semver, "kubernetes.Semver"), (Optional, "optional_type"), (TypeValue, "type"),
+    (Duration, "duration"), (Moment, "timestamp"), (Url, "kubernetes.URL"), (Format, "kubernetes.NamedFormat"),
+    # A network is an address too.
+    ((ipaddress.IPv4Interface, ipaddress.IPv6Interface), "net.CIDR"),
+    ((ipaddress.IPv4Address, ipaddress.IPv6Address), "net.IP"),
 )  # fmt: skip
+
+
+# Types that refuse to be compared with others.
+_STRICT: Final = (Quantity, Semver, Format, Url, ipaddress.IPv4Address, ipaddress.IPv6Address)
 
 
 def is_number(value: Any) -> bool:
@@ -115,7 +140,7 @@ def equal(one: Any, other: Any) -> bool:
     """Values of different types are unequal, but for numbers. EvaluationError where a type refuses others."""
     if is_number(one) and is_number(other):
         return bool(one == other)
-    if isinstance(one, (Quantity, Semver)):
+    if isinstance(one, _STRICT):
         if type(one) is not type(other):
             if other is None:
                 return False
@@ -137,7 +162,7 @@ def compare(one: Any, other: Any, name: str) -> int:
     if is_number(one) and is_number(other):
         if math.isnan(one) or math.isnan(other):
             raise EvaluationError("NaN values cannot be ordered")
-    elif not isinstance(one, (bool, int, float, str, bytes)):
+    elif not isinstance(one, (bool, int, float, str, bytes, Moment, Duration)):
         raise EvaluationError(f"{NO_OVERLOAD}: {name}")
     elif type(one) is not type(other):
         raise EvaluationError(NO_OVERLOAD)

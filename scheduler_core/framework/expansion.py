@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from scheduler_core.config.types import Plugins, PluginSet
 from scheduler_core.errors import ConfigError
-from scheduler_core.framework import interface
+from scheduler_core.framework import points
+from scheduler_core.framework.answers import MAX_NODE_SCORE
 
 MAX_TOTAL_SCORE = 2**63 - 1
 
@@ -28,18 +29,18 @@ class ExtensionPoint:
 
 
 POINTS = (
-    ExtensionPoint("pre_enqueue", "PreEnqueuePlugin", interface.PreEnqueuePlugin),
-    ExtensionPoint("queue_sort", "QueueSortPlugin", interface.QueueSortPlugin),
-    ExtensionPoint("pre_filter", "PreFilterPlugin", interface.PreFilterPlugin),
-    ExtensionPoint("filter", "FilterPlugin", interface.FilterPlugin),
-    ExtensionPoint("post_filter", "PostFilterPlugin", interface.PostFilterPlugin),
-    ExtensionPoint("reserve", "ReservePlugin", interface.ReservePlugin),
-    ExtensionPoint("pre_score", "PreScorePlugin", interface.PreScorePlugin),
-    ExtensionPoint("score", "ScorePlugin", interface.ScorePlugin),
-    ExtensionPoint("pre_bind", "PreBindPlugin", interface.PreBindPlugin),
-    ExtensionPoint("bind", "BindPlugin", interface.BindPlugin),
-    ExtensionPoint("post_bind", "PostBindPlugin", interface.PostBindPlugin),
-    ExtensionPoint("permit", "PermitPlugin", interface.PermitPlugin),
+    ExtensionPoint("pre_enqueue", "PreEnqueuePlugin", points.PreEnqueuePlugin),
+    ExtensionPoint("queue_sort", "QueueSortPlugin", points.QueueSortPlugin),
+    ExtensionPoint("pre_filter", "PreFilterPlugin", points.PreFilterPlugin),
+    ExtensionPoint("filter", "FilterPlugin", points.FilterPlugin),
+    ExtensionPoint("post_filter", "PostFilterPlugin", points.PostFilterPlugin),
+    ExtensionPoint("reserve", "ReservePlugin", points.ReservePlugin),
+    ExtensionPoint("pre_score", "PreScorePlugin", points.PreScorePlugin),
+    ExtensionPoint("score", "ScorePlugin", points.ScorePlugin),
+    ExtensionPoint("pre_bind", "PreBindPlugin", points.PreBindPlugin),
+    ExtensionPoint("bind", "BindPlugin", points.BindPlugin),
+    ExtensionPoint("post_bind", "PostBindPlugin", points.PostBindPlugin),
+    ExtensionPoint("permit", "PermitPlugin", points.PermitPlugin),
 )
 
 
@@ -52,7 +53,7 @@ def needed_plugins(plugins: Plugins) -> list[str]:
     return list(names)
 
 
-def expand(plugins: Plugins, instances: Mapping[str, interface.Plugin]) -> dict[str, list[interface.Plugin]]:
+def expand(plugins: Plugins, instances: Mapping[str, points.Plugin]) -> dict[str, list[points.Plugin]]:
     """The plugins of each extension point in running order, by the point's field name."""
     explicit = {point.field: _explicit(point, getattr(plugins, point.field), instances) for point in POINTS}
     if not plugins.multi_point.enabled:
@@ -61,18 +62,18 @@ def expand(plugins: Plugins, instances: Mapping[str, interface.Plugin]) -> dict[
 
 
 def score_weights(
-    plugins: Plugins, instances: Mapping[str, interface.Plugin], scorers: list[interface.Plugin]
+    plugins: Plugins, instances: Mapping[str, points.Plugin], scorers: list[points.Plugin]
 ) -> dict[str, int]:
     """Weights of the score plugins: an explicit one beats MultiPoint's, 0 becomes 1."""
     weights: dict[str, int] = {}
     total = 0
     for entry in (*plugins.score.enabled, *plugins.multi_point.enabled):
-        if entry.name in weights or not isinstance(instances.get(entry.name), interface.ScorePlugin):
+        if entry.name in weights or not isinstance(instances.get(entry.name), points.ScorePlugin):
             continue
         weight = entry.weight or 1
-        if weight * interface.MAX_NODE_SCORE > MAX_TOTAL_SCORE - total:
+        if weight * MAX_NODE_SCORE > MAX_TOTAL_SCORE - total:
             raise ConfigError(["total score of Score plugins could overflow"])
-        total += weight * interface.MAX_NODE_SCORE
+        total += weight * MAX_NODE_SCORE
         weights[entry.name] = weight
     for plugin in scorers:
         if not weights.get(plugin.name):
@@ -81,9 +82,9 @@ def score_weights(
 
 
 def _explicit(
-    point: ExtensionPoint, plugin_set: PluginSet, instances: Mapping[str, interface.Plugin]
-) -> list[interface.Plugin]:
-    chosen: dict[str, interface.Plugin] = {}
+    point: ExtensionPoint, plugin_set: PluginSet, instances: Mapping[str, points.Plugin]
+) -> list[points.Plugin]:
+    chosen: dict[str, points.Plugin] = {}
     for entry in plugin_set.enabled:
         plugin = instances.get(entry.name)
         if plugin is None:
@@ -99,15 +100,15 @@ def _explicit(
 def _with_multi_point(
     point: ExtensionPoint,
     plugins: Plugins,
-    explicit: list[interface.Plugin],
-    instances: Mapping[str, interface.Plugin],
-) -> list[interface.Plugin]:
+    explicit: list[points.Plugin],
+    instances: Mapping[str, points.Plugin],
+) -> list[points.Plugin]:
     disabled = {entry.name for entry in getattr(plugins, point.field).disabled}
     if "*" in disabled:
         return explicit
     named = {plugin.name for plugin in explicit}
     overrides: set[str] = set()
-    added: dict[str, interface.Plugin] = {}
+    added: dict[str, points.Plugin] = {}
     for entry in plugins.multi_point.enabled:
         plugin = instances.get(entry.name)
         if plugin is None:

@@ -16,6 +16,7 @@ from scheduler_core.admission.context import (
     Shown,
     admin_access_problem,
     duplicate,
+    forbidden,
     invalid,
     required,
     too_many,
@@ -184,8 +185,10 @@ def selector_problems(path: str, selectors: Any) -> Iterator[Problem]:
         elif len(cel["expression"]) > 10240:
             yield Problem(f"{path}[{index}].cel.expression", "Too long: may not be more than 10240 bytes")
         else:
-            problem = selector_problem(cel["expression"])
-            if problem:
+            problem, is_costly = selector_problem(cel["expression"])
+            if is_costly:
+                yield forbidden(f"{path}[{index}].cel.expression", problem)
+            elif problem:
                 yield Problem(
                     f"{path}[{index}].cel.expression", f"Invalid value: {_quoted(cel['expression'])}: {problem}"
                 )

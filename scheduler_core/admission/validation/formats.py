@@ -14,6 +14,7 @@ from scheduler_core.admission.context import Problem, forbidden, invalid, requir
 from scheduler_core.api.quantity import Quantity, parse
 from scheduler_core.api.resources import is_hugepages
 from scheduler_core.api.syntax import (
+    dns_1035_problems,
     label_problems,
     label_value_problems,
     port_name_problems,
@@ -24,12 +25,6 @@ from scheduler_core.api.syntax import (
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 IMMUTABLE: Final = "field is immutable"
 MAX_INT32: Final = 2**31 - 1
-_DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
-_DNS_1035_TEXT: Final = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character,"
-    " and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is"
-    " '[a-z]([-a-z0-9]*[a-z0-9])?')"
-)
 _UNDERSCORES: Final = re.compile(r"[a-z0-9_]([-_a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*", re.ASCII)
 _UNDERSCORES_TEXT: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must"
@@ -67,8 +62,7 @@ def label(name: str) -> list[str]:
 
 def dns_1035(name: str) -> list[str]:
     """Names of services."""
-    problems = ["must be no more than 63 characters"] if len(name) > 63 else []
-    return problems if _DNS_1035.fullmatch(name) else [*problems, _DNS_1035_TEXT]
+    return list(dns_1035_problems(name))
 
 
 def path_segment(name: str) -> list[str]:

@@ -1,5 +1,27 @@
 """The functions that expressions may call; importing this declares them."""
 
-from scheduler_core.cel.library import amounts, collections, conversions, optionals, texts
+from scheduler_core.cel.library import (
+    amounts,
+    collections,
+    conversions,
+    formats,
+    formatting,
+    locators,
+    moments,
+    networks,
+    optionals,
+    texts,
+)
 
-__all__ = ["amounts", "collections", "conversions", "optionals", "texts"]
+__all__ = [
+    "amounts",
+    "collections",
+    "conversions",
+    "formats",
+    "formatting",
+    "locators",
+    "moments",
+    "networks",
+    "optionals",
+    "texts",
+]

@@ -5,9 +5,12 @@ Source: cel-go 0.26, ext/lists.go and ext/sets.go; kubernetes v1.34.1, apiserver
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
-from scheduler_core.cel.functions import function, items, method
+from scheduler_core.cel.functions import crossed, function, items, method
+from scheduler_core.cel.library.moments import added
+from scheduler_core.cel.times import Duration
 from scheduler_core.cel.values import NONE, EvaluationError, Optional, compare, equal
 
 
@@ -28,6 +31,8 @@ def is_sorted(held: tuple[Any, ...]) -> bool:
 
 @method("sum", "list", cost=items)
 def list_sum(held: tuple[Any, ...]) -> Any:
+    if held and all(isinstance(each, Duration) for each in held):
+        return reduce(added, held)
     if not all(isinstance(each, (int, float)) and type(each) is not bool for each in held):
         raise EvaluationError("no such overload")
     total = sum(held)
@@ -98,11 +103,21 @@ def list_slice(held: tuple[Any, ...], start: int, end: int) -> tuple[Any, ...]:
 
 @method("sort", "list", cost=items)
 def sort(held: tuple[Any, ...]) -> tuple[Any, ...]:
-    if any(type(each) is not type(held[0]) for each in held):
+    return sorted_by(held, held)
+
+
+def sorted_by(held: tuple[Any, ...], keys: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The items in the order of their keys, one for each."""
+    if any(type(each) is not type(keys[0]) for each in keys):
         raise EvaluationError("list elements must have the same type")
-    for each in held[1:]:
-        compare(each, held[0], "_<_")
-    return tuple(sorted(held, key=lambda each: each.encode() if isinstance(each, str) else each))
+    for each in keys[1:]:
+        compare(each, keys[0], "_<_")
+    order = sorted(range(len(held)), key=lambda place: _comparable(keys[place]))
+    return tuple(held[place] for place in order)
+
+
+def _comparable(value: Any) -> Any:
+    return value.encode() if isinstance(value, str) else value  # as Go orders them
 
 
 @function("lists.range", "int")
@@ -122,16 +137,16 @@ def last(held: tuple[Any, ...]) -> Optional:
     return Optional(True, held[-1]) if held else NONE
 
 
-@function("sets.contains", "list", "list", cost=items)
+@function("sets.contains", "list", "list", cost=crossed(1))
 def set_contains(held: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
     return all(any(equal(each, other) for each in held) for other in others)
 
 
-@function("sets.equivalent", "list", "list", cost=items)
+@function("sets.equivalent", "list", "list", cost=crossed(2))
 def set_equivalent(held: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
     return set_contains(held, others) and set_contains(others, held)
 
 
-@function("sets.intersects", "list", "list", cost=items)
+@function("sets.intersects", "list", "list", cost=crossed(1))
 def set_intersects(held: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
     return any(equal(each, other) for each in held for other in others)

@@ -5,12 +5,15 @@ Source: cel-go 0.26, common/types.
 
 from __future__ import annotations
 
+import ipaddress
 import math
 from typing import Any
 
 from scheduler_core.cel.functions import function, no_overload, traversal
+from scheduler_core.cel.times import NANOS, Duration, Moment
 from scheduler_core.cel.values import MAX_INT, MAX_UINT, MIN_INT, EvaluationError, TypeValue, Uint, type_name
 
+_ADDRESSES = (ipaddress.IPv4Address, ipaddress.IPv6Address)  # networks are addresses too
 _TRUE, _FALSE = ("1", "t", "T", "TRUE", "true", "True"), ("0", "f", "F", "FALSE", "false", "False")
 
 
@@ -22,6 +25,8 @@ def _unfit(value: Any, kind: str) -> EvaluationError:
 def to_int(value: Any) -> int:
     if isinstance(value, str):
         number = _parsed(value, "int")
+    elif isinstance(value, (Duration, Moment)):
+        number = value.nanos if isinstance(value, Duration) else value.nanos // NANOS
     elif isinstance(value, float):
         if not MIN_INT < value < MAX_INT:  # the ends cannot be told from what is beyond them
             raise EvaluationError("integer overflow")
@@ -92,7 +97,7 @@ def to_string(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return _double_text(value)
-    if isinstance(value, (int, str)):
+    if isinstance(value, (int, str, Duration, Moment, *_ADDRESSES)):
         return str(value)
     if isinstance(value, bytes):
         try:

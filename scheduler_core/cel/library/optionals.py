@@ -33,6 +33,12 @@ def _truth(value: Any) -> bool:
     return bool(len(value)) if isinstance(value, (str, bytes, tuple, Map)) else bool(value)
 
 
+@function("optional.unwrap", "list")
+@method("unwrapOpt", "list")
+def unwrapped(held: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(each.value for each in held if each.has_value)
+
+
 @method("hasValue", OPTIONAL)
 def has_value(value: Optional) -> bool:
     return value.has_value

@@ -11,6 +11,20 @@ from scheduler_core.cel import regexes
 from scheduler_core.cel.functions import both, function, method, of_result, searched, traversal
 from scheduler_core.cel.values import EvaluationError, Map
 
+_QUOTED = str.maketrans(
+    {
+        "\a": "\\a",
+        "\b": "\\b",
+        "\f": "\\f",
+        "\n": "\\n",
+        "\r": "\\r",
+        "\t": "\\t",
+        "\v": "\\v",
+        "\\": "\\\\",
+        '"': '\\"',
+    }
+)
+
 
 @function("size", "dyn")
 @method("size", "dyn")
@@ -142,6 +156,11 @@ def substring_until(text: str, start: int, end: int) -> str:
         if not 0 <= place <= len(text):
             raise EvaluationError(f"index out of range: {place}")
     return text[start:end]
+
+
+@function("strings.quote", "string")
+def quote(text: str) -> str:
+    return '"' + text.translate(_QUOTED) + '"'
 
 
 @method("trim", "string", cost=traversal())

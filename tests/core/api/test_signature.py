@@ -7,9 +7,15 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from scheduler_core.api.pod import ContainerStatus, ContainerStatusResources, Pod
+from scheduler_core.api.pod import (
+    ContainerStatus,
+    ContainerStatusResources,
+    Pod,
+    PodResourceClaim,
+    PodResourceClaimStatus,
+)
 from scheduler_core.api.quantity import parse
-from scheduler_core.api.signature import signature
+from scheduler_core.api.signature import claim_names, signature
 from tests.builders import make_pod
 
 replace = msgspec.structs.replace
@@ -57,3 +63,24 @@ def test_signature_is_shared_when_only_names_differ(twin: Pod) -> None:
 )
 def test_signature_differs_when_a_rule_could_tell(other: Pod) -> None:
     assert signature(other) != signature(PLAIN)
+
+
+def with_claim(name: str, recorded: str | None = None) -> Pod:
+    claims = (PodResourceClaim("gpu", name if recorded is None else None, None if recorded is None else name),)
+    told = (PodResourceClaimStatus("gpu", recorded),) if recorded is not None else None
+    spec, status = replace(PLAIN.spec, resource_claims=claims), replace(PLAIN.status, resource_claim_statuses=told)
+    return replace(PLAIN, spec=spec, status=status)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(with_claim("second"), id="named"),
+        pytest.param(with_claim("template", "web-1-gpu-abcde"), id="generated"),
+    ],
+)
+def test_signature_is_shared_when_only_claims_have_other_names(other: Pod) -> None:
+    """Each claim of a template has its own; who waits for which one is told by the names."""
+    first = with_claim("first")
+    assert signature(other) == signature(first) != signature(PLAIN)
+    assert claim_names(other) != claim_names(first)

@@ -120,6 +120,15 @@ def test_release_leaves_the_allocation_and_deallocation_leaves_the_finalizer(ser
     assert not claim.get("status") and claim["metadata"]["finalizers"] == [FINALIZER]
 
 
+def test_claim_that_another_pod_has_by_now_is_not_deallocated(server: ApiServer) -> None:
+    with_claims(server, "c")
+    carried_out(server, write(), write(pod="db", allocates=False))
+    [answer] = server.carry_out(claim_requests([write(verb=ClaimVerb.DEALLOCATE)]), NOW)
+    assert isinstance(answer, Refused)
+    assert answer.status.message == "claim shop/c got reserved for another pod in the meantime"
+    assert "allocation" in stored(server)["status"]
+
+
 def test_claim_with_another_uid_is_not_written(server: ApiServer) -> None:
     with_claims(server, "c")
     other = ClaimWrite(ClaimVerb.RESERVE, "shop", "c", "gone", "", "web-uid", "web", PLUGIN, ALLOCATION)

@@ -77,7 +77,7 @@ def test_expression_holds(expression: str) -> None:
     [
         (f"{GPU}.missing == 1", "no such key: missing"),
         ('device.attributes["nope"].x', "no such key: x"),
-        (f"{GPU}.model.x.y", "no such key: x"),
+        (f"{GPU}.model.x.y == 1", "no such key: x"),
         (f"{GPU}.model > 3", "no such overload"),
         (f"{GPU}.index.startsWith('a')", "no such overload"),
         (f"!{GPU}.model", "no such overload"),
@@ -97,7 +97,7 @@ def test_expression_holds(expression: str) -> None:
         ("semver('01.0.0').major() == 1", 'Major number must not contain leading zeroes "01"'),
         (f"quantity({GPU}.model).isInteger()", "quantities must match the regular expression "
          "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"),
-        ("optional.none().value()", "optional.none() dereference"),
+        ("optional.none().value() == 1", "optional.none() dereference"),
         ("quantity('1.5').asInteger() == 1", "cannot convert value to integer"),
         (f"{GPU}.model", "CEL result of type string could not be converted to bool: "
          "unsupported native conversion from string to 'bool'"),

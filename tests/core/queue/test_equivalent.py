@@ -10,6 +10,7 @@ import pytest
 
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
+from scheduler_core.api.signature import claim_names
 from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
@@ -74,6 +75,7 @@ def check_files(queue: SchedulingQueue) -> None:
         assert {
             (
                 info.signature(),
+                claim_names(info.pod),
                 frozenset(info.unschedulable_plugins),
                 frozenset(info.pending_plugins),
                 info.gating_plugin,

@@ -181,3 +181,25 @@ def test_search_that_takes_too_long_is_ended() -> None:
     made = world(device_class(), node("n1"), resource_slice("n1", *devices), hard, pod("p", "c"), config=loaded)
     (attempt, *_) = settle(made)[0].attempts
     assert "1 timed out trying to allocate devices" in attempt.message
+
+
+def reachable_from(node_name: str) -> dict[str, Any]:
+    """The status of a claim that another pod uses."""
+    field = {"key": "metadata.name", "operator": "In", "values": [node_name]}
+    selector = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    result = {"request": "r", "driver": "gpu.example.com", "pool": "n1", "device": "gpu-0"}
+    return {
+        "allocation": {"devices": {"results": [result]}, "nodeSelector": selector},
+        "reservedFor": [{"resource": "pods", "name": "other", "uid": "uid-other"}],
+    }
+
+
+def test_of_equivalent_pods_the_one_is_tried_again_whose_claim_changed() -> None:
+    elsewhere = reachable_from("n9")
+    made = two_nodes(*(claim(f"c{number}", status=elsewhere) for number in range(3)))
+    made.load([pod(f"p{number}", f"c{number}") for number in range(3)])
+    settle(made)
+    made.load([claim("c1", status=reachable_from("n1"))])
+    made.run_until(made.now + 20_000_000)
+    nodes = [stored(made, "Pod", f"p{number}")["spec"].get("nodeName", "") for number in range(3)]
+    assert nodes == ["", "n1", ""]
