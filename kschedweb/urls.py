@@ -21,6 +21,7 @@ from kschedweb.rest import (
     pods,
     roles,
     tokens,
+    workloads,
 )
 from kschedweb.scheduling import health, monitoring
 
@@ -88,6 +89,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLUSTER}/attempts/<int:seq>/preemption", attempts.AttemptPreemptionView.as_view()),
     path(f"{CLUSTER}/preemptions", attempts.PreemptionListView.as_view()),
     path(f"{CLUSTER}/events", events.EventListView.as_view()),
+    path(f"{CLUSTER}/object-events", events.ObjectEventListView.as_view()),
+    path(f"{CLUSTER}/workloads", workloads.WorkloadListView.as_view()),
+    path(f"{CLUSTER}/workloads/<str:kind>/<str:namespace>/<str:name>", workloads.WorkloadView.as_view()),
     path(f"{CLUSTER}/refusals", nodes.NodeRefusalListView.as_view()),
     path(f"{CLUSTER}/pending", pods.PendingView.as_view()),
     path(f"{CLUSTER}/pending/pods", pods.PendingPodListView.as_view()),

@@ -257,6 +257,11 @@ def moment_of(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
+def milliseconds(moment: datetime) -> int:
+    """A time as views carry it: milliseconds since the Unix epoch."""
+    return int(moment.timestamp() * 1000)
+
+
 _requests_of: dict[bytes, dict[str, int]] = {}
 _REQUESTS_KEPT = 1_000  # of pods whose containers are the same
 _ASKED = 4  # fields of the spec that say what a pod asks for

@@ -1,28 +1,40 @@
 """Reads of the cluster app: views, the change log as live events, and checks of the state."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
 import msgspec
 from django.db import connection
 from django.db.models import Count, Q, QuerySet
+from django.db.models.fields.json import KeyTextTransform
 
 from kschedweb import views
-from kschedweb.cluster import adapters
+from kschedweb.cluster import adapters, events
+from kschedweb.cluster.adapters import milliseconds
 from kschedweb.cluster.changes import read_only, unpack
 from kschedweb.cluster.choices import TERMINAL_PHASES, Operation
 from kschedweb.cluster.follow import BINDING_VERDICT
-from kschedweb.cluster.models import ApiObject, Cluster, Event, Import, Node, Pod, SchedulerConfigVersion
+from kschedweb.cluster.models import ApiObject, Cluster, Import, Node, Pod, SchedulerConfigVersion
 from kschedweb.common import bulk
 from kschedweb.common.errors import NotFoundError
 from kschedweb.views import view_of
+from scheduler_core.controllers.drain import DRAIN
 
 # Ended pods older than this are left out of a snapshot: a cluster that runs for days has very many.
 ENDED_PODS_KEPT = timedelta(minutes=10)
 NATIVE_RESOURCES = ("cpu", "memory", "pods", "ephemeral-storage")
+DRAIN_STATES: Final[Mapping[str, views.DrainState]] = {state: state for state in get_args(views.DrainState)}
 
-_NODE_FIELDS = ("name", "zone", "unschedulable", "ready", "allocatable", "manifest__spec__taints")
+_NODE_FIELDS = (
+    "name",
+    "zone",
+    "unschedulable",
+    "ready",
+    "allocatable",
+    "manifest__spec__taints",
+    KeyTextTransform(DRAIN, "manifest__metadata__annotations"),
+)
 _POD_FIELDS = (
     "uid",
     "namespace",
@@ -132,23 +144,6 @@ def pod_views(cluster_id: int, now: datetime) -> tuple[list[views.PodView], int]
     return [pod_view(*row) for row in shown.values_list(*_POD_FIELDS)], pods.filter(ended).count()
 
 
-def event_views(cluster_id: int, limit: int) -> list[views.EventView]:
-    """The newest events, oldest first."""
-    rows = list(Event.objects.filter(cluster_id=cluster_id).order_by("-id")[:limit])
-    return [
-        views.EventView(
-            seq=row.seq,
-            type=row.type,
-            reason=row.reason,
-            note=row.note,
-            key=f"{row.regarding_namespace}/{row.regarding_name}" if row.regarding_namespace else row.regarding_name,
-            at_ms=milliseconds(row.last_at),
-            count=row.count,
-        )
-        for row in reversed(rows)
-    ]
-
-
 def cluster_view(cluster: Cluster) -> views.Cluster:
     """The cluster with its settings."""
     return view_of(views.Cluster, cluster)
@@ -167,6 +162,7 @@ def node_view(
     ready: bool,
     allocatable: dict[str, int],
     taints: Iterable[dict[str, str]] | None,
+    drain: str | None,
 ) -> views.NodeView:
     return views.NodeView(
         name=name,
@@ -178,6 +174,7 @@ def node_view(
         unschedulable=unschedulable,
         ready=ready,
         taints=[adapters.taint_text(taint) for taint in taints or ()],
+        drain=DRAIN_STATES.get(drain or "", ""),
     )
 
 
@@ -241,10 +238,13 @@ def change_event(change: ChangeRow) -> views.ChangeLogEvent | None:
             columns.ready,
             columns.allocatable,
             (payload.get("spec") or {}).get("taints"),
+            (payload["metadata"].get("annotations") or {}).get(DRAIN),
         )
         return views.NodePut(rv=change.rv, node=view)
     if change.kind == "Pod":
         return views.PodPut(rv=change.rv, pod=_pod_view_of(change, payload))
+    if change.kind == events.KIND:
+        return views.EventPut(rv=change.rv, event=events.event_view(payload))
     return views.ObjectPut(rv=change.rv, kind=change.kind, key=_key(change))
 
 
@@ -298,10 +298,6 @@ def object_counts(cluster_id: int) -> dict[str, int]:
     }
     others = ApiObject.objects.filter(cluster_id=cluster_id).values("kind").annotate(n=Count("id")).order_by("kind")
     return counts | {row["kind"]: row["n"] for row in others}
-
-
-def milliseconds(moment: datetime) -> int:
-    return int(moment.timestamp() * 1000)
 
 
 def _bound(change: ChangeRow) -> views.PodBound | None:

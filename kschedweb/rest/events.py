@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from msgspec import UNSET
 from rest_framework.request import Request
 
 from kschedweb import views
@@ -19,7 +20,15 @@ class EventPagination(KeysetPagination):
 
 class EventListView(RestView):
     def get(self, request: Request, cluster_id: int, query: views.EventQuery, page: views.PageQuery) -> views.EventPage:
-        """List the cluster's events, newest first."""
+        """List the scheduler's events, newest first."""
         cluster_selectors.cluster_get(cluster_id)
         found = selectors.events(cluster_id, inputs.event_filter(query, cluster_id))
         return EventPagination(page).page_of(views.EventPage, found, request, partial(view_of, views.Event))
+
+
+class ObjectEventListView(RestView):
+    def get(self, request: Request, cluster_id: int, query: views.ObjectEventQuery) -> views.ObjectEvents:
+        """List events about one object, of the scheduler, of controllers and of clients, newest first."""
+        cluster_selectors.cluster_get(cluster_id)
+        namespace = "" if query.namespace is UNSET else query.namespace
+        return views.ObjectEvents(selectors.events_about(cluster_id, query.kind, namespace, query.name, query.limit))

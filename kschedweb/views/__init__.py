@@ -87,7 +87,7 @@ from kschedweb.views.devices import (
     PodClaim,
     SelectorRefusal,
 )
-from kschedweb.views.events import Event, EventPage, EventQuery, EventView
+from kschedweb.views.events import Event, EventPage, EventQuery, EventView, ObjectEventQuery, ObjectEvents
 from kschedweb.views.live import (
     AttemptMade,
     CacheMove,
@@ -100,6 +100,7 @@ from kschedweb.views.live import (
     EngineLogEvent,
     EventCount,
     EventNoted,
+    EventPut,
     EventsCounted,
     Frame,
     Frames,
@@ -139,6 +140,7 @@ from kschedweb.views.mirrors import (
     MirrorUnreadable,
 )
 from kschedweb.views.nodes import (
+    DrainState,
     Node,
     NodeChange,
     NodeDetail,
@@ -175,6 +177,18 @@ from kschedweb.views.pods import (
     QueueView,
 )
 from kschedweb.views.throughput import QueueSizes, Throughput, ThroughputPoint, ThroughputQuery
+from kschedweb.views.workloads import (
+    Workload,
+    WorkloadCondition,
+    WorkloadDetail,
+    WorkloadDetailQuery,
+    WorkloadPart,
+    WorkloadPod,
+    WorkloadQuery,
+    Workloads,
+    WorkloadState,
+    WorkloadWait,
+)
 
 __all__ = [
     "AllocatedDevice",
@@ -233,6 +247,9 @@ __all__ = [
     "Event",
     "EventCount",
     "EventNoted",
+    "EventPut",
+    "ObjectEventQuery",
+    "ObjectEvents",
     "EventPage",
     "EventQuery",
     "EventView",
@@ -260,6 +277,7 @@ __all__ = [
     "Message",
     "Moment",
     "Node",
+    "DrainState",
     "NodeChange",
     "NodeDeleted",
     "NodeDetail",
@@ -345,6 +363,16 @@ __all__ = [
     "TokenCreated",
     "TokenPage",
     "View",
+    "Workload",
+    "WorkloadCondition",
+    "WorkloadDetail",
+    "WorkloadDetailQuery",
+    "WorkloadPart",
+    "WorkloadPod",
+    "WorkloadQuery",
+    "WorkloadState",
+    "Workloads",
+    "WorkloadWait",
     "encode",
     "given",
     "view_of",

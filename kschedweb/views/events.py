@@ -1,10 +1,11 @@
 """Events of a cluster."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from msgspec import UNSET, UnsetType
 
-from kschedweb.views.base import Moment, Page, SpanQuery, View, doc, text
+from kschedweb.views.base import Input, Moment, Page, SpanQuery, View, doc, number, text
 
 
 class EventView(View):
@@ -17,6 +18,8 @@ class EventView(View):
     key: Annotated[str, doc("namespace/name of the object it is about")]
     at_ms: Annotated[int, doc("when it was last seen")]
     count: Annotated[int, doc("how often it was seen")] = 1
+    kind: Annotated[str, doc("of the object it is about")] = "Pod"
+    name: Annotated[str, doc("namespace/name of the event itself, of those that controllers and clients wrote")] = ""
 
 
 class Event(View):
@@ -37,6 +40,12 @@ class Event(View):
     last_at: Moment
 
 
+class ObjectEvents(View):
+    """Events about one object: of the scheduler, of controllers, of clients."""
+
+    events: Annotated[Sequence[EventView], doc("the newest, newest first")]
+
+
 class EventPage(Page[Event]):
     """A page of events."""
 
@@ -49,3 +58,12 @@ class EventQuery(SpanQuery):
     kind: Annotated[str, text(63)] | UnsetType = UNSET
     reason: Annotated[str, text(128)] | UnsetType = UNSET
     type: Literal["Normal", "Warning"] | UnsetType = UNSET
+
+
+class ObjectEventQuery(Input):
+    """Events about which object."""
+
+    kind: Annotated[str, text(63)]
+    name: Annotated[str, text(253)]
+    namespace: Annotated[str, text(63, "left out for objects without one")] | UnsetType = UNSET
+    limit: Annotated[int, number(1, 500)] = 50

@@ -74,7 +74,7 @@ class PodBound(View, tag_field="type", tag="pod_bound"):
 
 
 class ObjectPut(View, tag_field="type", tag="object_put"):
-    """An object that is neither node nor pod was created or changed."""
+    """An object that is neither node nor pod nor event was created or changed."""
 
     rv: int
     kind: str
@@ -87,6 +87,13 @@ class ObjectDeleted(View, tag_field="type", tag="object_deleted"):
     rv: int
     kind: str
     key: str
+
+
+class EventPut(View, tag_field="type", tag="event_put"):
+    """A controller or a client wrote an event, or counted it again."""
+
+    rv: int
+    event: EventView
 
 
 class ClusterSetting(View, tag_field="type", tag="cluster_setting"):
@@ -156,7 +163,9 @@ class StepDone(View, tag_field="type", tag="step"):
     queued: Annotated[QueueSizes | None, doc("after it; null: unchanged")]
 
 
-ChangeLogEvent = NodePut | NodeDeleted | PodPut | PodDeleted | PodBound | ObjectPut | ObjectDeleted | ClusterSetting
+ChangeLogEvent = (
+    NodePut | NodeDeleted | PodPut | PodDeleted | PodBound | ObjectPut | ObjectDeleted | EventPut | ClusterSetting
+)
 EngineLogEvent = QueueMove | CacheMoved | AttemptMade | EventNoted | EventsCounted | StepDone
 LiveEvent = ChangeLogEvent | EngineLogEvent
 
@@ -197,7 +206,10 @@ class Snapshot(View):
     nodes: Sequence[NodeView]
     pods: Sequence[PodView]
     queue: Sequence[QueueView]
-    events: Annotated[Sequence[EventView], doc("the newest, oldest first")]
+    events: Annotated[
+        Sequence[EventView],
+        doc("the newest about Pods, ReplicaSets and Jobs, and the newest about others, oldest first"),
+    ]
     attempts: Annotated[Sequence[AttemptView], doc("the newest, oldest first")]
     throughput: Annotated[Throughput, doc("of the last minutes, by seconds")]
     pods_left_out: int

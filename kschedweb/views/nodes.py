@@ -10,6 +10,8 @@ from kschedweb.views.base import Input, Moment, View, doc, number, text
 from kschedweb.views.devices import NodeDevice
 from kschedweb.views.pods import PodView
 
+DrainState = Literal["", "requested", "draining", "drained"]
+
 
 class NodeView(View):
     """A node as the dashboard shows it. The browser sums up what its pods use."""
@@ -23,6 +25,7 @@ class NodeView(View):
     unschedulable: bool
     ready: bool
     taints: Annotated[Sequence[str], doc("key=value:Effect")]
+    drain: Annotated[DrainState, doc("how far its drain is; empty while there is none")] = ""
 
 
 class Node(View):

@@ -153,6 +153,18 @@ def node_panel(page: Page, cluster: Cluster) -> None:
     panel.get_by_role("link", name="default/seen-elsewhere").wait_for()
 
 
+def workloads(page: Page, cluster: Cluster) -> None:
+    page.goto(f"{cluster.url}/#/clusters/{cluster.id}/workloads")
+    page.get_by_role("complementary", name="Workloads").get_by_role("listitem").first.wait_for()
+
+
+def workload(page: Page, cluster: Cluster) -> None:
+    page.goto(f"{cluster.url}/#/clusters/{cluster.id}/workloads/Deployment/web/storefront")
+    panel = page.get_by_role("complementary", name="Deployment web/storefront")
+    panel.get_by_role("region", name="Recent events").wait_for()
+    unfold(panel)
+
+
 def import_choice(page: Page, cluster: Cluster) -> None:
     dialog = drop(page, ("cluster.json", manifest(node("n1"))))
     into_new(dialog, "Not a name")
@@ -244,6 +256,8 @@ VIEWS: tuple[View, ...] = (
     pod_preempted,
     pod_unknown,
     node_panel,
+    workloads,
+    workload,
     import_choice,
     import_refused,
     import_done,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -14,6 +15,7 @@ from tests.browser.test_whole import clusters, node, pod, put, show
 expect.set_options(timeout=WAIT_MS)
 __all__ = ["axe"]
 
+HOUR = 3600
 US = 1_000_000
 
 
@@ -42,6 +44,35 @@ def ahead(cluster: Cluster) -> float:
     """By how many seconds the cluster is ahead of the wall."""
     found = cluster.call("GET", "clock")
     return float(found["now_us"] - found["wall_us"]) / US
+
+
+def long_running(name: str, seconds: int) -> dict[str, Any]:
+    made = pod(name)
+    made["metadata"]["annotations"] = {"kschedweb.io/run-seconds": str(seconds)}
+    return made
+
+
+def test_an_hour_is_skipped_and_the_page_goes_along(page: Page, timed: Cluster) -> None:
+    put(timed, long_running("watcher", 1200), pod("stays"))
+    expect(page.get_by_role("region", name="Cluster in figures")).to_contain_text(re.compile(r"Pods on nodes\s*2"))
+    menu = opened(page)
+    menu.get_by_role("button", name="1 hour").click()
+    button = page.get_by_role("button", name=re.compile(r"^Time passes: 1× \d"))
+    expect(button).to_be_visible()
+    assert HOUR - 60 < ahead(timed) < HOUR + 300
+    expect(menu).to_contain_text("On the wall it is")
+    page.keyboard.press("Escape")
+    expect(menu).to_have_count(0)
+    page.goto(f"{page.url}/pods/default/watcher")
+    panel = page.get_by_role("complementary", name="Pod default/watcher")
+    expect(panel).to_contain_text("Completed")
+    page.reload()  # it ended long ago: the snapshot leaves it out
+    expect(panel).to_contain_text("Completed")
+    expect(panel).not_to_contain_text("no longer in the cluster")
+    page.goto(f"{page.url.rpartition('/pods/')[0]}/pods/default/stays")
+    expect(page.get_by_role("complementary", name="Pod default/stays")).to_contain_text(
+        re.compile(r"Created\s*(1 h|60 min)")
+    )
 
 
 def test_a_rate_is_chosen_by_keyboard_and_time_goes_by_it(page: Page, timed: Cluster) -> None:

@@ -18,7 +18,7 @@ MEMORY = "kschedweb.io/usage-memory"
 STORAGE = "kschedweb.io/usage-ephemeral-storage"
 ROOM = {"cpu": "8", "memory": "1Gi", "ephemeral-storage": "100Gi", "pods": "20"}
 GI, MI = 1024**3, 1024**2
-GUIDE = Path(__file__).parents[2] / "docs" / "lifecycle.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "kubelets.md"
 
 
 def configured(text: str, room: dict[str, str] = ROOM, **annotations: str) -> Nodes:

@@ -17,6 +17,7 @@ import type {
   MirrorCreate,
   NodeChange,
   NodeRefusalQuery,
+  ObjectEventQuery,
   PaceChange,
   PageQuery,
   PendingPodQuery,
@@ -141,6 +142,13 @@ export const api = {
     answerOf(
       client.PATCH("/api/clusters/{cluster_id}/nodes/{name}", { ...at({ cluster_id: id, name }), body: changes }),
     ),
+  workloads: (id: number) => answerOf(client.GET("/api/clusters/{cluster_id}/workloads", at({ cluster_id: id }))),
+  workload: (id: number, kind: string, key: string) =>
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/workloads/{kind}/{namespace}/{name}", at({ ...podAt(id, key), kind })),
+    ),
+  objectEvents: (id: number, query: ObjectEventQuery) =>
+    answerOf(client.GET("/api/clusters/{cluster_id}/object-events", { params: { path: { cluster_id: id }, query } })),
   /** Deletes an object that has no namespace. */
   objectDelete: (id: number, kind: string, name: string) =>
     done(client.DELETE("/api/clusters/{cluster_id}/objects/{kind}/{name}", at({ cluster_id: id, kind, name }))),

@@ -7,6 +7,7 @@ const PLAIN: Cell = {
   share: 0.5,
   pods: 3,
   cordoned: false,
+  draining: false,
   tainted: false,
   ready: true,
   unreachable: false,
@@ -44,6 +45,7 @@ describe.each([
 ])("a cell of %d pixels", (_size, count) => {
   it.each<[string, Partial<Cell>]>([
     ["cordoned", { cordoned: true }],
+    ["being drained", { cordoned: true, draining: true }],
     ["tainted", { tainted: true }],
     ["not ready", { ready: false }],
     ["unreachable", { ready: false, unreachable: true }],
@@ -51,6 +53,11 @@ describe.each([
     ["over-allocated", { share: 1.2 }],
   ])("shows by its shape that its node is %s", async (_name, more) => {
     expect(await shapesOf({ ...PLAIN, ...more }, count)).not.toBe(await shapesOf(PLAIN, count));
+  });
+
+  it("tells a node that is being drained from one that is cordoned", async () => {
+    const cordoned = await shapesOf({ ...PLAIN, cordoned: true }, count);
+    expect(await shapesOf({ ...PLAIN, cordoned: true, draining: true }, count)).not.toBe(cordoned);
   });
 
   it("tells a node that is not ready from one that is unreachable", async () => {

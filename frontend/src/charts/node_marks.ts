@@ -1,9 +1,9 @@
 /**
  * The signs on the cell of a node, each a shape: whoever sees no colours, or a cell of eight pixels, sees them too.
  *
- * cordoned: hatched; tainted: the upper corner is cut off; under pressure: the lower one; not ready: framed and crossed
- * out; unreachable: the same with one stroke and a broken frame; asked for more than it has: a dot where the cell is too
- * small to say so in per cent.
+ * cordoned: hatched; draining: hatched both ways; tainted: the upper corner is cut off; under pressure: the lower one;
+ * not ready: framed, and crossed out where nothing is written on the cell; unreachable: the same with one stroke and a
+ * broken frame; asked for more than it has: a dot where the cell is too small to say so in per cent.
  */
 const TEXT_FITS = 30; // cells from this size on are written on, and leave the middle free
 const OUTLINED = 14;
@@ -14,6 +14,7 @@ export interface Cell {
   readonly share: number;
   readonly pods: number;
   readonly cordoned: boolean;
+  readonly draining: boolean;
   readonly tainted: boolean;
   readonly ready: boolean;
   readonly unreachable: boolean;
@@ -36,7 +37,7 @@ interface Place {
 }
 
 export function drawMarks(context: CanvasRenderingContext2D, cell: Cell, place: Place, colours: MarkColours): void {
-  if (cell.cordoned) hatch(context, place, colours.hatch);
+  if (cell.cordoned || cell.draining) hatch(context, place, colours.hatch, cell.draining);
   if (cell.share > 1 && cell.ready && place.size < TEXT_FITS) dot(context, place, colours.ink);
   if (!cell.ready) crossOut(context, cell, place, colours);
   if (cell.tainted) cutCorner(context, place, colours);
@@ -48,7 +49,7 @@ export function box(context: CanvasRenderingContext2D, { x, y, size, radius }: P
   context.roundRect(x, y, size, size, radius);
 }
 
-function hatch(context: CanvasRenderingContext2D, place: Place, colour: string): void {
+function hatch(context: CanvasRenderingContext2D, place: Place, colour: string, isCrossed: boolean): void {
   const { x, y, size } = place;
   context.save();
   box(context, place);
@@ -56,9 +57,15 @@ function hatch(context: CanvasRenderingContext2D, place: Place, colour: string):
   context.lineWidth = 1.5;
   context.strokeStyle = colour;
   context.beginPath();
-  for (let offset = -size; offset < size; offset += size < OUTLINED ? 4 : 6) {
+  const step = size < OUTLINED ? 4 : 6;
+  for (let offset = -size; offset < size; offset += step) {
     context.moveTo(x + offset, y + size);
     context.lineTo(x + offset + size, y);
+  }
+  // The other way with gaps: what is written on the cell has to be read.
+  for (let offset = -size; isCrossed && offset < size; offset += 2 * step) {
+    context.moveTo(x + offset, y);
+    context.lineTo(x + offset + size, y + size);
   }
   context.stroke();
   context.restore();
@@ -73,14 +80,19 @@ function dot(context: CanvasRenderingContext2D, { x, y, size }: Place, colour: s
 
 function crossOut(context: CanvasRenderingContext2D, cell: Cell, place: Place, colours: MarkColours): void {
   const { x, y, size, radius } = place;
-  context.lineWidth = size >= 20 ? 2 : 1.5;
-  context.strokeStyle = colours.bad;
-  if (cell.unreachable) context.setLineDash([3, 3]);
+  const width = size < 20 ? 1.5 : size < TEXT_FITS ? 2 : 3;
   box(context, { x: x + 1, y: y + 1, size: size - 2, radius });
+  // On a ground of its own: the frame has to be seen on every colour.
+  context.strokeStyle = colours.ground;
+  context.lineWidth = 2 * width;
+  context.stroke();
+  context.strokeStyle = colours.bad;
+  context.lineWidth = width;
+  if (cell.unreachable) context.setLineDash([2 * width, 2 * width]);
   context.stroke();
   context.setLineDash([]);
-  // Over the whole of a small cell; in a corner of one that is written on.
-  const [left, bottom, length] = size < TEXT_FITS ? [x + 2, y + size - 2, size - 4] : [x + 6, y + size - 6, 8];
+  if (size >= TEXT_FITS) return; // it is written on
+  const [left, bottom, length] = [x + 2, y + size - 2, size - 4];
   context.strokeStyle = colours.ink;
   context.beginPath();
   context.moveTo(left, bottom - length);

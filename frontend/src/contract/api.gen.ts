@@ -185,7 +185,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List the cluster's events, newest first. */
+        /** List the scheduler's events, newest first. */
         readonly get: operations["EventList_get"];
         readonly put?: never;
         readonly post?: never;
@@ -320,6 +320,23 @@ export interface paths {
         readonly head?: never;
         /** Cordon, uncordon or drain a node, replace its taints, stop its kubelet or bring it back. */
         readonly patch: operations["Node_patch"];
+        readonly trace?: never;
+    };
+    readonly "/api/clusters/{cluster_id}/object-events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List events about one object, of the scheduler, of controllers and of clients, newest first. */
+        readonly get: operations["ObjectEventList_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
         readonly trace?: never;
     };
     readonly "/api/clusters/{cluster_id}/objects": {
@@ -732,6 +749,40 @@ export interface paths {
         };
         /** Read attempts by result, pods bound and queue sizes over time. Seconds are kept for a day, then minutes. */
         readonly get: operations["Throughput_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/clusters/{cluster_id}/workloads": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List workloads that no other workload controls, by namespace and name. */
+        readonly get: operations["WorkloadList_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/clusters/{cluster_id}/workloads/{kind}/{namespace}/{name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a workload: its manifest, conditions, ReplicaSets or Jobs, its pods, and why some are not ready. */
+        readonly get: operations["Workload_get"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1847,6 +1898,24 @@ export interface components {
             readonly at_ms: number;
             /** @description how often it was seen */
             readonly count: number;
+            /** @description of the object it is about */
+            readonly kind: string;
+            /** @description namespace/name of the event itself, of those that controllers and clients wrote */
+            readonly name: string;
+        };
+        /** @description Events about which object. */
+        readonly ObjectEventQuery: {
+            readonly kind: string;
+            readonly name: string;
+            /** @description left out for objects without one */
+            readonly namespace?: string;
+            /** @default 50 */
+            readonly limit?: number;
+        };
+        /** @description Events about one object: of the scheduler, of controllers, of clients. */
+        readonly ObjectEvents: {
+            /** @description the newest, newest first */
+            readonly events: readonly components["schemas"]["EventView"][];
         };
         /** @description An attempt to schedule a pod ended. */
         readonly AttemptMade: {
@@ -1898,6 +1967,13 @@ export interface components {
             readonly seq: number;
             readonly event: components["schemas"]["EventView"];
         };
+        /** @description A controller or a client wrote an event, or counted it again. */
+        readonly EventPut: {
+            /** @enum {unknown} */
+            readonly type: "event_put";
+            readonly rv: number;
+            readonly event: components["schemas"]["EventView"];
+        };
         /** @description Events recorded earlier were seen again. */
         readonly EventsCounted: {
             /** @enum {unknown} */
@@ -1913,7 +1989,7 @@ export interface components {
             readonly from: components["schemas"]["Cursor"];
             readonly to: components["schemas"]["Cursor"];
             readonly at: number;
-            readonly events: readonly (components["schemas"]["NodePut"] | components["schemas"]["NodeDeleted"] | components["schemas"]["PodPut"] | components["schemas"]["PodDeleted"] | components["schemas"]["PodBound"] | components["schemas"]["ObjectPut"] | components["schemas"]["ObjectDeleted"] | components["schemas"]["ClusterSetting"] | components["schemas"]["QueueMove"] | components["schemas"]["CacheMoved"] | components["schemas"]["AttemptMade"] | components["schemas"]["EventNoted"] | components["schemas"]["EventsCounted"] | components["schemas"]["StepDone"])[];
+            readonly events: readonly (components["schemas"]["NodePut"] | components["schemas"]["NodeDeleted"] | components["schemas"]["PodPut"] | components["schemas"]["PodDeleted"] | components["schemas"]["PodBound"] | components["schemas"]["ObjectPut"] | components["schemas"]["ObjectDeleted"] | components["schemas"]["EventPut"] | components["schemas"]["ClusterSetting"] | components["schemas"]["QueueMove"] | components["schemas"]["CacheMoved"] | components["schemas"]["AttemptMade"] | components["schemas"]["EventNoted"] | components["schemas"]["EventsCounted"] | components["schemas"]["StepDone"])[];
         };
         /** @description The frames after a cursor, as the WebSocket would have sent them. */
         readonly Frames: {
@@ -1957,7 +2033,7 @@ export interface components {
             readonly kind: string;
             readonly key: string;
         };
-        /** @description An object that is neither node nor pod was created or changed. */
+        /** @description An object that is neither node nor pod nor event was created or changed. */
         readonly ObjectPut: {
             /** @enum {unknown} */
             readonly type: "object_put";
@@ -2002,7 +2078,7 @@ export interface components {
             readonly nodes: readonly components["schemas"]["NodeView"][];
             readonly pods: readonly components["schemas"]["PodView"][];
             readonly queue: readonly components["schemas"]["QueueView"][];
-            /** @description the newest, oldest first */
+            /** @description the newest about Pods, ReplicaSets and Jobs, and the newest about others, oldest first */
             readonly events: readonly components["schemas"]["EventView"][];
             /** @description the newest, oldest first */
             readonly attempts: readonly components["schemas"]["AttemptView"][];
@@ -2362,6 +2438,11 @@ export interface components {
             readonly ready: boolean;
             /** @description key=value:Effect */
             readonly taints: readonly string[];
+            /**
+             * @description how far its drain is; empty while there is none
+             * @enum {unknown}
+             */
+            readonly drain: "" | "drained" | "draining" | "requested";
         };
         /** @description A taint of a node. */
         readonly Taint: {
@@ -2737,9 +2818,115 @@ export interface components {
              */
             readonly seconds?: 1 | 60;
         };
-        readonly ChangeLogEvent: components["schemas"]["NodePut"] | components["schemas"]["NodeDeleted"] | components["schemas"]["PodPut"] | components["schemas"]["PodDeleted"] | components["schemas"]["PodBound"] | components["schemas"]["ObjectPut"] | components["schemas"]["ObjectDeleted"] | components["schemas"]["ClusterSetting"];
+        /** @description A workload and its counts of pods; a count that its kind does not have is null. */
+        readonly Workload: {
+            readonly kind: string;
+            readonly namespace: string;
+            readonly name: string;
+            readonly created_ms: number;
+            /**
+             * @description available: all pods it wants are updated and available; progressing: pods are being made, updated or deleted; unavailable: all are updated, and some are not available; stalled: it said that it cannot go on (ProgressDeadlineExceeded, ReplicaFailure); paused: a Deployment that rolls nothing out; running, complete, failed: a Job; scheduled: a CronJob; suspended: either of them
+             * @enum {unknown}
+             */
+            readonly state: "available" | "complete" | "deleting" | "failed" | "paused" | "progressing" | "running" | "scheduled" | "stalled" | "suspended" | "unavailable";
+            /** @description what its conditions say of a state that is not as it should be */
+            readonly said: string;
+            /** @description pods; of a Job completions, null without a number of them */
+            readonly wanted: number | null;
+            /** @description pods, as its status counts them */
+            readonly current: number | null;
+            /** @description pods of the newest template */
+            readonly updated: number | null;
+            readonly ready: number | null;
+            /** @description pods that have been ready for minReadySeconds */
+            readonly available: number | null;
+            readonly succeeded: number | null;
+            readonly failed: number | null;
+            /** @description pods of a Job, Jobs of a CronJob */
+            readonly active: number | null;
+        };
+        /** @description What a workload's controller says of it. */
+        readonly WorkloadCondition: {
+            readonly type: string;
+            readonly status: string;
+            readonly reason: string;
+            readonly message: string;
+            readonly since: string | null;
+        };
+        /** @description A workload with its conditions, parts and pods. */
+        readonly WorkloadDetail: {
+            readonly rv: number;
+            readonly manifest: unknown;
+            readonly workload: components["schemas"]["Workload"];
+            /** @description its controller, the controller of that, and so on */
+            readonly owners: readonly components["schemas"]["PodOwner"][];
+            /** @description how updates are rolled out: as its spec names it, with its bounds */
+            readonly strategy: string;
+            readonly min_ready_seconds: number;
+            readonly conditions: readonly components["schemas"]["WorkloadCondition"][];
+            /** @description the newest first */
+            readonly parts: readonly components["schemas"]["WorkloadPart"][];
+            /** @description the first of them, those that are not ready first, then by name */
+            readonly pods: readonly components["schemas"]["WorkloadPod"][];
+            readonly pods_total: number;
+            /** @description pods that are not ready, by the reason, the most common first */
+            readonly waits: readonly components["schemas"]["WorkloadWait"][];
+        };
+        /** @description How many of its pods. */
+        readonly WorkloadDetailQuery: {
+            /**
+             * @description of the pods that are listed
+             * @default 1000
+             */
+            readonly limit?: number;
+        };
+        /** @description A ReplicaSet of a Deployment, or a Job of a CronJob. */
+        readonly WorkloadPart: {
+            readonly kind: string;
+            readonly name: string;
+            /** @description empty where there are none */
+            readonly revision: string;
+            /** @description whether it has the newest template */
+            readonly is_current: boolean;
+            readonly workload: components["schemas"]["Workload"];
+        };
+        /** @description A pod of a workload, as kubectl shows it. */
+        readonly WorkloadPod: {
+            readonly name: string;
+            readonly node: string;
+            readonly status: string;
+            readonly ready: number;
+            readonly containers: number;
+            readonly restarts: string;
+            /** @description the ReplicaSet it belongs to; empty when it belongs to the workload itself */
+            readonly part: string;
+            /** @description whether it is of the newest template; null where there are no others */
+            readonly is_updated: boolean | null;
+            /** @description why it is not ready, where that is known */
+            readonly waits_for: string;
+        };
+        /** @description How many workloads. */
+        readonly WorkloadQuery: {
+            /** @default 2000 */
+            readonly limit?: number;
+        };
+        /** @description Workloads that no other workload controls, by namespace and name. */
+        readonly Workloads: {
+            readonly workloads: readonly components["schemas"]["Workload"][];
+            /** @description with those beyond the limit */
+            readonly total: number;
+        };
+        /** @description Pods that are not ready for one reason. */
+        readonly WorkloadWait: {
+            readonly status: string;
+            readonly waits_for: string;
+            readonly pods: number;
+            /** @description of one of them */
+            readonly name: string;
+        };
+        readonly ChangeLogEvent: components["schemas"]["NodePut"] | components["schemas"]["NodeDeleted"] | components["schemas"]["PodPut"] | components["schemas"]["PodDeleted"] | components["schemas"]["PodBound"] | components["schemas"]["ObjectPut"] | components["schemas"]["ObjectDeleted"] | components["schemas"]["EventPut"] | components["schemas"]["ClusterSetting"];
         readonly EngineLogEvent: components["schemas"]["QueueMove"] | components["schemas"]["CacheMoved"] | components["schemas"]["AttemptMade"] | components["schemas"]["EventNoted"] | components["schemas"]["EventsCounted"] | components["schemas"]["StepDone"];
-        readonly LiveEvent: components["schemas"]["NodePut"] | components["schemas"]["NodeDeleted"] | components["schemas"]["PodPut"] | components["schemas"]["PodDeleted"] | components["schemas"]["PodBound"] | components["schemas"]["ObjectPut"] | components["schemas"]["ObjectDeleted"] | components["schemas"]["ClusterSetting"] | components["schemas"]["QueueMove"] | components["schemas"]["CacheMoved"] | components["schemas"]["AttemptMade"] | components["schemas"]["EventNoted"] | components["schemas"]["EventsCounted"] | components["schemas"]["StepDone"];
+        readonly LiveEvent: components["schemas"]["NodePut"] | components["schemas"]["NodeDeleted"] | components["schemas"]["PodPut"] | components["schemas"]["PodDeleted"] | components["schemas"]["PodBound"] | components["schemas"]["ObjectPut"] | components["schemas"]["ObjectDeleted"] | components["schemas"]["EventPut"] | components["schemas"]["ClusterSetting"] | components["schemas"]["QueueMove"] | components["schemas"]["CacheMoved"] | components["schemas"]["AttemptMade"] | components["schemas"]["EventNoted"] | components["schemas"]["EventsCounted"] | components["schemas"]["StepDone"];
         readonly Message: components["schemas"]["Hello"] | components["schemas"]["Frame"] | components["schemas"]["Heartbeat"];
     };
     responses: never;
@@ -2821,6 +3008,8 @@ export type Event = components['schemas']['Event'];
 export type EventPage = components['schemas']['EventPage'];
 export type EventQuery = components['schemas']['EventQuery'];
 export type EventView = components['schemas']['EventView'];
+export type ObjectEventQuery = components['schemas']['ObjectEventQuery'];
+export type ObjectEvents = components['schemas']['ObjectEvents'];
 export type AttemptMade = components['schemas']['AttemptMade'];
 export type CacheMoved = components['schemas']['CacheMoved'];
 export type ClusterSetting = components['schemas']['ClusterSetting'];
@@ -2828,6 +3017,7 @@ export type Column = components['schemas']['Column'];
 export type Cursor = components['schemas']['Cursor'];
 export type EventCount = components['schemas']['EventCount'];
 export type EventNoted = components['schemas']['EventNoted'];
+export type EventPut = components['schemas']['EventPut'];
 export type EventsCounted = components['schemas']['EventsCounted'];
 export type Frame = components['schemas']['Frame'];
 export type Frames = components['schemas']['Frames'];
@@ -2897,6 +3087,15 @@ export type QueueSizes = components['schemas']['QueueSizes'];
 export type Throughput = components['schemas']['Throughput'];
 export type ThroughputPoint = components['schemas']['ThroughputPoint'];
 export type ThroughputQuery = components['schemas']['ThroughputQuery'];
+export type Workload = components['schemas']['Workload'];
+export type WorkloadCondition = components['schemas']['WorkloadCondition'];
+export type WorkloadDetail = components['schemas']['WorkloadDetail'];
+export type WorkloadDetailQuery = components['schemas']['WorkloadDetailQuery'];
+export type WorkloadPart = components['schemas']['WorkloadPart'];
+export type WorkloadPod = components['schemas']['WorkloadPod'];
+export type WorkloadQuery = components['schemas']['WorkloadQuery'];
+export type Workloads = components['schemas']['Workloads'];
+export type WorkloadWait = components['schemas']['WorkloadWait'];
 export type ChangeLogEvent = components['schemas']['ChangeLogEvent'];
 export type EngineLogEvent = components['schemas']['EngineLogEvent'];
 export type LiveEvent = components['schemas']['LiveEvent'];
@@ -3776,6 +3975,42 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Node"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly ObjectEventList_get: {
+        readonly parameters: {
+            readonly query: {
+                readonly kind: string;
+                readonly limit?: number;
+                readonly name: string;
+                /** @description left out for objects without one */
+                readonly namespace?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ObjectEvents"];
                 };
             };
             /** @description Refused */
@@ -4769,6 +5004,74 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Throughput"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly WorkloadList_get: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Workloads"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly Workload_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description of the pods that are listed */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly kind: string;
+                readonly name: string;
+                readonly namespace: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WorkloadDetail"];
                 };
             };
             /** @description Refused */

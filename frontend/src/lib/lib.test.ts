@@ -161,6 +161,7 @@ describe("node grid", () => {
       tainted: false,
       ready: true,
       unreachable: false,
+      draining: false,
       pressure: false,
     }));
     const layout = layOut([{ label: "all", cells }], 900, 400);

@@ -44,18 +44,25 @@ export function isUnreachable(node: NodeView): boolean {
   return !node.ready && node.taints.some((taint) => wellKnown(taint) === "unreachable");
 }
 
+/** Its pods are being evicted, or will be at once. */
+export function isDraining(node: NodeView): boolean {
+  return node.drain === "requested" || node.drain === "draining";
+}
+
 /** It is short of memory, disk or process ids. */
 export function hasPressure(node: NodeView): boolean {
   return node.taints.some((taint) => PRESSURES.includes(wellKnown(taint)));
 }
 
-export type NodeSign = "unreachable" | "notReady" | "pressure" | "cordoned" | "tainted";
+export type NodeSign = "unreachable" | "notReady" | "pressure" | "draining" | "drained" | "cordoned" | "tainted";
 
 /** What is to be said of a node, the worst first; nothing of one that is ready and takes pods. */
 export function signsOf(node: NodeView): readonly NodeSign[] {
   const signs: NodeSign[] = [];
   if (!node.ready) signs.push(isUnreachable(node) ? "unreachable" : "notReady");
   if (hasPressure(node)) signs.push("pressure");
+  if (isDraining(node)) signs.push("draining");
+  if (node.drain === "drained") signs.push("drained");
   if (node.unschedulable) signs.push("cordoned");
   if (isTainted(node)) signs.push("tainted");
   return signs;
@@ -65,6 +72,8 @@ export const SIGN_TONES: Readonly<Record<NodeSign, "bad" | "warn" | "">> = {
   unreachable: "bad",
   notReady: "bad",
   pressure: "warn",
+  draining: "warn",
+  drained: "warn",
   cordoned: "warn",
   tainted: "",
 };

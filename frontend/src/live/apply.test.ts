@@ -14,7 +14,9 @@ const NODE = {
   unschedulable: false,
   ready: true,
   taints: [],
-};
+  drain: "",
+} as const;
+const EVENT = { seq: 0, type: "Normal", reason: "r", note: "", key: "n1", at_ms: 1, count: 1, kind: "Node", name: "e" };
 const STEP = { type: "step", seq: 0, step: 0, cycles: 0, kind: "apply", at_ms: 0, results: {}, queued: null } as const;
 
 function pod(name: string, more: Partial<PodView> = {}): PodView {
@@ -163,7 +165,17 @@ describe("applyEvent", () => {
     const noted = (seq: number): LiveEvent => ({
       type: "event",
       seq,
-      event: { seq, type: "Warning", reason: "FailedScheduling", note: "0/1", key: "default/a", at_ms: 1, count: 1 },
+      event: {
+        seq,
+        type: "Warning",
+        reason: "FailedScheduling",
+        note: "0/1",
+        key: "default/a",
+        at_ms: 1,
+        count: 1,
+        kind: "Pod",
+        name: "",
+      },
     });
     const before = applyEvent(applyEvent(start(), noted(21)), noted(22));
     const counts = [{ seq: 21, count: 3 }];
@@ -312,6 +324,48 @@ describe("applyEvent", () => {
     }
     expect(state.attempts.length).toBe(KEPT);
     expect(state.attempts[0]?.seq).toBe(6);
+  });
+
+  it("keeps the newest events about pods, and apart from them the newest about others", () => {
+    let state = start();
+    for (let number = 0; number < 2 * KEPT + 10; number += 1) {
+      const isPod = number % 2 === 0;
+      const event = { ...EVENT, kind: isPod ? (number % 4 ? "Job" : "Pod") : "Node", name: `default/e${number}` };
+      state = applyEvent(state, { type: "event_put", rv: 11 + number, event });
+    }
+    for (let number = 0; number < KEPT; number += 1)
+      state = applyEvent(state, {
+        type: "event",
+        seq: 21 + number,
+        event: { ...EVENT, kind: "Pod", seq: 21 + number, name: "" },
+      });
+    expect(state.events.filter((event) => event.kind === "Pod").map((event) => event.seq)).toEqual(
+      Array.from({ length: KEPT }, (_, number) => 21 + number),
+    );
+    const others = state.events.filter((event) => event.kind === "Node");
+    expect([others.length, others[0]?.name]).toEqual([KEPT, "default/e11"]);
+  });
+
+  it("counts an event that is written again where it stands", () => {
+    let state = start();
+    for (const name of ["default/a", "default/b"])
+      state = applyEvent(state, { type: "event_put", rv: 11, event: { ...EVENT, name } });
+    const before = state.events;
+    state = applyEvent(state, { type: "event_put", rv: 13, event: { ...EVENT, name: "default/a", count: 2 } });
+    expect(state.events.map(({ name, count }) => [name, count])).toEqual([
+      ["default/a", 2],
+      ["default/b", 1],
+    ]);
+    expect(before.map(({ count }) => count)).toEqual([1, 1]);
+  });
+
+  it("notes where a workload changed last, and no other object", () => {
+    let state = start();
+    state = applyEvent(state, { type: "object_put", rv: 11, kind: "Deployment", key: "default/web" });
+    state = applyEvent(state, { type: "object_put", rv: 12, kind: "ConfigMap", key: "default/web" });
+    expect(state.workloads).toBe(11);
+    state = applyEvent(state, { type: "object_deleted", rv: 13, kind: "Job", key: "default/job" });
+    expect(state.workloads).toBe(13);
   });
 
   it("does not remember ended pods without end", () => {

@@ -7,6 +7,7 @@
 import type {
   CacheMoved,
   EventsCounted,
+  EventView,
   Frame,
   LiveEvent,
   NodeView,
@@ -14,7 +15,18 @@ import type {
   QueueView,
   StepDone,
 } from "../contract/api.gen";
-import { addRequests, ENDED_KEPT, hasEnded, isPending, KEPT, placeOf, type State, type Usage } from "./state";
+import { isWorkload } from "../lib/workloads";
+import {
+  addRequests,
+  ENDED_KEPT,
+  hasEnded,
+  isFrequent,
+  isPending,
+  KEPT,
+  placeOf,
+  type State,
+  type Usage,
+} from "./state";
 import { addCounts, type Count } from "./throughput";
 
 export type Applied = { readonly kind: "applied" | "seen"; readonly state: State } | { readonly kind: "gap" };
@@ -71,7 +83,11 @@ class Draft {
         return;
       case "object_put":
       case "object_deleted":
-        return; // no view shows other kinds yet; they move the cursor
+        if (isWorkload(event.kind)) this.state.workloads = event.rv;
+        return; // others move the cursor
+      case "event_put":
+        this.eventPut(event.event);
+        return;
       case "cluster_setting":
         this.state.cluster = event.cluster;
         return;
@@ -86,7 +102,7 @@ class Draft {
         if (event.attempt.seq === event.seq) this.state.attempts = this.append(this.state.attempts, event.attempt);
         return;
       case "event":
-        this.state.events = this.append(this.state.events, event.event);
+        this.eventNoted(event.event);
         return;
       case "events_counted":
         this.count(event);
@@ -224,6 +240,30 @@ class Draft {
     own.push(item);
     if (own.length > KEPT) own.shift();
     return own;
+  }
+
+  private eventNoted(event: EventView): void {
+    const own = this.ownEvents();
+    own.push(event);
+    const isOfThese = (one: EventView): boolean => isFrequent(one) === isFrequent(event);
+    let count = 0;
+    for (const one of own) if (isOfThese(one)) count += 1;
+    if (count > KEPT) own.splice(own.findIndex(isOfThese), 1);
+  }
+
+  /** One that was counted again stays where it is, as those of the scheduler do. */
+  private eventPut(event: EventView): void {
+    const place = this.state.events.findLastIndex((one) => one.name === event.name);
+    if (place < 0) this.eventNoted(event);
+    else this.ownEvents()[place] = event;
+  }
+
+  private ownEvents(): EventView[] {
+    if (!this.own.has(this.state.events)) {
+      this.state.events = [...this.state.events];
+      this.own.add(this.state.events);
+    }
+    return this.state.events as EventView[];
   }
 
   /** Events seen again stay where they are, with the new count. */

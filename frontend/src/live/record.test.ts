@@ -32,7 +32,7 @@ function essence(state: State) {
       [...usage.uids].sort(),
     ]),
     attempts: state.attempts,
-    events: byKey(state.events, (event) => String(event.seq).padStart(9, "0")),
+    events: byKey(state.events, (event) => String(event.seq).padStart(9, "0") + event.name),
     pending: state.pending,
     ended: state.ended,
     throughput: state.throughput.points,

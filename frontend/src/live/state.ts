@@ -17,6 +17,11 @@ import type {
 export const KEPT = 200; // events and attempts, as many as a snapshot has
 export const ENDED_KEPT = 2_000; // a page may stay open for days: of ended pods only so many are remembered
 
+/** Whether there are events about objects of the kind for every pod: they push out no others. */
+export function isFrequent({ kind }: EventView): boolean {
+  return kind === "Pod" || kind === "ReplicaSet" || kind === "Job";
+}
+
 /** What the pods on a node ask for, assumed pods included. */
 export interface Usage {
   readonly resources: Readonly<Record<string, number>>;
@@ -32,11 +37,12 @@ export interface State {
   readonly queue: ReadonlyMap<string, QueueView>; // by uid
   readonly assumed: ReadonlyMap<string, string>; // uid -> node, until confirmed or forgotten
   readonly usage: ReadonlyMap<string, Usage>; // by node
-  readonly events: readonly EventView[]; // oldest first
+  readonly events: readonly EventView[]; // oldest first; at most KEPT of those that are frequent, and as many others
   readonly attempts: readonly AttemptView[]; // oldest first
   readonly ended: number; // pods that have ended
   readonly pending: number; // pods that have no node and have not ended
   readonly throughput: Throughput; // of the last five minutes, by seconds
+  readonly workloads: number; // position in the change log of the last change of a workload; 0: none since the snapshot
 }
 
 export const EMPTY_USAGE: Usage = { resources: {}, uids: new Set() };
@@ -89,6 +95,7 @@ export function fromSnapshot(snapshot: Snapshot): State {
     ended,
     pending,
     throughput: snapshot.throughput,
+    workloads: 0,
   };
 }
 

@@ -2,5 +2,7 @@
 import { configView } from "./config/view";
 import { nodeView } from "./node/view";
 import { podView } from "./pod/view";
+import { workloadView } from "./workload/view";
+import { workloadsView } from "./workloads/view";
 
-export const VIEWS = [podView, nodeView, configView];
+export const VIEWS = [podView, nodeView, workloadView, workloadsView, configView];

@@ -18,6 +18,7 @@ from kschedweb.traces.selectors.attempts import (
 from kschedweb.traces.selectors.history import (
     EventFilter,
     events,
+    events_about,
     history_entries,
     moves,
     pod_log,
@@ -58,6 +59,7 @@ __all__ = [
     "attempts",
     "comparisons",
     "events",
+    "events_about",
     "first_attempts",
     "frames_after",
     "head",

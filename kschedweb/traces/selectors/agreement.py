@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from kschedweb import views
-from kschedweb.cluster.selectors import milliseconds
+from kschedweb.cluster.adapters import milliseconds
 from kschedweb.common import bulk
 from kschedweb.traces.choices import Agreement
 from kschedweb.traces.models import Comparison

@@ -1,16 +1,18 @@
 """The engine's log of one pod or of all, in order, and events."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import msgspec
 from django.db.models import QuerySet
 
+from kschedweb.cluster import events as cluster_events
 from kschedweb.cluster.models import Event, Pod
 from kschedweb.traces.choices import LogKind
 from kschedweb.traces.models import Attempt, EngineLog
-from kschedweb.views import HistoryEntry
+from kschedweb.views import EventView, HistoryEntry
 
 # Its note names the pod that took the place by uid, as upstream's does; people know pods by name.
 PREEMPTED = re.compile(r"^Preempted by pod (\S+) on node ")
@@ -75,6 +77,18 @@ def note_with_name(note: str, names: Mapping[str, str]) -> str:
     """The note with the preemptor's name for its uid, where that is known."""
     match = PREEMPTED.match(note)
     return note.replace(match[1], names.get(match[1], match[1]), 1) if match else note
+
+
+def with_names(cluster_id: int, events: Sequence[EventView]) -> list[EventView]:
+    """The events, with preemptors' names for their uids."""
+    names = preemptor_keys(cluster_id, (event.note for event in events))
+    return [msgspec.structs.replace(event, note=note_with_name(event.note, names)) for event in events]
+
+
+def events_about(cluster_id: int, kind: str, namespace: str, name: str, limit: int) -> list[EventView]:
+    """The newest events about an object, newest first; of a pod that is gone, those about the last of its name."""
+    uid = (pod_uid(cluster_id, namespace, name) or "") if kind == "Pod" else ""
+    return with_names(cluster_id, cluster_events.about(cluster_id, kind, namespace, name, uid, limit))
 
 
 def pod_keys(cluster_id: int, uids: Iterable[str]) -> dict[str, str]:

@@ -5,21 +5,20 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
-import msgspec
 import orjson
 
 from kschedweb import views
-from kschedweb.cluster import clock
+from kschedweb.cluster import clock, events
 from kschedweb.cluster import selectors as cluster_selectors
+from kschedweb.cluster.adapters import milliseconds
 from kschedweb.cluster.models import Cluster, Pod
-from kschedweb.cluster.selectors import milliseconds
 from kschedweb.common import bulk
 from kschedweb.common.errors import GoneError, NotFoundError
 from kschedweb.common.reading import one_state
 from kschedweb.live.feed import ENTRIES_PER_FRAME, RESUME_ENTRIES, LogRange
 from kschedweb.traces.choices import LogKind
 from kschedweb.traces.models import Attempt, QueueState, full_payload
-from kschedweb.traces.selectors.history import note_with_name, preemptor_keys
+from kschedweb.traces.selectors.history import note_with_name, preemptor_keys, with_names
 from kschedweb.traces.selectors.throughput import throughput
 from kschedweb.views import Cursor
 from scheduler_core.api.times import moment_of
@@ -196,9 +195,7 @@ def snapshot(cluster_id: int) -> views.Snapshot:
 
 
 def _event_views(cluster_id: int, limit: int) -> list[views.EventView]:
-    views = cluster_selectors.event_views(cluster_id, limit)
-    names = preemptor_keys(cluster_id, (view.note for view in views))
-    return [msgspec.structs.replace(view, note=note_with_name(view.note, names)) for view in views]
+    return with_names(cluster_id, events.newest(cluster_id, limit))
 
 
 def queue_view(row: QueueState) -> views.QueueView:

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import connection
 
 from kschedweb import views
-from kschedweb.cluster.selectors import milliseconds
+from kschedweb.cluster.adapters import milliseconds
 from kschedweb.traces.choices import Result
 from kschedweb.traces.models import ThroughputCount
 

@@ -159,6 +159,13 @@ ROWS = [
     _get(f"{CLUSTER}/throughput"),
     _get(f"{CLUSTER}/preemptions"),
     _get(f"{CLUSTER}/events"),
+    _get(f"{CLUSTER}/object-events", query="?kind=Pod&namespace=default&name=p1"),
+    _get(f"{CLUSTER}/workloads"),
+    _get(
+        f"{CLUSTER}/workloads/<str:kind>/<str:namespace>/<str:name>",
+        status=404,
+        values={"str:kind": "Deployment", "str:name": "none"},
+    ),
     _get(f"{CLUSTER}/refusals", query="?node=n1&plugin=TaintToleration"),
     _get(f"{CLUSTER}/pending"),
     _get(f"{CLUSTER}/pending/pods"),

@@ -20,6 +20,7 @@ def views(cls: type, *, max_size: int = 12) -> st.SearchStrategy[Any]:
     own = {
         "requests": st.dictionaries(st.sampled_from(["cpu", "memory"]), st.integers(0, 2)),
         "extended": st.dictionaries(st.just("gpu"), st.integers(0, 2)),
+        "drain": st.sampled_from(["", "draining"]),
         "taints": st.lists(st.sampled_from(["a=b:NoSchedule", "c:NoExecute"]), max_size=2),
     }
     parts = {name: own[name] if name in own else known[kind] for name, kind in get_type_hints(cls).items()}

@@ -22,7 +22,7 @@ from kschedweb.environment import ROOT
 from kschedweb.traces import selectors
 from kschedweb.views import Cursor, Frame, encode
 from scheduler_core.apiserver.requests import ObjectKey, Patch
-from tests.builders import make_node, make_pod
+from tests.builders import make_manifest, make_node, make_pod
 from tests.web.scheduling.conftest import lead, put_objects, settle  # noqa: F401
 
 FIXTURE = ROOT / "frontend" / "src" / "live" / "__fixtures__" / "contract.json"
@@ -49,6 +49,13 @@ def gated(name: str) -> dict[str, Any]:
     return manifest
 
 
+def event(name: str, count: int = 1) -> dict[str, Any]:
+    """An event as a controller writes it."""
+    manifest = make_manifest("Event", name)
+    manifest |= {"involvedObject": {"kind": "Node", "name": "n2"}, "reason": "Drained", "message": name, "count": count}
+    return manifest
+
+
 @pytest.mark.django_db(transaction=True)
 def test_snapshot_and_events_are_the_later_snapshot_when_a_cluster_is_scheduled(put_objects: Any) -> None:  # noqa: F811
     cluster = Cluster.objects.create(name="recorded", seed=1)
@@ -64,6 +71,15 @@ def test_snapshot_and_events_are_the_later_snapshot_when_a_cluster_is_scheduled(
     between = snapshot(cluster)
     settle(cluster, host)
     services.node_update(cluster_id=cluster.pk, name="n1", unschedulable=True, actor="test")
+    annotated = {"metadata": {"annotations": {"kschedweb.io/drain": "requested"}}}
+    services.requests_carry_out(
+        cluster_id=cluster.pk,
+        requests=[Patch(ObjectKey("Node", "", "n2"), annotated)],
+        actor="test",
+        now=clock.now_of(cluster.pk),
+    )
+    put_objects(cluster, [event("told"), event("counted")])
+    put_objects(cluster, [event("counted", count=2)])
     services.pace_set(cluster_id=cluster.pk, pace="slow", rate=2.5, actor="test")
     services.pod_delete(cluster_id=cluster.pk, namespace="default", name="too-large-too", grace_seconds=0, actor="test")
     ended = Patch(ObjectKey("Pod", "default", "early"), {"status": {"phase": "Succeeded"}}, subresource="status")
@@ -80,7 +96,7 @@ def test_snapshot_and_events_are_the_later_snapshot_when_a_cluster_is_scheduled(
         }
     )
     kinds = {event["type"] for frame in recorded["frames"] for event in frame["events"]}
-    assert kinds >= {"node_put", "node_deleted", "pod_put", "pod_deleted", "cluster_setting"}
+    assert kinds >= {"node_put", "node_deleted", "pod_put", "pod_deleted", "event_put", "cluster_setting"}
     assert kinds >= {"queue_move", "cache_move", "attempt", "event", "step"}
     assert [view["queue"] for view in recorded["snapshots"][1]["queue"]].count("assumed") > 0
     if os.environ.get("KSCHED_RECORD"):

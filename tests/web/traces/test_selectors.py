@@ -165,7 +165,7 @@ def test_snapshot_takes_the_same_queries_for_any_size(django_assert_num_queries:
         logged_in(), cluster, items(*(node(f"n{number}") for number in range(30)), *(pod(f"p{n}") for n in range(60)))
     )
     # begin, isolation, cluster, pods, those left out, nodes, queue, events, attempts, commit
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(15):
         found = selectors.snapshot(cluster.pk)
     assert (len(found.nodes), len(found.pods)) == (30, 60)
 

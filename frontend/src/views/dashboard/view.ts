@@ -9,7 +9,8 @@ export const dashboardView = view({
     span: oneOf("minutes", "hour", "day"),
     slowest: oneOf("hour", "ever"),
     pending: words(),
+    events: oneOf("all", "warnings", "nodes", "workloads", "pods"),
   },
-  stays: ["nodes", "span", "slowest", "pending"],
+  stays: ["nodes", "span", "slowest", "pending", "events"],
   load: () => import("./Dashboard.svelte"),
 });

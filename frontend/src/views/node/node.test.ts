@@ -19,6 +19,7 @@ const NODE: NodeView = {
   unschedulable: false,
   ready: true,
   taints: [],
+  drain: "",
 };
 const manifest = (annotations: Record<string, string> = {}) => ({
   metadata: { name: "n1", annotations },
@@ -70,6 +71,9 @@ describe("signsOf", () => {
     ],
     ["one under pressure", { taints: ["node.kubernetes.io/disk-pressure:NoSchedule"] }, ["pressure"]],
     ["a cordoned one", { unschedulable: true, taints: ["node.kubernetes.io/unschedulable:NoSchedule"] }, ["cordoned"]],
+    ["one that is being drained", { unschedulable: true, drain: "draining" }, ["draining", "cordoned"]],
+    ["one whose drain was asked for", { drain: "requested" }, ["draining"]],
+    ["a drained one", { unschedulable: true, drain: "drained" }, ["drained", "cordoned"]],
     ["a tainted one", { taints: ["team=a:NoSchedule"] }, ["tainted"]],
   ])("of %s", (_what, more, want) => expect(signsOf({ ...NODE, ...more })).toEqual(want));
 

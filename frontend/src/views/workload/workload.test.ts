@@ -1,0 +1,119 @@
+import { flushSync, mount, unmount } from "svelte";
+import { afterEach, expect, it, vi } from "vitest";
+import type { WorkloadDetail } from "../../contract/api.gen";
+import { openedBy } from "../../lib/view";
+import { CLUSTER } from "../../live/__fixtures__/cluster";
+import type { State } from "../../live/state";
+import { VIEWS } from "..";
+import { workloadsHref } from "../workloads/view";
+import WorkloadsPanel from "../workloads/WorkloadsPanel.svelte";
+import { workloadHref } from "./view";
+import WorkloadPanel from "./WorkloadPanel.svelte";
+
+const WEB = {
+  kind: "Deployment",
+  namespace: "web",
+  name: "storefront",
+  created_ms: 1,
+  state: "stalled",
+  said: "has timed out progressing",
+  wanted: 3,
+  current: 4,
+  updated: 1,
+  ready: 3,
+  available: 2,
+  succeeded: null,
+  failed: null,
+  active: null,
+} as const;
+const DETAIL: WorkloadDetail = {
+  rv: 1,
+  manifest: {},
+  workload: WEB,
+  owners: [],
+  strategy: "RollingUpdate · maxSurge 1",
+  min_ready_seconds: 8,
+  conditions: [
+    { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded", message: "timed out", since: null },
+  ],
+  parts: [{ kind: "ReplicaSet", name: "storefront-1", revision: "2", is_current: true, workload: WEB }],
+  pods: [
+    {
+      name: "storefront-1-a",
+      node: "n1",
+      status: "Pending",
+      ready: 0,
+      containers: 1,
+      restarts: "0",
+      part: "storefront-1",
+      is_updated: true,
+      waits_for: "0/3 nodes are available",
+    },
+  ],
+  pods_total: 1,
+  waits: [{ status: "Pending", waits_for: "0/3 nodes are available", pods: 1, name: "storefront-1-a" }],
+};
+const live = { cluster: CLUSTER, pods: new Map(), nodes: new Map(), events: [], workloads: 0 } as unknown as State;
+let made: ReturnType<typeof mount> | null = null;
+let missing = false;
+
+vi.stubGlobal("fetch", async ({ url }: Request) => {
+  if (url.includes("object-events")) return new Response(JSON.stringify({ events: [] }));
+  if (url.endsWith("/workloads"))
+    return new Response(JSON.stringify({ workloads: [WEB, { ...WEB, kind: "Job", name: "bake" }], total: 2 }));
+  if (missing) return new Response(JSON.stringify({ code: "not_found", message: "not found" }), { status: 404 });
+  return new Response(JSON.stringify(DETAIL));
+});
+
+afterEach(() => {
+  if (made) void unmount(made);
+  made = null;
+  missing = false;
+  location.hash = "";
+  document.body.replaceChildren();
+});
+
+async function shown(): Promise<string> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setTimeout(resolve));
+  flushSync();
+  return document.body.textContent?.replace(/\s+/g, " ") ?? "";
+}
+
+it("has addresses of its own", () => {
+  expect(openedBy(VIEWS, workloadHref(1, "Deployment", "web/storefront"))?.values).toEqual({
+    clusterId: 1,
+    kind: "Deployment",
+    key: "web/storefront",
+  });
+  expect(openedBy(VIEWS, workloadsHref(1))?.values).toEqual({ clusterId: 1 });
+});
+
+it("says how far a workload is, why it does not go on, and what its pods wait for", async () => {
+  made = mount(WorkloadPanel, {
+    target: document.body,
+    props: { live, kind: "Deployment", key: "web/storefront" },
+  });
+  const text = await shown();
+  for (const said of ["Stalled", "has timed out progressing", "Desired3", "Updated1", "Available2", "0/3 nodes are"])
+    expect(text).toContain(said);
+  expect(text).toContain("1 pod is ready and not yet available: that takes 8 s");
+  const links = [...document.querySelectorAll("a")].map((link) => link.getAttribute("href"));
+  expect(links).toContain("#/clusters/1/workloads/ReplicaSet/web/storefront-1");
+  expect(links).toContain("#/clusters/1/pods/web/storefront-1-a");
+});
+
+it("says that a workload is not there", async () => {
+  missing = true;
+  made = mount(WorkloadPanel, { target: document.body, props: { live, kind: "Deployment", key: "web/none" } });
+  expect(await shown()).toContain("This workload is not in the cluster");
+});
+
+it("lists what is looked for", async () => {
+  made = mount(WorkloadsPanel, { target: document.body, props: { live } });
+  expect(await shown()).toContain("2 of 2");
+  const find = document.querySelector<HTMLInputElement>("input[type=search]");
+  if (!find) throw new Error("no field");
+  find.value = "bake";
+  find.dispatchEvent(new Event("input", { bubbles: true }));
+  expect(await shown()).toContain("1 of 2");
+});
