@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from scheduler_core.admission.context import Manifest
 
-_CONTAINER: Final = ("restartPolicyRules", "lifecycle.stopSignal", "env[].valueFrom.fileKeyRef")
+_CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
+_CONTAINER: Final = ("restartPolicyRules", "env[].valueFrom.fileKeyRef")
 _POD_SPEC: Final = (
-    *(f"{name}[].{field}" for name in ("containers", "initContainers", "ephemeralContainers") for field in _CONTAINER),
+    *(f"{name}[].{field}" for name in _CONTAINERS for field in _CONTAINER),
     "hostnameOverride",
-    "volumes[].image",
     "volumes[].projected.sources[].clusterTrustBundle",
     "volumes[].projected.sources[].podCertificate",
 )
@@ -73,8 +73,12 @@ _STATUS_PATHS: Final = {
 def drop_disabled(manifest: Manifest, old: Manifest | None, kind: str) -> None:
     """Drop in place what only gates that are off would keep; what `old` has anywhere stays."""
     _drop_paths(manifest, old, _PATHS.get(kind, ()))
-    for spec in _pod_specs(manifest, kind):
+    spec = _pod_spec(manifest, kind)
+    if spec:
+        before = _pod_spec(old, kind) if old is not None else {}
         _drop_container_restart_policies(spec)
+        _drop_stop_signals(spec, before)
+        _drop_image_volumes(spec, before)
 
 
 def drop_disabled_status(manifest: Manifest, old: Manifest, kind: str) -> None:
@@ -89,12 +93,14 @@ def _drop_paths(manifest: Manifest, old: Manifest | None, paths: Sequence[str]) 
             _drop(manifest, steps)
 
 
-def _pod_specs(manifest: Manifest, kind: str) -> list[Manifest]:
-    if kind == "Pod":
-        return [manifest["spec"]]
-    holder = manifest if kind == "PodTemplate" else manifest.get("spec") or {}
-    template = holder.get("template") if kind in _PATHS else None
-    return [template["spec"]] if isinstance(template, dict) else []
+def _pod_spec(manifest: Manifest, kind: str) -> Manifest:
+    """The spec of the pod, or of the pods made from it; empty when it has none."""
+    holder = manifest if kind in ("Pod", "PodTemplate") else manifest.get("spec") or {}
+    if kind == "CronJob":
+        holder = (holder.get("jobTemplate") or {}).get("spec") or {}
+    owner = holder if kind == "Pod" else holder.get("template") if kind in _PATHS else None
+    spec: Manifest = owner["spec"] if isinstance(owner, dict) else {}
+    return spec
 
 
 def _drop_container_restart_policies(spec: Manifest) -> None:
@@ -104,6 +110,32 @@ def _drop_container_restart_policies(spec: Manifest) -> None:
     for container in spec.get("initContainers", ()):
         if container.get("restartPolicy") != "Always":
             container.pop("restartPolicy", None)
+
+
+def _drop_stop_signals(spec: Manifest, before: Manifest) -> None:
+    """Drop stop signals, and lifecycles that say nothing else."""
+    if any("stopSignal" in container.get("lifecycle", ()) for container in _containers(before)):
+        return
+    for container in _containers(spec):
+        lifecycle = container.get("lifecycle", {})
+        if lifecycle.pop("stopSignal", None) is not None and not lifecycle:
+            del container["lifecycle"]
+
+
+def _drop_image_volumes(spec: Manifest, before: Manifest) -> None:
+    """Drop volumes made from images, and with them their mounts."""
+    if any("image" in volume for volume in before.get("volumes") or ()):
+        return
+    names = {volume["name"] for volume in spec.get("volumes") or () if "image" in volume}
+    if names:
+        for holder, field in ((spec, "volumes"), *((container, "volumeMounts") for container in _containers(spec))):
+            kept = [item for item in holder.pop(field, None) or () if item["name"] not in names]
+            if kept:
+                holder[field] = kept
+
+
+def _containers(spec: Manifest) -> list[Manifest]:
+    return [container for name in _CONTAINERS for container in spec.get(name) or ()]
 
 
 def _items(value: Any, step: str) -> list[Any]:

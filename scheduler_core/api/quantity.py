@@ -8,6 +8,7 @@ Errors are `ValueError` with upstream's words. Source: apimachinery of Kubernete
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import total_ordering
 from typing import Final
 
@@ -155,6 +156,29 @@ def parse(text: str | int | float) -> Quantity:
     if len(written) > _MAX_CHARACTERS:
         raise ValueError(NUMERIC_WRONG)
     return _parse_text(written)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredForm:
+    """How upstream keeps a parsed number: `digits` times 10^scale, in an int64 when compact, else as a big decimal.
+
+    `text` is what was parsed where that is kept to be printed again, else empty.
+    """
+
+    digits: int
+    scale: int
+    is_compact: bool
+    text: str
+    format: str
+
+
+def stored_form(text: str) -> StoredForm:
+    """Return how upstream keeps the number that a canonical text stands for. Raises ValueError."""
+    quantity = _parse_general(text)  # not from the cache, where numbers that were printed have a text
+    kept, scale = quantity._text or "", quantity._scale
+    if quantity._compact:
+        return StoredForm(_digits(quantity.nano, scale), scale, True, kept, quantity.format)
+    return StoredForm(quantity.nano, -9, False, kept, quantity.format)
 
 
 @cached_by_text(16_384, longest=32)

@@ -29,7 +29,6 @@ def default_pod(pod: Manifest) -> None:
                 if not port.get("hostPort") and port["containerPort"]:
                     port["hostPort"] = port["containerPort"]
     if "resources" in spec:
-        default_resource_lists(spec["resources"], ("limits", "requests"))
         _pod_level_resources(spec)
     default_pod_spec(spec)
 
@@ -51,6 +50,7 @@ def default_pod_spec(spec: Manifest) -> None:
     put(spec, "terminationGracePeriodSeconds", 30)
     put(spec, "schedulerName", "default-scheduler")
     default_resource_lists(spec, ("overhead",))
+    default_resource_lists(spec.get("resources") or {}, ("limits", "requests"))
     for container in containers_of(spec):
         _container(container)
     for container in spec.get("ephemeralContainers", ()):

@@ -22,7 +22,7 @@ from scheduler_core.admission.validation import formats
 from scheduler_core.admission.validation.formats import named
 from scheduler_core.api.manifests import convert
 from scheduler_core.api.pod import PodSpec
-from scheduler_core.api.quantity import parse
+from scheduler_core.api.quantity import ZERO, parse
 from scheduler_core.api.resources import (
     container_limits,
     container_requests,
@@ -80,14 +80,15 @@ def is_overcommit_allowed(name: str) -> bool:
 
 
 def _huge_page(path: str, name: str, text: str) -> Iterator[Problem]:
+    """Amounts are counted as int64, so one that is too large for that may pass."""
     if not is_hugepages(name):
         return
     try:
         size = parse(name.removeprefix("hugepages-"))
     except ValueError:
-        return
-    if size.nano > 0 and parse(text).nano % size.nano:
-        yield invalid(path, text, f"{text} is not positive integer multiple of {size}")
+        size = ZERO
+    if size.nano <= 0 or size.milli_value() % 1000 or parse(text).value() % size.value():
+        yield invalid(path, text, f"{text} is not positive integer multiple of {name}")
 
 
 def container_resource_name(path: str, name: str) -> Iterator[Problem]:

@@ -36,10 +36,11 @@ from scheduler_core.controllers.workloads.deployment_status import (
     progressed,
     with_condition,
 )
+from scheduler_core.controllers.workloads.hashes import POD_TEMPLATE_HASH, template_hash
 from scheduler_core.controllers.workloads.rollout import REVISION, fenceposts, size, total, wanted
 from scheduler_core.controllers.workloads.statuses import condition_of, status_patch
 from scheduler_core.controllers.workloads.syncing import NAMESPACE_TERMINATING, OwnerController
-from scheduler_core.controllers.workloads.templates import POD_TEMPLATE_HASH, controller_reference, template_hash
+from scheduler_core.controllers.workloads.templates import controller_reference
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 
 CREATE_ERROR: Final = "ReplicaSetCreateError"

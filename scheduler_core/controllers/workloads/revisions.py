@@ -6,13 +6,15 @@ Source: kubernetes v1.34.1, pkg/controller/history/controller_history.go.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.stored import ControllerRevision
 from scheduler_core.api.workload import RawTemplate
-from scheduler_core.controllers.workloads.templates import canonical_json, controller_reference, fnv1, safe_text
+from scheduler_core.controllers.workloads.hashes import fnv1, safe_text
+from scheduler_core.controllers.workloads.templates import controller_reference
 
 REVISION_HASH: Final = "controller-revision-hash"
 
@@ -31,8 +33,8 @@ def template_of(revision: ControllerRevision) -> RawTemplate:
 
 def revision_hash(data: Mapping[str, Any], collisions: int | None = None) -> str:
     """Return the hash of a revision's data; `collisions` is how often the name it makes was taken by other data."""
-    text = canonical_json(data)
-    for sign in "<>&":  # as Go writes JSON
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    for sign in "<>&\u2028\u2029":  # as Go writes JSON
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return safe_text(fnv1((text + ("" if collisions is None else str(collisions))).encode()))
 

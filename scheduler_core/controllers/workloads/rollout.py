@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from scheduler_core.api.workload import Deployment, RawTemplate, ReplicaSet
 from scheduler_core.controllers.workloads.fractions import scaled
-from scheduler_core.controllers.workloads.templates import POD_TEMPLATE_HASH
+from scheduler_core.controllers.workloads.hashes import POD_TEMPLATE_HASH
 
 REVISION: Final = "deployment.kubernetes.io/revision"
 REVISION_HISTORY: Final = "deployment.kubernetes.io/revision-history"

@@ -1,13 +1,11 @@
-"""What is made from a template of pods: manifests, their references to the owner, and hashes that name them.
+"""What is made from a template of pods: manifests, and their references to the owner.
 
-A hash is FNV-1a of 32 bits over the template as canonical JSON, as ten letters without vowels; upstream hashes how Go
-prints the template's structs, so its hashes differ in value. Source: kubernetes v1.34.1, pkg/controller.
+Source: kubernetes v1.34.1, pkg/controller.
 """
 
 from __future__ import annotations
 
-import json
-from typing import Any, Final
+from typing import Any
 
 from scheduler_core.admission.validation import formats
 from scheduler_core.api.meta import KubeObject
@@ -15,12 +13,6 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.api.workload import RawTemplate
 
 Manifest = dict[str, Any]
-
-POD_TEMPLATE_HASH: Final = "pod-template-hash"
-_SAFE_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
-_FNV_OFFSET: Final = 2_166_136_261
-_FNV_PRIME: Final = 16_777_619
-_MASK: Final = 2**32 - 1
 
 
 def controller_reference(owner: KubeObject) -> Manifest:
@@ -58,35 +50,3 @@ def name_prefix(name: str) -> str:
     """Return what generated names of an owner's pods begin with."""
     prefix = f"{name}-"
     return name if formats.subdomain(f"{prefix}a") else prefix
-
-
-def template_hash(template: RawTemplate, collisions: int | None = None) -> str:
-    """Return the hash of a template; `collisions` is how often the name it makes was taken by another template."""
-    text = canonical_json(template.manifest) + ("" if collisions is None else str(collisions))
-    return safe_text(fnv1a(text.encode()))
-
-
-def canonical_json(value: Any) -> str:
-    """Return the value as Go writes maps: sorted by key, without spaces."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def fnv1a(data: bytes) -> int:
-    """Return the FNV-1a hash of 32 bits."""
-    value = _FNV_OFFSET
-    for byte in data:
-        value = (value ^ byte) * _FNV_PRIME & _MASK
-    return value
-
-
-def fnv1(data: bytes) -> int:
-    """Return the FNV-1 hash of 32 bits, which multiplies first."""
-    value = _FNV_OFFSET
-    for byte in data:
-        value = (value * _FNV_PRIME & _MASK) ^ byte
-    return value
-
-
-def safe_text(number: int) -> str:
-    """Return the decimal digits of a number as letters and digits that make no words."""
-    return "".join(_SAFE_LETTERS[ord(digit) % len(_SAFE_LETTERS)] for digit in str(number))

@@ -114,6 +114,17 @@ def test_pod_level_resources_are_defaulted(given: dict[str, Any], want: dict[str
     assert created(pod)["spec"]["resources"] == want
 
 
+def test_pod_level_resources_of_templates_are_rounded_like_all() -> None:
+    resources = {"limits": {"cpu": "5n", "memory": "1Gi"}, "requests": {"memory": "0.5Gi"}}
+    spec = {"containers": [{"name": "c", "image": "i"}], "resources": resources}
+    manifest = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "a", "namespace": "default"}}
+    template = create({**manifest, "template": {"spec": spec}})["template"]
+    assert template["spec"]["resources"] == {
+        "limits": {"cpu": "1m", "memory": "1Gi"},
+        "requests": {"memory": "512Mi"},
+    }
+
+
 def test_pod_level_hugepages_limit_comes_from_the_containers() -> None:
     pages = {"hugepages-2Mi": "4Mi", "cpu": "1"}
     pod = (

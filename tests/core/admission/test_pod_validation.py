@@ -324,6 +324,30 @@ def test_sound_pod_is_accepted(builder: PodBuilder) -> None:
     validate(builder.manifest(), "Pod")
 
 
+@pytest.mark.parametrize(
+    ("name", "amount", "is_sound"),
+    [
+        pytest.param("hugepages-2Mi", "4Mi", True, id="two pages"),
+        pytest.param("hugepages-2Mi", "1Mi", False, id="half a page"),
+        pytest.param("hugepages-2Mi", "10E", True, id="too large for an int64, which counts as nothing"),
+        pytest.param("hugepages-2Mi", "9223372036854775807", False, id="the largest int64"),
+        pytest.param("hugepages-0", "1Mi", False, id="pages of no size"),
+        pytest.param("hugepages-1m", "1Mi", False, id="pages of less than a byte"),
+        pytest.param("hugepages-x", "1", False, id="no size"),
+    ],
+)
+def test_huge_pages_come_whole(name: str, amount: str, is_sound: bool) -> None:
+    resources = {"cpu": "1", name: amount}
+    builder = make_pod("a").container(resources, limits=resources)
+    if is_sound:
+        validate(builder.manifest(), "Pod")
+        return
+    with pytest.raises(AdmissionError) as caught:
+        validate(builder.manifest(), "Pod")
+    problem = f'Invalid value: "{amount}": {amount} is not positive integer multiple of {name}'
+    assert [problem in str(each) for _, each in caught.value.problems] == [True, True]
+
+
 def test_all_problems_are_found() -> None:
     builder = make_pod("A").container(name="B").gate("a", "a")
     with pytest.raises(AdmissionError) as caught:
