@@ -34,6 +34,7 @@ from scheduler_core.controllers.workloads.daemon_pods import (
     template_generation,
 )
 from scheduler_core.controllers.workloads.daemon_rollout import Plan, oldest_first, rolled, surge_count, surplus
+from scheduler_core.controllers.workloads.hashes import template_hash
 from scheduler_core.controllers.workloads.ownership import Ownership
 from scheduler_core.controllers.workloads.readiness import SECOND_US, is_available, is_ready, next_available
 from scheduler_core.controllers.workloads.replicas import BURST
@@ -152,10 +153,8 @@ class DaemonSets(OwnerController[DaemonSet, Pod]):
     def _snapshot(self, owner: DaemonSet, template: RawTemplate, number: int, now: int) -> list[Request]:
         if self.creations.waits(owner.uid, now):
             return []
-        manifest = new_revision(owner, template, template.labels, number, owner.status.collision_count)
-        if owner.annotations:
-            manifest["metadata"]["annotations"] = dict(owner.annotations)
-        return [Create(manifest)]
+        value = template_hash(template, owner.status.collision_count)
+        return [Create(new_revision(owner, template, number, REVISION_HASH, value))]
 
     def _moves(self, owner: DaemonSet, by_node: dict[str, list[Pod]], revision: str, now: int) -> list[Request]:
         """Pods to delete and to create: one for each node, then the next move to a new template."""

@@ -1,7 +1,8 @@
 """ControllerRevisions: the history of a workload's template, for DaemonSets and StatefulSets.
 
-The data is a patch that replaces the template; its hash is FNV-1 of 32 bits over its JSON, as upstream's.
-Source: kubernetes v1.34.1, pkg/controller/history/controller_history.go.
+The data is a patch that replaces the template. StatefulSets name a revision by the hash of its data, FNV-1 of 32 bits
+over the JSON, and DaemonSets by that of the template.
+Source: kubernetes v1.34.1, pkg/controller/history/controller_history.go, pkg/controller/daemon/update.go.
 """
 
 from __future__ import annotations
@@ -39,22 +40,21 @@ def revision_hash(data: Mapping[str, Any], collisions: int | None = None) -> str
     return safe_text(fnv1((text + ("" if collisions is None else str(collisions))).encode()))
 
 
-def new_revision(
-    owner: KubeObject, template: RawTemplate, labels: Mapping[str, str], number: int, collisions: int | None = None
-) -> dict[str, Any]:
-    """Return the manifest of a revision of the owner's template with this number."""
-    data = revision_data(template)
-    value = revision_hash(data, collisions)
+def new_revision(owner: KubeObject, template: RawTemplate, number: int, label: str, value: str) -> dict[str, Any]:
+    """Return the manifest of a revision of the owner's template; the hash `value` is in its name and its label."""
+    metadata = {
+        "name": f"{owner.name}-{value}",
+        "namespace": owner.namespace,
+        "labels": {**template.labels, label: value},
+        "ownerReferences": [controller_reference(owner)],
+    }
+    if owner.annotations:
+        metadata["annotations"] = dict(owner.annotations)
     return {
         "apiVersion": ControllerRevision.api_version,
         "kind": ControllerRevision.kind,
-        "metadata": {
-            "name": f"{owner.name}-{value}",
-            "namespace": owner.namespace,
-            "labels": {**labels, REVISION_HASH: value},
-            "ownerReferences": [controller_reference(owner)],
-        },
-        "data": data,
+        "metadata": metadata,
+        "data": revision_data(template),
         "revision": number,
     }
 

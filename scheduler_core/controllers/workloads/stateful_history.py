@@ -13,11 +13,12 @@ from scheduler_core.api.workload import StatefulSet
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, Request
 from scheduler_core.controllers.workloads.ownership import Ownership
 from scheduler_core.controllers.workloads.revisions import (
-    REVISION_HASH,
     equal_revisions,
     in_order,
     new_revision,
     next_number,
+    revision_data,
+    revision_hash,
 )
 from scheduler_core.model.changes import ObjectDeleted
 
@@ -93,9 +94,5 @@ class History:
     def _new(self, owner: StatefulSet, number: int, collisions: int) -> dict[str, object]:
         assert owner.spec.template is not None
         template = owner.spec.template
-        revision = new_revision(owner, template, template.labels, number, collisions)
-        labels = revision["metadata"]["labels"]
-        labels[HASH] = labels.pop(REVISION_HASH)
-        if owner.annotations:
-            revision["metadata"]["annotations"] = dict(owner.annotations)
-        return revision
+        value = revision_hash(revision_data(template), collisions)
+        return new_revision(owner, template, number, HASH, value)

@@ -66,6 +66,25 @@ def test_name_that_is_taken_is_avoided_with_the_real_controllers_next_hash() -> 
 
 
 @pytest.mark.parametrize(
+    ("kind", "label", "more", "want"),
+    [
+        ("DaemonSet", "controller-revision-hash", {}, "84b9cb9776"),
+        ("StatefulSet", "controller.kubernetes.io/hash", {"serviceName": "s"}, "6799c85894"),
+    ],
+)
+def test_revisions_have_the_real_controllers_hash(kind: str, label: str, more: dict[str, Any], want: str) -> None:
+    cluster = Simulation(nodes=0)
+    manifest = workload(kind, "web", replicas=None if kind == "DaemonSet" else 0, **more)
+    manifest["metadata"]["annotations"] = {"a.example/b": "<c>"}
+    manifest["spec"]["template"]["metadata"]["annotations"] = {"x": "<&>\u2028"}
+    cluster.create(manifest)
+    cluster.run(5)
+    (metadata,) = (one["metadata"] for one in cluster.all("ControllerRevision"))
+    assert (metadata["name"], metadata["labels"]) == (f"web-{want}", {"app": "web", label: want})
+    assert metadata["annotations"]["a.example/b"] == "<c>"
+
+
+@pytest.mark.parametrize(
     ("data", "first", "second"),
     [(b"", 0x811C9DC5, 0x811C9DC5), (b"a", 0xE40C292C, 0x050C5D7E), (b"foobar", 0xBF9CF968, 0x31F0B262)],
 )
