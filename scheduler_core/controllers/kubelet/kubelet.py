@@ -2,7 +2,7 @@
 
     bound ──admission──▶ rejected (Failed), or Pending ──start delay──▶ Running ──run time──▶ Succeeded
     Running ──containers that end, init containers, deadlines──▶ as `Containers` says
-    deletion asked for ──min(grace, hooks and stop time)──▶ gone
+    deletion asked for ──min(grace, hooks and stop time)──▶ gone, whatever phase anybody wrote meanwhile
     Running, resized or readiness changed ──at once──▶ Running, status written anew
     extended resource of a node's capacity set or taken away ──at once──▶ the same of what is allocatable
     node's kubelet silent ──▶ nothing is reported; heard again ──▶ all that is due meanwhile, at once
@@ -36,7 +36,7 @@ from scheduler_core.controllers.kubelet.node_state import NodeState, boot_id
 from scheduler_core.controllers.kubelet.pressure import Pressure
 from scheduler_core.controllers.kubelet.reports import Ending, Reports, has_started
 from scheduler_core.controllers.kubelet.static_pods import StaticPods
-from scheduler_core.controllers.kubelet.stopping import grace_of_us, stop_us
+from scheduler_core.controllers.kubelet.stopping import grace_of_us, is_confirmed, stop_us
 from scheduler_core.controllers.node_agent import NODE_LEASES, AgentState, has_outside_agent
 from scheduler_core.controllers.node_status import changed_allocatable
 from scheduler_core.controllers.pod_status import RUNNING, lacking
@@ -51,7 +51,7 @@ class Kubelet:
 
     def __init__(self, cluster: ClusterOptions) -> None:
         self._start_delay_us = cluster.start_delay_us
-        self._pods: dict[str, Pod] = {}  # bound and not over, by uid
+        self._pods: dict[str, Pod] = {}  # bound and not over, or whose end is still to be confirmed, by uid
         self._first_seen: dict[str, int] = {}
         self._scheduled: dict[str, tuple[int, tuple[object, ...]]] = {}  # what the deadline was set for
         self._deadlines = Deadlines()
@@ -124,10 +124,11 @@ class Kubelet:
         before = self._pods.get(uid)
         if meta.annotations and node_name:
             self._static.put_pod(pod)
-        if not node_name or pod.is_terminal or node_name in self._left:
+        is_over = pod.is_terminal and is_confirmed(pod)
+        if not node_name or is_over or node_name in self._left:
             if before is not None:
                 self._forget(uid)
-            if node_name in self._left and not pod.is_terminal:
+            if node_name in self._left and not is_over:
                 self._left[node_name][uid] = pod
             return
         self._pods[uid] = pod

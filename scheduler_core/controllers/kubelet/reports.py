@@ -81,10 +81,13 @@ class Reports:
         return [ReportStatus(key, current_status(pod, now) if lacking(pod) else ended_status(pod, 0, now), pod.uid)]
 
     def deleted(self, pod: Pod, now: int) -> list[Request]:
-        """Return what removes a pod whose containers have stopped; only who holds on to it will see how it ended."""
+        """Return what removes a pod whose containers have stopped; only who holds on to it will see how it ended.
+
+        An end that somebody else has written stays as it is.
+        """
         key = key_of(pod)
         gone = Delete(key, 0, uid=pod.uid)
-        if not pod.metadata.finalizers:
+        if pod.is_terminal or not pod.metadata.finalizers:
             return [gone]
         grace_us = (pod.metadata.deletion_grace_period_seconds or 0) * 1_000_000
         code = KILLED if stop_us(pod) <= grace_us else SIGKILLED

@@ -1,4 +1,4 @@
-"""How long a pod takes to stop: containers together, then its sidecars one after the other, the last one first."""
+"""How pods stop and how long it takes: containers together, then sidecars one after the other, the last one first."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ def grace_of_us(pod: Pod) -> int:
     """Return the pod's own grace period."""
     grace = pod.spec.termination_grace_period_seconds
     return (30 if grace is None else max(grace, 1)) * 1_000_000
+
+
+def is_confirmed(pod: Pod) -> bool:
+    """Return whether nobody waits for the kubelet's word that the containers of the pod, which has ended, are gone."""
+    return not pod.is_terminating or pod.metadata.deletion_grace_period_seconds == 0
 
 
 def _slept(container: Container) -> int:
