@@ -96,7 +96,7 @@ class DeviceDriver:
                 pools = read_pools(node.annotations[DEVICES], name)
             except ManifestError as error:
                 if is_new:
-                    yield self._events.record(node, INVALID, str(error), now=now, kind=WARNING)
+                    yield from self._events.record(node, INVALID, str(error), now=now, kind=WARNING)
                 return
         wanted: set[str] = set()
         for pool in pools:

@@ -119,7 +119,7 @@ class DisruptionController:
         message = (
             f'Pod "{pod.namespace}"/"{pod.name}" matches multiple PodDisruptionBudgets.  Chose "{chosen}" arbitrarily.'
         )
-        return [self._events.record(pod, "MultiplePodDisruptionBudgets", message, now=now, kind=WARNING)]
+        return self._events.record(pod, "MultiplePodDisruptionBudgets", message, now=now, kind=WARNING)
 
     def _put(self, obj: KubeObject, touched: dict[str, None]) -> None:
         if isinstance(obj, PodDisruptionBudget):
@@ -177,7 +177,9 @@ class DisruptionController:
         ]
         # The namespace stands in the place of the name, as upstream writes it.
         message = f"Pod was expected by PDB {pdb.namespace}/{pdb.namespace} to be deleted but it wasn't"
-        return [self._events.record(pod, "NotDeleted", message, now=now, kind=WARNING) for pod in late]
+        return [
+            one for pod in late for one in self._events.record(pod, "NotDeleted", message, now=now, kind=WARNING)
+        ]
 
     def _tell(self, budget: _Budget, problem: str, now: int) -> list[Request]:
         """Say what is wrong with the budget's pods, unless it has been said."""
@@ -193,7 +195,11 @@ class DisruptionController:
             found["UnmanagedPods"] = WARNING, UNMANAGED.format(_selector_text(pdb.spec.selector))
         new = [reason for reason in found if reason not in budget.told]
         budget.told = frozenset(found)
-        return [self._events.record(pdb, reason, found[reason][1], now=now, kind=found[reason][0]) for reason in new]
+        requests: list[Request] = []
+        for reason in new:
+            kind, message = found[reason]
+            requests += self._events.record(pdb, reason, message, now=now, kind=kind)
+        return requests
 
     def _computed(self, budget: _Budget, now: int) -> dict[str, Any]:
         if budget.problem:

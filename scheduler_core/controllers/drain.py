@@ -86,7 +86,7 @@ class Drain:
         if state == REQUESTED:
             body = {"metadata": {"annotations": {DRAIN: DRAINING}}, "spec": {"unschedulable": True}}
             yield Patch(ObjectKey(Node.kind, "", node.name), body, uid=node.uid)
-            yield self._events.record(node, "Draining", f"Draining node {node.name}", now=now)
+            yield from self._events.record(node, "Draining", f"Draining node {node.name}", now=now)
         elif state in (DRAINING, DRAINED) and not is_closed:
             yield _annotated(node, {DRAIN: None, DRAIN_LEFT: None})
         elif DRAIN_LEFT in node.annotations:
@@ -98,7 +98,7 @@ class Drain:
         if not left:
             self._forget(name)
             yield _annotated(node, {DRAIN: DRAINED, DRAIN_LEFT: None})
-            yield self._events.record(node, "Drained", f"Drained node {name}", now=now)
+            yield from self._events.record(node, "Drained", f"Drained node {name}", now=now)
             return
         if not is_try:
             return

@@ -102,7 +102,7 @@ class NodeAgents:
         status = {"status": {"conditions": conditions}}
         requests.append(Patch(key, status, PatchType.STRATEGIC, "status", node.uid))
         message = f"Node {node.name} status is now: {NODE_READY}"
-        requests.append(self._events.record(node, NODE_READY, message, now=now, host=node.name))
+        requests += self._events.record(node, NODE_READY, message, now=now, host=node.name)
         return requests
 
 

@@ -268,7 +268,7 @@ class NodeLifecycle:
         self._changed[node.name] = None
         if was_ready == TRUE:
             message = f"Node {node.name} status is now: {NODE_NOT_READY}"
-            yield self._events.record(node, NODE_NOT_READY, message, now=now)
+            yield from self._events.record(node, NODE_NOT_READY, message, now=now)
             yield from self._not_ready(node.name, now)
 
     def _not_ready(self, name: str, now: int) -> Iterator[Request]:
@@ -278,7 +278,7 @@ class NodeLifecycle:
             if any(one.type == "Ready" and one.status != FALSE for one in pod.status.conditions or ()):
                 key = ObjectKey(Pod.kind, pod.namespace, pod.name)
                 yield ReportStatus(key, {"conditions": [condition]}, pod.uid)
-                yield self._events.record(pod, NODE_NOT_READY, "Node is not ready", now=now, kind=WARNING)
+                yield from self._events.record(pod, NODE_NOT_READY, "Node is not ready", now=now, kind=WARNING)
 
     def _decide(self, health: _Health, touched: dict[str, None]) -> None:
         """Let the node wait for its NoExecute taint; it loses or changes one at once."""

@@ -275,7 +275,7 @@ class ResourceClaimController:
             waits = True
             if template is None:
                 text = missing_template(entry.name, template_name)
-                yield self._events.record(pod, FAILED, text, now=now, kind=WARNING)
+                yield from self._events.record(pod, FAILED, text, now=now, kind=WARNING)
                 break
             # A claim that was asked for in an earlier step and did not come was refused.
             self._asked.add((pod.uid, entry.name))

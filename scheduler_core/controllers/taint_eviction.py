@@ -149,7 +149,7 @@ class TaintEviction:
         """Forget the plan for the pod; say so if there was one."""
         self._deadlines.drop(pod.key)
         if self._planned.pop(pod.key, None) is not None:
-            yield self._events.record(pod, EVENT, f"Cancelling deletion of Pod {pod.key}", now=now)
+            yield from self._events.record(pod, EVENT, f"Cancelling deletion of Pod {pod.key}", now=now)
 
     def _delete(self, key: str, now: int) -> Iterator[Request]:
         self._planned.pop(key, None)
@@ -162,7 +162,7 @@ class TaintEviction:
             "type": DISRUPTION_TARGET, "status": "True", "reason": REASON, "message": MESSAGE,
             "lastTransitionTime": time_text(now),
         }  # fmt: skip
-        yield self._events.record(pod, EVENT, f"Marking for deletion Pod {key}", now=now)
+        yield from self._events.record(pod, EVENT, f"Marking for deletion Pod {key}", now=now)
         yield ReportStatus(target, {"conditions": [condition]}, pod.uid)
         yield Delete(target, uid=pod.uid)
 

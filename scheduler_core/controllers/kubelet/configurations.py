@@ -55,7 +55,7 @@ class Configurations:
         if problem != self._warned.get(node.name, ""):
             self._warned[node.name] = problem
             if problem:
-                requests.append(self._events.record(node, INVALID, problem, now=now, kind=WARNING, host=node.name))
+                requests += self._events.record(node, INVALID, problem, now=now, kind=WARNING, host=node.name)
         has = node.status.allocatable or {}
         wanted = _allocatable(config, node.status.capacity or {}) if config.says_reserved else {}
         changed = {name: str(quantity) for name, quantity in wanted.items() if has.get(name) != quantity}

@@ -99,7 +99,7 @@ class Kubelet:
         if self._unjudged:
             requests += self._judge(now)
         for uid, message in self._claims.untold().items():
-            requests.append(self._reports.warning(self._pods[uid], FAILED, message, now))
+            requests += self._reports.warning(self._pods[uid], FAILED, message, now)
         requests += self._static.step()
         looked, evicted = self._pressure.step(now)
         requests += looked
@@ -321,7 +321,7 @@ class Kubelet:
         for victim in verdict.victims:
             current = self._pods.get(victim.uid, victim)
             grace_us = grace_of_us(current)
-            requests.append(self._reports.warning(current, PREEMPTING, PREEMPTED_MESSAGE, now))
+            requests += self._reports.warning(current, PREEMPTING, PREEMPTED_MESSAGE, now)
             ends = now + min(grace_us, stop_us(current))
             self._first_seen[pod.uid] = max(self._first_seen[pod.uid], ends)
             self._ending[victim.uid] = Ending(ends, PREEMPTING, PREEMPTED_MESSAGE, PREEMPTED_CONDITION)

@@ -98,7 +98,7 @@ def report(node: Node, pressures: Collection[str], now: int, events: EventRecord
             }
         )
         message = f"Node {node.name} status is now: {words.event}"
-        requests.append(events.record(node, words.event, message, now=now, kind=NORMAL, host=node.name))
+        requests += events.record(node, words.event, message, now=now, kind=NORMAL, host=node.name)
     if not changed:
         return ()
     body = {"status": {"conditions": changed}}

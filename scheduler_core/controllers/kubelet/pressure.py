@@ -128,11 +128,11 @@ class Pressure:
         requests += report(node, watched.pressures, now, self._events)
         if outcome.starved:
             message = f"Attempting to reclaim {outcome.starved}"
-            requests += self._events.sparing(node, RECLAIMS, message, now=now, kind=WARNING, host=name)
+            requests += self._events.record(node, RECLAIMS, message, now=now, kind=WARNING, host=name)
         if outcome.keeps_images is not None:
             requests.append(_keep_images(node, outcome.keeps_images))
         for one in outcome.evicted:
-            requests.append(self._events.record(one.pod, "Evicted", one.message, now=now, kind=WARNING, host=name))
+            requests += self._events.record(one.pod, "Evicted", one.message, now=now, kind=WARNING, host=name)
         evicted += outcome.evicted
         self._set_look(name, watched.next_look(measured, now))
 

@@ -106,8 +106,8 @@ class Reports:
             "message": f"Pod was rejected: {verdict.message}",
             "startTime": time_text(now),
         }
-        event = self.warning(pod, verdict.reason, verdict.message, now)
-        return [ReportStatus(key_of(pod), status, pod.uid), event]
+        events = self.warning(pod, verdict.reason, verdict.message, now)
+        return [ReportStatus(key_of(pod), status, pod.uid), *events]
 
     def rebooted(self, pod: Pod, state: NodeState, now: int) -> Request:
         """Return the pod after its machine was off: its containers have ended with it, and start anew."""
@@ -122,7 +122,7 @@ class Reports:
         containers.restart(now, lost)
         return ReportStatus(key_of(pod), detailed_status(containers, None, now), pod.uid)
 
-    def warning(self, pod: Pod, reason: str, message: str, now: int) -> Request:
+    def warning(self, pod: Pod, reason: str, message: str, now: int) -> list[Request]:
         """Return the event of type Warning that the kubelet writes about the pod."""
         return self.events.record(pod, reason, message, now=now, kind=WARNING, host=pod.spec.node_name)
 
@@ -135,12 +135,10 @@ class Reports:
         containers.advance(now)
         requests: list[Request] = [ReportStatus(key_of(pod), detailed_status(containers, addresses, at), pod.uid)]
         for container in containers.backs_off:
-            requests.append(self.warning(pod, "BackOff", back_off_event_text(pod, container), now))
+            requests += self.warning(pod, "BackOff", back_off_event_text(pod, container), now)
         if containers.reason == DEADLINE_EXCEEDED:
             host = pod.spec.node_name
-            requests.append(
-                self.events.record(pod, DEADLINE_EXCEEDED, DEADLINE_MESSAGE, now=now, kind=NORMAL, host=host)
-            )
+            requests += self.events.record(pod, DEADLINE_EXCEEDED, DEADLINE_MESSAGE, now=now, kind=NORMAL, host=host)
         return requests
 
     def _ended(self, pod: Pod, code: int, now: int) -> Map:

@@ -69,7 +69,7 @@ class StaticPods:
         try:
             self._wanted[node.name] = _manifests(text or "", node, now)
         except ValueError as error:
-            return [self._events.record(node, INVALID, str(error), now=now, kind=WARNING, host=node.name)]
+            return self._events.record(node, INVALID, str(error), now=now, kind=WARNING, host=node.name)
         self._changed[node.name] = None
         return ()
 

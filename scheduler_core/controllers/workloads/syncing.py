@@ -122,7 +122,7 @@ class OwnerController(Generic[O, D]):
 
     def say(self, obj: KubeObject, reason: str, message: str, now: int, *, kind: str = "Normal") -> None:
         """Write an event about an object, with the next step."""
-        self._said += self.events.sparing(obj, reason, message, now=now, kind=kind)
+        self._said += self.events.record(obj, reason, message, now=now, kind=kind)
 
     def made(self, owner: O, name: str, now: int) -> None:
         """Say that an object was created."""
