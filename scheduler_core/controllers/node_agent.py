@@ -24,6 +24,8 @@ from scheduler_core.api.times import microseconds
 
 KUBELET: Final = "kschedweb.io/kubelet"  # an AgentState
 KUBELET_SINCE: Final = "kschedweb.io/kubelet-since"  # RFC 3339: the last heartbeat
+# How it was before it came back, until that is done: the AgentState, a blank, the last heartbeat. Controllers write it.
+KUBELET_WAS: Final = "kschedweb.io/kubelet-was"
 KUBELET_UNTIL: Final = "kschedweb.io/kubelet-until"  # RFC 3339: when it comes back by itself
 # By what the kubelet of the node, a program from outside, is heard: `lease` or `status`. The node controller writes it.
 HEARTBEAT: Final = "kschedweb.io/heartbeat"
@@ -51,6 +53,15 @@ class Agent:
     def is_heard(self) -> bool:
         """True when it sends heartbeats and statuses, and is told of changes."""
         return self.state == AgentState.RUNNING
+
+
+def was_away(node: Node) -> Agent | None:
+    """Return how the kubelet was that is away, or is back and has not caught up; None when it has."""
+    told = node.annotations.get(KUBELET_WAS)
+    if told is None:
+        return None
+    state, _, since = told.partition(" ")
+    return Agent(_STATES.get(state, AgentState.STOPPED), time_of(since))
 
 
 def has_outside_agent(node: Node) -> bool:

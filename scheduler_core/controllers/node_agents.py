@@ -1,6 +1,7 @@
 """Simulated kubelets that stop and come back: when they were last heard of, and the first status after.
 
     stopped, partitioned or off, without a time     the time of the last heartbeat is written: now
+    stopped, partitioned or off                     that it is so is noted, for whoever is there when it is back
     the time of its return has come                 the annotations go, the node is Ready again
     `running` written, or the state taken away      the same, at once
 
@@ -22,9 +23,12 @@ from scheduler_core.controllers.node_agent import (
     KUBELET,
     KUBELET_SINCE,
     KUBELET_UNTIL,
+    KUBELET_WAS,
+    Agent,
     AgentState,
     agent_of,
     has_outside_agent,
+    was_away,
 )
 from scheduler_core.controllers.node_taints import FALSE, TRUE, UNKNOWN, ready_of
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
@@ -75,7 +79,7 @@ class NodeAgents:
     def _put(self, node: Node, now: int) -> list[Request]:
         told = node.annotations
         agent = agent_of(node)
-        was_away = node.name in self._away
+        is_back = node.name in self._away or was_away(node) is not None
         (self._away.discard if agent.is_heard else self._away.add)(node.name)
         if has_outside_agent(node):
             self._forget(node.name)
@@ -83,13 +87,14 @@ class NodeAgents:
         if agent.is_heard:
             self._forget(node.name)
             is_told_so = told.get(KUBELET) == AgentState.RUNNING or KUBELET_SINCE in told
-            return self._back(node, now) if is_told_so or was_away else []
+            return self._back(node, now) if is_told_so or is_back else []
         if agent.until is not None:
             self._nodes[node.name] = node
             self._returns.set(node.name, agent.until)
         else:
             self._forget(node.name)
-        return [_annotated(node, {KUBELET_SINCE: time_text(now)})] if agent.since is None else []
+        noted = _note(node, agent, now)
+        return [_annotated(node, noted)] if noted else []
 
     def _back(self, node: Node, now: int) -> list[Request]:
         requests: list[Request] = [_annotated(node, dict.fromkeys((KUBELET, KUBELET_SINCE, KUBELET_UNTIL)))]
@@ -104,6 +109,17 @@ class NodeAgents:
         message = f"Node {node.name} status is now: {NODE_READY}"
         requests += self._events.record(node, NODE_READY, message, now=now, host=node.name)
         return requests
+
+
+def _note(node: Node, agent: Agent, now: int) -> dict[str, str | None]:
+    """The annotations that the node of a kubelet lacks that is not heard."""
+    since = time_text(now if agent.since is None else agent.since)
+    noted: dict[str, str | None] = {} if agent.since is not None else {KUBELET_SINCE: since}
+    was = was_away(node)
+    # What a machine that is off has lost is not there again because somebody says that only its kubelet stands still.
+    if was is None or (agent.state == AgentState.OFF and was.state != AgentState.OFF):
+        noted[KUBELET_WAS] = f"{agent.state} {since}"
+    return noted
 
 
 def _annotated(node: Node, annotations: dict[str, str | None]) -> Patch:

@@ -22,7 +22,7 @@ from scheduler_core.api.records import Lease
 from scheduler_core.api.resource_claims import ResourceClaim
 from scheduler_core.api.stored import ConfigMap
 from scheduler_core.api.times import microseconds
-from scheduler_core.apiserver.requests import Manifest, ObjectKey, Patch, PatchType, Request
+from scheduler_core.apiserver.requests import Request
 from scheduler_core.controllers.annotations import RUN_SECONDS, START_SECONDS, duration_us
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.deadlines import Deadlines
@@ -32,12 +32,12 @@ from scheduler_core.controllers.kubelet.claims import FAILED, ClaimsOfPods
 from scheduler_core.controllers.kubelet.configuration import CONFIG_KEY, CONFIG_MAP
 from scheduler_core.controllers.kubelet.containers import Containers
 from scheduler_core.controllers.kubelet.critical import PREEMPTED_CONDITION, PREEMPTED_MESSAGE, PREEMPTING
-from scheduler_core.controllers.kubelet.node_state import NodeState, boot_id
+from scheduler_core.controllers.kubelet.node_state import NodeState, booted, caught_up, status_patch
 from scheduler_core.controllers.kubelet.pressure import Pressure
 from scheduler_core.controllers.kubelet.reports import Ending, Reports, has_started
 from scheduler_core.controllers.kubelet.static_pods import StaticPods
 from scheduler_core.controllers.kubelet.stopping import grace_of_us, is_confirmed, stop_us
-from scheduler_core.controllers.node_agent import NODE_LEASES, AgentState, has_outside_agent
+from scheduler_core.controllers.node_agent import KUBELET_WAS, NODE_LEASES, AgentState, has_outside_agent
 from scheduler_core.controllers.node_status import changed_allocatable
 from scheduler_core.controllers.pod_status import RUNNING, lacking
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
@@ -64,6 +64,7 @@ class Kubelet:
         self._ending: dict[str, Ending] = {}  # pods that are made to end, by uid
         self._blueprints = Blueprints()
         self._reports = Reports()
+        self._caught_up: list[Request] = []  # asked for after all else: nodes whose kubelets came back
         self._claims = ClaimsOfPods()
         self._pressure = Pressure(self._pods_of, self._reports.events)
         self._static = StaticPods(self._reports.events)
@@ -109,7 +110,8 @@ class Kubelet:
             self._schedule(self._pods[one.pod.uid], self._node(one.pod.spec.node_name))
         for uid in self._deadlines.pop_due(now):
             requests += self._requests(self._pods[uid], now)
-        return requests
+        caught_up, self._caught_up = self._caught_up, []
+        return requests + caught_up
 
     def next_due(self) -> int | None:
         """Return when the next pod starts, completes or is gone, or a node is looked at, in microseconds."""
@@ -172,8 +174,7 @@ class Kubelet:
         comes_back = state.put(node, now)
         changed = changed_allocatable(before, node)
         if changed:
-            body = {"status": {"allocatable": changed}}
-            requests.append(_node_status(node, body))
+            requests.append(status_patch(node, {"allocatable": changed}))
         if comes_back:
             requests += self._take_up(state, now)
         elif was_heard and not state.is_heard:
@@ -194,9 +195,9 @@ class Kubelet:
             self._first_seen[uid] = now
         state.waiting.clear()
         requests: list[Request] = []
-        if state.rebooted and state.node is not None:
-            body = {"status": {"nodeInfo": {"bootID": boot_id(state.node, now)}}}
-            requests.append(_node_status(state.node, body))
+        if state.node is not None:
+            requests += [booted(state.node, now)] if state.rebooted else []
+            self._caught_up += [caught_up(state.node)] if KUBELET_WAS in state.node.annotations else []
         for uid in [*state.uids()]:
             pod = self._pods[uid]
             if state.rebooted and not pod.is_terminating and has_started(pod):
@@ -284,7 +285,10 @@ class Kubelet:
                 self._reports.note_way(pod)
             if has_started(pod):
                 state.add(PodInfo.of(pod))
-                self._schedule(pod, state)
+                if state.rebooted and state.is_heard and state.has_lost(pod):
+                    requests.append(self._reports.rebooted(pod, state, now))
+                else:
+                    self._schedule(pod, state)
                 if uid in self._reports.own_way:
                     self._pressure.put_pod(pod)
             elif state.is_heard:
@@ -394,7 +398,3 @@ class Kubelet:
 def _age(pod: Pod) -> tuple[bool, int, str]:
     created = pod.metadata.creation_timestamp
     return created is not None, 0 if created is None else microseconds(created), pod.uid
-
-
-def _node_status(node: Node, body: Manifest) -> Request:
-    return Patch(ObjectKey(Node.kind, "", node.name), body, PatchType.MERGE, "status", node.uid)

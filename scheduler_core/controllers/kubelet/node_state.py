@@ -9,8 +9,10 @@ from uuid import UUID
 
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
+from scheduler_core.api.times import microseconds
+from scheduler_core.apiserver.requests import Manifest, ObjectKey, Patch, PatchType
 from scheduler_core.controllers.kubelet.admission import PRESSURES
-from scheduler_core.controllers.node_agent import Agent, AgentState, agent_of
+from scheduler_core.controllers.node_agent import KUBELET_WAS, Agent, AgentState, agent_of, was_away
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.types import PodInfo
 
@@ -64,9 +66,13 @@ class NodeState:
         self.agent = agent_of(node)
         self.is_heard = self.agent.is_heard
         self.may_refuse = bool(self.pressures or node.spec.taints or not node.status.allocatable)
-        if self.is_heard and not was_heard and before is not None:
-            self.heard_since, self.rebooted = now, was.state == AgentState.OFF
-            self.off_since = was.since
+        if self.is_heard and not was_heard:
+            noted = was_away(node)
+            if before is None and noted is not None:
+                was = noted
+            if before is not None or noted is not None:
+                self.heard_since, self.rebooted = now, was.state == AgentState.OFF
+                self.off_since = was.since
         return self.is_heard and not was_heard
 
     def rejects_again(self, step: int, now: int) -> int | None:
@@ -79,6 +85,16 @@ class NodeState:
             return last + _AGAIN_US
         self.rejected = step, now
         return None
+
+    def has_lost(self, pod: Pod) -> bool:
+        """Whether containers of the pod ran when its machine went off, and did not start anew since."""
+        if not self.rebooted or pod.is_terminating:
+            return False
+        statuses = (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ()))
+        running = [one.state.running for one in statuses if one.state is not None and one.state.running is not None]
+        times = [one.started_at for one in running] if statuses else [pod.status.start_time]
+        off_since = self.heard_since if self.off_since is None else self.off_since
+        return any(time is not None and microseconds(time) <= off_since for time in times)
 
     def lose(self) -> None:
         """Note that the node is gone."""
@@ -100,6 +116,18 @@ class NodeState:
         self.info.remove_pod(pod)
 
 
-def boot_id(node: Node, now: int) -> str:
-    """Return what a boot of the node at that time is called."""
-    return str(UUID(bytes=sha256(f"{node.uid}/{node.name}/{now}".encode()).digest()[:16]))
+def status_patch(node: Node, status: Manifest) -> Patch:
+    """Return what changes the status of the node."""
+    return Patch(ObjectKey(Node.kind, "", node.name), {"status": status}, PatchType.MERGE, "status", node.uid)
+
+
+def booted(node: Node, now: int) -> Patch:
+    """Return what tells that the node was booted at that time: each boot has a name."""
+    boot_id = str(UUID(bytes=sha256(f"{node.uid}/{node.name}/{now}".encode()).digest()[:16]))
+    return status_patch(node, {"nodeInfo": {"bootID": boot_id}})
+
+
+def caught_up(node: Node) -> Patch:
+    """Return what tells that all is done that followed from the kubelet's return."""
+    body = {"metadata": {"annotations": {KUBELET_WAS: None}}}
+    return Patch(ObjectKey(Node.kind, "", node.name), body, uid=node.uid)

@@ -9,10 +9,11 @@ import pytest
 from scheduler_core.api.times import time_text
 from scheduler_core.apiserver.requests import ObjectKey, Patch, PatchType, Request
 from scheduler_core.controllers.controller import ClusterOptions
-from scheduler_core.controllers.node_agent import HEARTBEAT, KUBELET, KUBELET_SINCE, KUBELET_UNTIL
+from scheduler_core.controllers.node_agent import HEARTBEAT, KUBELET, KUBELET_SINCE, KUBELET_UNTIL, KUBELET_WAS
 from scheduler_core.controllers.node_agents import NodeAgents
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 from tests.builders import make_node
+from tests.core.controllers.nodes import Nodes
 
 SECOND = 1_000_000
 NOW = 1_893_456_000 * SECOND
@@ -21,7 +22,7 @@ GONE = {"metadata": {"annotations": {KUBELET: None, KUBELET_SINCE: None, KUBELET
 
 
 def told(status: str = "True", **annotations: str) -> ObjectPut:
-    names = {"kubelet": KUBELET, "since": KUBELET_SINCE, "until": KUBELET_UNTIL, "heartbeat": HEARTBEAT}
+    names = {"kubelet": KUBELET, "since": KUBELET_SINCE, "until": KUBELET_UNTIL, "was": KUBELET_WAS, "heartbeat": HEARTBEAT}
     found = {names[name]: value for name, value in annotations.items()}
     conditions = [{"type": "MemoryPressure", "status": "True"}, {"type": "DiskPressure", "status": status}]
     if status:
@@ -36,9 +37,10 @@ def bodies(requests: list[Request]) -> list[Any]:
 @pytest.mark.parametrize("state", ["stopped", "partitioned", "off"])
 def test_time_of_the_last_heartbeat_is_written(state: str) -> None:
     agents = NodeAgents(ClusterOptions())
-    wanted = {"metadata": {"annotations": {KUBELET_SINCE: time_text(NOW)}}}
+    was = f"{state} {time_text(NOW)}"
+    wanted = {"metadata": {"annotations": {KUBELET_SINCE: time_text(NOW), KUBELET_WAS: was}}}
     assert agents.step(NOW, [told(kubelet=state)]) == [Patch(KEY, wanted, uid="node-n")]
-    assert agents.step(NOW, [told(kubelet=state, since=time_text(NOW))]) == []
+    assert agents.step(NOW, [told(kubelet=state, since=time_text(NOW), was=was)]) == []
     assert agents.next_due() is None
 
 
@@ -78,6 +80,7 @@ def test_kubelet_comes_back_at_its_time() -> None:
     [
         pytest.param({"kubelet": "running"}, id="running"),
         pytest.param({"since": time_text(NOW)}, id="the state was taken away"),
+        pytest.param({"was": f"stopped {time_text(NOW)}"}, id="state and time were taken away"),
     ],
 )
 def test_kubelet_is_brought_back(annotations: dict[str, str]) -> None:
@@ -85,8 +88,31 @@ def test_kubelet_is_brought_back(annotations: dict[str, str]) -> None:
     assert len(bodies(NodeAgents(ClusterOptions()).step(NOW, [told("", **annotations)]))) == 2
 
 
+def test_machine_that_was_off_stays_noted() -> None:
+    agents, at = NodeAgents(ClusterOptions()), time_text(NOW)
+    (patch,) = agents.step(NOW + SECOND, [told(kubelet="off", since=at, was=f"stopped {at}")])
+    assert isinstance(patch, Patch) and patch.body == {"metadata": {"annotations": {KUBELET_WAS: f"off {at}"}}}
+    assert agents.step(NOW + SECOND, [told(kubelet="stopped", since=at, was=f"off {at}")]) == []
+
+
 def test_deleted_node_does_not_come_back() -> None:
     agents = NodeAgents(ClusterOptions())
     agents.step(NOW, [told(kubelet="off", since=time_text(NOW), until=time_text(NOW + SECOND))])
     agents.step(NOW, [ObjectDeleted("Node", "", "n", "node-n")])
     assert agents.next_due() is None
+
+
+def test_node_is_ready_again_when_nobody_was_there_at_its_return() -> None:
+    nodes = Nodes("n", "other")
+    nodes.pod("p", "n")
+    nodes.run(5)
+    nodes.stop("n", "off")
+    nodes.run(70)
+    assert nodes.conditions("Node", "n")["Ready"][0] == "Unknown"
+    nodes.annotate("n", kubelet=None, since=None)
+    nodes.restart()
+    nodes.run(75)
+    assert nodes.conditions("Node", "n")["Ready"][0] == "True"
+    found = nodes.get("Pod", "p")
+    assert found is not None and found["status"]["containerStatuses"][0]["restartCount"] == 1
+    assert "annotations" not in nodes.node("n")["metadata"]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from scheduler_core.api.manifests import KINDS, decode
 from scheduler_core.apiserver.answers import Outcome
 from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, PatchType, Request
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.kubelet.kubelet import Kubelet
+from scheduler_core.model.changes import Change, ObjectPut
 
 SECOND = 1_000_000
 NOW = int(datetime(2030, 1, 1, tzinfo=UTC).timestamp()) * SECOND
@@ -30,14 +32,18 @@ class Nodes:
         self.now = NOW
         self.writes = 0
         self._read = 0
+        self._stored: list[Change] = []
         self.restart()
         self.ask(Create({**PRIORITY_CLASS, "metadata": {"name": "high"}, "value": 10}))
         for name in names or ("n1",):
             self.node(name, room or ROOM)
 
-    def restart(self) -> None:
-        """A new controller takes over."""
-        self.kubelet, self._read = Kubelet(ClusterOptions()), 0
+    def restart(self, *, pods_first: bool = False) -> None:
+        """A new controller takes over: it is told what is stored."""
+        self.kubelet, self._read = Kubelet(ClusterOptions()), self.store.rv
+        kinds = [kind for kind in KINDS if kind not in ("Node", "Pod")]
+        kinds += ["Pod", "Node"] if pods_first else ["Node", "Pod"]
+        self._stored = [ObjectPut(decode(one)) for kind in kinds for one in self.store.list(kind)]
 
     def ask(self, *requests: Request) -> None:
         for answer in self.server.carry_out(requests, self.now):
@@ -73,11 +79,16 @@ class Nodes:
         annotations = {"kschedweb.io/kubelet": state, "kschedweb.io/kubelet-since": since}
         self.patch_node({"metadata": {"annotations": annotations}}, name)
 
+    def note(self, text: str) -> None:
+        """Write how the kubelet was that is back, as if nobody had been there since."""
+        body = {"metadata": {"annotations": {"kschedweb.io/kubelet-was": text}}}
+        self.ask(Patch(ObjectKey("Node", "", "n1"), body))
+
     def turn(self) -> None:
         """Let the kubelets act until nothing is left to do now."""
         for _ in range(20):
-            changes = self.store.changes_after(self._read)
-            self._read = self.store.rv
+            changes = [*self._stored, *self.store.changes_after(self._read)]
+            self._stored, self._read = [], self.store.rv
             requests = self.kubelet.step(self.now, changes)
             if not requests and self._read == self.store.rv:
                 return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.apiserver.requests import Delete, ObjectKey
-from tests.core.controllers.kubelet.nodes import Nodes
+from tests.core.controllers.kubelet.nodes import SECOND, Nodes
 
 RUN = "kschedweb.io/run-seconds"
 
@@ -67,6 +67,47 @@ def test_machine_that_was_off_starts_its_containers_anew() -> None:
     assert nodes.phase("never") == "Failed"
     assert not nodes.exists("deleted")
     assert nodes.get("n1", "Node")["status"]["nodeInfo"]["bootID"] != boot
+
+
+@pytest.mark.parametrize("pods_first", [False, True], ids=["nodes first", "pods first"])
+def test_machine_that_was_off_is_noticed_by_a_new_kubelet(pods_first: bool) -> None:
+    """Nobody was there when it came back: what has to be known is in the objects."""
+    nodes = Nodes()
+    nodes.pod("always")
+    nodes.pod("never", restartPolicy="Never")
+    nodes.pod("stopping", annotations={"kschedweb.io/stop-seconds": "20"})
+    nodes.run_for(60)
+    nodes.note("off 2030-01-01T00:01:00Z")
+    nodes.ask(Delete(ObjectKey("Pod", "default", "stopping"), 30))
+    nodes.now += 600 * SECOND
+    nodes.restart(pods_first=pods_first)
+    nodes.run_for(0.5)
+    told = nodes.container(pod="always")
+    assert (told["restartCount"], told["lastState"]["terminated"]["finishedAt"]) == (1, "2030-01-01T00:01:00Z")
+    assert told["state"]["running"]["startedAt"] == "2030-01-01T00:11:00Z"
+    assert nodes.phase("never") == "Failed" and not nodes.exists("stopping")
+    node = nodes.get("n1", "Node")
+    assert "bootID" in node["status"]["nodeInfo"]
+    assert "kschedweb.io/kubelet-was" not in node["metadata"].get("annotations", {})
+    # One that takes over before the note is gone repeats nothing.
+    nodes.note("off 2030-01-01T00:01:00Z")
+    nodes.restart(pods_first=pods_first)
+    nodes.run_for(100)
+    assert nodes.container(pod="always")["restartCount"] == 1
+
+
+def test_kubelet_that_stood_still_is_told_of_deletions_when_it_is_back() -> None:
+    nodes = Nodes()
+    nodes.pod(annotations={"kschedweb.io/stop-seconds": "20"})
+    nodes.run_for(5)
+    nodes.note("stopped 2030-01-01T00:00:05Z")
+    nodes.ask(Delete(ObjectKey("Pod", "default", "p"), 30))
+    nodes.now += 100 * SECOND
+    nodes.restart()
+    nodes.run_for(19)
+    assert nodes.exists("p") and nodes.container()["restartCount"] == 0
+    nodes.run_for(2)
+    assert not nodes.exists("p")
 
 
 def test_crashing_container_is_restarted_when_the_kubelet_is_back() -> None:
