@@ -24,6 +24,7 @@ from scheduler_core.controllers.pod_gc import PodGC
 from scheduler_core.controllers.quotas import QuotaController
 from scheduler_core.controllers.resource_claims import ResourceClaimController
 from scheduler_core.controllers.service_accounts import ServiceAccounts
+from scheduler_core.controllers.stale_disruptions import StaleDisruptions
 from scheduler_core.controllers.taint_eviction import TaintEviction
 from scheduler_core.controllers.volumes import VolumeController
 from scheduler_core.controllers.workloads.cronjobs import CronJobs
@@ -41,7 +42,7 @@ GROUPS: Final = {
     "nodes": "watches over nodes, taints those that are not well, evicts pods by taints, drains nodes",
     "volumes": "binds claims to volumes, provisions volumes, makes claims of ephemeral volumes",
     "devices": "makes claims of devices from templates and takes them back, plays the drivers of simulated devices",
-    "disruption": "keeps the status of PodDisruptionBudgets",
+    "disruption": "keeps the status of PodDisruptionBudgets, takes back stale conditions DisruptionTarget",
     "workloads": "keeps pods of Deployments, ReplicaSets, DaemonSets and StatefulSets, runs Jobs and CronJobs",
     "garbage": "deletes what owners leave behind, pods that ended long ago, and events after an hour",
     "quotas": "counts what ResourceQuotas limit",
@@ -81,6 +82,7 @@ CONTROLLERS: tuple[ControllerClass, ...] = (
     NegotiatingDriver,
     ResourceClaimController,
     DisruptionController,
+    StaleDisruptions,
     ServiceAccounts,
     QuotaController,
 )
