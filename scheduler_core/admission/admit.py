@@ -43,7 +43,7 @@ from scheduler_core.errors import ManifestError
 
 DEFAULT_NAMESPACE = "default"
 # Volumes and claims are kept while they are used.
-_PROTECTED = {
+PROTECTED = {
     "PersistentVolume": "kubernetes.io/pv-protection",
     "PersistentVolumeClaim": "kubernetes.io/pvc-protection",
 }
@@ -171,10 +171,10 @@ def _mutate(new: Manifest, kind: str, context: AdmissionContext) -> None:
         return
     if kind == "Node":
         distrust_node(new)
-    elif kind in _PROTECTED:
+    elif kind in PROTECTED:
         finalizers = new["metadata"].get("finalizers", [])
-        if _PROTECTED[kind] not in finalizers:
-            new["metadata"]["finalizers"] = [*finalizers, _PROTECTED[kind]]
+        if PROTECTED[kind] not in finalizers:
+            new["metadata"]["finalizers"] = [*finalizers, PROTECTED[kind]]
 
 
 def _admit_new(new: Manifest, kind: str, context: AdmissionContext) -> None:

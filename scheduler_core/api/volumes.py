@@ -113,6 +113,21 @@ def volume_suits_claim(volume: PersistentVolume, claim: PersistentVolumeClaim) -
     )
 
 
+def mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim) -> str:
+    """Why a claim cannot have the volume that it names, empty when it can."""
+    if volume.metadata.deletion_timestamp is not None:
+        return f'the volume is marked for deletion "{volume.name}"'
+    if offered_storage(volume) < requested_storage(claim):
+        return "requested PV is too small"
+    if volume_class_name(volume) != claim_class_name(claim):
+        return "storageClassName does not match"
+    if (volume.spec.volume_attributes_class_name or "") != (claim.spec.volume_attributes_class_name or ""):
+        return "volumeAttributesClassName does not match"
+    if (volume.spec.volume_mode or FILESYSTEM) != (claim.spec.volume_mode or FILESYSTEM):
+        return "incompatible volumeMode"
+    return "" if offers_access_modes(volume, claim) else "incompatible accessMode"
+
+
 def offers_access_modes(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
     return set(claim.spec.access_modes or ()) <= set(volume.spec.access_modes or ())
 

@@ -20,12 +20,14 @@ from scheduler_core.controllers.namespaces import NamespaceController
 from scheduler_core.controllers.negotiating_driver import NegotiatingDriver
 from scheduler_core.controllers.node_agents import NodeAgents
 from scheduler_core.controllers.node_lifecycle import NodeLifecycle
+from scheduler_core.controllers.pending_claims import PendingClaims
 from scheduler_core.controllers.pod_gc import PodGC
 from scheduler_core.controllers.quotas import QuotaController
 from scheduler_core.controllers.resource_claims import ResourceClaimController
 from scheduler_core.controllers.service_accounts import ServiceAccounts
 from scheduler_core.controllers.stale_disruptions import StaleDisruptions
 from scheduler_core.controllers.taint_eviction import TaintEviction
+from scheduler_core.controllers.volume_protection import VolumeProtection
 from scheduler_core.controllers.volumes import VolumeController
 from scheduler_core.controllers.workloads.cronjobs import CronJobs
 from scheduler_core.controllers.workloads.daemonsets import DaemonSets
@@ -40,7 +42,7 @@ from scheduler_core.controllers.workloads.statefulsets import StatefulSets
 GROUPS: Final = {
     "kubelet": "starts bound pods, ends those with a run time, removes deleted ones",
     "nodes": "watches over nodes, taints those that are not well, evicts pods by taints, drains nodes",
-    "volumes": "binds claims to volumes, provisions volumes, makes claims of ephemeral volumes",
+    "volumes": "binds claims to volumes, provisions volumes, makes claims of ephemeral volumes, keeps claims and volumes in use",
     "devices": "makes claims of devices from templates and takes them back, plays the drivers of simulated devices",
     "disruption": "keeps the status of PodDisruptionBudgets, takes back stale conditions DisruptionTarget",
     "workloads": "keeps pods of Deployments, ReplicaSets, DaemonSets and StatefulSets, runs Jobs and CronJobs",
@@ -78,6 +80,8 @@ CONTROLLERS: tuple[ControllerClass, ...] = (
     DaemonSets,
     EphemeralClaims,
     VolumeController,
+    PendingClaims,
+    VolumeProtection,
     DeviceDriver,
     NegotiatingDriver,
     ResourceClaimController,

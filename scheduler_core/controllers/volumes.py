@@ -33,6 +33,7 @@ from scheduler_core.api.volumes import (
     bound_to_claim,
     claim_class_name,
     is_fully_bound,
+    mismatch,
     requested_storage,
     volume_class_name,
 )
@@ -156,8 +157,10 @@ class VolumeController:
     def _volume_for(self, claim: PersistentVolumeClaim, set_aside: list[PersistentVolume]) -> PersistentVolume | None:
         if claim.spec.volume_name:
             volume = self._volumes.get(claim.spec.volume_name)
-            is_free = volume is not None and (volume.spec.claim_ref is None or belongs_to_claim(volume, claim))
-            return volume if is_free else None
+            if volume is None:
+                return None
+            is_free = volume.spec.claim_ref is None and not mismatch(volume, claim)
+            return volume if is_free or belongs_to_claim(volume, claim) else None
         class_name = claim_class_name(claim)
         waits = self._waits_for_consumer(class_name)
         volumes = set_aside if waits else self._volumes.values()
@@ -268,11 +271,11 @@ class VolumeController:
             reference = volume.spec.claim_ref
             if reference is None or not reference.uid or reference.uid != claim.uid:
                 continue
+            if volume.status.phase != "Released":
+                yield self._volume_phase(volume, "Released")
             if volume.spec.persistent_volume_reclaim_policy == "Delete":
                 del self._volumes[volume.name]
                 yield Delete(ObjectKey(volume.kind, "", volume.name), uid=volume.uid)
-            elif volume.status.phase != "Released":
-                yield self._volume_phase(volume, "Released")
 
     def _lose(self, volume_name: str) -> Iterator[Request]:
         """The volume is gone: a claim bound to it is lost."""

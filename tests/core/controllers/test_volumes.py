@@ -163,7 +163,7 @@ def test_nothing_is_made_when_the_claim_goes_or_loses_its_node_meanwhile() -> No
 @pytest.mark.parametrize(
     ("policy", "want"),
     [
-        pytest.param("Delete", [("v", "removed")], id="it is removed"),
+        pytest.param("Delete", [("v", ("Released", None)), ("v", "removed")], id="it is removed"),
         pytest.param("Retain", [("v", ("Released", None))], id="or kept for its administrator"),
     ],
 )
