@@ -9,8 +9,7 @@ Heartbeats are implicit: a simulated kubelet is silent only from the time on tha
 a node's conditions say stays as it is meanwhile. The kubelet of a node is a program from outside once it has renewed
 the node's Lease, or posted a heartbeat three times, under this controller's eyes; the node then says so in an
 annotation, and it is silent when nothing comes any more.
-Source: kubernetes v1.34.1, pkg/controller/nodelifecycle; not written are labels of the beta API and events of nodes
-that come and go.
+Source: kubernetes v1.34.1, pkg/controller/nodelifecycle.
 """
 
 from __future__ import annotations

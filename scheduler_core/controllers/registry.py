@@ -20,6 +20,7 @@ from scheduler_core.controllers.namespaces import NamespaceController
 from scheduler_core.controllers.negotiating_driver import NegotiatingDriver
 from scheduler_core.controllers.node_agents import NodeAgents
 from scheduler_core.controllers.node_lifecycle import NodeLifecycle
+from scheduler_core.controllers.node_marks import NodeMarks
 from scheduler_core.controllers.pending_claims import PendingClaims
 from scheduler_core.controllers.pod_gc import PodGC
 from scheduler_core.controllers.quotas import QuotaController
@@ -65,6 +66,7 @@ CONTROLLERS: tuple[ControllerClass, ...] = (
     PodGC,
     NodeAgents,
     NodeLifecycle,
+    NodeMarks,
     TaintEviction,
     Drain,
     GarbageCollector,
