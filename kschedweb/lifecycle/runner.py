@@ -23,7 +23,7 @@ from kschedweb.cluster.services import requests_carry_out
 from kschedweb.common import wake
 from kschedweb.lifecycle import timekeeper
 from scheduler_core.api.times import microseconds
-from scheduler_core.controllers.controller import ClusterOptions, Controller, next_due, tell
+from scheduler_core.controllers.controller import ClusterOptions, Controller, next_due, tell, told_anew
 from scheduler_core.controllers.registry import controllers_of
 from scheduler_core.model.changes import Change
 from scheduler_core.sim.otter_post import OtterPost, sample_options
@@ -67,8 +67,8 @@ class ControllerHost:
         with transaction.atomic():
             follow.read_only_moment()
             cluster = Cluster.objects.get(pk=cluster_id)
-            changes = follow.stored_changes(cluster_id=cluster_id)
-            changes += follow.deletions_after(cluster_id=cluster_id, rv=cluster.controllers_rv)
+            stored = follow.stored_changes(cluster_id=cluster_id)
+            changes = told_anew(stored, follow.deletions_after(cluster_id=cluster_id, rv=cluster.controllers_rv))
         options = ClusterOptions(
             start_delay_us=cluster.start_delay_ms * 1000,
             seed=cluster.seed,

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from scheduler_core.apiserver.requests import Request
 from scheduler_core.apiserver.server import Answer
-from scheduler_core.model.changes import Change
+from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,24 @@ class ReadsAnswers(Protocol):
     """
 
     def answered(self, now: int, requests: Sequence[Request], answers: Sequence[Answer]) -> None: ...
+
+
+def told_anew(stored: Sequence[ObjectPut], gone: Sequence[ObjectDeleted]) -> list[Change]:
+    """Return what new controllers are told: what is stored, and what went that others may not have answered.
+
+    Where the name of what went is used again, that was before: controllers that know objects by name would forget the
+    new one.
+    """
+    names = {_name_of(one) for one in gone}
+    again = {name for one in stored if (name := _name_of(one)) in names} if names else set()
+    before = [one for one in gone if _name_of(one) in again]
+    return [*before, *stored, *(one for one in gone if _name_of(one) not in again)]
+
+
+def _name_of(change: ObjectPut | ObjectDeleted) -> tuple[str, str, str]:
+    if isinstance(change, ObjectDeleted):
+        return change.kind, change.namespace, change.name
+    return change.obj.kind, change.obj.namespace, change.obj.name
 
 
 def tell(controller: Controller, now: int, requests: Sequence[Request], answers: Sequence[Answer]) -> None:

@@ -107,8 +107,7 @@ class GarbageCollector:
         item = self._items.get(uid)
         if item is not None:
             self._forget(item)
-        if uid in self._dependents:
-            self._todo[uid] = None
+        self._todo[uid] = None  # its dependents may be told of after it
 
     def _forget(self, item: _Item) -> None:
         del self._items[item.uid]

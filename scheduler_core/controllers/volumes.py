@@ -110,19 +110,22 @@ class VolumeController:
         elif change.kind == PersistentVolumeClaim.kind:
             key = f"{change.namespace}/{change.name}"
             self._to_make.drop(key)
-            claim = self._claims.pop(key, None)
-            if claim is not None:
-                requests += self._give_back(claim)
-                return True
+            self._claims.pop(key, None)
+            requests += self._give_back(change.uid)
+            return True
         return False
 
     # What follows
 
     def _correct_phases(self) -> Iterator[Request]:
         for volume in list(self._volumes.values()):
-            if volume.status.phase not in ("", "Pending"):
-                continue
             reference = volume.spec.claim_ref
+            if volume.status.phase not in ("", "Pending"):
+                if reference is not None and volume.status.phase == "Bound" and reference.uid:
+                    claim = self._claims.get(f"{reference.namespace}/{reference.name}")
+                    if claim is not None and claim.uid != reference.uid:
+                        yield from self._give_back(reference.uid)
+                continue
             if reference is None:
                 yield self._volume_phase(volume, "Available")
                 continue
@@ -265,11 +268,11 @@ class VolumeController:
                 return {each.key: list(each.values[:1]) for each in expressions}
         return {}
 
-    def _give_back(self, claim: PersistentVolumeClaim) -> Iterator[Request]:
+    def _give_back(self, claim_uid: str) -> Iterator[Request]:
         """The claim is gone: its volume is removed or kept for its administrator."""
         for volume in list(self._volumes.values()):
             reference = volume.spec.claim_ref
-            if reference is None or not reference.uid or reference.uid != claim.uid:
+            if reference is None or not reference.uid or reference.uid != claim_uid:
                 continue
             if volume.status.phase != "Released":
                 yield self._volume_phase(volume, "Released")
