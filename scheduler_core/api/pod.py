@@ -11,6 +11,7 @@ import msgspec
 
 from scheduler_core.api.affinity import Affinity, Toleration, TopologySpreadConstraint
 from scheduler_core.api.meta import Int32, Int64, KubeObject, ResourceList, Time, Value
+from scheduler_core.api.quantity import Quantity
 
 
 class ResourceRequirements(Value, frozen=True):
@@ -87,12 +88,18 @@ class CSIVolumeSource(Value, frozen=True):
     driver: str = ""
 
 
+class EmptyDirVolumeSource(Value, frozen=True):
+    medium: str = ""
+    size_limit: Quantity | None = None
+
+
 class Volume(Value, frozen=True):
     """One volume; sources the scheduler never looks into stay untyped."""
 
     name: str = ""
     persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
     ephemeral: dict[str, Any] | None = None
+    empty_dir: EmptyDirVolumeSource | None = None
     csi: CSIVolumeSource | None = None
     gce_persistent_disk: GCEPersistentDisk | None = None
     aws_elastic_block_store: AWSElasticBlockStore | None = None

@@ -25,7 +25,7 @@ from scheduler_core.apiserver.answers import Outcome
 from scheduler_core.apiserver.requests import Delete, Evict, Patch, PatchType, Propagation, Request
 from scheduler_core.apiserver.server import Answer
 from scheduler_core.controllers.drain import DRAIN
-from scheduler_core.controllers.node_agent import KUBELET, KUBELET_UNTIL, agent_of
+from scheduler_core.controllers.node_agent import KUBELET, KUBELET_SINCE, KUBELET_UNTIL, agent_of
 from scheduler_core.controllers.workloads.readiness import is_ready
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 from tests.core.controllers.job_clusters import job
@@ -78,6 +78,22 @@ class Observer:
         if asked_before is not None:
             assert asked is not None, f"{pod.key} is deleted no more"
             assert asked <= asked_before, f"{pod.key} has longer to stop"
+
+
+class Missed:
+    """In the place of all controllers: it remembers what goes, and does nothing."""
+
+    name = actor = group = "missed"
+
+    def __init__(self) -> None:
+        self.gone: list[ObjectDeleted] = []
+
+    def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
+        self.gone += [change for change in changes if isinstance(change, ObjectDeleted)]
+        return []
+
+    def next_due(self) -> int | None:
+        return None
 
 
 class EventfulDay(Simulation):
@@ -151,7 +167,7 @@ class EventfulDay(Simulation):
             (4, self._silence), (2, self._taint), (2, self._untaint), (2, self._cordon), (2, self._uncordon),
             (2, self._drain), (1, self._press), (1, self._lose_node), (4, self._scale), (2, self._change),
             (3, self._delete_pod), (3, self._evict), (2, self._start_job), (1, self._delete_workload),
-            (2, self._restart),
+            (2, self._restart), (2, self._fail_pod), (2, self._work_unseen),
         ]  # fmt: skip
         weights = [weight for weight, _ in things]
         (_, thing), = self.draws.choices(things, weights)  # fmt: skip
@@ -246,6 +262,31 @@ class EventfulDay(Simulation):
 
     def _restart(self, node: Node) -> None:
         self.restart()
+
+    def _fail_pod(self, node: Node) -> None:
+        """Write, as a client with the right to, that a pod has failed; deleted ones are the likelier choice."""
+        pods = [pod for pod in self.typed_pods() if not pod.is_terminal]
+        pods = [pod for pod in pods if pod.is_terminating] or pods
+        if pods:
+            self.patch("Pod", self.draws.choice(pods).name, {"status": {"phase": "Failed"}}, subresource="status")
+
+    def _work_unseen(self, node: Node) -> None:
+        """Let things happen while no controller is there."""
+        self.world.controllers = [missed := Missed(), self.observer]
+        for _ in range(self.draws.randint(1, 4)):
+            there = self.draws.choice(self.nodes)
+            thing = self.draws.choice(
+                [self._bring_back, self._silence, self._delete_pod, self._delete_pod, self._untaint, self._scale,
+                 self._taint, self._delete_workload, self._fail_pod]
+            )  # fmt: skip
+            thing(there)
+            self.run(self.draws.choice([0.1, 30, 400]))
+        self.restart(missed.gone)
+        self.observer.silent_until |= {one.name: self.world.now for one in self.nodes}
+        self.run(60)
+
+    def _bring_back(self, node: Node) -> None:
+        self._annotate(node, {KUBELET: None, KUBELET_UNTIL: None, KUBELET_SINCE: None})
 
     def _annotate(self, node: Node, annotations: dict[str, str | None]) -> None:
         self.patch("Node", node.name, {"metadata": {"annotations": annotations}})

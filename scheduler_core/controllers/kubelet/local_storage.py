@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.quantity import Quantity
 from scheduler_core.api.resources import container_limits
@@ -16,14 +18,23 @@ from scheduler_core.controllers.kubelet.ranking import STORAGE, PodUse
 from scheduler_core.controllers.kubelet.signals import Signal, first_below
 
 
+class _Limit(msgspec.Struct, frozen=True):
+    """Most bytes of the container or volume `of` (empty: of the pod), what counts, and what the status says then."""
+
+    most: Quantity
+    of: str
+    parts: tuple[str, ...]
+    message: str
+
+
 def over_limit(uses: Sequence[PodUse], *, separate_images: bool) -> list[tuple[Pod, str]]:
     """Return the pods that use more than a limit, each with what its status says then."""
     found = []
     for one in uses:
-        for limit, container, parts in _limits(one.pod, separate_images) if one.amounts else ():
-            amounts = (amount for name, part, amount in one.amounts if part in parts and container in ("", name))
-            if sum(amounts) > limit.value():
-                found.append((one.pod, _message(container, limit)))
+        for limit in _limits(one.pod, separate_images) if one.amounts else ():
+            amounts = (amount for name, part, amount in one.amounts if part in limit.parts and limit.of in ("", name))
+            if sum(amounts) > limit.most.value():
+                found.append((one.pod, limit.message))
                 break
     return found
 
@@ -33,24 +44,25 @@ def first_over_limit(measured: Measured, begin: int, look_us: int) -> int | None
     pairs = []
     for pod in measured.pods():
         used = measured.used.get(pod.uid)
-        for limit, container, parts in _limits(pod, measured.separate_images) if used else ():
-            terms = tuple(one for one in used or () if one.resource in parts and container in ("", one.container))
-            pairs.append((Signal(limit.value(), 0, terms), 0))
+        for limit in _limits(pod, measured.separate_images) if used else ():
+            terms = tuple(one for one in used or () if one.resource in limit.parts and limit.of in ("", one.container))
+            pairs.append((Signal(limit.most.value(), 0, terms), 0))
     return first_below(pairs, begin, look_us)
 
 
-def _limits(pod: Pod, separate_images: bool) -> Iterator[tuple[Quantity, str, tuple[str, ...]]]:
-    """Each limit, the container it is of (empty: the pod), and what counts."""
+def _limits(pod: Pod, separate_images: bool) -> Iterator[_Limit]:
+    """Each limit, in the order in which they are looked at."""
+    for volume in pod.spec.volumes or ():
+        most = volume.empty_dir.size_limit if volume.empty_dir is not None else None
+        if most is not None and most.nano > 0:
+            text = f'Usage of EmptyDir volume "{volume.name}" exceeds the limit "{most}". '
+            yield _Limit(most, volume.name, (VOLUMES,), text)
     whole = container_limits(pod.spec).get(STORAGE)
     if whole is not None:
-        yield whole, "", (WRITABLE, LOGS, VOLUMES)
+        text = f"Pod ephemeral local storage usage exceeds the total limit of containers {whole}. "
+        yield _Limit(whole, "", (WRITABLE, LOGS, VOLUMES), text)
     for container in pod.spec.containers:
-        limit = (container.resources.limits or {}).get(STORAGE)
-        if limit is not None and limit.nano > 0:
-            yield limit, container.name, (LOGS,) if separate_images else (WRITABLE, LOGS)
-
-
-def _message(container: str, limit: Quantity) -> str:
-    if container:
-        return f'Container {container} exceeded its local ephemeral storage limit "{limit}". '
-    return f"Pod ephemeral local storage usage exceeds the total limit of containers {limit}. "
+        most = (container.resources.limits or {}).get(STORAGE)
+        if most is not None and most.nano > 0:
+            text = f'Container {container.name} exceeded its local ephemeral storage limit "{most}". '
+            yield _Limit(most, container.name, (LOGS,) if separate_images else (WRITABLE, LOGS), text)

@@ -1,11 +1,12 @@
 """What the containers of a pod use, as their annotations say; nothing where they say nothing.
 
 `kschedweb.io/usage-memory` is of the first container, `kschedweb.io/usage-memory.<container>` of that one. Time counts
-from the start of the container's run. A text that `usage.parse_usage` refuses counts as not given.
+from the start of the container's run; `kschedweb.io/usage-volumes.<volume>` is of one emptyDir volume. A text that `usage.parse_usage` refuses counts as not given.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -28,7 +29,10 @@ RESOURCES: Final = (MEMORY, CPU, WRITABLE, LOGS, VOLUMES, INODES, PIDS)
 
 
 class Used(msgspec.Struct, frozen=True, gc=False):
-    """The model of one resource of one container that runs since `started`, in microseconds."""
+    """The model of one resource of one container that runs since `started`, in microseconds.
+
+    Of an emptyDir volume that an annotation names, `container` is the name of the volume.
+    """
 
     container: str
     resource: str
@@ -55,13 +59,24 @@ def used_by(pod: Pod) -> tuple[Used, ...]:
         for one in (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ()))
         if one.state is not None and one.state.running is not None and one.state.running.started_at is not None
     }
-    return tuple(
+    used = tuple(
         Used(container.name, resource, model, since[container.name])
         for container in (*(pod.spec.init_containers or ()), *pod.spec.containers)
         if container.name in since
         for resource in RESOURCES
         if (model := _model(pod, container, resource)) is not None
     )
+    return (*used, *_volumes_used(pod)) if pod.spec.volumes else used
+
+
+def _volumes_used(pod: Pod) -> Iterator[Used]:
+    """What is in the emptyDir volumes that annotations name, since the pod was started."""
+    containers = {one.name for one in (*(pod.spec.init_containers or ()), *pod.spec.containers)}
+    for volume in pod.spec.volumes or ():
+        text = pod.annotations.get(f"{USAGE}{VOLUMES}.{volume.name}")
+        model = None if text is None or volume.empty_dir is None else model_of(VOLUMES, text)
+        if model is not None and pod.status.start_time is not None and volume.name not in containers:
+            yield Used(volume.name, VOLUMES, model, microseconds(pod.status.start_time))
 
 
 def memory_exceeded_us(pod: Pod, container: Container) -> int | None:

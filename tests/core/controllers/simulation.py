@@ -9,10 +9,10 @@ from scheduler_core.api.manifests import decode
 from scheduler_core.apiserver.answers import Outcome, Refused
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, PatchType, Propagation, Request
 from scheduler_core.build import build
-from scheduler_core.controllers.controller import ClusterOptions, tell
+from scheduler_core.controllers.controller import ClusterOptions, tell, told_anew
 from scheduler_core.controllers.event_expiry import EventExpiry
 from scheduler_core.controllers.registry import CONTROLLERS
-from scheduler_core.model.changes import ObjectPut
+from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 from scheduler_core.ports import SeededDraws
 from scheduler_core.sim.world import World
 
@@ -38,13 +38,14 @@ class Simulation:
     def _controllers(self) -> list[Any]:
         return [make(self._options) for make in LASTING if make.group not in self._external]
 
-    def restart(self) -> None:
-        """Exchange all controllers for new ones, which are told everything stored."""
+    def restart(self, gone: Sequence[ObjectDeleted] = ()) -> None:
+        """Exchange all controllers for new ones, which are told everything stored and what went unseen."""
         self.world.controllers = self._controllers()
         kinds = dict.fromkeys(key.kind for key in self._keys())
         stored = [ObjectPut(decode(one)) for kind in kinds for one in self.world.store.list(kind)]
+        told = told_anew(stored, gone)
         for controller in self.world.controllers:
-            requests = controller.step(self.world.now, stored)
+            requests = controller.step(self.world.now, told)
             if requests:
                 tell(controller, self.world.now, requests, self.world.request(*requests))
 

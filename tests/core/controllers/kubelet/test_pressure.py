@@ -295,6 +295,38 @@ def test_container_above_its_own_storage_limit_is_named() -> None:
     assert nodes.status()["message"] == 'Container a exceeded its local ephemeral storage limit "1Gi". '
 
 
+@pytest.mark.parametrize(
+    ("volume", "is_evicted"),
+    [
+        pytest.param({"emptyDir": {"sizeLimit": "1Gi"}}, True, id="above its limit"),
+        pytest.param({"emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}}, True, id="in memory"),
+        pytest.param({"emptyDir": {"sizeLimit": "3Gi"}}, False, id="below its limit"),
+        pytest.param({"emptyDir": {"sizeLimit": "0"}}, False, id="a limit of nothing is none"),
+        pytest.param({"emptyDir": {}}, False, id="without a limit"),
+        pytest.param({"hostPath": {"path": "/data"}}, False, id="another kind of volume"),
+    ],
+)
+def test_pod_goes_whose_empty_dir_is_too_full(volume: dict[str, Any], is_evicted: bool) -> None:
+    nodes = Nodes(room=ROOM)
+    usage = {"kschedweb.io/usage-volumes.data": "trace(0s=0, 60s=2Gi)"}
+    nodes.pod(volumes=[{"name": "other", "emptyDir": {"sizeLimit": "1Gi"}}, {"name": "data", **volume}], annotations=usage)
+    nodes.run_for(60)
+    assert nodes.phase() == "Running"
+    nodes.run_for(12)
+    assert (nodes.phase() == "Failed") == is_evicted
+    if is_evicted:
+        assert nodes.status()["message"] == 'Usage of EmptyDir volume "data" exceeds the limit "1Gi". '
+
+
+def test_contents_of_an_empty_dir_count_for_pod_and_node() -> None:
+    nodes = Nodes(room=ROOM)
+    usage = {"kschedweb.io/usage-volumes.data": "2Gi"}
+    nodes.pod(volumes=[{"name": "data", "emptyDir": {}}], limits={"ephemeral-storage": "1Gi"}, annotations=usage)
+    nodes.run_for(12)
+    message = "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. "
+    assert nodes.status()["message"] == message
+
+
 def test_new_controller_goes_on_with_the_condition_it_finds() -> None:
     nodes = Nodes(room=ROOM)
     nodes.pod(annotations={MEMORY: "1000Mi"})
