@@ -35,7 +35,7 @@ def read_only_moment() -> None:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 
-def stored_changes(*, cluster_id: int, sharing: Sharing | None = None) -> list[core.Change]:
+def stored_changes(*, cluster_id: int, sharing: Sharing | None = None) -> list[core.ObjectPut]:
     """Every stored object as a change: nodes in the order they came, then other kinds, then pods.
 
     Manifests are read a few at a time: those of a large cluster need many times the room of its objects.
@@ -67,7 +67,7 @@ def _text(content: str | bytes | memoryview) -> bytes:
     return content.encode() if isinstance(content, str) else packing.decompressed(content)
 
 
-def deletions_after(*, cluster_id: int, rv: int) -> list[core.Change]:
+def deletions_after(*, cluster_id: int, rv: int) -> list[core.ObjectDeleted]:
     """What was deleted after `rv`, as far back as the log goes."""
     rows = bulk.read_rows(
         "SELECT rv, kind, namespace, name, uid FROM cluster_change"

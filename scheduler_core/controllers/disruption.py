@@ -177,9 +177,7 @@ class DisruptionController:
         ]
         # The namespace stands in the place of the name, as upstream writes it.
         message = f"Pod was expected by PDB {pdb.namespace}/{pdb.namespace} to be deleted but it wasn't"
-        return [
-            one for pod in late for one in self._events.record(pod, "NotDeleted", message, now=now, kind=WARNING)
-        ]
+        return [one for pod in late for one in self._events.record(pod, "NotDeleted", message, now=now, kind=WARNING)]
 
     def _tell(self, budget: _Budget, problem: str, now: int) -> list[Request]:
         """Say what is wrong with the budget's pods, unless it has been said."""

@@ -52,6 +52,7 @@ class NodeAgents:
         self._nodes: dict[str, Node] = {}  # whose kubelet is to come back at a time
         self._returns = Deadlines()  # by name of the node
         self._away: set[str] = set()  # nodes whose kubelet was said not to be heard
+        self._back_again: set[str] = set()  # nodes that are Ready again, but have not caught up
         self._events = EventRecorder("kubelet")
 
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
@@ -63,6 +64,7 @@ class NodeAgents:
             elif isinstance(change, ObjectDeleted) and change.kind == Node.kind:
                 self._forget(change.name)
                 self._away.discard(change.name)
+                self._back_again.discard(change.name)
         for name in self._returns.pop_due(now):
             self._away.discard(name)
             requests += self._back(self._nodes.pop(name), now)
@@ -79,7 +81,10 @@ class NodeAgents:
     def _put(self, node: Node, now: int) -> list[Request]:
         told = node.annotations
         agent = agent_of(node)
-        is_back = node.name in self._away or was_away(node) is not None
+        is_behind = was_away(node) is not None
+        if not agent.is_heard or not is_behind:
+            self._back_again.discard(node.name)
+        is_back = node.name in self._away or (is_behind and node.name not in self._back_again)
         (self._away.discard if agent.is_heard else self._away.add)(node.name)
         if has_outside_agent(node):
             self._forget(node.name)
@@ -97,6 +102,7 @@ class NodeAgents:
         return [_annotated(node, noted)] if noted else []
 
     def _back(self, node: Node, now: int) -> list[Request]:
+        self._back_again.add(node.name)
         requests: list[Request] = [_annotated(node, dict.fromkeys((KUBELET, KUBELET_SINCE, KUBELET_UNTIL)))]
         if ready_of(node) == TRUE:
             return requests

@@ -52,9 +52,9 @@ class NodeMarks:
                 if isinstance(change.obj, Node):
                     self._put(change.obj, now)
                     touched[change.obj.name] = None
-            elif isinstance(change, ObjectDeleted) and change.kind == Node.kind:
-                if self._nodes.pop(change.name, None) is not None:
-                    self._note(change.name, now)
+            elif isinstance(change, ObjectDeleted) and change.kind == Node.kind and change.name in self._nodes:
+                del self._nodes[change.name]
+                self._note(change.name, now)
         if touched:
             self._is_new = False
         requests: list[Request] = []

@@ -43,7 +43,7 @@ from scheduler_core.controllers.workloads.statefulsets import StatefulSets
 GROUPS: Final = {
     "kubelet": "starts bound pods, ends those with a run time, removes deleted ones",
     "nodes": "watches over nodes, taints those that are not well, evicts pods by taints, drains nodes",
-    "volumes": "binds claims to volumes, provisions volumes, makes claims of ephemeral volumes, keeps claims and volumes in use",
+    "volumes": "binds claims to volumes, provisions and protects volumes, makes claims of ephemeral volumes",
     "devices": "makes claims of devices from templates and takes them back, plays the drivers of simulated devices",
     "disruption": "keeps the status of PodDisruptionBudgets, takes back stale conditions DisruptionTarget",
     "workloads": "keeps pods of Deployments, ReplicaSets, DaemonSets and StatefulSets, runs Jobs and CronJobs",

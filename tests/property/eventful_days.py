@@ -2,13 +2,13 @@
 
 What happens is drawn from a seed: kubelets fall silent and come back, nodes are tainted, cordoned, drained, under
 pressure, deleted and added; workloads are scaled, changed and deleted, pods deleted and evicted; controllers are made
-anew. `Observer` sees every change; `EventfulDay.check` looks at the cluster between the events.
+anew, or absent for a while. `Observer` sees every change; `EventfulDay.check` looks at the cluster between the events.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from hashlib import sha256
 from random import Random
@@ -27,9 +27,9 @@ from scheduler_core.apiserver.server import Answer
 from scheduler_core.controllers.drain import DRAIN
 from scheduler_core.controllers.node_agent import KUBELET, KUBELET_SINCE, KUBELET_UNTIL, agent_of
 from scheduler_core.controllers.workloads.readiness import is_ready
-from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 from tests.core.controllers.job_clusters import job
 from tests.core.controllers.simulation import SECOND, Manifest, Simulation, workload
+from tests.property.observers import Missed, Observer
 
 HOUR = 3600
 SILENT_SECONDS = 50 + 5 + 5  # grace of a heartbeat, period of the controller, its writes
@@ -38,62 +38,6 @@ STOPPED_SECONDS = 45  # the longest grace period, and what a kubelet takes
 MAINTENANCE = {"key": "example.com/maintenance", "value": "yes", "effect": "NoExecute"}
 UNREACHABLE = "node.kubernetes.io/unreachable"
 CORDONED = "node.kubernetes.io/unschedulable"
-
-
-class Observer:
-    """A controller that asks for nothing, and holds every change against the one before."""
-
-    name = actor = group = "observer"
-
-    def __init__(self) -> None:
-        self.pods: dict[str, Pod] = {}  # by uid
-        self.silent_until: dict[str, int] = {}  # when a node was last seen silent, by name
-
-    def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
-        for change in changes:
-            if isinstance(change, ObjectPut) and isinstance(change.obj, Pod):
-                self._put(change.obj)
-            elif isinstance(change, ObjectPut) and isinstance(change.obj, Node):
-                if not agent_of(change.obj).is_heard:
-                    self.silent_until[change.obj.name] = now
-                elif change.obj.name in self.silent_until:
-                    self.silent_until[change.obj.name] = max(now, self.silent_until[change.obj.name])
-            elif isinstance(change, ObjectDeleted) and change.kind == Pod.kind:
-                self.pods.pop(change.uid, None)
-        return []
-
-    def next_due(self) -> int | None:
-        return None
-
-    def _put(self, pod: Pod) -> None:
-        before = self.pods.get(pod.uid)
-        self.pods[pod.uid] = pod
-        if before is None:
-            return
-        if before.is_assigned:
-            assert pod.spec.node_name == before.spec.node_name, f"{pod.key} moved"
-        if before.is_terminal:
-            assert pod.status.phase == before.status.phase, f"{pod.key} ended as {before.status.phase}"
-        asked, asked_before = pod.metadata.deletion_timestamp, before.metadata.deletion_timestamp
-        if asked_before is not None:
-            assert asked is not None, f"{pod.key} is deleted no more"
-            assert asked <= asked_before, f"{pod.key} has longer to stop"
-
-
-class Missed:
-    """In the place of all controllers: it remembers what goes, and does nothing."""
-
-    name = actor = group = "missed"
-
-    def __init__(self) -> None:
-        self.gone: list[ObjectDeleted] = []
-
-    def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
-        self.gone += [change for change in changes if isinstance(change, ObjectDeleted)]
-        return []
-
-    def next_due(self) -> int | None:
-        return None
 
 
 class EventfulDay(Simulation):

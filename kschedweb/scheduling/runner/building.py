@@ -90,7 +90,7 @@ def _objects(cluster: Cluster, state: EngineState | None, sharing: Sharing | Non
         earlier = history.changes_at(cluster_id=cluster.pk, rv=state.rv_seen, sharing=sharing)
         if earlier is not None:
             return earlier, state.rv_seen
-    return follow.stored_changes(cluster_id=cluster.pk, sharing=sharing), cluster.rv
+    return [*follow.stored_changes(cluster_id=cluster.pk, sharing=sharing)], cluster.rv
 
 
 def problem_tell(*, cluster_id: int, epoch: int, stored: Stored) -> None:

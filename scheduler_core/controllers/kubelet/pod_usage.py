@@ -1,7 +1,8 @@
 """What the containers of a pod use, as their annotations say; nothing where they say nothing.
 
-`kschedweb.io/usage-memory` is of the first container, `kschedweb.io/usage-memory.<container>` of that one. Time counts
-from the start of the container's run; `kschedweb.io/usage-volumes.<volume>` is of one emptyDir volume. A text that `usage.parse_usage` refuses counts as not given.
+`kschedweb.io/usage-memory` is of the first container, `kschedweb.io/usage-memory.<container>` of that one,
+`kschedweb.io/usage-volumes.<volume>` of that emptyDir volume. Time counts from the start of the container's run. A text
+that `usage.parse_usage` refuses counts as not given.
 """
 
 from __future__ import annotations

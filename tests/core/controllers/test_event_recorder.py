@@ -48,7 +48,9 @@ def test_event_about_a_node_is_in_the_default_namespace() -> None:
 
 def test_similar_events_are_combined_after_nine() -> None:
     recorder, pod = EventRecorder("someone"), make_pod("p").build()
-    requests = [one for number in range(12) for one in recorder.record(pod, "Made", f"made {number}", now=START + number)]
+    requests = [
+        one for number in range(12) for one in recorder.record(pod, "Made", f"made {number}", now=START + number)
+    ]
     assert all(isinstance(request, Create) for request in requests[:10])
     combined = requests[9]
     assert isinstance(combined, Create)

@@ -22,7 +22,13 @@ GONE = {"metadata": {"annotations": {KUBELET: None, KUBELET_SINCE: None, KUBELET
 
 
 def told(status: str = "True", **annotations: str) -> ObjectPut:
-    names = {"kubelet": KUBELET, "since": KUBELET_SINCE, "until": KUBELET_UNTIL, "was": KUBELET_WAS, "heartbeat": HEARTBEAT}
+    names = {
+        "kubelet": KUBELET,
+        "since": KUBELET_SINCE,
+        "until": KUBELET_UNTIL,
+        "was": KUBELET_WAS,
+        "heartbeat": HEARTBEAT,
+    }
     found = {names[name]: value for name, value in annotations.items()}
     conditions = [{"type": "MemoryPressure", "status": "True"}, {"type": "DiskPressure", "status": status}]
     if status:
@@ -115,4 +121,4 @@ def test_node_is_ready_again_when_nobody_was_there_at_its_return() -> None:
     assert nodes.conditions("Node", "n")["Ready"][0] == "True"
     found = nodes.get("Pod", "p")
     assert found is not None and found["status"]["containerStatuses"][0]["restartCount"] == 1
-    assert "annotations" not in nodes.node("n")["metadata"]
+    assert not [name for name in nodes.node("n")["metadata"]["annotations"] if name.startswith("kschedweb.io/")]

@@ -205,7 +205,7 @@ def test_lease_that_is_renewed_is_listened_to() -> None:
         nodes.run(second)
         renew(nodes, "a")
     nodes.run(92)
-    assert nodes.node("a")["metadata"]["annotations"] == {"kschedweb.io/heartbeat": "lease"}
+    assert nodes.node("a")["metadata"]["annotations"]["kschedweb.io/heartbeat"] == "lease"
     nodes.stop("a")  # of no concern to a program from outside
     nodes.run(140)
     assert not nodes.taints("a")

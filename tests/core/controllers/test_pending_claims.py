@@ -130,4 +130,4 @@ def test_lost_claim_says_so_when_it_happens() -> None:
     assert told(cluster) == [("Warning", "ClaimLost", LOST)]
     cluster.restart()
     cluster.run(60)
-    assert len(cluster.all("Event")) == 1
+    assert len(cluster.events("ClaimLost")) == 1

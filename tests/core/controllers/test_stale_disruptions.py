@@ -40,7 +40,8 @@ def test_condition_goes_after_two_minutes() -> None:
     assert found()["status"] == "True"
     cluster.run(2)
     assert found() == {
-        "type": "DisruptionTarget", "status": "False", "lastTransitionTime": "2030-01-01T00:02:05Z", "lastProbeTime": None,
+        "type": "DisruptionTarget", "status": "False",
+        "lastTransitionTime": "2030-01-01T00:02:05Z", "lastProbeTime": None,
     }  # fmt: skip
     assert len(cluster.get("Pod", "p")["status"]["conditions"]) == 6
     before = cluster.version

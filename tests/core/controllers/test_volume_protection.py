@@ -59,6 +59,7 @@ def delete(cluster: Simulation, kind: str, name: str) -> None:
 def test_finalizers_are_given(cluster: Simulation) -> None:
     assert cluster.get("PersistentVolumeClaim", "c")["metadata"]["finalizers"] == [CLAIM_FINALIZER]
     assert cluster.all("PersistentVolume")[0]["metadata"]["finalizers"] == [VOLUME_FINALIZER]
+    cluster.run(60)
     before = cluster.version
     cluster.restart()
     cluster.run(60)

@@ -309,7 +309,9 @@ def test_container_above_its_own_storage_limit_is_named() -> None:
 def test_pod_goes_whose_empty_dir_is_too_full(volume: dict[str, Any], is_evicted: bool) -> None:
     nodes = Nodes(room=ROOM)
     usage = {"kschedweb.io/usage-volumes.data": "trace(0s=0, 60s=2Gi)"}
-    nodes.pod(volumes=[{"name": "other", "emptyDir": {"sizeLimit": "1Gi"}}, {"name": "data", **volume}], annotations=usage)
+    nodes.pod(
+        volumes=[{"name": "other", "emptyDir": {"sizeLimit": "1Gi"}}, {"name": "data", **volume}], annotations=usage
+    )
     nodes.run_for(60)
     assert nodes.phase() == "Running"
     nodes.run_for(12)
