@@ -84,7 +84,9 @@ class NodeAgents:
         is_behind = was_away(node) is not None
         if not agent.is_heard or not is_behind:
             self._back_again.discard(node.name)
-        is_back = node.name in self._away or (is_behind and node.name not in self._back_again)
+        # Whoever did not know yet that it is back may have found it silent since.
+        is_ready_again = node.name in self._back_again and ready_of(node) == TRUE
+        is_back = node.name in self._away or (is_behind and not is_ready_again)
         (self._away.discard if agent.is_heard else self._away.add)(node.name)
         if has_outside_agent(node):
             self._forget(node.name)

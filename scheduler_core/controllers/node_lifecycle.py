@@ -250,7 +250,7 @@ class NodeLifecycle:
     def _silence(self, health: _Health, now: int) -> Iterator[Request]:
         """What is written of a node whose kubelet has not been heard of for too long."""
         last = self._last_heard(health)
-        if last is None:
+        if last is None or self._is_back_by(health.node, now):
             return
         due = self._silent_at(health, last)
         if due > now:  # heard of since this was set

@@ -122,3 +122,16 @@ def test_node_is_ready_again_when_nobody_was_there_at_its_return() -> None:
     found = nodes.get("Pod", "p")
     assert found is not None and found["status"]["containerStatuses"][0]["restartCount"] == 1
     assert not [name for name in nodes.node("n")["metadata"]["annotations"] if name.startswith("kschedweb.io/")]
+
+
+def test_node_whose_time_of_return_has_passed_unseen_is_ready() -> None:
+    nodes = Nodes("n", "other")
+    nodes.run(5)
+    nodes.stop("n", "stopped", seconds=300)
+    nodes.run(10)
+    nodes.world.controllers = []
+    nodes.run(400)
+    nodes.restart()
+    nodes.run(420)
+    assert nodes.conditions("Node", "n")["Ready"][0] == "True" and not nodes.taints("n")
+    assert not nodes.events("NodeNotReady")
