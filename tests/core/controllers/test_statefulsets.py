@@ -346,3 +346,50 @@ def test_sets_settle_whatever_happened(seed: int) -> None:
     version = cluster.version
     cluster.run(CALM_SECONDS)
     assert cluster.version == version, "something moves on its own"
+
+
+def test_update_of_a_parallel_set_takes_one_pod_at_a_time(cluster: Simulation) -> None:
+    cluster.create(stateful(podManagementPolicy="Parallel"))
+    cluster.run(20)
+    change(cluster, **image("i:2"))
+    fewest = 3
+    for _ in range(100):
+        cluster.run(0.2)
+        ready = [pod for pod in cluster.pods() if {"type": "Ready", "status": "True"}.items() <= _ready(pod).items()]
+        fewest = min(fewest, len(ready))
+    assert fewest == 2 and images(cluster) == ["i:2"] * 3
+
+
+def _ready(pod: Manifest) -> Manifest:
+    conditions: list[Manifest] = pod["status"].get("conditions", [])
+    return next((one for one in conditions if one["type"] == "Ready"), {})
+
+
+def owned_claim(kind: str, name: str, **more: Any) -> Manifest:
+    """A claim of the first pod that another object owns."""
+    owner = {"apiVersion": "v1", "kind": kind, "name": name, "uid": "another", **more}
+    metadata = {"name": "data-db-0", "namespace": "default", "ownerReferences": [owner]}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata}
+    return {**claim, "spec": CLAIMS[0]["spec"]}
+
+
+def test_claim_of_an_earlier_pod_of_the_name_is_waited_for(cluster: Simulation) -> None:
+    provide(cluster)
+    cluster.create(owned_claim("Pod", "db-0"))
+    cluster.create(stateful(1, volumeClaimTemplates=CLAIMS))
+    cluster.run(60)
+    assert names(cluster) == []
+    cluster.delete("PersistentVolumeClaim", "data-db-0")
+    cluster.run(20)
+    assert names(cluster) == ["db-0"]
+
+
+def test_claim_of_another_controller_is_left_alone(cluster: Simulation) -> None:
+    provide(cluster)
+    made = cluster.create(owned_claim("ConfigMap", "other", controller=True))
+    policy = {"whenScaled": "Delete", "whenDeleted": "Delete"}
+    cluster.create(stateful(1, volumeClaimTemplates=CLAIMS, persistentVolumeClaimRetentionPolicy=policy))
+    cluster.run(20)
+    assert names(cluster) == ["db-0"]
+    owners = cluster.get("PersistentVolumeClaim", "data-db-0")["metadata"]["ownerReferences"]
+    assert owners == made["metadata"]["ownerReferences"]
