@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from scheduler_core.api.schema.equality import mean_the_same
 from scheduler_core.api.workload import Deployment, RawTemplate, ReplicaSet
 from scheduler_core.controllers.workloads.fractions import scaled
 from scheduler_core.controllers.workloads.hashes import POD_TEMPLATE_HASH
@@ -201,7 +202,9 @@ def _number(replica_set: ReplicaSet, annotation: str) -> int | None:
 
 
 def _is_same(one: RawTemplate | None, other: RawTemplate | None) -> bool:
-    return one is not None and other is not None and _without_hash(one) == _without_hash(other)
+    if one is None or other is None:
+        return False
+    return mean_the_same(_without_hash(one), _without_hash(other), "v1.PodTemplateSpec")
 
 
 def _without_hash(template: RawTemplate) -> dict[str, Any]:

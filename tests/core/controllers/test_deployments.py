@@ -314,3 +314,13 @@ def test_sets_named_by_another_hash_are_kept(cluster: Simulation, monkeypatch: p
     assert [(one["metadata"]["name"], one["spec"]["replicas"]) for one in by_revision(cluster)] == [
         ("web-old7", 0), ("web-old3", 2),
     ]  # fmt: skip
+
+
+def test_quantity_written_otherwise_is_no_new_template(cluster: Simulation) -> None:
+    cluster.create(workload("Deployment", "web", replicas=1))
+    for memory, count in (("1k", 2), ("1e3", 2), ("1001", 3)):
+        container = {"name": "c", "image": "i:1", "resources": {"requests": {"memory": memory}}}
+        cluster.run(20)
+        cluster.patch("Deployment", "web", {"spec": {"template": {"spec": {"containers": [container]}}}})
+        cluster.run(20)
+        assert len(cluster.all("ReplicaSet")) == count
