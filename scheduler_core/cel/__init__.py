@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from scheduler_core.cel.checking import Checked, Checker, is_condition
+from scheduler_core.cel.constants import problem_of
 from scheduler_core.cel.costs import most_of
 from scheduler_core.cel.declarations import NEW, STORED, Functions
 from scheduler_core.cel.literal_checks import wrong_literals
@@ -21,7 +22,8 @@ from scheduler_core.cel.types import shown
 
 _FRAMES: Final = 10_000
 FAILED: Final = "compilation failed: "
-TOO_COMPLEX: Final = "too complex, exceeds cost limit"
+NOT_MADE: Final = "program instantiation failed: "
+INVALID, INTERNAL, FORBIDDEN = "Invalid value", "Internal error", "Forbidden"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +35,24 @@ class Compiled:
     problem: str
 
 
-def selector_problem(text: str) -> tuple[str, bool]:
-    """Why the text is no condition on a device, empty when it is one, as far as can be told; and whether it is one
-    that may cost too much."""
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why an expression is no selector. `kind`: how an error about its field begins."""
+
+    kind: str
+    problem: str
+
+
+def selector_problem(text: str) -> Refusal | None:
+    """Why the text is no condition on a device that may be created; None when it is one, as far as can be told."""
     try:
         found = compiled(text, NEW)
         if found.problem or found.node is None or found.checked is None:
-            return found.problem, False
-        return ("", False) if most_of(found.node, found.checked) <= COST_LIMIT else (TOO_COMPLEX, True)
+            return Refusal(INTERNAL if found.problem.startswith(NOT_MADE) else INVALID, found.problem)
+        is_cheap = most_of(found.node, found.checked) <= COST_LIMIT
+        return None if is_cheap else Refusal(FORBIDDEN, "too complex, exceeds cost limit")
     except (UnknownSyntaxError, RecursionError):
-        return "", False
+        return None
 
 
 def compiled(text: str, functions: Functions) -> Compiled:
@@ -59,8 +69,11 @@ def compiled(text: str, functions: Functions) -> Compiled:
         left_out = max(0, len(errors) - MOST_ERRORS)
         if not errors:
             result = checked.type_of(node)
-            problem = f"must evaluate to bool or the unknown type, not {shown(result, True)}"
-            return Compiled(node, checked, "" if is_condition(result) else problem)
+            if not is_condition(result):
+                unfit = f"must evaluate to bool or the unknown type, not {shown(result, True)}"
+                return Compiled(node, checked, unfit)
+            problem = problem_of(node, checked)
+            return Compiled(node, checked, problem and f"{NOT_MADE}{problem}")
     told = [_located(text, error) for error in sorted(set(errors[:MOST_ERRORS]))]
     if left_out:
         told.append(f"{left_out} more errors were truncated")

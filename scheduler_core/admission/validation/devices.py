@@ -16,7 +16,6 @@ from scheduler_core.admission.context import (
     Shown,
     admin_access_problem,
     duplicate,
-    forbidden,
     invalid,
     required,
     too_many,
@@ -27,7 +26,7 @@ from scheduler_core.admission.validation.formats import named
 from scheduler_core.admission.validation.pods import node_selector_problems
 from scheduler_core.admission.validation.volumes import driver_name_problems
 from scheduler_core.api.schema import internal_text
-from scheduler_core.cel import selector_problem
+from scheduler_core.cel import INVALID, selector_problem
 
 _NO_REQUEST: Final = (
     "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
@@ -185,13 +184,10 @@ def selector_problems(path: str, selectors: Any) -> Iterator[Problem]:
         elif len(cel["expression"]) > 10240:
             yield Problem(f"{path}[{index}].cel.expression", "Too long: may not be more than 10240 bytes")
         else:
-            problem, is_costly = selector_problem(cel["expression"])
-            if is_costly:
-                yield forbidden(f"{path}[{index}].cel.expression", problem)
-            elif problem:
-                yield Problem(
-                    f"{path}[{index}].cel.expression", f"Invalid value: {_quoted(cel['expression'])}: {problem}"
-                )
+            refusal = selector_problem(cel["expression"])
+            if refusal is not None:
+                shown = f" {_quoted(cel['expression'])}:" if refusal.kind == INVALID else ""
+                yield Problem(f"{path}[{index}].cel.expression", f"{refusal.kind}:{shown} {refusal.problem}")
 
 
 def _quoted(text: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from scheduler_core.admission.validation.devices import selector_problems
-from scheduler_core.cel import compiled, selector_problem
+from scheduler_core.cel import FORBIDDEN, Refusal, compiled, selector_problem
 from scheduler_core.cel.costs import most_of
 from scheduler_core.cel.declarations import STORED
 
@@ -34,6 +34,7 @@ def most(expression: str) -> int:
         pytest.param('device.attributes["gpu.example.com"].model == "a100"', 5, id="attribute and text"),
         pytest.param('cel.bind(a, device.attributes["d"], a.x && a.y)', 17, id="binding"),
         pytest.param("device.attributes.all(d, d.size() < 10)", 195, id="domains"),
+        pytest.param('device.attributes.all(d, d.contains("a"))', 355, id="names of domains"),
         pytest.param(
             "device.attributes.all(d, device.attributes[d].all(n, n.size() < 10))", 6403, id="attributes of attributes"
         ),
@@ -45,7 +46,9 @@ def test_expression_costs_at_most(expression: str, cost: int) -> None:
 
 @pytest.mark.parametrize(("expression", "is_refused"), LIMITS, ids=[str(number) for number in range(len(LIMITS))])
 def test_limit_is_where_it_is_for_the_real_server(expression: str, is_refused: bool) -> None:
-    assert selector_problem(expression) == (("too complex, exceeds cost limit", True) if is_refused else ("", False))
+    assert selector_problem(expression) == (
+        Refusal(FORBIDDEN, "too complex, exceeds cost limit") if is_refused else None
+    )
 
 
 def test_selector_above_the_limit_is_refused_where_it_is_created() -> None:

@@ -10,14 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_core.cel import selector_problem
+from scheduler_core.cel import FORBIDDEN, INTERNAL, Refusal, selector_problem
 
 CASES = json.loads((Path(__file__).parent / "expressions.json").read_text(encoding="utf-8"))
 
 
+def problem_of(text: str) -> str:
+    refusal = selector_problem(text)
+    return "" if refusal is None else refusal.problem
+
+
 @pytest.mark.parametrize(("text", "problem"), CASES, ids=[repr(text) for text, _ in CASES])
 def test_expression_is_compiled_as_by_the_real_server(text: str, problem: str) -> None:
-    assert selector_problem(text)[0] == problem
+    assert problem_of(text) == problem
 
 
 def test_what_is_not_read_here_is_taken_as_it_is() -> None:
@@ -25,7 +30,7 @@ def test_what_is_not_read_here_is_taken_as_it_is() -> None:
         "Message{a: 1}.a",
         "'''a''' == 'a'",
     ):
-        assert selector_problem(text) == ("", False)
+        assert selector_problem(text) is None
 
 
 @pytest.mark.parametrize(
@@ -38,30 +43,41 @@ def test_what_is_not_read_here_is_taken_as_it_is() -> None:
     ],
 )
 def test_expression_may_be_250_deep(text: str, message: str) -> None:
-    assert selector_problem(text)[0] == f"compilation failed: ERROR: <input>:-1:0: {message}"
+    assert problem_of(text) == f"compilation failed: ERROR: <input>:-1:0: {message}"
     shorter = {"(": text[1:-1], "1": text.replace("1+", "", 1), "'": text.replace(".trim()", "", 1)}[text[0]]
-    assert selector_problem(shorter)[0] == ""
+    assert problem_of(shorter) == ""
 
 
 def test_what_is_called_on_stands_twice_and_is_checked_once() -> None:
     """Otherwise it would take time exponential in the length."""
-    assert selector_problem("optional.of(1)" + ".optMap(x, x)" * 100 + ".hasValue()") == (
-        "too complex, exceeds cost limit",
-        True,
-    )
+    refusal = selector_problem("optional.of(1)" + ".optMap(x, x)" * 100 + ".hasValue()")
+    assert refusal == Refusal(FORBIDDEN, "too complex, exceeds cost limit")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param('bool("a")', "type conversion error from 'string' to 'bool'", id="conversion"),
+        pytest.param('string(int("a")) == ""', "type conversion error from 'string' to 'int'", id="within another"),
+        pytest.param("{b'a': true}[b'a']", "invalid qualifier type: types.Bytes", id="key"),
+    ],
+)
+def test_what_goes_wrong_with_constants_is_told_as_an_internal_error(text: str, problem: str) -> None:
+    assert selector_problem(text) == Refusal(INTERNAL, f"program instantiation failed: {problem}")
+    assert problem_of(text.replace('"a"', "device.driver").replace("b'a']", "bytes(device.driver)]")) == ""
 
 
 def test_of_many_errors_a_hundred_are_told() -> None:
     """Each repeats its line, so that all of a long one would be hundreds of megabytes."""
-    told = selector_problem("#" * 10_240)[0]
+    told = problem_of("#" * 10_240)
     assert told.count("ERROR: <input>") == 100
     assert told.endswith("\n1 more errors were truncated")  # reading stops at the first that is too many
     assert len(told) < 2_000_000
-    told = selector_problem(" && ".join(["a"] * 250))[0]
+    told = problem_of(" && ".join(["a"] * 250))
     assert told.count("ERROR: <input>") == 100
     assert told.endswith("\n150 more errors were truncated")
-    assert "truncated" not in selector_problem(" && ".join(["a"] * 100))[0]
+    assert "truncated" not in problem_of(" && ".join(["a"] * 100))
 
 
 def test_tab_is_shown_as_one_blank() -> None:
-    assert selector_problem("\ta")[0].endswith("\n |  a\n | .^")
+    assert problem_of("\ta").endswith("\n |  a\n | .^")

@@ -296,6 +296,11 @@ def test_reservation_of_a_namesake_is_taken_back(cluster: Cluster) -> None:
     cluster.delete("Pod", "user")
     cluster.create(pod("user", {"gpu": "mine"}))
     assert "reservedFor" not in cluster.claim("mine").get("status", {})
+    # The controller comes when the namesake is there already.
+    earlier = {"resource": "pods", "name": "user", "uid": "earlier"}
+    key = ObjectKey("ResourceClaim", "default", "mine")
+    cluster.request(Patch(key, {"status": {"allocation": ALLOCATION, "reservedFor": [earlier]}}, subresource="status"))
+    assert "reservedFor" not in cluster.claim("mine").get("status", {})
 
 
 def test_finalizer_stays_where_the_scheduler_gave_the_allocation_back(cluster: Cluster) -> None:

@@ -66,7 +66,8 @@ def test_attempt_that_fails_says_what_became_of_all_devices() -> None:
 
 
 def test_every_device_is_counted_once() -> None:
-    cards = [card(f"d{number}", ("osprey", "heron")[number % 2], 10 * number) for number in range(9)]
+    # Some are alike, and of these one is in use.
+    cards = [card(f"d{number}", ("osprey", "heron")[number % 2], 10 * (number // 4)) for number in range(9)]
     *_, last = attempts_of(
         node("n1"),
         CLASS,
@@ -80,6 +81,15 @@ def test_every_device_is_counted_once() -> None:
     assert [tally.wanted for tally in last.devices.tallies] == [9, 0]
     for tally in last.devices.tallies:
         assert sum(each.devices for each in tally.refused) + tally.in_use + tally.left == tally.devices == 9
+
+
+def test_devices_in_use_are_there_for_admin_access() -> None:
+    cards = [card(f"d{number}", "osprey", 80) for number in range(2)]
+    watching = claim("b", request(count=3, adminAccess=True))
+    objects = (node("n1"), CLASS, resource_slice("n1", *cards), claim("a"), watching, pod("p", "a"), pod("q", "b"))
+    *_, last = attempts_of(*objects)
+    assert last.devices is not None
+    assert [(tally.in_use, tally.left) for tally in last.devices.tallies] == [(0, 2)]
 
 
 def test_nodes_beyond_the_first_are_told_and_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,9 @@ def test_invalid_pool_is_an_error_whatever_is_known_of_like_ones() -> None:
 
 def test_nodes_are_told_apart_by_what_is_taken() -> None:
     made = cluster(*(resource_slice(name, device("x", model="b"), device("y", model="a")) for name in NODES[:2]))
+    results: list[str] = []
     for number in range(3):
         made.load([claim(f"c{number}"), pod(f"p{number}", f"c{number}")])
-        settle(made)
+        results += [attempt.result for effects in settle(made) for attempt in effects.attempts]
     assert nodes_of(made, "p0", "p1", "p2") == ["n00", "n01", ""]
+    assert results == ["scheduled", "scheduled", "unschedulable"]
