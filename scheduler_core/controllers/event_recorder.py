@@ -9,6 +9,7 @@ Source: client-go v0.34.1, tools/record: the keys, and the number of events that
 from __future__ import annotations
 
 from typing import Final
+from uuid import NAMESPACE_OID, uuid5
 from zlib import crc32
 
 import msgspec
@@ -27,6 +28,7 @@ SIMILAR_FOR_US: Final = 600 * 1_000_000
 BURST: Final = 25
 ONE_MORE_US: Final = 300 * 1_000_000
 COMBINED: Final = "(combined from similar events): "
+LONGEST_NAME: Final = 253
 _NO_NAMESPACE: Final = "default"  # where events about objects of the cluster are
 
 
@@ -64,7 +66,7 @@ class EventRecorder:
         if seen is None:
             # The number of nanoseconds, as upstream has it; the digits below a microsecond tell events of one moment
             # apart.
-            name = f"{obj.name}.{now * 1000 + crc32(repr(alike).encode()) % 1000:x}"
+            name = _name(f"{obj.name}.{now * 1000 + crc32(repr(alike).encode()) % 1000:x}")
             seen = self._seen[alike] = _Seen(name, now)
         seen.count += 1
         if self._is_one_too_many((obj.kind, obj.uid, namespace, obj.name, host), now):
@@ -119,3 +121,8 @@ class EventRecorder:
             is_new = False
         self._similar[similar] = messages, now
         return is_new
+
+
+def _name(wanted: str) -> str:
+    """Return the name of an event; a uuid where the object's own name leaves no room, as upstream."""
+    return wanted if len(wanted) <= LONGEST_NAME else str(uuid5(NAMESPACE_OID, wanted))

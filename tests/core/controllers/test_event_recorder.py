@@ -9,7 +9,14 @@ from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Create, Patch
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.controllers.event_expiry import TTL_US
-from scheduler_core.controllers.event_recorder import BURST, ONE_MORE_US, SIMILAR_FOR_US, WARNING, EventRecorder
+from scheduler_core.controllers.event_recorder import (
+    BURST,
+    LONGEST_NAME,
+    ONE_MORE_US,
+    SIMILAR_FOR_US,
+    WARNING,
+    EventRecorder,
+)
 from tests.builders import make_node, make_pod
 
 START = 1_893_456_000_000_000  # 2030-01-01
@@ -111,3 +118,13 @@ def test_event_that_has_expired_is_written_anew() -> None:
     assert isinstance(first, Create) and isinstance(again, Patch) and isinstance(anew, Create)
     name = first.manifest["metadata"]["name"]
     assert (again.key.name, anew.manifest["metadata"]["name"], anew.manifest["count"]) == (name, name, 3)
+
+
+def test_event_about_an_object_of_a_long_name_has_a_name_that_can_be_stored() -> None:
+    recorder = EventRecorder("some-controller")
+    pod = make_pod("p" * LONGEST_NAME).build()
+    made = [one for note in ("no", "nor") for one in recorder.record(pod, "Failed", note, now=START)]
+    names = [one.manifest["metadata"]["name"] for one in made if isinstance(one, Create)]
+    assert len(set(names)) == 2 and max(map(len, names)) <= LONGEST_NAME
+    (again,) = recorder.record(pod, "Failed", "no", now=START + 1)
+    assert isinstance(again, Patch) and again.key.name == names[0]
