@@ -53,9 +53,9 @@ def test_event_goes_an_hour_after_it_was_written_last(times: dict[str, Any], wri
 def test_events_that_controllers_write_are_gone_after_an_hour() -> None:
     world = World(build.build(config.load(None), draws=SeededDraws(1)), [EventExpiry(ClusterOptions())], now=START)
     world.request(*EventRecorder("some-controller").record(make_node("n").build(), "Left", "m", now=START))
-    world.run_until(START + TTL_US - 1)
+    world.run_until(START + 60 * MINUTE - 1)
     assert len(world.store.list("Event")) == 1
-    world.run_until(START + TTL_US)
+    world.run_until(START + 60 * MINUTE)
     assert not world.store.list("Event")
 
 

@@ -333,3 +333,21 @@ def test_refused_pods_are_tried_again(cluster: JobCluster) -> None:
     cluster.patch("ResourceQuota", "q", {"spec": {"hard": {"pods": "9"}}})
     cluster.run(1_000)
     assert len(cluster.pods()) == 3
+
+
+def test_as_many_failed_indexes_as_allowed_do_not_end_the_job(cluster: JobCluster) -> None:
+    cluster.create(
+        job("idx", completions=4, parallelism=4, completionMode="Indexed", backoffLimitPerIndex=0, maxFailedIndexes=1)
+    )
+    cluster.run(1)
+    cluster.end(cluster.pods()[0], code=1)
+    cluster.run(40)
+    assert "Failed" not in cluster.conditions("idx") and len(cluster.pods()) == 3
+
+
+def test_job_has_failed_when_its_pods_are_gone(cluster: JobCluster) -> None:
+    cluster.create(job("a", activeDeadlineSeconds=10, annotations={"kschedweb.io/stop-seconds": "20"}))
+    cluster.run(20)
+    assert set(cluster.conditions("a")) == {"FailureTarget"}
+    cluster.run(20)
+    assert set(cluster.conditions("a")) == {"FailureTarget", "Failed"}

@@ -215,3 +215,33 @@ def test_nothing_is_written_while_nothing_happens() -> None:
     nodes.run_for(3600)
     # A write for each restart, each wait and each event of a wait.
     assert nodes.container()["restartCount"] < 20 and nodes.writes < 60
+
+
+def test_run_before_keeps_the_name_it_had() -> None:
+    nodes = Nodes()
+    nodes.pod(annotations={"kschedweb.io/run-seconds": "20", "kschedweb.io/exit-code": "1"})
+    nodes.run_for(5)
+    first = nodes.container()["containerID"]
+    nodes.run_for(20)
+    told = nodes.container()
+    assert told["lastState"]["terminated"]["containerID"] == first != told["containerID"]
+
+
+def test_init_container_that_succeeded_is_ready() -> None:
+    nodes = Nodes()
+    nodes.pod(initContainers=[{"name": "first", "image": "i"}], annotations={"kschedweb.io/run-seconds.first": "5"})
+    nodes.run_for(10)
+    told = nodes.container("first")
+    assert told["ready"] is True and told["state"]["terminated"]["exitCode"] == 0
+
+
+def test_gates_are_waited_for_by_pods_whose_containers_are_restarted() -> None:
+    nodes = Nodes()
+    nodes.pod(
+        readinessGates=[{"conditionType": "example.com/ok"}],
+        annotations={"kschedweb.io/run-seconds": "5", "kschedweb.io/exit-code": "1"},
+    )
+    nodes.run_for(8)
+    assert nodes.container()["restartCount"] == 1
+    ready = nodes.condition("Ready")
+    assert (ready["status"], ready["reason"]) == ("False", "ReadinessGatesNotReady")
