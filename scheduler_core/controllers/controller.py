@@ -42,7 +42,10 @@ class Controller(Protocol):
         ...
 
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
-        """Take over the changes; return what follows from them and what is due at `now` (microseconds)."""
+        """Take over the changes; return what follows from them and what is due at `now` (microseconds).
+
+        All controllers of a host are given the same sequence in a step, which nobody changes.
+        """
         ...
 
     def next_due(self) -> int | None:

@@ -25,6 +25,8 @@ from scheduler_core.apiserver.requests import ObjectKey, Patch, Request
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.deadlines import Deadlines
 from scheduler_core.controllers.event_recorder import NORMAL, WARNING, EventRecorder
+from scheduler_core.controllers.object_index import Update
+from scheduler_core.controllers.pod_index import PodIndex, PodReader
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 DELETION_TIMEOUT_US = 120 * 1_000_000
@@ -62,22 +64,21 @@ class _Budget:
         except SelectorError as error:
             self.matcher, self.problem = None, str(error)
 
-    def takes(self, pod: Pod) -> bool:
-        """Keep the pod, or drop it when it matches no longer; whether it matters to the budget."""
-        if self.matcher is not None and pod.namespace == self.pdb.namespace and self.matcher.matches(pod.labels):
-            self.pods[pod.key] = pod
-            return True
-        return self.pods.pop(pod.key, None) is not None
+    def matches(self, pod: Pod) -> bool:
+        """Return whether the pod is one of the budget's."""
+        if self.matcher is None or pod.namespace != self.pdb.namespace:
+            return False
+        return self.matcher.matches(pod.labels)
 
 
-class DisruptionController:
+class DisruptionController(PodReader):
     """All disruption budgets of one cluster."""
 
     name, actor, group = "disruption", "disruption", "disruption"
 
-    def __init__(self, cluster: ClusterOptions) -> None:
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
+        super().__init__(cluster, pods)
         self._budgets: dict[str, _Budget] = {}  # by key
-        self._pods: dict[str, dict[str, Pod]] = {}  # by namespace and key
         self._controllers: dict[tuple[str, str], KubeObject] = {}  # by kind and key
         self._rechecks = Deadlines()  # by key of the budget
         self._events = EventRecorder("controllermanager")
@@ -86,12 +87,12 @@ class DisruptionController:
         """Take over the changes; return a patch for each status that differs now."""
         touched: dict[str, None] = {}
         requests: list[Request] = []
-        for change in changes:
-            if isinstance(change, ObjectPut):
-                if isinstance(change.obj, Pod):
-                    requests += self._put_pod(change.obj, touched, now)
-                else:
-                    self._put(change.obj, touched)
+        for change in self.pods.follow(changes):
+            if isinstance(change, Update):
+                if self._budgets:
+                    requests += self._pod_changed(change, touched, now)
+            elif isinstance(change, ObjectPut):
+                self._put(change.obj, touched)
             elif isinstance(change, ObjectDeleted):
                 self._deleted(change, touched)
         touched.update(dict.fromkeys(self._rechecks.pop_due(now)))
@@ -104,12 +105,16 @@ class DisruptionController:
         """Return when the first disrupted pod should be gone, in microseconds."""
         return self._rechecks.first()
 
-    def _put_pod(self, pod: Pod, touched: dict[str, None], now: int) -> list[Request]:
-        self._pods.setdefault(pod.namespace, {})[pod.key] = pod
-        left = [key for key, budget in self._budgets.items() if pod.key in budget.pods]
-        taken = [key for key, budget in self._budgets.items() if budget.takes(pod)]
-        matching = [key for key in taken if pod.key in self._budgets[key].pods]
-        touched.update((key, None) for key in left if key not in matching)
+    def _pod_changed(self, change: Update[Pod], touched: dict[str, None], now: int) -> list[Request]:
+        pod = change.obj
+        left = self._matching(change.old) if change.old is not None else []
+        matching = [] if change.is_gone else self._matching(pod)
+        lost = [key for key in left if key not in matching]
+        for key in lost:
+            self._budgets[key].pods.pop(pod.key, None)
+        for key in matching:
+            self._budgets[key].pods[pod.key] = pod
+        touched.update(dict.fromkeys(lost[:1] if change.is_gone else lost))
         if not matching:
             return []
         touched[matching[0]] = None
@@ -126,8 +131,9 @@ class DisruptionController:
             before = self._budgets.get(obj.key)
             told = before.told if before is not None else frozenset()
             self._budgets[obj.key] = budget = _Budget(obj, told)
-            for pod in self._pods.get(obj.namespace, {}).values():
-                budget.takes(pod)
+            for pod in self.pods.in_namespace(obj.namespace):
+                if budget.matches(pod):
+                    budget.pods[pod.key] = pod
             touched[obj.key] = None
         elif isinstance(obj, _SCALED):
             self._controllers[obj.kind, obj.key] = obj
@@ -135,15 +141,15 @@ class DisruptionController:
 
     def _deleted(self, change: ObjectDeleted, touched: dict[str, None]) -> None:
         key = f"{change.namespace}/{change.name}"
-        if change.kind == Pod.kind:
-            self._pods.get(change.namespace, {}).pop(key, None)
-            touched.update([(name, None) for name, budget in self._budgets.items() if budget.pods.pop(key, None)][:1])
-        elif change.kind == PodDisruptionBudget.kind:
+        if change.kind == PodDisruptionBudget.kind:
             self._budgets.pop(key, None)
             self._rechecks.drop(key)
         elif change.kind in _SCALED_KINDS:
             self._controllers.pop((change.kind, key), None)
             self._touch_namespace(change.namespace, touched)
+
+    def _matching(self, pod: Pod) -> list[str]:
+        return [key for key, budget in self._budgets.items() if budget.matches(pod)]
 
     def _touch_namespace(self, namespace: str, touched: dict[str, None]) -> None:
         touched.update((key, None) for key, budget in self._budgets.items() if budget.pdb.namespace == namespace)

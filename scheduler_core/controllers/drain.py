@@ -22,7 +22,8 @@ from scheduler_core.apiserver.requests import Evict, ObjectKey, Patch, Request
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.deadlines import Deadlines
 from scheduler_core.controllers.event_recorder import EventRecorder
-from scheduler_core.controllers.pods_by_node import PodsByNode
+from scheduler_core.controllers.object_index import Update
+from scheduler_core.controllers.pod_index import PodIndex, PodReader
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 DRAIN: Final = "kschedweb.io/drain"
@@ -32,13 +33,13 @@ RETRY_US: Final = 5_000_000
 MIRROR: Final = "kubernetes.io/config.mirror"
 
 
-class Drain:
+class Drain(PodReader):
     """The nodes of one cluster that are being drained."""
 
     name, actor, group = "drain", "drain", "nodes"
 
-    def __init__(self, cluster: ClusterOptions) -> None:
-        self._pods = PodsByNode()
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
+        super().__init__(cluster, pods)
         self._nodes: dict[str, Node] = {}  # being drained
         self._asked: dict[str, set[str]] = {}  # uids of the pods whose eviction was asked for, by node
         self._tries = Deadlines()  # by node
@@ -48,19 +49,15 @@ class Drain:
         """Take over the changes; return evictions that are due, and what is written of drains that begin and end."""
         requests: list[Request] = []
         touched: dict[str, None] = {}
-        for change in changes:
-            if isinstance(change, ObjectPut):
-                if isinstance(change.obj, Pod):
-                    self._pods.put(change.obj)
-                elif isinstance(change.obj, Node):
+        for change in self.pods.follow(changes):
+            if isinstance(change, Update):
+                if change.is_gone and change.obj.spec.node_name in self._nodes:
+                    touched[change.obj.spec.node_name] = None
+            elif isinstance(change, ObjectPut):
+                if isinstance(change.obj, Node):
                     requests += self._put(change.obj, now)
-            elif isinstance(change, ObjectDeleted):
-                if change.kind == Pod.kind:
-                    pod = self._pods.remove(f"{change.namespace}/{change.name}")
-                    if pod is not None and pod.spec.node_name in self._nodes:
-                        touched[pod.spec.node_name] = None
-                elif change.kind == Node.kind:
-                    self._forget(change.name)
+            elif isinstance(change, ObjectDeleted) and change.kind == Node.kind:
+                self._forget(change.name)
         due = dict.fromkeys(self._tries.pop_due(now))
         for name in {**touched, **due}:
             requests += self._go_on(name, now, is_try=name in due)
@@ -94,7 +91,7 @@ class Drain:
 
     def _go_on(self, name: str, now: int, *, is_try: bool) -> Iterator[Request]:
         node = self._nodes[name]
-        left = [pod for pod in self._pods.on(name) if _goes(pod)]
+        left = [pod for pod in self.pods.on(name) if _goes(pod)]
         if not left:
             self._forget(name)
             yield _annotated(node, {DRAIN: DRAINED, DRAIN_LEFT: None})

@@ -14,38 +14,38 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.api.storage import PersistentVolumeClaim
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Request
 from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.controllers.object_index import Update
+from scheduler_core.controllers.pod_index import PodIndex, PodReader
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 
-class EphemeralClaims:
+class EphemeralClaims(PodReader):
     """Generic ephemeral volumes of one cluster's pods."""
 
     name, actor, group = "ephemeral-volumes", "volumes", "volumes"
 
-    def __init__(self, cluster: ClusterOptions) -> None:
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
+        super().__init__(cluster, pods)
         self._claims: dict[str, PersistentVolumeClaim] = {}  # by key
-        self._pods: dict[str, Pod] = {}  # those with ephemeral volumes, by key
 
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
         """Take over the changes; return the claims to create and to delete."""
         requests: list[Request] = []
         wanting: dict[str, Pod] = {}
-        for change in changes:
-            if isinstance(change, ObjectPut):
-                obj = change.obj
-                if isinstance(obj, PersistentVolumeClaim):
-                    self._claims[obj.key] = obj
-                elif isinstance(obj, Pod) and any(volume.ephemeral is not None for volume in obj.spec.volumes or ()):
-                    self._pods[obj.key] = wanting[obj.key] = obj
-            elif isinstance(change, ObjectDeleted):
-                key = f"{change.namespace}/{change.name}"
-                if change.kind == PersistentVolumeClaim.kind:
-                    self._claims.pop(key, None)
-                elif change.kind == Pod.kind:
-                    wanting.pop(key, None)
-                    pod = self._pods.pop(key, None)
-                    if pod is not None:
+        for change in self.pods.follow(changes):
+            if isinstance(change, Update):
+                pod = change.obj
+                if pod.spec.volumes and any(volume.ephemeral is not None for volume in pod.spec.volumes):
+                    if change.is_gone:
+                        wanting.pop(pod.key, None)
                         requests += self._owned_by(pod)
+                    else:
+                        wanting[pod.key] = pod
+            elif isinstance(change, ObjectPut):
+                if isinstance(change.obj, PersistentVolumeClaim):
+                    self._claims[change.obj.key] = change.obj
+            elif isinstance(change, ObjectDeleted) and change.kind == PersistentVolumeClaim.kind:
+                self._claims.pop(f"{change.namespace}/{change.name}", None)
         for pod in wanting.values():
             if not pod.is_terminal and not pod.is_terminating:
                 requests += self._missing(pod)

@@ -8,27 +8,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.pod import Pod
 from scheduler_core.api.workload import Namespace
 from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch, Propagation, Request
 from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.controllers.object_index import Update
+from scheduler_core.controllers.pod_index import PodIndex, PodReader
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 
-class NamespaceController:
+class NamespaceController(PodReader):
     """The namespaces of one cluster."""
 
     name, actor, group = "namespaces", "namespace-controller", "namespaces"
 
-    def __init__(self, cluster: ClusterOptions) -> None:
-        self._content: dict[str, dict[ObjectKey, str]] = {}  # uids by namespace and key
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
+        super().__init__(cluster, pods)
+        self._content: dict[str, dict[ObjectKey, str]] = {}  # uids of all but pods, by namespace and key
         self._going: dict[str, Namespace] = {}  # namespaces that are being deleted
         self._asked: set[str] = set()  # uids whose deletion was asked for
 
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
         """Take over the changes; return deletions of content, and the end of namespaces that are empty."""
         touched: dict[str, None] = {}
-        for change in changes:
-            if isinstance(change, ObjectPut):
+        for change in self.pods.follow(changes):
+            if isinstance(change, Update):
+                touched[change.obj.namespace] = None
+                if change.is_gone:
+                    self._asked.discard(change.obj.uid)
+            elif isinstance(change, ObjectPut):
                 touched[self._put(change.obj)] = None
             elif isinstance(change, ObjectDeleted):
                 touched[self._remove(change)] = None
@@ -64,7 +72,9 @@ class NamespaceController:
         return change.namespace
 
     def _emptied(self, namespace: Namespace) -> list[Request]:
-        content = self._content.get(namespace.name)
+        pods = self.pods.in_namespace(namespace.name)
+        content = {ObjectKey(Pod.kind, pod.namespace, pod.name): pod.uid for pod in pods}
+        content |= self._content.get(namespace.name, {})
         if content:
             new = {key: uid for key, uid in content.items() if uid not in self._asked}
             self._asked.update(new.values())

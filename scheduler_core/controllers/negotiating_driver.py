@@ -28,7 +28,9 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.api.resource_claims import DELETE_PROTECTION, ResourceClaim
 from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch, Request
 from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.controllers.object_index import Update
 from scheduler_core.controllers.pod_claims import recorded_name
+from scheduler_core.controllers.pod_index import PodIndex, PodReader
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 RESOURCE_CLASSES: Final = "kschedweb.io/resource-classes"
@@ -36,13 +38,13 @@ SHAREABLE: Final = "kschedweb.io/shareable"
 _NODE_NAME: Final = "metadata.name"
 
 
-class NegotiatingDriver:
+class NegotiatingDriver(PodReader):
     """The drivers of all resource classes of one cluster."""
 
     name, actor, group = "negotiating-driver", "device-driver", "devices"
 
-    def __init__(self, cluster: ClusterOptions) -> None:
-        self._pods: dict[str, Pod] = {}  # those with claims, by key
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
+        super().__init__(cluster, pods)
         self._nodes: dict[str, Node] = {}
         self._classes: dict[str, ResourceClass] = {}
         self._claims: dict[str, ResourceClaim] = {}  # those of the older form, by key
@@ -51,13 +53,16 @@ class NegotiatingDriver:
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
         """Take over the changes; return the drivers' answers and allocations."""
         is_touched = False
-        for change in changes:
-            if isinstance(change, ObjectPut):
+        for change in self.pods.follow(changes):
+            if isinstance(change, Update):
+                if change.obj.spec.resource_claims and not change.is_gone:
+                    is_touched |= change.obj.key in self._contexts
+            elif isinstance(change, ObjectPut):
                 is_touched |= self._put(change.obj)
             elif isinstance(change, ObjectDeleted):
                 key = f"{change.namespace}/{change.name}" if change.namespace else change.name
                 for kind, objects in self._by_kind().items():
-                    is_touched |= change.kind == kind and objects.pop(key, None) is not None and kind != Pod.kind
+                    is_touched |= change.kind == kind and objects.pop(key, None) is not None
         return list(self._answers()) if is_touched and (self._contexts or self._claims) else []
 
     def next_due(self) -> None:
@@ -65,7 +70,6 @@ class NegotiatingDriver:
 
     def _by_kind(self) -> dict[str, dict[str, Any]]:
         return {
-            Pod.kind: self._pods,
             Node.kind: self._nodes,
             ResourceClass.kind: self._classes,
             ResourceClaim.kind: self._claims,
@@ -74,11 +78,7 @@ class NegotiatingDriver:
 
     def _put(self, obj: KubeObject) -> bool:
         """Remember the object; return whether drivers have something to say about it."""
-        if isinstance(obj, Pod):
-            if obj.spec.resource_claims:
-                self._pods[obj.key] = obj
-                return obj.key in self._contexts
-        elif isinstance(obj, Node):
+        if isinstance(obj, Node):
             before = self._nodes.get(obj.name)
             self._nodes[obj.name] = obj
             is_as_before = before is not None and before.annotations.get(RESOURCE_CLASSES) == obj.annotations.get(
@@ -100,7 +100,7 @@ class NegotiatingDriver:
     def _answers(self) -> Iterator[Request]:
         room = _Room(self._nodes, self._claims)
         for context in self._contexts.values():
-            pod = self._pods.get(context.key)
+            pod = self.pods.get(context.key)
             if pod is None or all(each.uid != pod.uid for each in context.metadata.owner_references or ()):
                 continue
             if pod.spec.node_name:

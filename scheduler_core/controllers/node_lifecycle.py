@@ -38,7 +38,7 @@ from scheduler_core.controllers.node_taints import (
     taint_patch,
 )
 from scheduler_core.controllers.node_zones import Disruption, Zones
-from scheduler_core.controllers.pods_by_node import PodsByNode
+from scheduler_core.controllers.pod_index import PodIndex, PodReader
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 PERIOD_US: Final = 5_000_000
@@ -72,15 +72,15 @@ class _Health:
         return {"unhealthy": 1} if self.ready in (FALSE, UNKNOWN) else {"healthy": 1}
 
 
-class NodeLifecycle:
+class NodeLifecycle(PodReader):
     """All nodes of one cluster."""
 
     name, actor, group = "node-lifecycle", "node-controller", "nodes"
 
-    def __init__(self, cluster: ClusterOptions) -> None:
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
+        super().__init__(cluster, pods)
         self._started_at = cluster.started_at
         self._nodes: dict[str, _Health] = {}
-        self._pods = PodsByNode()
         self._renewed: dict[str, str | None] = {}  # renewTime of leases, by node
         self._zones = Zones()
         self._silent = Deadlines()  # by node: the pass that finds it silent
@@ -93,12 +93,10 @@ class NodeLifecycle:
         """Take over the changes; return the taints that follow, and what the pass has found if one is due."""
         requests: list[Request] = []
         touched: dict[str, None] = {}
-        for change in changes:
+        for change in self.pods.follow(changes):
             if isinstance(change, ObjectPut):
                 obj = change.obj
-                if isinstance(obj, Pod):
-                    self._pods.put(obj)
-                elif isinstance(obj, Node):
+                if isinstance(obj, Node):
                     requests += self._put(obj, now)
                     touched[obj.name] = None
                 elif isinstance(obj, Lease):
@@ -203,9 +201,7 @@ class NodeLifecycle:
         return self._pass_after(last + (GRACE_US if health.ready else STARTUP_GRACE_US))
 
     def _deleted(self, change: ObjectDeleted, now: int) -> None:
-        if change.kind == Pod.kind:
-            self._pods.remove(f"{change.namespace}/{change.name}")
-        elif change.kind == Node.kind:
+        if change.kind == Node.kind:
             self._forget(change.name)
             self._pass_soon(now)
         elif change.kind == Lease.kind and change.namespace == NODE_LEASES:
@@ -273,7 +269,7 @@ class NodeLifecycle:
     def _not_ready(self, name: str, now: int) -> Iterator[Request]:
         """The node's pods, of which nobody knows any more whether they are ready."""
         condition = {"type": "Ready", "status": FALSE, "lastTransitionTime": time_text(now)}
-        for pod in self._pods.on(name):
+        for pod in self.pods.on(name):
             if any(one.type == "Ready" and one.status != FALSE for one in pod.status.conditions or ()):
                 key = ObjectKey(Pod.kind, pod.namespace, pod.name)
                 yield ReportStatus(key, {"conditions": [condition]}, pod.uid)

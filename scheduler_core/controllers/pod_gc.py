@@ -23,7 +23,8 @@ from scheduler_core.apiserver.requests import Delete, ObjectKey, ReportStatus, R
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.deadlines import Deadlines
 from scheduler_core.controllers.node_taints import TRUE, ready_of
-from scheduler_core.controllers.pods_by_node import PodsByNode
+from scheduler_core.controllers.object_index import Update
+from scheduler_core.controllers.pod_index import PodIndex, PodReader
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 PERIOD_US: Final = 20_000_000
@@ -33,18 +34,18 @@ MESSAGE: Final = "PodGC: node no longer exists"
 OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 
 
-class PodGC:
+class PodGC(PodReader):
     """The pods of one cluster."""
 
     name, actor, group = "pod-gc", "pod-garbage-collector", "garbage"
 
-    def __init__(self, cluster: ClusterOptions) -> None:
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
+        super().__init__(cluster, pods)
         self._started_at = cluster.started_at
         self._most_ended, self._ended_us = cluster.ended_pods, cluster.ended_pods_us
         self._nodes: set[str] = set()
         self._out_of_service: set[str] = set()
         self._missing = Deadlines()  # by name of the node: when it counts as gone
-        self._pods = PodsByNode()
         self._unassigned: dict[str, Pod] = {}  # deleted before they had a node, by key
         self._ended: dict[str, Pod] = {}  # by key
         self._expiring = Deadlines()  # by key: when an ended pod goes
@@ -52,19 +53,22 @@ class PodGC:
 
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
         """Take over the changes; return what removes the pods that are due at `now`."""
-        for change in changes:
-            if isinstance(change, ObjectPut):
-                if isinstance(change.obj, Pod):
+        for change in self.pods.follow(changes):
+            if isinstance(change, Update):
+                if change.is_gone:
+                    self._forget(change.obj.key)
+                else:
                     self._put_pod(change.obj, now)
-                elif isinstance(change.obj, Node):
+            elif isinstance(change, ObjectPut):
+                if isinstance(change.obj, Node):
                     self._put_node(change.obj, now)
-            elif isinstance(change, ObjectDeleted):
-                self._deleted(change, now)
+            elif isinstance(change, ObjectDeleted) and change.kind == Node.kind:
+                self._lose_node(change.name, now)
         requests: list[Request] = []
         for key in self._expiring.pop_due(now):
             requests += _removed(self._ended.pop(key), now)
         for name in self._missing.pop_due(now):
-            for pod in self._pods.on(name):
+            for pod in self.pods.on(name):
                 requests += _removed(pod, now, is_orphan=True)
         if self._pass_at is not None and self._pass_at <= now:
             self._pass_at = None
@@ -78,7 +82,6 @@ class PodGC:
 
     def _put_pod(self, pod: Pod, now: int) -> None:
         key, node = pod.key, pod.spec.node_name
-        self._pods.put(pod)
         if node and node not in self._nodes and node not in self._missing:
             self._missing.set(node, self._pass_after(now) + QUARANTINE_US)
         if pod.is_terminating:
@@ -104,21 +107,19 @@ class PodGC:
         self._missing.drop(node.name)
         is_out = ready_of(node) != TRUE and any(one.key == OUT_OF_SERVICE for one in node.taints)
         (self._out_of_service.add if is_out else self._out_of_service.discard)(node.name)
-        if is_out and any(pod.is_terminating for pod in self._pods.on(node.name)):
+        if is_out and any(pod.is_terminating for pod in self.pods.on(node.name)):
             self._pass_soon(now)
 
-    def _deleted(self, change: ObjectDeleted, now: int) -> None:
-        if change.kind == Pod.kind:
-            key = f"{change.namespace}/{change.name}"
-            self._pods.remove(key)
-            self._unassigned.pop(key, None)
-            self._ended.pop(key, None)
-            self._expiring.drop(key)
-        elif change.kind == Node.kind:
-            self._nodes.discard(change.name)
-            self._out_of_service.discard(change.name)
-            if self._pods.on(change.name):
-                self._missing.set(change.name, self._pass_after(now) + QUARANTINE_US)
+    def _forget(self, key: str) -> None:
+        self._unassigned.pop(key, None)
+        self._ended.pop(key, None)
+        self._expiring.drop(key)
+
+    def _lose_node(self, name: str, now: int) -> None:
+        self._nodes.discard(name)
+        self._out_of_service.discard(name)
+        if self.pods.on(name):
+            self._missing.set(name, self._pass_after(now) + QUARANTINE_US)
 
     def _pass_after(self, time: int) -> int:
         return time + PERIOD_US - (time - self._started_at) % PERIOD_US
@@ -131,7 +132,7 @@ class PodGC:
         for pod in self._oldest_ended():
             yield from _removed(pod, now)
         for name in sorted(self._out_of_service):
-            for pod in self._pods.on(name):
+            for pod in self.pods.on(name):
                 if pod.is_terminating:
                     yield from _removed(pod, now)
         for pod in self._unassigned.values():

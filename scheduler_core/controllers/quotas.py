@@ -12,36 +12,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.records import ResourceQuota
 from scheduler_core.apiserver.requests import CountQuota, ObjectKey, Request
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.deadlines import Deadlines
+from scheduler_core.controllers.object_index import Update
+from scheduler_core.controllers.pod_index import PodIndex, PodReader
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 # From the first change to the count, which takes in those that follow.
 DELAY_US: Final = 500_000
 
 
-class QuotaController:
+class QuotaController(PodReader):
     """The quotas of one cluster."""
 
     name, actor, group = "quotas", "resourcequota-controller", "quotas"
 
-    def __init__(self, cluster: ClusterOptions) -> None:
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
+        super().__init__(cluster, pods)
         self._quotas: dict[str, dict[str, ResourceQuota]] = {}  # by namespace and name
-        self._pods: dict[str, dict[str, tuple[str, int, bool]]] = {}  # what counts of the pods of those namespaces
         self._deadlines = Deadlines()  # by namespace
 
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
         """Take over the changes; return the counts that are due."""
         new: dict[ObjectKey, ResourceQuota] = {}
-        for change in changes:
-            if isinstance(change, ObjectPut):
+        for change in self.pods.follow(changes):
+            if isinstance(change, Update):
+                if change.obj.metadata.namespace in self._quotas and _is_other(change):
+                    self._touch(change.obj.namespace, now)
+            elif isinstance(change, ObjectPut):
                 if isinstance(change.obj, ResourceQuota):
                     self._put_quota(change.obj, new)
-                elif change.obj.namespace in self._quotas and self._is_other(change.obj):
+                elif change.obj.namespace in self._quotas:
                     self._touch(change.obj.namespace, now)
             elif isinstance(change, ObjectDeleted):
                 self._remove(change, now)
@@ -64,16 +68,6 @@ class QuotaController:
         if before is None or (before.uid, before.spec) != (quota.uid, quota.spec):
             new[ObjectKey(quota.kind, quota.namespace, quota.name)] = quota
 
-    def _is_other(self, obj: KubeObject) -> bool:
-        """Whether the object may need something else than before: of pods, most changes are of their status."""
-        if not isinstance(obj, Pod):
-            return True
-        pods = self._pods.setdefault(obj.namespace, {})
-        counted = obj.uid, obj.metadata.generation or 0, obj.is_terminal
-        is_other = pods.get(obj.name) != counted
-        pods[obj.name] = counted
-        return is_other
-
     def _remove(self, change: ObjectDeleted, now: int) -> None:
         known = self._quotas.get(change.namespace)
         if known is None:
@@ -82,13 +76,18 @@ class QuotaController:
             known.pop(change.name, None)
             if not known:
                 del self._quotas[change.namespace]
-                self._pods.pop(change.namespace, None)
                 self._deadlines.drop(change.namespace)
                 return
-        elif change.kind == Pod.kind:
-            self._pods.get(change.namespace, {}).pop(change.name, None)
         self._touch(change.namespace, now)
 
     def _touch(self, namespace: str, now: int) -> None:
         if namespace not in self._deadlines:
             self._deadlines.set(namespace, now + DELAY_US)
+
+
+def _is_other(change: Update[Pod]) -> bool:
+    """Whether the pod may need something else than before: most changes are of its status."""
+    old, pod = change.old, change.obj
+    if old is None or change.is_gone:
+        return True
+    return old.metadata.generation != pod.metadata.generation or old.is_terminal != pod.is_terminal

@@ -6,7 +6,7 @@ Each group is switched off as a whole where a program from outside does its work
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
 from scheduler_core.controllers.controller import ClusterOptions, Controller
 from scheduler_core.controllers.device_driver import DeviceDriver
@@ -23,6 +23,7 @@ from scheduler_core.controllers.node_lifecycle import NodeLifecycle
 from scheduler_core.controllers.node_marks import NodeMarks
 from scheduler_core.controllers.pending_claims import PendingClaims
 from scheduler_core.controllers.pod_gc import PodGC
+from scheduler_core.controllers.pod_index import PodIndex, PodReader
 from scheduler_core.controllers.quotas import QuotaController
 from scheduler_core.controllers.resource_claims import ResourceClaimController
 from scheduler_core.controllers.service_accounts import ServiceAccounts
@@ -61,6 +62,12 @@ class ControllerClass(Protocol):
     def __call__(self, cluster: ClusterOptions, /) -> Controller: ...
 
 
+class PodReaderClass(Protocol):
+    """A class of controllers that may share an index of pods."""
+
+    def __call__(self, cluster: ClusterOptions, pods: PodIndex, /) -> Controller: ...
+
+
 CONTROLLERS: tuple[ControllerClass, ...] = (
     Kubelet,
     PodGC,
@@ -95,5 +102,12 @@ CONTROLLERS: tuple[ControllerClass, ...] = (
 
 
 def controllers_of(options: ClusterOptions, external: Collection[str] = ()) -> list[Controller]:
-    """New controllers of a cluster, without those of the groups that work from outside."""
-    return [make(options) for make in CONTROLLERS if make.group not in external]
+    """New controllers of a cluster, without those of the groups that work from outside; they share an index of pods."""
+    pods = PodIndex()
+    return [_made(make, options, pods) for make in CONTROLLERS if make.group not in external]
+
+
+def _made(make: ControllerClass, options: ClusterOptions, pods: PodIndex) -> Controller:
+    if isinstance(make, type) and issubclass(make, PodReader):
+        return cast("PodReaderClass", make)(options, pods)
+    return make(options)

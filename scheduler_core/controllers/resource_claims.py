@@ -28,6 +28,7 @@ from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, 
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.deadlines import Deadlines
 from scheduler_core.controllers.event_recorder import WARNING, EventRecorder
+from scheduler_core.controllers.object_index import Update
 from scheduler_core.controllers.pod_claims import (
     claim_keys,
     claim_manifest,
@@ -40,6 +41,7 @@ from scheduler_core.controllers.pod_claims import (
     recorded_name,
     statuses_with,
 )
+from scheduler_core.controllers.pod_index import PodIndex, PodReader
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 COMPONENT: Final = "resource_claim"
@@ -50,13 +52,13 @@ _LAST_RETRY_US: Final = 1_000_000_000
 _REMEMBERED_US: Final = 3_600_000_000
 
 
-class ResourceClaimController:
+class ResourceClaimController(PodReader):
     """The claims of one cluster's pods."""
 
     name, actor, group = "resource-claims", "claim-controller", "devices"
 
-    def __init__(self, cluster: ClusterOptions) -> None:
-        self._pods: dict[str, Pod] = {}  # all, by key: reservations name any of them
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
+        super().__init__(cluster, pods)
         self._claims: dict[str, ResourceClaim] = {}  # by key
         self._templates: dict[str, ResourceClaimTemplate] = {}
         self._users: dict[str, dict[str, None]] = {}  # keys of pods by the key of a claim they name
@@ -75,12 +77,12 @@ class ResourceClaimController:
 
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
         """Take over the changes; return what follows for claims and pods' statuses."""
-        for change in changes:
-            if isinstance(change, ObjectPut):
+        for change in self.pods.follow(changes):
+            if isinstance(change, Update):
+                self._pod_changed(change)
+            elif isinstance(change, ObjectPut):
                 obj = change.obj
-                if isinstance(obj, Pod):
-                    self._put_pod(obj)
-                elif isinstance(obj, ResourceClaim):
+                if isinstance(obj, ResourceClaim):
                     self._put_claim(obj)
                 elif isinstance(obj, ResourceClaimTemplate):
                     self._templates[obj.key] = obj
@@ -108,14 +110,13 @@ class ResourceClaimController:
 
     # What is known
 
-    def _put_pod(self, pod: Pod) -> None:
-        before = self._pods.get(pod.key)
-        self._pods[pod.key] = pod
+    def _pod_changed(self, change: Update[Pod]) -> None:
+        before, pod = change.old, None if change.is_gone else change.obj
         if before is not None and before.spec.resource_claims:
             self._forget_names(before)
-            if before.uid != pod.uid:
+            if pod is None:
                 self._gone(before)
-        if pod.spec.resource_claims:
+        if pod is not None and pod.spec.resource_claims:
             for key in claim_keys(pod):
                 self._users.setdefault(key, {})[pod.key] = None
             self._dirty_pods[pod.key] = None
@@ -136,12 +137,7 @@ class ResourceClaimController:
 
     def _remove(self, change: ObjectDeleted) -> None:
         key = f"{change.namespace}/{change.name}"
-        if change.kind == Pod.kind:
-            pod = self._pods.pop(key, None)
-            if pod is not None and pod.spec.resource_claims:
-                self._forget_names(pod)
-                self._gone(pod)
-        elif change.kind == ResourceClaim.kind:
+        if change.kind == ResourceClaim.kind:
             claim = self._claims.pop(key, None)
             if claim is not None:
                 self._forget_owner(claim)
@@ -207,7 +203,7 @@ class ResourceClaimController:
         """Whether the reservation is of a pod that may still run; others than pods are nobody's here."""
         if consumer.api_group or consumer.resource != "pods":
             return True
-        pod = self._pods.get(f"{claim.namespace}/{consumer.name}")
+        pod = self.pods.get(f"{claim.namespace}/{consumer.name}")
         return pod is not None and pod.uid == consumer.uid and not is_done(pod)
 
     def _is_left_over(self, claim: ResourceClaim) -> bool:
@@ -218,7 +214,7 @@ class ResourceClaimController:
         owner = owner_of(claim)
         if owner is None:
             return False
-        pod = self._pods.get(f"{claim.namespace}/{owner[0]}")
+        pod = self.pods.get(f"{claim.namespace}/{owner[0]}")
         if pod is None:
             return (owner[1], claim.annotations.get(POD_CLAIM_NAME, "")) in self._asked
         return pod.uid != owner[1] or is_done(pod)
@@ -226,7 +222,7 @@ class ResourceClaimController:
     # Pods
 
     def _settle_pod(self, key: str, now: int) -> Iterator[Request]:
-        pod = self._pods.get(key)
+        pod = self.pods.get(key)
         if pod is None or not self._needs_work(pod):
             self._calm(key)
             return

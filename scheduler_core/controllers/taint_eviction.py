@@ -27,7 +27,8 @@ from scheduler_core.controllers.deadlines import Deadlines
 from scheduler_core.controllers.event_recorder import EventRecorder
 from scheduler_core.controllers.node_agent import time_of
 from scheduler_core.controllers.node_taints import NO_EXECUTE
-from scheduler_core.controllers.pods_by_node import PodsByNode
+from scheduler_core.controllers.object_index import Update
+from scheduler_core.controllers.pod_index import PodIndex, PodReader
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 # When NoExecute taints without timeAdded were seen first: a JSON object, `key=value` to RFC 3339.
@@ -38,13 +39,13 @@ EVENT: Final = "TaintManagerEviction"
 _SECOND: Final = 1_000_000
 
 
-class TaintEviction:
+class TaintEviction(PodReader):
     """The pods of all nodes of one cluster that have NoExecute taints."""
 
     name, actor, group = "taint-eviction", "taint-eviction-controller", "nodes"
 
-    def __init__(self, cluster: ClusterOptions) -> None:
-        self._pods = PodsByNode()
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
+        super().__init__(cluster, pods)
         self._tainted: dict[str, Node] = {}  # nodes that have such taints
         self._added: dict[str, dict[str, int]] = {}  # when each taint was, by node and `key=value`
         self._planned: dict[str, str] = {}  # pods that go later, by key, with their uid
@@ -58,20 +59,24 @@ class TaintEviction:
         requests: list[Request] = []
         nodes: dict[str, Node] = {}
         pods: dict[str, bool] = {}  # by key, whether it has come to its node just now
-        for change in changes:
-            if isinstance(change, ObjectPut):
-                if isinstance(change.obj, Pod):
-                    self._put_pod(change.obj, pods)
-                elif isinstance(change.obj, Node):
+        for change in self.pods.follow(changes):
+            if isinstance(change, Update):
+                if change.is_gone:
+                    requests += self._forget(change.obj, now)
+                else:
+                    self._put_pod(change.obj, change.old, pods)
+            elif isinstance(change, ObjectPut):
+                if isinstance(change.obj, Node):
                     self._put_node(change.obj, now, nodes)
-            elif isinstance(change, ObjectDeleted):
-                requests += self._deleted(change, now)
+            elif isinstance(change, ObjectDeleted) and change.kind == Node.kind:
+                self._tainted.pop(change.name, None)
+                self._added.pop(change.name, None)
         for name in nodes:
-            for pod in self._pods.on(name):
+            for pod in self.pods.on(name):
                 pods.setdefault(pod.key, False)
         for key, has_come in pods.items():
-            found = self._pods.get(key)
-            if found is not None:
+            found = self.pods.get(key)
+            if found is not None and found.is_assigned:
                 there = _assigned_at(found) if self._is_new else now if has_come else 0
                 requests += self._plan_anew(found, there, now)
         self._is_new = False
@@ -84,12 +89,13 @@ class TaintEviction:
         """Return when the next pod is deleted, in microseconds."""
         return self._deadlines.first()
 
-    def _put_pod(self, pod: Pod, pods: dict[str, bool]) -> None:
-        before = self._pods.put(pod)
-        if pod.spec.node_name not in self._tainted and pod.key not in self._planned:
+    def _put_pod(self, pod: Pod, before: Pod | None, pods: dict[str, bool]) -> None:
+        node_name = pod.spec.node_name
+        if node_name not in self._tainted and pod.key not in self._planned:
             return
-        if before is None or before.spec.tolerations != pod.spec.tolerations or pod.is_terminating:
-            pods[pod.key] = before is None
+        has_come = before is None or before.spec.node_name != node_name
+        if before is None or has_come or before.spec.tolerations != pod.spec.tolerations or pod.is_terminating:
+            pods[pod.key] = has_come
 
     def _put_node(self, node: Node, now: int, nodes: dict[str, Node]) -> None:
         taints, before = _no_execute(node), self._tainted.pop(node.name, None)
@@ -104,16 +110,9 @@ class TaintEviction:
             self._added[node.name] = added
         nodes[node.name] = node
 
-    def _deleted(self, change: ObjectDeleted, now: int) -> Iterator[Request]:
-        if change.kind == Node.kind:
-            self._tainted.pop(change.name, None)
-            self._added.pop(change.name, None)
-        elif change.kind == Pod.kind:
-            key = f"{change.namespace}/{change.name}"
-            pod = self._pods.remove(key)
-            self._asked.pop(key, None)
-            if pod is not None:
-                yield from self._cancel(pod, now)
+    def _forget(self, pod: Pod, now: int) -> Iterator[Request]:
+        self._asked.pop(pod.key, None)
+        yield from self._cancel(pod, now)
 
     def _plan_anew(self, pod: Pod, there: int, now: int) -> Iterator[Request]:
         """Plan for the pod, on its node since `there`, after the node's taints or its tolerations have changed."""
@@ -153,8 +152,8 @@ class TaintEviction:
 
     def _delete(self, key: str, now: int) -> Iterator[Request]:
         self._planned.pop(key, None)
-        pod = self._pods.get(key)
-        if pod is None:
+        pod = self.pods.get(key)
+        if pod is None or not pod.is_assigned:
             return
         self._asked[key] = pod.uid
         target = ObjectKey(Pod.kind, pod.namespace, pod.name)
@@ -170,7 +169,7 @@ class TaintEviction:
         """Write down since when taints without a time are there, if a plan counts from it."""
         added = self._added.get(node.name, {})
         untimed = {_identity(one): time_text(added[_identity(one)]) for one in _no_execute(node) if not one.time_added}
-        is_counted = any(pod.key in self._planned for pod in self._pods.on(node.name))
+        is_counted = any(pod.key in self._planned for pod in self.pods.on(node.name))
         text = json.dumps(untimed, sort_keys=True) if untimed and is_counted else None
         if text != node.annotations.get(TAINTED_SINCE):
             body = {"metadata": {"annotations": {TAINTED_SINCE: text}}}

@@ -6,7 +6,7 @@ from scheduler_core.apiserver.requests import Create, ObjectKey, Patch
 from scheduler_core.build import build
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.device_annotation import DEVICES
-from scheduler_core.controllers.registry import CONTROLLERS
+from scheduler_core.controllers.registry import controllers_of
 from scheduler_core.ports import SeededDraws
 from scheduler_core.sim.world import World
 from tests.builders import make_node
@@ -34,7 +34,7 @@ def test_004_pre_scheduled_pods_with_claims() -> None:
 def test_004_claims_negotiated_with_drivers() -> None:
     """dynamic resource allocation (ResourceClass, Claim, Template, PodSchedulingContext)"""
     # The current flow, by default: slices, claims from a template, allocation by the scheduler.
-    world = World(build(draws=SeededDraws(1)), [make(ClusterOptions()) for make in CONTROLLERS], now=START)
+    world = World(build(draws=SeededDraws(1)), controllers_of(ClusterOptions()), now=START)
     offered = "{driver: gpu.example.com, devices: [{count: 1, name: gpu}]}"
     device_class = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
     node = {**make_node("n1").manifest(), "metadata": {"name": "n1", "annotations": {DEVICES: offered}}}

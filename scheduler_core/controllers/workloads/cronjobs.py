@@ -27,6 +27,7 @@ from scheduler_core.apiserver.answers import Status
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, Propagation, Request
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.event_recorder import WARNING
+from scheduler_core.controllers.pod_index import PodIndex
 from scheduler_core.controllers.workloads.job_status import status_changes
 from scheduler_core.controllers.workloads.syncing import OwnerController
 from scheduler_core.controllers.workloads.templates import controller_reference
@@ -52,8 +53,8 @@ class CronJobs(OwnerController[CronJob, Job]):
 
     name, actor = "cronjobs", "cronjob-controller"
 
-    def __init__(self, cluster: ClusterOptions) -> None:
-        super().__init__(cluster, CronJob, Job)
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
+        super().__init__(cluster, pods, CronJob, Job)
 
     def sync(self, owner: CronJob, now: int) -> list[Request]:
         """Return what follows for a cron job: old jobs deleted, the one that is due started, its status."""

@@ -25,6 +25,8 @@ from scheduler_core.apiserver.answers import Status
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, Request
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.event_recorder import WARNING
+from scheduler_core.controllers.object_index import ObjectIndex
+from scheduler_core.controllers.pod_index import PodIndex
 from scheduler_core.controllers.workloads.daemon_pods import (
     Fit,
     Placement,
@@ -60,10 +62,10 @@ class DaemonSets(OwnerController[DaemonSet, Pod]):
     name, actor = "daemonsets", "daemonset-controller"
     follows = frozenset({ControllerRevision.kind})
 
-    def __init__(self, cluster: ClusterOptions) -> None:
-        super().__init__(cluster, DaemonSet, Pod)
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
+        super().__init__(cluster, pods, DaemonSet, Pod)
         self._nodes: dict[str, Node] = {}  # as far as labels and taints go
-        self._history = Ownership(DaemonSet, ControllerRevision)
+        self._history = Ownership(DaemonSet, ObjectIndex(ControllerRevision))
         self._placements: dict[str, Placement] = {}  # by uid of the DaemonSet
         self._fits: dict[str, dict[str, Fit]] = {}  # by uid and node
         self._collided: dict[str, None] = {}  # uids of DaemonSets whose name for a revision was taken

@@ -17,7 +17,6 @@ from typing import Any, Final
 
 import msgspec
 
-from scheduler_core.api.derived import controller_of
 from scheduler_core.api.manifests import encode_part
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.workload import Deployment, ReplicaSet, ReplicaStatus
@@ -25,6 +24,8 @@ from scheduler_core.apiserver.answers import Status
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, PatchType, Request
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.event_recorder import WARNING
+from scheduler_core.controllers.object_index import Update
+from scheduler_core.controllers.pod_index import PodIndex
 from scheduler_core.controllers.workloads import rollout
 from scheduler_core.controllers.workloads.deployment_status import (
     PROGRESSING,
@@ -41,7 +42,6 @@ from scheduler_core.controllers.workloads.rollout import REVISION, fenceposts, s
 from scheduler_core.controllers.workloads.statuses import condition_of, status_patch
 from scheduler_core.controllers.workloads.syncing import NAMESPACE_TERMINATING, OwnerController
 from scheduler_core.controllers.workloads.templates import controller_reference
-from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 
 CREATE_ERROR: Final = "ReplicaSetCreateError"
 _LONGEST_NAME: Final = 253
@@ -112,10 +112,8 @@ class Deployments(OwnerController[Deployment, ReplicaSet]):
 
     name, actor = "deployments", "deployment-controller"
 
-    def __init__(self, cluster: ClusterOptions) -> None:
-        super().__init__(cluster, Deployment, ReplicaSet)
-        self._pods: dict[str, dict[str, None]] = {}  # uids of pods that have not ended, by uid of the ReplicaSet
-        self._places: dict[str, str] = {}  # uids of ReplicaSets by those of their pods
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
+        super().__init__(cluster, pods, Deployment, ReplicaSet)
         self._awaited: dict[str, str] = {}  # uid of a ReplicaSet that must lose its pods: uid of its Deployment
         self._made: dict[str, str] = {}  # uid of the Deployment: name of the set created for it just now
         self._collided: dict[str, None] = {}  # uids of Deployments whose name for a set was taken
@@ -142,20 +140,12 @@ class Deployments(OwnerController[Deployment, ReplicaSet]):
         self.wake(owner.uid, due if due is not None and due > now else None)
         return [*adoptions, *move.requests, *_written(move)]
 
-    def other_change(self, change: ObjectPut | ObjectDeleted) -> None:
-        """Count the pods of ReplicaSets, for which Recreate waits."""
-        if isinstance(change, ObjectDeleted):
-            if change.kind == Pod.kind:
-                self._drop_pod(change.uid)
-        elif isinstance(change.obj, Pod):
-            pod = change.obj
-            reference = controller_of(pod)
-            if reference is None or reference.kind != ReplicaSet.kind or pod.is_terminal:
-                self._drop_pod(pod.uid)
-            elif self._places.get(pod.uid) != reference.uid:
-                self._drop_pod(pod.uid)
-                self._places[pod.uid] = reference.uid
-                self._pods.setdefault(reference.uid, {})[pod.uid] = None
+    def pod_changed(self, update: Update[Pod]) -> None:
+        """Look at a Deployment whose Recreate has waited for the last pod of a set."""
+        if self._awaited:
+            for uid in update.controllers:
+                if uid in self._awaited and not self._has_pods(uid):
+                    self.owned.touch(self._awaited.pop(uid))
 
     def made(self, owner: Deployment, name: str, now: int) -> None:
         """Remember that a set was created; say how large."""
@@ -244,7 +234,7 @@ class Deployments(OwnerController[Deployment, ReplicaSet]):
         shrunk = [move.scale(each, 0) for each in move.old if size(each) > 0]
         if any(shrunk):
             return True
-        if any(each.status.replicas > 0 or self._pods.get(each.uid) for each in move.old):
+        if any(each.status.replicas > 0 or self._has_pods(each.uid) for each in move.old):
             self._await_pods(move)
             return True
         if move.new is None:
@@ -256,7 +246,7 @@ class Deployments(OwnerController[Deployment, ReplicaSet]):
     def _await_pods(self, move: Move) -> None:
         """Be told when a pod of an old set goes."""
         for each in move.old:
-            if self._pods.get(each.uid):
+            if self._has_pods(each.uid):
                 self._awaited[each.uid] = move.deployment.uid
 
     def _create(self, move: Move) -> None:
@@ -293,17 +283,9 @@ class Deployments(OwnerController[Deployment, ReplicaSet]):
         }
         move.requests.append(Create(manifest))
 
-    def _drop_pod(self, uid: str) -> None:
-        above = self._places.pop(uid, None)
-        if above is None:
-            return
-        pods = self._pods[above]
-        del pods[uid]
-        if not pods:
-            del self._pods[above]
-            waiting = self._awaited.pop(above, None)
-            if waiting is not None:
-                self.owned.touch(waiting)
+    def _has_pods(self, uid: str) -> bool:
+        """Whether a set has pods that did not end."""
+        return any(not pod.is_terminal for pod in self.pods.controlled_by(uid))
 
 
 def _shrink_old(move: Move) -> bool:

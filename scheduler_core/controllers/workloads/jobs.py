@@ -24,13 +24,15 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.apiserver.answers import Status
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, PatchType, Request
 from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.controllers.object_index import Update
+from scheduler_core.controllers.pod_index import PodIndex
 from scheduler_core.controllers.workloads.job_backoff import Backoff
 from scheduler_core.controllers.workloads.job_plan import JobLook, Plan
 from scheduler_core.controllers.workloads.job_pods import TRACKING, is_failed, is_tracked
 from scheduler_core.controllers.workloads.job_status import status_changes
 from scheduler_core.controllers.workloads.job_templates import pod_of_job
 from scheduler_core.controllers.workloads.syncing import OwnerController
-from scheduler_core.model.changes import Change, ObjectPut
+from scheduler_core.model.changes import Change
 
 MANAGER: Final = "kubernetes.io/job-controller"
 BATCH_US: Final = 1_000_000
@@ -41,23 +43,26 @@ class Jobs(OwnerController[Job, Pod]):
 
     name, actor = "jobs", "job-controller"
 
-    def __init__(self, cluster: ClusterOptions) -> None:
-        super().__init__(cluster, Job, Pod)
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
+        super().__init__(cluster, pods, Job, Pod)
         self._backoffs: dict[str, Backoff] = {}  # by uid of the job
         self._due: dict[str, int] = {}  # when to look at it, by uid
         self._looked_at: dict[str, int] = {}  # the generation that was looked at last, by uid
-        self._tracked: list[Pod] = []  # pods with the finalizer that changed, or whose job went
+        self._tracked: dict[str, Pod] = {}  # pods with the finalizer that changed, or whose job went, by uid
 
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
         """Take over the changes; return what follows for the jobs that are due and for pods without one."""
-        for change in changes:
-            if isinstance(change, ObjectPut) and isinstance(change.obj, Pod) and change.obj.metadata.finalizers:
-                self._tracked.append(change.obj)
         requests = super().step(now, changes)
-        tracked, self._tracked = self._tracked, []
-        released = [_release(pod) for pod in tracked if is_tracked(pod) and self._has_no_job(pod)]
+        tracked, self._tracked = self._tracked, {}
+        released = [_release(pod) for pod in tracked.values() if is_tracked(pod) and self._has_no_job(pod)]
         self._told += len(released)
         return released + requests
+
+    def pod_changed(self, update: Update[Pod]) -> None:
+        """Note pods that may have lost their job."""
+        super().pod_changed(update)
+        if update.obj.metadata.finalizers and not update.is_gone:
+            self._tracked[update.obj.uid] = update.obj
 
     def sync(self, owner: Job, now: int) -> list[Request]:
         """Return what follows for a job, when it is due."""
@@ -86,7 +91,7 @@ class Jobs(OwnerController[Job, Pod]):
         """Forget the job, and have its pods let go."""
         self._forget(owner)
         if owner.spec.managed_by in (None, MANAGER):
-            self._tracked += self.owned.controlled(owner.uid)
+            self._tracked |= {pod.uid: pod for pod in self.owned.controlled(owner.uid)}
 
     def refused(self, owner: Job, request: Request, status: Status, now: int) -> bool:
         """Take over a refusal; of many alike in one step one is told of."""

@@ -1,15 +1,15 @@
-"""Owners of one kind and what they control: an index that each change moves in constant time.
+"""Owners of one kind, what they control and what they may adopt.
 
-    controlled   has a controller reference to an owner of the kind, whether that is known or not
+    controlled   has a controller reference to an owner, whether that is known or not
     orphan       has no controller; an owner of its namespace that selects its labels may adopt it
 
-What others control is looked up once and passed over. Owners whose objects changed are `touched`.
+Owners whose objects changed are `touched`; a change of what others control costs a look-up.
 Source: kubernetes v1.34.1, pkg/controller/controller_ref_manager.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -17,6 +17,7 @@ import msgspec
 from scheduler_core.api.derived import controller_of
 from scheduler_core.api.meta import KubeObject, OwnerReference
 from scheduler_core.apiserver.requests import ObjectKey, Patch, PatchType
+from scheduler_core.controllers.object_index import ORPHANS, ObjectIndex, Update
 from scheduler_core.controllers.workloads.selection import SelectorIndex
 from scheduler_core.controllers.workloads.templates import controller_reference
 from scheduler_core.model.changes import ObjectDeleted
@@ -24,23 +25,21 @@ from scheduler_core.model.changes import ObjectDeleted
 O = TypeVar("O", bound=KubeObject)  # noqa: E741 - owner
 D = TypeVar("D", bound=KubeObject)
 
-_ORPHAN = "/"  # with a namespace in place of the uid of an owner
-
 
 class Ownership(Generic[O, D]):
-    """The owners of one kind in a cluster, and the objects of another kind that they control or may adopt."""
+    """The owners of one kind in a cluster, and the objects of another kind that they control or may adopt.
 
-    def __init__(self, owner: type[O], dependent: type[D]) -> None:
+    Those are looked up in an index, which may be shared. What own requests made of them is `expected` until a change
+    of the object says how it is.
+    """
+
+    def __init__(self, owner: type[O], objects: ObjectIndex[D]) -> None:
         self.owners: dict[str, O] = {}  # by uid
-        self.dependent = dependent
-        self._owner = owner
-        self._group = owner.api_version.partition("/")[0]
+        self._objects = objects
         self._owner_uids: dict[str, str] = {}  # by key
         self._selectors = SelectorIndex()
-        self._controlled: dict[str, dict[str, D]] = {}  # by uid of the owner and their own, in the order they came
-        self._orphans: dict[str, dict[str, D]] = {}  # by namespace and uid
         self._adoptable: dict[str, dict[str, D]] = {}  # by uid of the owner and their own
-        self._places: dict[str, str] = {}  # by uid: the owner's uid, or _ORPHAN and the namespace
+        self._expected: dict[str, D | None] = {}  # by uid
         self._touched: dict[str, None] = {}  # uids of owners
 
     def touch(self, uid: str) -> None:
@@ -75,7 +74,7 @@ class Ownership(Generic[O, D]):
         if self._selectors.put(owner):
             self._adoptable.pop(uid, None)
             matcher = self._selectors[uid]
-            for orphan in self._orphans.get(owner.namespace, {}).values():
+            for orphan in self._objects.orphans(owner.namespace):
                 if matcher.matches(orphan.labels):
                     self._adoptable.setdefault(uid, {})[orphan.uid] = orphan
         return before
@@ -91,36 +90,53 @@ class Ownership(Generic[O, D]):
         return self.owners.pop(uid, None)
 
     def put(self, obj: D) -> None:
-        """Take over an object as it is now."""
-        uid = obj.uid
-        reference = controller_of(obj)
-        if reference is None:
-            place: str | None = _ORPHAN + obj.namespace
-        else:
-            place = reference.uid if self._is_owner(reference) else None
-        before = self._places.get(uid)
-        if place is None and before is None:
-            return
-        if place != before and before is not None:
-            self._take_out(uid, before)
-        if place is None:
-            return
-        self._places[uid] = place
-        if place.startswith(_ORPHAN):
-            self._put_orphan(obj)
-        else:
-            self._controlled.setdefault(place, {})[uid] = obj
-            self.touch(place)
+        """Take over an object as it is now, where the index is not shared."""
+        for update in self._objects.put(obj):
+            self.changed(update)
 
     def remove(self, change: ObjectDeleted) -> D | None:
-        """Forget an object that is gone; return it as it was last."""
-        uid = change.uid or self._uid_named(change.namespace, change.name)
-        place = self._places.get(uid)
-        return None if place is None else self._take_out(uid, place)
+        """Forget an object that is gone, where the index is not shared; return it as it was last."""
+        updates = self._objects.remove(change)
+        for update in updates:
+            self.changed(update)
+        return updates[0].old if updates else None
+
+    def changed(self, update: Update[D]) -> None:
+        """Take over what the index says of a change."""
+        if self._expected:
+            self._expected.pop(update.obj.uid, None)
+        for uid in update.controllers:
+            if uid in self.owners:
+                self._touched[uid] = None
+            elif self._selectors and uid.startswith(ORPHANS):
+                self._orphan_changed(update)
+
+    def expect(self, obj: D) -> None:
+        """Count on an object to be what a request made, or will make, of it."""
+        self._expected[obj.uid] = obj
+        controller = controller_of(obj)
+        if controller is not None:
+            self.touch(controller.uid)
+        for uid in self._selectors.selecting(obj.namespace, obj.labels):
+            if controller is None:
+                self._adoptable.setdefault(uid, {})[obj.uid] = obj
+                self.touch(uid)
+            elif uid in self._adoptable:
+                self._adoptable[uid].pop(obj.uid, None)
+
+    def expect_gone(self, uid: str) -> None:
+        """Count on an object to be gone."""
+        self._expected[uid] = None
+        for orphans in self._adoptable.values():
+            orphans.pop(uid, None)
 
     def controlled(self, uid: str) -> list[D]:
         """Return what an owner controls, in the order it came."""
-        return list(self._controlled.get(uid, {}).values())
+        known = self._objects.controlled_by(uid)
+        if not self._expected:
+            return list(known)
+        expected = {each.uid: each for each in known} | self._expected
+        return [obj for obj in expected.values() if obj is not None and _is_controlled_by(obj, uid)]
 
     def selecting(self, obj: KubeObject) -> list[O]:
         """Return the owners of the object's namespace that select its labels."""
@@ -143,57 +159,36 @@ class Ownership(Generic[O, D]):
                 kept.append(obj)
             elif not is_going:
                 patches.append(_patch(obj, {"$patch": "delete", "uid": owner.uid}))
-                self.put(_without_owner(obj, owner.uid))
+                self.expect(_without_owner(obj, owner.uid))
         if is_going:
             return kept, patches
         for obj in list(self._adoptable.get(owner.uid, {}).values()):
             if considered(obj) and obj.metadata.deletion_timestamp is None:
                 patches.append(_patch(obj, controller_reference(owner)))
                 adopted = _with_owner(obj, owner)
-                self.put(adopted)
+                self.expect(adopted)
                 kept.append(adopted)
         return kept, patches
 
-    def _is_owner(self, reference: OwnerReference) -> bool:
-        return reference.kind == self._owner.kind and reference.api_version.partition("/")[0] == self._group
-
-    def _put_orphan(self, obj: D) -> None:
-        known = self._orphans.setdefault(obj.namespace, {})
-        before = known.get(obj.uid)
-        known[obj.uid] = obj
-        for uid in self._selectors.selecting(obj.namespace, obj.labels):
-            self._adoptable.setdefault(uid, {})[obj.uid] = obj
+    def _orphan_changed(self, update: Update[D]) -> None:
+        """Offer an orphan to the owners that select it, and no more to those that do so no longer."""
+        was, now = self._selecting_orphan(update.old), self._selecting_orphan(None if update.is_gone else update.obj)
+        for uid in was:
+            if uid not in now and uid in self._adoptable:
+                self._adoptable[uid].pop(update.obj.uid, None)
+        for uid in now:
+            self._adoptable.setdefault(uid, {})[update.obj.uid] = update.obj
             self.touch(uid)
-        if before is not None and before.labels != obj.labels:
-            for uid in self._selectors.selecting(before.namespace, before.labels):
-                if not self._selectors[uid].matches(obj.labels):
-                    self._adoptable.get(uid, {}).pop(obj.uid, None)
 
-    def _take_out(self, uid: str, place: str) -> D:
-        del self._places[uid]
-        if not place.startswith(_ORPHAN):
-            objects = self._controlled[place]
-            obj = objects.pop(uid)
-            if not objects:
-                del self._controlled[place]
-            self.touch(place)
-            return obj
-        namespace = place.removeprefix(_ORPHAN)
-        orphans = self._orphans[namespace]
-        obj = orphans.pop(uid)
-        if not orphans:
-            del self._orphans[namespace]
-        for owner in self._selectors.selecting(namespace, obj.labels):
-            self._adoptable.get(owner, {}).pop(uid, None)
-        return obj
+    def _selecting_orphan(self, obj: D | None) -> Sequence[str]:
+        if obj is None or controller_of(obj) is not None:
+            return ()
+        return self._selectors.selecting(obj.namespace, obj.labels)
 
-    def _uid_named(self, namespace: str, name: str) -> str:
-        """The uid of an object whose deletion does not say it."""
-        for found in (*self._controlled.values(), self._orphans.get(namespace, {})):
-            for uid, obj in found.items():
-                if (obj.namespace, obj.name) == (namespace, name):
-                    return uid
-        return ""
+
+def _is_controlled_by(obj: KubeObject, uid: str) -> bool:
+    controller = controller_of(obj)
+    return controller is not None and controller.uid == uid
 
 
 def _patch(obj: KubeObject, reference: dict[str, Any]) -> Patch:

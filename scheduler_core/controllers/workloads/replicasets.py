@@ -5,6 +5,7 @@ from __future__ import annotations
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.workload import ReplicaSet
 from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.controllers.pod_index import PodIndex
 from scheduler_core.controllers.workloads.replicas import ReplicaController, owner_uid
 
 
@@ -13,8 +14,8 @@ class ReplicaSets(ReplicaController[ReplicaSet]):
 
     name, actor = "replicasets", "replicaset-controller"
 
-    def __init__(self, cluster: ClusterOptions) -> None:
-        super().__init__(cluster, ReplicaSet, Pod)
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
+        super().__init__(cluster, pods, ReplicaSet, Pod)
         self._families: dict[str, dict[str, None]] = {}  # uids by the uid of what controls them
 
     def family(self, owner: ReplicaSet) -> list[ReplicaSet]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.workload import ReplicationController
 from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.controllers.pod_index import PodIndex
 from scheduler_core.controllers.workloads.replicas import ReplicaController
 
 
@@ -13,5 +14,5 @@ class ReplicationControllers(ReplicaController[ReplicationController]):
 
     name, actor = "replicationcontrollers", "replication-controller"
 
-    def __init__(self, cluster: ClusterOptions) -> None:
-        super().__init__(cluster, ReplicationController, Pod)
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
+        super().__init__(cluster, pods, ReplicationController, Pod)

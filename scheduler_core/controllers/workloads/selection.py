@@ -68,6 +68,9 @@ class SelectorIndex:
             if not uids:
                 del self._uids[place]
 
+    def __bool__(self) -> bool:
+        return bool(self._uids)
+
     def __getitem__(self, uid: str) -> LabelSelectorMatcher:
         return self._matchers[uid]
 

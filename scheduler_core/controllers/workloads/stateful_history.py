@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from scheduler_core.api.stored import ControllerRevision
 from scheduler_core.api.workload import StatefulSet
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, Request
+from scheduler_core.controllers.object_index import ObjectIndex
 from scheduler_core.controllers.workloads.ownership import Ownership
 from scheduler_core.controllers.workloads.revisions import (
     equal_revisions,
@@ -40,7 +41,7 @@ class History:
     """The revisions of all StatefulSets of one cluster."""
 
     def __init__(self) -> None:
-        self._owned: Ownership[StatefulSet, ControllerRevision] = Ownership(StatefulSet, ControllerRevision)
+        self._owned = Ownership(StatefulSet, ObjectIndex(ControllerRevision))
         self._collisions: dict[str, int] = {}  # by uid of the set, since this was made
 
     def put(self, revision: ControllerRevision) -> None:

@@ -25,6 +25,7 @@ from scheduler_core.apiserver.answers import Status
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, PatchType, Request
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.event_recorder import WARNING
+from scheduler_core.controllers.pod_index import PodIndex
 from scheduler_core.controllers.workloads.readiness import is_available, is_ready, next_available
 from scheduler_core.controllers.workloads.revisions import REVISION_HASH
 from scheduler_core.controllers.workloads.stateful_history import History, Revisions
@@ -56,8 +57,8 @@ class StatefulSets(OwnerController[StatefulSet, Pod]):
 
     name, actor = "statefulsets", "statefulset-controller"
 
-    def __init__(self, cluster: ClusterOptions) -> None:
-        super().__init__(cluster, StatefulSet, Pod)
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
+        super().__init__(cluster, pods, StatefulSet, Pod)
         self._history = History()
         self._claims: dict[str, PersistentVolumeClaim] = {}  # by key
 

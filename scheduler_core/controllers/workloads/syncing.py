@@ -7,11 +7,12 @@ so that nothing is asked for twice; what was refused is tried again with growing
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Final, Generic
+from typing import ClassVar, Final, Generic, cast
 
 from scheduler_core.api.derived import controller_of
 from scheduler_core.api.manifests import decode
 from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.pod import Pod
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.requests import Create, Delete, Patch, Request
 from scheduler_core.apiserver.server import Answer
@@ -19,6 +20,8 @@ from scheduler_core.apiserver.store import ObjectChange, Operation
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.deadlines import Deadlines
 from scheduler_core.controllers.event_recorder import WARNING, EventRecorder
+from scheduler_core.controllers.object_index import ObjectIndex, Update
+from scheduler_core.controllers.pod_index import PodIndex, PodReader
 from scheduler_core.controllers.workloads.creations import Creations
 from scheduler_core.controllers.workloads.ownership import D, O, Ownership
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
@@ -30,7 +33,7 @@ _GONE: Final = 404
 _EVENT: Final = "Event"
 
 
-class OwnerController(Generic[O, D]):
+class OwnerController(PodReader, Generic[O, D]):
     """A controller of owners of one kind, of the objects of another kind that they control."""
 
     name: ClassVar[str]
@@ -38,8 +41,10 @@ class OwnerController(Generic[O, D]):
     group: ClassVar[str] = "workloads"
     follows: ClassVar[frozenset[str]] = frozenset()  # other kinds whose written objects are taken over at once
 
-    def __init__(self, cluster: ClusterOptions, owner: type[O], dependent: type[D]) -> None:
-        self.owned = Ownership(owner, dependent)
+    def __init__(self, cluster: ClusterOptions, pods: PodIndex | None, owner: type[O], dependent: type[D]) -> None:
+        super().__init__(cluster, pods)
+        objects = cast("ObjectIndex[D]", self.pods) if dependent is Pod else ObjectIndex(dependent)
+        self.owned = Ownership(owner, objects)
         self.events = EventRecorder(self.actor)
         self.creations = Creations()
         self._owner, self._dependent = owner, dependent
@@ -53,6 +58,14 @@ class OwnerController(Generic[O, D]):
         """Return what follows for an owner as it and its objects are now."""
         raise NotImplementedError
 
+    def pod_changed(self, update: Update[Pod]) -> None:
+        """Take over what became of a pod."""
+        if self._dependent is Pod:
+            self.owned.changed(cast("Update[D]", update))
+            if update.is_gone:
+                for uid in update.controllers:
+                    self.creations.release(uid)
+
     def other_change(self, change: ObjectPut | ObjectDeleted) -> None:
         """Take over a change of another kind than the owner's and its objects'."""
 
@@ -65,8 +78,10 @@ class OwnerController(Generic[O, D]):
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
         """Take over the changes; return what follows for the owners they touched and those whose time has come."""
         self._now = now
-        for change in changes:
-            if isinstance(change, ObjectPut):
+        for change in self.pods.follow(changes):
+            if isinstance(change, Update):
+                self.pod_changed(change)
+            elif isinstance(change, ObjectPut):
                 if isinstance(change.obj, self._dependent):
                     self.owned.put(change.obj)
                 elif isinstance(change.obj, self._owner):
@@ -170,12 +185,11 @@ class OwnerController(Generic[O, D]):
                 continue
             concerned = True
             if change.operation == Operation.DELETED:
-                key = change.key
-                self.owned.remove(ObjectDeleted(key.kind, key.namespace, key.name, metadata["uid"]))
+                self.owned.expect_gone(metadata["uid"])
             else:
                 obj = decode(change.manifest)
                 assert isinstance(obj, self._dependent)
-                self.owned.put(obj)
+                self.owned.expect(obj)
             if isinstance(request, Create):
                 self.made(owner, metadata["name"], now)
             elif isinstance(request, Delete):

@@ -15,7 +15,7 @@ from scheduler_core.controllers.node_agent import KUBELET, KUBELET_SINCE, KUBELE
 from scheduler_core.model.changes import Change, ObjectPut
 from scheduler_core.ports import SeededDraws
 from scheduler_core.sim.world import World
-from tests.core.controllers.simulation import LASTING
+from tests.core.controllers.simulation import lasting_controllers
 
 SECOND = 1_000_000
 START = 1_893_456_000 * SECOND  # 2030-01-01
@@ -43,7 +43,7 @@ class Nodes:
 
     def __init__(self, *names: str, zones: dict[str, str] | None = None) -> None:
         self.watcher = Watcher()
-        controllers = [make(ClusterOptions(started_at=START)) for make in LASTING]
+        controllers = lasting_controllers(ClusterOptions(started_at=START))
         self.world = World(build(draws=SeededDraws(1)), [*controllers, self.watcher], now=START)
         for name in names:
             self.add(name, (zones or {}).get(name, "a"))
@@ -55,7 +55,7 @@ class Nodes:
 
     def restart(self) -> None:
         """Let new controllers go on from what is stored."""
-        controllers = [make(ClusterOptions(started_at=START)) for make in LASTING]
+        controllers = lasting_controllers(ClusterOptions(started_at=START))
         told: list[Change] = [ObjectPut(decode(one)) for one in self.world.store.list(*KINDS)]
         for controller in controllers:
             self.world.request(*controller.step(self.world.now, told))

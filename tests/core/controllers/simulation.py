@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from scheduler_core.api.manifests import decode
 from scheduler_core.apiserver.answers import Outcome, Refused
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, PatchType, Propagation, Request
 from scheduler_core.build import build
-from scheduler_core.controllers.controller import ClusterOptions, tell, told_anew
+from scheduler_core.controllers.controller import ClusterOptions, Controller, tell, told_anew
 from scheduler_core.controllers.event_expiry import EventExpiry
-from scheduler_core.controllers.registry import CONTROLLERS
+from scheduler_core.controllers.registry import controllers_of
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 from scheduler_core.ports import SeededDraws
 from scheduler_core.sim.world import World
@@ -21,8 +21,9 @@ START = 1_893_456_000 * SECOND  # 2030-01-01
 Manifest = dict[str, Any]
 
 
-# Events stay, to be looked at, and nothing is written once everything rests.
-LASTING = tuple(make for make in CONTROLLERS if make is not EventExpiry)
+def lasting_controllers(options: ClusterOptions, external: Collection[str] = ()) -> list[Controller]:
+    """All controllers of which events stay, to be looked at; nothing is written once everything rests."""
+    return [each for each in controllers_of(options, external) if not isinstance(each, EventExpiry)]
 
 
 class Simulation:
@@ -36,7 +37,7 @@ class Simulation:
             self.add_node(f"n{number}")
 
     def _controllers(self) -> list[Any]:
-        return [make(self._options) for make in LASTING if make.group not in self._external]
+        return [*lasting_controllers(self._options, self._external)]
 
     def restart(self, gone: Sequence[ObjectDeleted] = ()) -> None:
         """Exchange all controllers for new ones, which are told everything stored and what went unseen."""

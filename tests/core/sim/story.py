@@ -12,7 +12,7 @@ from scheduler_core.apiserver.store import key_of
 from scheduler_core.build import build
 from scheduler_core.config.types import KubeSchedulerConfiguration
 from scheduler_core.controllers.controller import ClusterOptions, Controller
-from scheduler_core.controllers.registry import CONTROLLERS
+from scheduler_core.controllers.registry import controllers_of
 from scheduler_core.model.changes import Change
 from scheduler_core.model.effects import Attempt, Effects
 from scheduler_core.ports import SeededDraws
@@ -50,7 +50,7 @@ class Story:
         self.preemptions: list[Attempt] = []
         self.evicted: dict[str, int] = {}  # keys of victims, and when they were asked to go
         cluster = sample_options(ClusterOptions(seed=SEED, started_at=START))
-        controllers = [*(make(cluster) for make in CONTROLLERS), DemoController(cluster, script)]
+        controllers = [*controllers_of(cluster), DemoController(cluster, script)]
         self.world = World(
             build(config, draws=SeededDraws(1)),
             [Recorded(each, self.log) for each in controllers],
