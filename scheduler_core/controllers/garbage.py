@@ -12,10 +12,11 @@ Source: kubernetes v1.34.1, pkg/controller/garbagecollector.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from scheduler_core.api.meta import KubeObject
+import msgspec
+
+from scheduler_core.api.meta import KubeObject, ObjectMeta, OwnerReference
 from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch, PatchType, Propagation, Request
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
@@ -26,21 +27,36 @@ FOREGROUND: Final = "foregroundDeletion"
 BATCH: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """An object that has owners, or that is marked and waits for its dependents. `blocks`: owners that wait for it."""
+class _Item(msgspec.Struct, frozen=True, gc=False):
+    """An object that has owners, or that is marked and waits for its dependents."""
 
     key: ObjectKey
     uid: str
-    owners: tuple[str, ...]
-    blocks: frozenset[str]
-    finalizers: frozenset[str]
+    references: tuple[OwnerReference, ...]
+    finalizers: tuple[str, ...]
     is_marked: bool
+
+    @property
+    def owners(self) -> list[str]:
+        """The uids of its owners."""
+        return [reference.uid for reference in self.references]
 
     @property
     def waits(self) -> bool:
         """Whether it is gone only after its dependents."""
         return self.is_marked and FOREGROUND in self.finalizers
+
+    def blocks(self, uid: str) -> bool:
+        """Return whether that owner waits for it."""
+        return any(reference.block_owner_deletion for reference in self.references if reference.uid == uid)
+
+    def is_as(self, meta: ObjectMeta) -> bool:
+        """Return whether it says nothing else now."""
+        return (
+            self.references == (meta.owner_references or ())
+            and self.finalizers == _answered(meta)
+            and self.is_marked == (meta.deletion_timestamp is not None)
+        )
 
 
 class GarbageCollector:
@@ -74,26 +90,16 @@ class GarbageCollector:
     def _put(self, obj: KubeObject) -> None:
         meta = obj.metadata
         self._there.add(meta.uid)
-        references = meta.owner_references or ()
-        finalizers = frozenset(meta.finalizers or ()) & {ORPHAN, FOREGROUND}
-        is_marked = meta.deletion_timestamp is not None
         before = self._items.get(meta.uid)
-        if not references and not (is_marked and finalizers):
-            if before is not None:
-                self._forget(before)
-            return
-        item = _Item(
-            ObjectKey(obj.kind, meta.namespace, meta.name),
-            meta.uid,
-            tuple(reference.uid for reference in references),
-            frozenset(reference.uid for reference in references if reference.block_owner_deletion),
-            finalizers,
-            is_marked,
-        )
-        if item == before:
-            return
         if before is not None:
+            if before.is_as(meta):
+                return
             self._forget(before)
+        references, finalizers = meta.owner_references or (), _answered(meta)
+        is_marked = meta.deletion_timestamp is not None
+        if not references and not (is_marked and finalizers):
+            return
+        item = _Item(ObjectKey(obj.kind, meta.namespace, meta.name), meta.uid, references, finalizers, is_marked)
         self._items[item.uid] = item
         for owner in item.owners:
             self._dependents.setdefault(owner, {})[item.uid] = None
@@ -135,7 +141,7 @@ class GarbageCollector:
                 for dependent in dependents:
                     if not dependent.is_marked:
                         yield from self._released(dependent)
-                if not any(uid in dependent.blocks for dependent in dependents):
+                if not any(dependent.blocks(uid) for dependent in dependents):
                     yield _without_finalizer(owner, FOREGROUND)
 
     def _released(self, dependent: _Item) -> Iterator[Request]:
@@ -157,6 +163,11 @@ class GarbageCollector:
         if FOREGROUND in dependent.finalizers or is_chain:
             return Propagation.FOREGROUND
         return Propagation.BACKGROUND
+
+
+def _answered(meta: ObjectMeta) -> tuple[str, ...]:
+    """The finalizers that this controller answers."""
+    return tuple(each for each in meta.finalizers if each in (ORPHAN, FOREGROUND)) if meta.finalizers else ()
 
 
 def _without_owners(dependent: _Item, owners: Iterable[str]) -> Patch:

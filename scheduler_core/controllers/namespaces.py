@@ -33,9 +33,11 @@ class NamespaceController(PodReader):
         touched: dict[str, None] = {}
         for change in self.pods.follow(changes):
             if isinstance(change, Update):
-                touched[change.obj.namespace] = None
-                if change.is_gone:
-                    self._asked.discard(change.obj.uid)
+                meta = change.obj.metadata
+                if meta.namespace in self._going:
+                    touched[meta.namespace] = None
+                    if change.is_gone:
+                        self._asked.discard(meta.uid)
             elif isinstance(change, ObjectPut):
                 touched[self._put(change.obj)] = None
             elif isinstance(change, ObjectDeleted):

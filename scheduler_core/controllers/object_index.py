@@ -81,7 +81,7 @@ class ObjectIndex(Generic[K]):
     def _moved(self, old: K | None, obj: K) -> Update[K]:
         """Keep the object at the place that it has now."""
         place = _place_of(obj)
-        was = place if old is None else _place_of(old)
+        was = place if old is None or old.metadata.owner_references == obj.metadata.owner_references else _place_of(old)
         join(self._controlled, place, obj)
         if old is None or was == place:
             return Update(old, obj, (place,))

@@ -81,18 +81,18 @@ class PodGC(PodReader):
         return min((time for time in times if time is not None), default=None)
 
     def _put_pod(self, pod: Pod, now: int) -> None:
-        key, node = pod.key, pod.spec.node_name
+        node = pod.spec.node_name
         if node and node not in self._nodes and node not in self._missing:
             self._missing.set(node, self._pass_after(now) + QUARANTINE_US)
         if pod.is_terminating:
             if not node:
-                self._unassigned[key] = pod
+                self._unassigned[pod.key] = pod
             if not node or node in self._out_of_service:
                 self._pass_soon(now)
         if pod.is_terminal:
             self._end(pod, now)
-        elif self._ended.pop(key, None) is not None:
-            self._expiring.drop(key)
+        elif self._ended and self._ended.pop(pod.key, None) is not None:
+            self._expiring.drop(pod.key)
 
     def _end(self, pod: Pod, now: int) -> None:
         before = self._ended.get(pod.key)

@@ -79,7 +79,8 @@ class ResourceClaimController(PodReader):
         """Take over the changes; return what follows for claims and pods' statuses."""
         for change in self.pods.follow(changes):
             if isinstance(change, Update):
-                self._pod_changed(change)
+                if change.obj.spec.resource_claims or (change.old is not None and change.old.spec.resource_claims):
+                    self._pod_changed(change)
             elif isinstance(change, ObjectPut):
                 obj = change.obj
                 if isinstance(obj, ResourceClaim):

@@ -20,6 +20,7 @@ from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 # What each namespace has: the kind and the name.
 NAMES: Final = {ServiceAccount.kind: "default", ConfigMap.kind: "kube-root-ca.crt"}
+_GIVEN: Final = (ServiceAccount, ConfigMap)
 DATA: Final = {"ca.crt": "# No certificate: nothing runs in a simulated cluster.\n"}
 
 
@@ -43,7 +44,7 @@ class ServiceAccounts:
                     touched[obj.name] = None
                     is_going = obj.metadata.deletion_timestamp is not None or obj.status.phase == "Terminating"
                     (self._namespaces.discard if is_going else self._namespaces.add)(obj.name)
-                elif NAMES.get(obj.kind) == obj.name:
+                elif isinstance(obj, _GIVEN) and NAMES[obj.kind] == obj.name:
                     self._present.add((obj.kind, obj.namespace))
                     if isinstance(obj, ConfigMap):
                         emptied.pop(obj.namespace, None)

@@ -91,7 +91,7 @@ class TaintEviction(PodReader):
 
     def _put_pod(self, pod: Pod, before: Pod | None, pods: dict[str, bool]) -> None:
         node_name = pod.spec.node_name
-        if node_name not in self._tainted and pod.key not in self._planned:
+        if node_name not in self._tainted and (not self._planned or pod.key not in self._planned):
             return
         has_come = before is None or before.spec.node_name != node_name
         if before is None or has_come or before.spec.tolerations != pod.spec.tolerations or pod.is_terminating:

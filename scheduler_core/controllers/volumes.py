@@ -47,6 +47,7 @@ from scheduler_core.plugins.volume_binding.claims import BindingError
 PROVISION_DELAY_US = 500_000
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 _LONGEST_DRIVER_NAME: Final = 63
+_FOLLOWED: Final = (PersistentVolumeClaim, PersistentVolume, StorageClass, Node)
 
 
 class VolumeController:
@@ -67,7 +68,8 @@ class VolumeController:
         touched = False
         for change in changes:
             if isinstance(change, ObjectPut):
-                touched |= self._put(change.obj)
+                if isinstance(change.obj, _FOLLOWED):
+                    touched |= self._put(change.obj)
             elif isinstance(change, ObjectDeleted):
                 touched |= self._deleted(change, requests)
         if touched:
@@ -93,9 +95,8 @@ class VolumeController:
             self._volumes[obj.name] = obj
         elif isinstance(obj, StorageClass):
             self._classes[obj.name] = obj
-        else:
-            if isinstance(obj, Node):
-                self._nodes[obj.name] = obj
+        elif isinstance(obj, Node):
+            self._nodes[obj.name] = obj
             return False
         return True
 

@@ -108,7 +108,7 @@ class Ownership(Generic[O, D]):
         for uid in update.controllers:
             if uid in self.owners:
                 self._touched[uid] = None
-            elif self._selectors and uid.startswith(ORPHANS):
+            elif self._selectors.by_namespace and uid.startswith(ORPHANS):
                 self._orphan_changed(update)
 
     def expect(self, obj: D) -> None:

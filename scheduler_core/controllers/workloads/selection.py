@@ -17,7 +17,8 @@ from scheduler_core.api.selectors import (
 )
 from scheduler_core.api.workload import DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet
 
-Place = tuple[str, str, str]  # namespace, label, value
+Pair = tuple[str, str]  # a label and its value
+Place = tuple[str, Pair]  # within a namespace
 _OTHER: Final = ("", "")  # label and value of selectors that name no pair
 
 _Selecting = DaemonSet | Deployment | Job | ReplicaSet | StatefulSet
@@ -44,7 +45,7 @@ class SelectorIndex:
     def __init__(self) -> None:
         self._matchers: dict[str, LabelSelectorMatcher] = {}
         self._places: dict[str, Place] = {}
-        self._uids: dict[Place, dict[str, None]] = {}
+        self.by_namespace: dict[str, dict[Pair, dict[str, None]]] = {}  # of those that select anything
 
     def put(self, owner: KubeObject) -> bool:
         """Remember the owner's selector; return whether it differs from the one before."""
@@ -54,8 +55,8 @@ class SelectorIndex:
         self.drop(owner.uid)
         self._matchers[owner.uid] = matcher
         if not matcher.nothing:
-            self._places[owner.uid] = place = (owner.namespace, *_pair(matcher))
-            self._uids.setdefault(place, {})[owner.uid] = None
+            namespace, pair = self._places[owner.uid] = owner.namespace, _pair(matcher)
+            self.by_namespace.setdefault(namespace, {}).setdefault(pair, {})[owner.uid] = None
         return True
 
     def drop(self, uid: str) -> None:
@@ -63,30 +64,31 @@ class SelectorIndex:
         self._matchers.pop(uid, None)
         place = self._places.pop(uid, None)
         if place is not None:
-            uids = self._uids[place]
-            del uids[uid]
-            if not uids:
-                del self._uids[place]
-
-    def __bool__(self) -> bool:
-        return bool(self._uids)
+            namespace, pair = place
+            pairs = self.by_namespace[namespace]
+            del pairs[pair][uid]
+            if not pairs[pair]:
+                del pairs[pair]
+            if not pairs:
+                del self.by_namespace[namespace]
 
     def __getitem__(self, uid: str) -> LabelSelectorMatcher:
         return self._matchers[uid]
 
     def selecting(self, namespace: str, labels: Mapping[str, str]) -> list[str]:
         """Return the uids of the owners in a namespace that select these labels."""
-        if not self._uids:
+        pairs = self.by_namespace.get(namespace)
+        if pairs is None:
             return []
         found: list[str] = []
         for pair in (*labels.items(), _OTHER):
-            for uid in self._uids.get((namespace, *pair), ()):
+            for uid in pairs.get(pair, ()):
                 if self._matchers[uid].matches(labels):
                     found.append(uid)
         return found
 
 
-def _pair(matcher: LabelSelectorMatcher) -> tuple[str, str]:
+def _pair(matcher: LabelSelectorMatcher) -> Pair:
     """A label and its value that everything selected has, if the selector names one."""
     for each in matcher.requirements:
         if each.operator == Operator.IN and len(each.values) == 1:

@@ -43,7 +43,8 @@ class OwnerController(PodReader, Generic[O, D]):
 
     def __init__(self, cluster: ClusterOptions, pods: PodIndex | None, owner: type[O], dependent: type[D]) -> None:
         super().__init__(cluster, pods)
-        objects = cast("ObjectIndex[D]", self.pods) if dependent is Pod else ObjectIndex(dependent)
+        self._owns_pods = dependent is Pod
+        objects = cast("ObjectIndex[D]", self.pods) if self._owns_pods else ObjectIndex(dependent)
         self.owned = Ownership(owner, objects)
         self.events = EventRecorder(self.actor)
         self.creations = Creations()
@@ -60,7 +61,7 @@ class OwnerController(PodReader, Generic[O, D]):
 
     def pod_changed(self, update: Update[Pod]) -> None:
         """Take over what became of a pod."""
-        if self._dependent is Pod:
+        if self._owns_pods:
             self.owned.changed(cast("Update[D]", update))
             if update.is_gone:
                 for uid in update.controllers:
