@@ -60,7 +60,8 @@ class Drain(PodReader):
                 self._forget(change.name)
         due = dict.fromkeys(self._tries.pop_due(now))
         for name in {**touched, **due}:
-            requests += self._go_on(name, now, is_try=name in due)
+            if name in self._nodes:
+                requests += self._go_on(name, now, is_try=name in due)
         return requests
 
     def next_due(self) -> int | None:

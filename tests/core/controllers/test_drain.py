@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from scheduler_core.apiserver.requests import Create, ObjectKey, Patch
-from scheduler_core.controllers.drain import DRAIN, DRAIN_LEFT
-from tests.core.controllers.nodes import Nodes
+from scheduler_core.apiserver.requests import Create, Evict, ObjectKey, Patch
+from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.controllers.drain import DRAIN, DRAIN_LEFT, RETRY_US, Drain
+from scheduler_core.model.changes import ObjectDeleted, ObjectPut
+from tests.builders import make_node, make_pod
+from tests.core.controllers.nodes import START, Nodes
 
 READY = {"app": "shop"}
 
@@ -116,3 +119,24 @@ def test_taking_the_annotation_away_ends_it() -> None:
     allow(nodes, 0)
     nodes.run(50)
     assert drain_of(nodes, "a") == (None, None, True) and nodes.deleted_at("p") is None
+
+
+def test_drain_that_ends_with_its_last_pod_is_over() -> None:
+    controller = Drain(ClusterOptions())
+    node, pod = make_node("a").annotation({DRAIN: "draining"}).unschedulable(), make_pod("p").on("a").build()
+    controller.step(START, [ObjectPut(node.build()), ObjectPut(pod)])
+    opened = make_node("a").annotation({DRAIN: "draining"}).build()
+    (request,) = controller.step(START, [ObjectDeleted("Pod", "default", "p", pod.uid), ObjectPut(opened)])
+    assert request == Patch(
+        ObjectKey("Node", "", "a"), {"metadata": {"annotations": {DRAIN: None, DRAIN_LEFT: None}}}, uid=opened.uid
+    )
+
+
+def test_pod_is_not_taken_for_its_namesake_that_went() -> None:
+    """Whoever takes over is told what is there, then what went: of a StatefulSet, pods of the same names."""
+    controller = Drain(ClusterOptions())
+    node, pod = make_node("a").annotation({DRAIN: "draining"}).unschedulable(), make_pod("p", uid="new").on("a")
+    told = [ObjectPut(node.build()), ObjectPut(pod.build()), ObjectDeleted("Pod", "default", "p", "old")]
+    requests = controller.step(START, told)
+    assert [type(one) for one in requests] == [Evict, Patch]
+    assert controller.next_due() == START + RETRY_US
