@@ -10,7 +10,7 @@ where there is one), StatefulSets and ReplicationControllers. What its events sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from scheduler_core.api import manifests
@@ -65,10 +65,8 @@ class _Budget:
             self.matcher, self.problem = None, str(error)
 
     def matches(self, pod: Pod) -> bool:
-        """Return whether the pod is one of the budget's."""
-        if self.matcher is None or pod.namespace != self.pdb.namespace:
-            return False
-        return self.matcher.matches(pod.labels)
+        """Return whether a pod of the namespace is one of the budget's."""
+        return self.matcher is not None and self.matcher.matches(pod.labels)
 
 
 class DisruptionController(PodReader):
@@ -78,7 +76,7 @@ class DisruptionController(PodReader):
 
     def __init__(self, cluster: ClusterOptions, pods: PodIndex | None = None) -> None:
         super().__init__(cluster, pods)
-        self._budgets: dict[str, _Budget] = {}  # by key
+        self._budgets: dict[str, dict[str, _Budget]] = {}  # by namespace and key
         self._controllers: dict[tuple[str, str], KubeObject] = {}  # by kind and key
         self._rechecks = Deadlines()  # by key of the budget
         self._events = EventRecorder("controllermanager")
@@ -89,38 +87,42 @@ class DisruptionController(PodReader):
         requests: list[Request] = []
         for change in self.pods.follow(changes):
             if isinstance(change, Update):
-                if self._budgets:
-                    requests += self._pod_changed(change, touched, now)
+                budgets = self._budgets.get(change.obj.metadata.namespace)
+                if budgets is not None:
+                    requests += self._pod_changed(change, budgets, touched, now)
             elif isinstance(change, ObjectPut):
                 self._put(change.obj, touched)
             elif isinstance(change, ObjectDeleted):
                 self._deleted(change, touched)
         touched.update(dict.fromkeys(self._rechecks.pop_due(now)))
         for key in touched:
-            if key in self._budgets:
-                requests += self._sync(self._budgets[key], now)
+            budget = self._budgets.get(key.partition("/")[0], {}).get(key)
+            if budget is not None:
+                requests += self._sync(budget, now)
         return requests
 
     def next_due(self) -> int | None:
         """Return when the first disrupted pod should be gone, in microseconds."""
         return self._rechecks.first()
 
-    def _pod_changed(self, change: Update[Pod], touched: dict[str, None], now: int) -> list[Request]:
-        pod = change.obj
-        left = self._matching(change.old) if change.old is not None else []
-        matching = [] if change.is_gone else self._matching(pod)
+    def _pod_changed(
+        self, change: Update[Pod], budgets: Mapping[str, _Budget], touched: dict[str, None], now: int
+    ) -> list[Request]:
+        pod, old = change.obj, change.old
+        left = [] if old is None else [key for key, budget in budgets.items() if budget.matches(old)]
+        matching = [] if change.is_gone else [key for key, budget in budgets.items() if budget.matches(pod)]
         lost = [key for key in left if key not in matching]
         for key in lost:
-            self._budgets[key].pods.pop(pod.key, None)
+            budgets[key].pods.pop(pod.key, None)
         for key in matching:
-            self._budgets[key].pods[pod.key] = pod
+            budgets[key].pods[pod.key] = pod
         touched.update(dict.fromkeys(lost[:1] if change.is_gone else lost))
         if not matching:
             return []
         touched[matching[0]] = None
         if len(matching) == 1 or len(left) > 1:
             return []
-        chosen = self._budgets[matching[0]].pdb.name
+        chosen = budgets[matching[0]].pdb.name
         message = (
             f'Pod "{pod.namespace}"/"{pod.name}" matches multiple PodDisruptionBudgets.  Chose "{chosen}" arbitrarily.'
         )
@@ -128,9 +130,10 @@ class DisruptionController(PodReader):
 
     def _put(self, obj: KubeObject, touched: dict[str, None]) -> None:
         if isinstance(obj, PodDisruptionBudget):
-            before = self._budgets.get(obj.key)
+            budgets = self._budgets.setdefault(obj.namespace, {})
+            before = budgets.get(obj.key)
             told = before.told if before is not None else frozenset()
-            self._budgets[obj.key] = budget = _Budget(obj, told)
+            budgets[obj.key] = budget = _Budget(obj, told)
             for pod in self.pods.in_namespace(obj.namespace):
                 if budget.matches(pod):
                     budget.pods[pod.key] = pod
@@ -142,17 +145,17 @@ class DisruptionController(PodReader):
     def _deleted(self, change: ObjectDeleted, touched: dict[str, None]) -> None:
         key = f"{change.namespace}/{change.name}"
         if change.kind == PodDisruptionBudget.kind:
-            self._budgets.pop(key, None)
+            budgets = self._budgets.get(change.namespace, {})
+            budgets.pop(key, None)
+            if not budgets:
+                self._budgets.pop(change.namespace, None)
             self._rechecks.drop(key)
         elif change.kind in _SCALED_KINDS:
             self._controllers.pop((change.kind, key), None)
             self._touch_namespace(change.namespace, touched)
 
-    def _matching(self, pod: Pod) -> list[str]:
-        return [key for key, budget in self._budgets.items() if budget.matches(pod)]
-
     def _touch_namespace(self, namespace: str, touched: dict[str, None]) -> None:
-        touched.update((key, None) for key, budget in self._budgets.items() if budget.pdb.namespace == namespace)
+        touched.update(dict.fromkeys(self._budgets.get(namespace, ())))
 
     def _sync(self, budget: _Budget, now: int) -> list[Request]:
         requests = self._overdue(budget, now)
