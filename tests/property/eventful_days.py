@@ -254,7 +254,7 @@ class EventfulDay(Simulation):
             matcher = parse_label_selector(budget.spec.selector)
             matching = [pod for pod in pods.values() if matcher.matches(pod.labels)]
             healthy = [pod for pod in matching if is_ready(pod) and not pod.is_terminating]
-            lost = [pod for pod in taken if pod in healthy]
+            lost = [pod for pod in taken if pod in healthy and not pod.is_terminal]  # those that ended need no budget
             if lost and not any(self._has_just_changed(pod) for pod in matching):
                 self.evictions += len(lost)
                 assert len(healthy) - len(lost) >= budget.status.desired_healthy, f"{budget.name} is not respected"
