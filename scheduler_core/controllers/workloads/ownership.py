@@ -41,6 +41,7 @@ class Ownership(Generic[O, D]):
         self._adoptable: dict[str, dict[str, D]] = {}  # by uid of the owner and their own
         self._expected: dict[str, D | None] = {}  # by uid
         self._touched: dict[str, None] = {}  # uids of owners
+        self._selecting_anew: dict[str, set[str]] = {}  # uids of owners whose selector is new, by namespace
 
     def touch(self, uid: str) -> None:
         """Have an owner looked at."""
@@ -73,10 +74,7 @@ class Ownership(Generic[O, D]):
         self._touched[uid] = None
         if self._selectors.put(owner):
             self._adoptable.pop(uid, None)
-            matcher = self._selectors[uid]
-            for orphan in self._objects.orphans(owner.namespace):
-                if matcher.matches(orphan.labels):
-                    self._adoptable.setdefault(uid, {})[orphan.uid] = orphan
+            self._selecting_anew.setdefault(owner.namespace, set()).add(uid)
         return before
 
     def remove_owner(self, change: ObjectDeleted) -> O | None:
@@ -148,6 +146,7 @@ class Ownership(Generic[O, D]):
         Orphans it selects are adopted; what it controls and selects no longer is released. An owner that is being
         deleted does neither.
         """
+        self._find_orphans()
         matcher = self._selectors[owner.uid]
         is_going = owner.metadata.deletion_timestamp is not None
         kept: list[D] = []
@@ -169,6 +168,15 @@ class Ownership(Generic[O, D]):
                 self.expect(adopted)
                 kept.append(adopted)
         return kept, patches
+
+    def _find_orphans(self) -> None:
+        """Offer the orphans that are there to owners whose selector is new: one pass for all that came in a step."""
+        for namespace, uids in self._selecting_anew.items():
+            for orphan in self._objects.orphans(namespace):
+                for uid in self._selectors.selecting(namespace, orphan.labels):
+                    if uid in uids and orphan.uid not in self._expected:
+                        self._adoptable.setdefault(uid, {})[orphan.uid] = orphan
+        self._selecting_anew.clear()
 
     def _orphan_changed(self, update: Update[D]) -> None:
         """Offer an orphan to the owners that select it, and no more to those that do so no longer."""
