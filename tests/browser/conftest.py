@@ -31,6 +31,7 @@ class Service:
     login_link: str
     data: Path
     lines: list[str] = field(default_factory=list)
+    cookies: StorageState | None = None  # of a browser that has used the link
 
 
 @dataclass
@@ -109,14 +110,26 @@ def running(data: Path, *options: str) -> Iterator[Service]:
             process.kill()
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The service with its sample cluster."""
+@pytest.fixture(scope="session")
+def shared_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with running(tmp_path_factory.mktemp("service")) as service:
         yield service
 
 
 @pytest.fixture(scope="module")
+def own_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with its sample cluster, for a file that changes what others rely on."""
+    with running(tmp_path_factory.mktemp("service")) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def service(shared_service: Service) -> Service:
+    """The service with its sample cluster, and what tests of other files left there."""
+    return shared_service
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     chromium = os.environ.get("KSCHED_CHROMIUM", "/usr/bin/chromium")
     with sync_playwright() as playwright:
@@ -129,11 +142,13 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def session(browser: Browser, service: Service) -> StorageState:
     """The cookies of a browser that used the one-time link of the terminal."""
-    with browser.new_context() as context:
-        page = context.new_page()
-        page.goto(service.login_link)
-        page.get_by_role("heading", name="Scheduling queue").wait_for(timeout=WAIT_MS)
-        return context.storage_state()
+    if service.cookies is None:
+        with browser.new_context() as context:
+            page = context.new_page()
+            page.goto(service.login_link)
+            page.get_by_role("heading", name="Scheduling queue").wait_for(timeout=WAIT_MS)
+            service.cookies = context.storage_state()
+    return service.cookies
 
 
 @pytest.fixture

@@ -2,11 +2,17 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster, Service
 
 expect.set_options(timeout=WAIT_MS)
+
+
+@pytest.fixture(scope="module")
+def service(own_service: Service) -> Service:
+    return own_service
 
 
 def lane(page: Page, name: str) -> Locator:
