@@ -105,7 +105,8 @@ class NodeAgents:
 
     def _back(self, node: Node, now: int) -> list[Request]:
         self._back_again.add(node.name)
-        requests: list[Request] = [_annotated(node, dict.fromkeys((KUBELET, KUBELET_SINCE, KUBELET_UNTIL)))]
+        told = [name for name in (KUBELET, KUBELET_SINCE, KUBELET_UNTIL) if name in node.annotations]
+        requests: list[Request] = [_annotated(node, dict.fromkeys(told))] if told else []
         if ready_of(node) == TRUE:
             return requests
         # The pressure that a kubelet has reported is its own to take back; what the node controller wrote is not.

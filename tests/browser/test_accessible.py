@@ -42,7 +42,7 @@ def findings(page: Page, axe: str) -> Iterator[str]:
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": HEIGHT})
             found = page.evaluate("options => axe.run(document, options)", {"resultTypes": ["violations"], **rules})
-            assert found["passes"], "nothing was looked at"
+            assert found["passes"] or found["incomplete"], "nothing was looked at"
             for rule in found["violations"]:
                 for one in rule["nodes"] if rule["impact"] in GRAVE else ():
                     yield f"{theme}, {width} px: {rule['id']} in {one['html'][:200]}: {one['failureSummary']}"

@@ -10,6 +10,11 @@ from tests.browser.conftest import WAIT_MS, Cluster, Service
 expect.set_options(timeout=WAIT_MS)
 
 
+@pytest.fixture(scope="module")
+def service(own_service: Service) -> Service:
+    return own_service
+
+
 def panel_of(page: Page, pod: str) -> Locator:
     return page.get_by_role("complementary", name=f"Pod default/{pod}")
 
