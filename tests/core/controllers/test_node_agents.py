@@ -82,16 +82,19 @@ def test_kubelet_comes_back_at_its_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "annotations",
+    ("annotations", "gone"),
     [
-        pytest.param({"kubelet": "running"}, id="running"),
-        pytest.param({"since": time_text(NOW)}, id="the state was taken away"),
-        pytest.param({"was": f"stopped {time_text(NOW)}"}, id="state and time were taken away"),
+        pytest.param({"kubelet": "running"}, [KUBELET], id="running"),
+        pytest.param({"since": time_text(NOW)}, [KUBELET_SINCE], id="the state was taken away"),
+        pytest.param({"was": f"stopped {time_text(NOW)}"}, [], id="state and time were taken away"),
     ],
 )
-def test_kubelet_is_brought_back(annotations: dict[str, str]) -> None:
-    assert bodies(NodeAgents(ClusterOptions()).step(NOW, [told("True", **annotations)])) == [GONE]
-    assert len(bodies(NodeAgents(ClusterOptions()).step(NOW, [told("", **annotations)]))) == 2
+def test_kubelet_is_brought_back(annotations: dict[str, str], gone: list[str]) -> None:
+    taken_away = [{"metadata": {"annotations": dict.fromkeys(gone)}}] if gone else []
+    assert bodies(NodeAgents(ClusterOptions()).step(NOW, [told("True", **annotations)])) == taken_away
+    *first, status = bodies(NodeAgents(ClusterOptions()).step(NOW, [told("", **annotations)]))
+    assert first == taken_away
+    assert [one["type"] for one in status["status"]["conditions"]] == ["Ready"]
 
 
 def test_machine_that_was_off_stays_noted() -> None:
