@@ -43,8 +43,7 @@ WITH_CHECKS = "front"
 # What is judged is how soon the service answers others while it is stormed: nothing runs beside it.
 IN_ONE_PROCESS = ("attack",)
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-PROCESSES = 2
-WAITING = ("browser",)  # one more: there is more waiting than computing in it
+PROCESSES = "2"
 SLOWEST = ("--durations=15", "--durations-min=5")
 
 
@@ -145,7 +144,7 @@ def run_pytest(group: str, *, whole: bool, long: bool) -> Count:
     if group == "browser":
         environment["KSCHED_CHROMIUM"] = str(find_chromium())
     if group not in IN_ONE_PROCESS:
-        extra += ["-n", str(PROCESSES + (group in WAITING)), "--dist", "loadfile" if group in BY_FILE else "worksteal"]
+        extra += ["-n", PROCESSES, "--dist", "loadfile" if group in BY_FILE else "worksteal"]
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.xml"
         words = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *SLOWEST, *extra, *folders]

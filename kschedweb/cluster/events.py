@@ -4,17 +4,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from django.db.models import Q
-
 from kschedweb import views
 from kschedweb.cluster.adapters import milliseconds
 from kschedweb.cluster.models import ApiObject, Event
+from kschedweb.cluster.models.objects import ABOUT_FREQUENT_KINDS, FREQUENT_KINDS
 
 KIND: Final = "Event"
 
-FREQUENT: Final = ("Pod", "ReplicaSet", "Job")  # there are events about these for every pod
-
-_ABOUT_FREQUENT = Q(manifest__involvedObject__kind__in=FREQUENT)
 Manifest = Mapping[str, Any]
 
 
@@ -43,19 +39,19 @@ def event_view(manifest: Manifest) -> views.EventView:
 
 
 def newest(cluster_id: int, limit: int) -> list[views.EventView]:
-    """The newest events about objects of FREQUENT kinds, and about others, at most `limit` of each, oldest first.
+    """The newest events about objects of FREQUENT_KINDS, and about others, at most `limit` of each, oldest first.
 
     If all were one list, what happens to nodes and Deployments would soon be gone from it.
     """
     rows = Event.objects.filter(cluster_id=cluster_id).order_by("-id")[:limit]
     objects = _objects(cluster_id).order_by("-rv")
-    frequent, others = objects.filter(_ABOUT_FREQUENT), objects.exclude(_ABOUT_FREQUENT)
+    frequent, others = objects.filter(ABOUT_FREQUENT_KINDS), objects.exclude(ABOUT_FREQUENT_KINDS)
     found = [_row_view(row) for row in rows]
     for some in (frequent, others):
         found += map(event_view, some.values_list("manifest", flat=True)[:limit])
     found.sort(key=lambda event: (event.at_ms, event.seq))
-    of_frequent = [event for event in found if event.kind in FREQUENT][-limit:]
-    of_others = [event for event in found if event.kind not in FREQUENT][-limit:]
+    of_frequent = [event for event in found if event.kind in FREQUENT_KINDS][-limit:]
+    of_others = [event for event in found if event.kind not in FREQUENT_KINDS][-limit:]
     return sorted([*of_frequent, *of_others], key=lambda event: (event.at_ms, event.seq))
 
 

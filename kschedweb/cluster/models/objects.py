@@ -5,7 +5,8 @@ object's last change in the log; only `changes.changes_commit` writes it.
 """
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
+from django.db.models.fields.json import KeyTransform
 
 from kschedweb.cluster.choices import TERMINAL_PHASES, PodPhase
 from kschedweb.cluster.locks import LockOrder
@@ -100,6 +101,12 @@ class Pod(models.Model):
         return f"{self.namespace}/{self.name}"
 
 
+_IS_EVENT = Q(kind="Event")
+_SUBJECT = KeyTransform("involvedObject", "manifest")
+FREQUENT_KINDS = ("Pod", "ReplicaSet", "Job")  # there are events about these for every pod
+ABOUT_FREQUENT_KINDS = Q(manifest__involvedObject__kind__in=FREQUENT_KINDS)
+
+
 class ApiObject(models.Model):
     """The current state of an object of any other kind."""
 
@@ -119,6 +126,19 @@ class ApiObject(models.Model):
             models.UniqueConstraint(fields=["cluster", "kind", "namespace", "name"], name="api_object_name_unique"),
             models.UniqueConstraint(fields=["cluster", "uid"], name="api_object_uid_unique"),
             models.CheckConstraint(condition=~Q(uid=""), name="api_object_uid_present"),
+        ]
+        indexes = [
+            # Read by the newest events of a cluster.
+            models.Index(fields=["cluster", "-rv"], name="event_object_newest", condition=_IS_EVENT),
+            models.Index(
+                fields=["cluster", "-rv"],
+                name="event_object_newest_others",
+                condition=_IS_EVENT & ~ABOUT_FREQUENT_KINDS,
+            ),
+            # Read by the events about one object.
+            models.Index(
+                F("cluster"), KeyTransform("name", _SUBJECT), name="event_object_by_subject", condition=_IS_EVENT
+            ),
         ]
 
     def __str__(self) -> str:

@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from kschedweb.cluster import selectors, services
-from kschedweb.cluster.models import Cluster, Event
+from kschedweb.cluster import events, selectors, services
+from kschedweb.cluster.models import ApiObject, Cluster, Event
 from kschedweb.traces import selectors as traces
 from kschedweb.views import EventPut, NodePut
 from tests.web.rest import items, logged_in, node, pod, upload
@@ -135,3 +137,31 @@ def test_views_of_a_node_say_how_far_its_drain_is(cluster: Cluster, written_: st
     assert found == {"n1": "", "n2": told_}
     events = map(selectors.change_event, selectors.change_rows(cluster.pk, before, cluster.rv))
     assert [event.node.drain for event in events if isinstance(event, NodePut) and event.node.name == "n2"] == [told_]
+
+
+def test_events_are_found_without_reading_all_of_them(cluster: Cluster) -> None:
+    involved = {"kind": "Pod", "namespace": "default"}
+    rows = [
+        ApiObject(
+            cluster=cluster, kind="Event", namespace="default", name=f"e{number}", uid=f"e{number}", rv=number,
+            manifest={"metadata": {"name": f"e{number}"}, "involvedObject": {**involved, "name": f"p{number}"}},
+        )
+        for number in range(3_000)
+    ]  # fmt: skip
+    ApiObject.objects.bulk_create(rows)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE cluster_apiobject")
+    with CaptureQueriesContext(connection) as asked:
+        events.newest(cluster.pk, 10)
+        (found,) = events.about(cluster.pk, "Pod", "default", "p7", "", 10)
+    assert found.key == "default/p7"
+    plans = []
+    for query in asked.captured_queries:
+        if "cluster_apiobject" in query["sql"]:
+            with connection.cursor() as cursor:
+                cursor.execute(f"EXPLAIN {query['sql']}")
+                plans.append("\n".join(line for (line,) in cursor.fetchall()))
+    indexes = ("event_object_newest ", "event_object_newest_others ", "event_object_by_subject ")
+    assert len(plans) == len(indexes)
+    for plan, index in zip(plans, indexes, strict=True):
+        assert f"using {index}" in plan
