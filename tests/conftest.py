@@ -17,7 +17,9 @@ from kschedweb.ops import postgres, processes, valkey
 from tests import examples
 
 RUN_DIR = Path(os.environ["KSCHED_TEST_RUN_DIR"])
-WITHOUT_POSTGRES = ("core", "browser", "faults", "attack")
+SERVICE_FOLDERS = ("browser", "faults", "attack")
+WITHOUT_POSTGRES = ("core", *SERVICE_FOLDERS)
+COMMITTING = {"transactional_db", "committed", "start_process"}  # fixtures
 IS_XDIST_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 _servers: list[tuple[subprocess.Popen[bytes], signal.Signals]] = []
 
@@ -33,6 +35,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if runs_a_service(item):
+            item.add_marker("service")
     if config.getoption("--long"):
         return
     for item in items:
@@ -41,6 +46,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason="every recorded cycle: run with --golden-full or --long"))
         elif item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason="slow: run with --long"))
+
+
+def runs_a_service(item: pytest.Item) -> bool:
+    """Whether a test has a running service, processes or threads, which see only rows that are committed."""
+    folder = item.path.relative_to(Path(__file__).parent).parts[0]
+    if folder != "web":
+        return folder in SERVICE_FOLDERS
+    marker = item.get_closest_marker("django_db")
+    commits = marker is not None and bool(marker.kwargs.get("transaction"))
+    return commits or not COMMITTING.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

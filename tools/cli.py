@@ -25,9 +25,12 @@ def parser() -> argparse.ArgumentParser:
     top = cli.top_parser()
     commands = cli.add_commands(top)
 
-    test_text = "Run the checks and all tests; with a GROUP, the tests of that group only."
+    test_text = "Run the checks and all tests, or those of a GROUP or PATH only."
     test = commands.add_parser("test", help=test_text, description=test_text)
-    test.add_argument("groups", nargs="*", choices=[*TEST_GROUPS, []], metavar="GROUP", help=", ".join(TEST_GROUPS))
+    what = f"a group ({', '.join(TEST_GROUPS)}), a folder, a file, or file::test"
+    test.add_argument("words", nargs="*", metavar="GROUP|PATH", help=what)
+    test.add_argument("-k", default="", dest="word", metavar="WORD", help="only tests with that word in their name")
+    test.add_argument("--changed", action="store_true", help="only tests that the changes since main may concern")
     test.add_argument(
         "--without", action="append", default=[], choices=TEST_GROUPS, metavar="GROUP", help="leave this group out"
     )
@@ -45,7 +48,13 @@ def dispatch(options: argparse.Namespace) -> int:
     if options.command == "test":
         from tools.testing import run
 
-        return run(groups=options.groups, without=options.without, long=options.long)
+        return run(
+            words=options.words,
+            without=options.without,
+            word=options.word,
+            only_changed=options.changed,
+            long=options.long,
+        )
     if options.command == "check":
         from tools.testing import check
 

@@ -1,0 +1,73 @@
+"""The groups of Python tests: one call of pytest for each."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kschedweb.environment import ROOT
+from tools.testing.outcome import CannotRunError, Failure, Outcome, counted
+
+# Each process of pytest has services of its own, which start once for a file or for all its files.
+BY_FILE = ("browser", "faults", "attack")
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+PROCESSES = "2"
+SLOWEST = ("--durations=15", "--durations-min=5")
+NOTHING_CHOSEN = 5  # pytest's code when no test fits
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How tests are run: also those marked slow (`long`), every recorded cycle, only those with a word in their name."""
+
+    long: bool = False
+    whole: bool = False
+    word: str = ""
+    alone: bool = False  # one after the other in one process
+
+    @property
+    def options(self) -> list[str]:
+        found = ["--long"] if self.long else ["--golden-full"] if self.whole else []
+        return [*found, "-k", self.word] if self.word else found
+
+
+def run_pytest(group: str, targets: Sequence[str], how: How) -> Outcome:
+    """Run these tests of one group."""
+    environment = {}
+    if group == "browser":
+        environment["KSCHED_CHROMIUM"] = str(find_chromium())
+    spread = [] if how.alone else ["-n", PROCESSES, "--dist", "loadfile" if group in BY_FILE else "worksteal"]
+    with tempfile.TemporaryDirectory() as scratch:
+        report, failed = Path(scratch) / "report.xml", Path(scratch) / "failed.json"
+        files = [f"--junitxml={report}", "-p", "tools.testing.failed", f"--failed-to={failed}"]
+        words = [sys.executable, "-m", "pytest", "-q", *files, *SLOWEST, *how.options, *spread, *targets]
+        code = subprocess.run(words, cwd=ROOT, env={**os.environ, **environment}).returncode
+        if code == NOTHING_CHOSEN and how.word:
+            return Outcome()
+        outcome = counted(report, code)
+        outcome.failures = failures_in(failed, group) if outcome.failed else []
+        return outcome
+
+
+def failures_in(file: Path, group: str) -> list[Failure]:
+    """The tests that `failed.py` wrote down; the group itself when pytest ended without writing."""
+    if not file.exists():
+        return [Failure(group)]
+    return [Failure(**facts) for facts in json.loads(file.read_text())] or [Failure(group)]
+
+
+def find_chromium() -> Path:
+    """The browser that the tests drive."""
+    named = os.environ.get("KSCHED_CHROMIUM")
+    for name in (named,) if named else CHROMIUM_NAMES:
+        found = shutil.which(name)
+        if found is not None:
+            return Path(found)
+    raise CannotRunError("no Chromium found: apt-get install chromium, or leave it out with --without browser")
