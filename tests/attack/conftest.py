@@ -43,7 +43,7 @@ def service() -> Iterator[Service]:
 def attacked(service: Service, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Attacked:
     # A machine that runs the long form has nothing else to do.
     is_long = bool(request.config.getoption("--long"))
-    return Attacked(service, not is_long, tmp_path_factory.mktemp("observer") / "lines")
+    return Attacked(service, is_long, tmp_path_factory.mktemp("observer") / "lines")
 
 
 @pytest.fixture(scope="session")
@@ -58,7 +58,7 @@ def cast(attacked: Attacked) -> Iterator[Cast]:
         people.role_give(service, clusters["stormed"], name, "admin")
     innocent = people.person_enter(attacked.web("127.0.0.1"), INNOCENT)
     stormers = tuple(people.person_enter(attacked.web(), name) for name in STORMERS)
-    service.wait_settled(clusters["innocent"], seconds=60)
+    service.wait_settled(clusters["innocent"])
     attacked.observe(innocent, f"/api/clusters/{clusters['innocent']}/summary")
     try:
         yield Cast(innocent, stormers, clusters["stormed"], clusters["innocent"])

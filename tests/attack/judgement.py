@@ -1,7 +1,8 @@
 """Whether a storm did any harm, from what the observer wrote down, what the stormers were told, and the log.
 
-Everybody's rules: /readyz answers 200 within a second, an innocent user is refused nothing, no answer is a 5xx, no
-process ends, none takes 600 MB, every refusal is one line of the log and no line is an error.
+Everybody's rules: /readyz answers, an innocent user is refused nothing, no answer is a 5xx, no process ends, none takes
+600 MB, every refusal is one line of the log and no line is an error. On a machine that does nothing else /readyz says
+200 all the time, and within a second.
 """
 
 from __future__ import annotations
@@ -23,12 +24,11 @@ _FAILURE = re.compile(r"^(?:[EF]\d{4} .*|Traceback .*)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question of the observer; `unserved`: for how many of its seconds the web process lacked a CPU."""
+    """One question of the observer; status 0: no answer came."""
 
     at: float
     status: int
     seconds: float
-    unserved: float = 0.0
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Seen:
             for name, sizes in line["processes"].items():
                 self.peaks[name] = max(self.peaks.get(name, 0), sizes["peak"])
             return
-        asked = Asked(line["at"], line["status"], line["seconds"], line["unserved"])
+        asked = Asked(line["at"], line["status"], line["seconds"])
         {READY: self.ready, READ: self.read}[line["kind"]].append(asked)
 
     @property
@@ -80,20 +80,18 @@ def problems(
     refusals: int,
     logs: Mapping[str, str],
     ended: Sequence[str],
-    allow_for_machine: bool,
+    is_timed: bool,
 ) -> list[str]:
     """What was not as it should be; `told` are answers by status, `refusals` the lines that web.log should have.
 
-    `allow_for_machine` leaves out of an answer's time what the web process stood ready to run while the kernel had its
-    CPUs at work on others: where others use the machine as well that says nothing about the service.
+    `is_timed`: nothing else uses the machine, so that how soon answers come says something about the service.
     """
     found = []
     if not seen.ready or not seen.read or not seen.peaks:
         found.append("the observer saw nothing")
     for asked in seen.ready:
-        seconds = asked.seconds - (asked.unserved if allow_for_machine else 0.0)
-        if asked.status != 200 or seconds > READY_SECONDS:
-            found.append(f"/readyz: {asked.status} after {asked.seconds:.2f} s ({asked.unserved:.2f} s without a CPU)")
+        if not asked.status or (is_timed and (asked.status != 200 or asked.seconds > READY_SECONDS)):
+            found.append(f"/readyz: {asked.status} after {asked.seconds:.2f} s")
     found += [f"an innocent's read: {one.status} after {one.seconds:.2f} s" for one in seen.read if one.status != 200]
     found += [f"{count} answers with {status}" for status, count in told.items() if status >= 500]
     found += [f"{name} took {peak / 1e6:.0f} MB" for name, peak in seen.peaks.items() if peak >= MEMORY_BYTES]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import sys
 import threading
 import time
@@ -22,7 +21,7 @@ from typing import Any
 from kschedweb.ops import idle
 
 EVERY_SECONDS = 0.2
-ANSWER_SECONDS = 30.0
+ANSWER_SECONDS = 60.0
 READY, READ, MEMORY = "ready", "read", "memory"
 
 
@@ -38,25 +37,6 @@ def ask(port: int, path: str, headers: dict[str, str]) -> int:
         return 0
     finally:
         connection.close()
-
-
-def waited_seconds(pid: int) -> float:
-    """For how long the threads of a process were ready to run so far while the kernel ran something else."""
-    total = 0
-    with suppress(OSError):
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with suppress(OSError):
-                total += int(Path(f"/proc/{pid}/task/{thread}/schedstat").read_text().split()[1])
-    return total / 1e9
-
-
-def unserved_seconds(*, seconds: float, waited: float, worked: float) -> float:
-    """How much of that time the process lacked a CPU: its threads waited so long in all, and worked for so long.
-
-    Threads of one interpreter take turns, and all that wait for the one that holds its lock wait for a CPU again and
-    again: so no more than what is left of the time beside what was worked counts.
-    """
-    return max(0.0, min(waited, seconds - worked))
 
 
 def memory(pids: dict[str, int]) -> dict[str, dict[str, int]]:
@@ -82,14 +62,9 @@ def main(words: list[str]) -> None:
             print(json.dumps({"kind": kind, **facts}), flush=True)
 
     def asking(kind: str, path: str, headers: dict[str, str]) -> None:
-        web = idle.service_pids(data).get("web", 0)
-        waited, worked = waited_seconds(web), sum(idle.cpu_seconds(web).values())
         at = time.monotonic()
         status = ask(port, path, headers)
-        seconds = time.monotonic() - at
-        waited, worked = waited_seconds(web) - waited, sum(idle.cpu_seconds(web).values()) - worked
-        unserved = unserved_seconds(seconds=seconds, waited=waited, worked=worked)
-        tell(kind, at=at, status=status, seconds=seconds, unserved=unserved)
+        tell(kind, at=at, status=status, seconds=time.monotonic() - at)
 
     def looking() -> None:
         tell(MEMORY, at=time.monotonic(), processes=memory(idle.service_pids(data)))

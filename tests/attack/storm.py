@@ -25,15 +25,14 @@ from kschedweb.environment import ROOT
 from kschedweb.ops import idle
 from kschedweb.ops.processes import wait_until
 from tests.attack import judgement
-from tests.attack.observer import ANSWER_SECONDS, EVERY_SECONDS
+from tests.attack.observer import EVERY_SECONDS
 from tests.attack.people import Person
 from tests.faults.service import Service
+from tests.waiting import HANG_SECONDS
 from tests.web import tcp
 
 T = TypeVar("T")
 STRANGER = "127.0.0.66"  # whom nobody knows
-AFTERMATH_SECONDS = 1.0  # what a storm leaves behind is judged too
-LOGGED_SECONDS = 10.0  # for the last line of the log to be written
 
 
 @dataclass
@@ -66,10 +65,10 @@ class Storm:
 
 @dataclass
 class Attacked:
-    """The service and who watches it; `allow_for_machine` as for judgement.problems."""
+    """The service and who watches it; `is_timed` as for judgement.problems."""
 
     service: Service
-    allow_for_machine: bool
+    is_timed: bool
     written: Path
     _observer: subprocess.Popen[bytes] | None = None
 
@@ -81,7 +80,7 @@ class Attacked:
                 [sys.executable, "-m", "tests.attack.observer", *words], cwd=ROOT, stdout=output
             )
         # The first storm may be over in less time than a process takes to start.
-        assert self._sees_from(0.0), "the observer does not begin"
+        assert self.sees_from(0.0), "the observer does not begin"
 
     def close(self) -> None:
         if self._observer is not None:
@@ -98,10 +97,10 @@ class Attacked:
         pids, sizes, began = self.service.pids(), self._log_sizes(), time.monotonic()
         storm = Storm(self.web())
         yield storm
-        time.sleep(AFTERMATH_SECONDS)
         over = time.monotonic()
         seen = self._seen(began, over)
-        wait_until(lambda: self._refusals_logged(sizes) >= storm.refusals, seconds=LOGGED_SECONDS)
+        is_ready = wait_until(lambda: self.web().get("/readyz").status == 200, seconds=HANG_SECONDS)
+        wait_until(lambda: self._refusals_logged(sizes) >= storm.refusals, seconds=HANG_SECONDS)
         tell(f"{over - began:.1f} s, answers {dict(sorted(storm.told.items()))}; {seen.figures}")
         after = self.service.pids()
         found = judgement.problems(
@@ -110,23 +109,24 @@ class Attacked:
             refusals=storm.refusals,
             logs=self._logs_since(sizes),
             ended=[name for name, pid in pids.items() if after.get(name) != pid],
-            allow_for_machine=self.allow_for_machine,
+            is_timed=self.is_timed,
         )
+        found += [] if is_ready else ["/readyz does not say 200 when it is over"]
         assert not found, "\n".join(found)
 
-    def _seen(self, since: float, until: float) -> judgement.Seen:
-        """All that was begun in that time, once whatever was asked in it has its answer."""
-        assert self._sees_from(until), "the observer is gone"
-        return self.lines(since, until)
+    def _seen(self, since: float, over: float) -> judgement.Seen:
+        """All that was begun since, and something that was begun when it was over: what it leaves is judged too."""
+        assert self.sees_from(over), "the observer is gone"
+        return self.lines(since, float("inf"))
 
-    def _sees_from(self, moment: float) -> bool:
+    def sees_from(self, moment: float) -> bool:
         """Wait until the observer has seen all it looks at after that moment; whether it has."""
 
         def has_seen() -> bool:
             seen = self.lines(moment, float("inf"))
             return bool(seen.ready and seen.read and seen.looks)
 
-        return wait_until(has_seen, seconds=2 * ANSWER_SECONDS, pause_seconds=EVERY_SECONDS)
+        return wait_until(has_seen, seconds=HANG_SECONDS, pause_seconds=EVERY_SECONDS)
 
     def lines(self, since: float, until: float) -> judgement.Seen:
         with open(self.written) as lines:

@@ -7,22 +7,21 @@ from typing import Any
 import pytest
 
 from tests.attack.judgement import Asked, Seen, lines_between, problems
-from tests.attack.observer import unserved_seconds
 
 QUIET = Seen(ready=[Asked(1.0, 200, 0.01)], read=[Asked(1.0, 200, 0.02)], peaks={"web/1": 200_000_000})
 REFUSED = "W1122 07:30:13.418460   14252 log.py:248] refused\n"
 FAILED = "E1122 07:30:13.418460   14252 log.py:248] failed\n"
-WAITED = Asked(1.0, 200, 1.8, unserved=1.2)
 
 
 def judged(seen: Seen = QUIET, **given: Any) -> list[str]:
     calm: dict[str, Any] = {"told": {200: 3, 404: 1}, "refusals": 1, "logs": {"web": REFUSED}, "ended": []}
-    return problems(seen, **{**calm, "allow_for_machine": False, **given})
+    return problems(seen, **{**calm, "is_timed": True, **given})
 
 
 def test_nothing_is_found_where_nothing_is_wrong() -> None:
     assert judged() == []
-    assert judged(replace(QUIET, ready=[WAITED]), allow_for_machine=True) == []
+    slow = replace(QUIET, ready=[Asked(1.0, 500, 0.1), Asked(1.2, 200, 1.8)])
+    assert judged(slow, is_timed=False) == [], "the machine may be busy"
 
 
 @pytest.mark.parametrize(
@@ -31,13 +30,7 @@ def test_nothing_is_found_where_nothing_is_wrong() -> None:
         pytest.param(Seen(), {}, "saw nothing", id="nobody looked"),
         pytest.param(replace(QUIET, ready=[Asked(1.0, 200, 1.01)]), {}, "/readyz: 200 after", id="late"),
         pytest.param(replace(QUIET, ready=[Asked(1.0, 500, 0.1)]), {}, "/readyz: 500", id="not ready"),
-        pytest.param(replace(QUIET, ready=[WAITED]), {}, "/readyz: 200 after 1.80", id="late on a machine of its own"),
-        pytest.param(
-            replace(QUIET, ready=[replace(WAITED, unserved=0.7)]),
-            {"allow_for_machine": True},
-            "/readyz: 200 after 1.80 s (0.70",
-            id="later than the machine makes it",
-        ),
+        pytest.param(replace(QUIET, ready=[Asked(1.0, 0, 60.0)]), {"is_timed": False}, "/readyz: 0", id="no answer"),
         pytest.param(
             replace(QUIET, read=[Asked(1.0, 429, 0.1)]), {}, "innocent's read: 429", id="an innocent is refused"
         ),
@@ -58,21 +51,8 @@ def test_harm_is_found(seen: Seen, given: dict[str, Any], found: str) -> None:
     assert found in problem
 
 
-@pytest.mark.parametrize(
-    ("waited", "worked", "unserved"),
-    [
-        pytest.param(0.1, 0.2, 0.1, id="it waited a little"),
-        pytest.param(0.0, 0.2, 0.0, id="it had nothing to do"),
-        pytest.param(9.0, 0.2, 0.8, id="many threads waited at once"),
-        pytest.param(9.0, 1.3, 0.0, id="it had more than a CPU"),
-    ],
-)
-def test_time_without_a_cpu(waited: float, worked: float, unserved: float) -> None:
-    assert unserved_seconds(seconds=1.0, waited=waited, worked=worked) == pytest.approx(unserved)
-
-
 def test_lines_of_the_observer_are_those_of_a_span_of_time() -> None:
-    asked = {"kind": "ready", "status": 200, "seconds": 0.1, "unserved": 0.0}
+    asked = {"kind": "ready", "status": 200, "seconds": 0.1}
     sizes = [{"web/1": {"rss": 1, "peak": peak, "own": 1}} for peak in (30, 20)]
     lines = [json.dumps({**asked, "at": float(at)}) + "\n" for at in range(5)]
     lines += [json.dumps({"kind": "memory", "at": 2.5, "processes": each}) + "\n" for each in sizes]

@@ -17,13 +17,13 @@ from tests.attack.conftest import MANY, Cast, Storming
 from tests.attack.people import Person
 from tests.attack.storm import Attacked
 from tests.faults import workloads
+from tests.waiting import HANG_SECONDS
 from tests.web import tcp
 from tests.web.live.test_over_tcp import GONE, LOGGED_OUT, REASONS, closing
 
 SMALL_BUFFER = 4096
 EVENTS = 25_000
 SOCKETS_OF_EACH = 10
-CUT_SECONDS = 90.0
 
 
 @pytest.fixture
@@ -65,13 +65,13 @@ def test_downloads_that_nobody_reads(
         assert storm.ask(cast.innocent, "GET", innocents).body.count(b"\n") == 40
         if is_long:
             cut = "the answer is not read"
-            assert wait_until(lambda: storm.stranger.log().count(cut) == len(unread), seconds=CUT_SECONDS)
+            assert wait_until(lambda: storm.stranger.log().count(cut) == len(unread), seconds=HANG_SECONDS)
             storm.refusals += len(unread)  # those lines; of the others the application has let go already
             for connection in (*unread, *more_unread):
-                assert tcp.is_closed(connection, seconds=CUT_SECONDS)
+                assert tcp.is_closed(connection, seconds=HANG_SECONDS)
     # Whoever has gone makes room.
     eve = cast.stormers[0]
-    assert wait_until(lambda: eve.web.get(paths[0], **eve.bearer).status == 200, seconds=30)
+    assert wait_until(lambda: eve.web.get(paths[0], **eve.bearer).status == 200, seconds=HANG_SECONDS)
 
 
 def test_long_answers_that_nobody_reads(storming: Storming, cast: Cast, much_to_read: str) -> None:

@@ -13,11 +13,10 @@ from tests.attack.conftest import Cast, Storming
 from tests.attack.storm import Attacked, Storm
 from tests.faults import workloads
 from tests.faults.service import Service
+from tests.waiting import HANG_SECONDS
 from tests.web.rest import items, node, pod
 from tests.web.scheduling import odd_extenders as odd
 
-SCHEDULED_SECONDS = 30.0
-TRIED_SECONDS = 60.0
 ROUNDS, CLUSTERS = 3, 4
 LONG_ROUNDS = 15
 
@@ -63,12 +62,12 @@ def test_silent_extender_keeps_nobody_else_waiting(storming: Storming, attacked:
     put(service, others, *(node(f"n{number}") for number in range(3)))
     with storming(), odd.odd_extender(odd.silent) as extender:
         silent = bad_cluster(service, "silent", extender.url)
-        assert wait_until(lambda: extender.asked > 0, seconds=TRIED_SECONDS), service.logs()
+        assert wait_until(lambda: extender.asked > 0, seconds=HANG_SECONDS), service.logs()
         for number in (1, 2):
             put(service, others, *(pod(f"r{number}-{each}") for each in range(20)))
-            done = wait_until(lambda number=number: service.bound(others) == 20 * number, seconds=SCHEDULED_SECONDS)
+            done = wait_until(lambda number=number: service.bound(others) == 20 * number, seconds=HANG_SECONDS)
             assert done, service.logs()
-        assert wait_until(lambda: bool(errors(service, silent)), seconds=TRIED_SECONDS), service.logs()
+        assert wait_until(lambda: bool(errors(service, silent)), seconds=HANG_SECONDS), service.logs()
         assert all("of one step have" in message for message in errors(service, silent))
         for cluster_id in (silent, others):
             service.client.call("DELETE", f"/api/clusters/{cluster_id}")
@@ -82,9 +81,7 @@ def test_odd_answers_are_errors_of_their_extender(storming: Storming, attacked: 
             for number, behaviour in enumerate(ODD_ANSWERS.values())
         ]
         for name, cluster_id in zip(ODD_ANSWERS, clusters, strict=True):
-            answered = wait_until(
-                lambda cluster_id=cluster_id: bool(errors(service, cluster_id)), seconds=TRIED_SECONDS
-            )
+            answered = wait_until(lambda cluster_id=cluster_id: bool(errors(service, cluster_id)), seconds=HANG_SECONDS)
             assert answered, (name, service.logs())
         for cluster_id in clusters:
             service.client.call("DELETE", f"/api/clusters/{cluster_id}")
@@ -103,7 +100,7 @@ def test_clusters_are_deleted_while_they_are_scheduled(
             for cluster_id in doomed:
                 service.upload(cluster_id, workloads.mixed(nodes=20, pods=200, seed=number).files)
             for cluster_id in doomed:
-                assert wait_until(lambda cluster_id=cluster_id: service.bound(cluster_id) > 0, seconds=TRIED_SECONDS)
+                assert wait_until(lambda cluster_id=cluster_id: service.bound(cluster_id) > 0, seconds=HANG_SECONDS)
             told = storm.at_once(2 * CLUSTERS, partial(_end_or_add, storm, doomed, admin))
             assert set(told[::2]) == {204} and set(told[1::2]) <= {201, 404, 409}, told
         left = (
@@ -111,7 +108,7 @@ def test_clusters_are_deleted_while_they_are_scheduled(
         )
         assert service.count(left) == 0
     put(service, cast.stormed, node("after"), pod("after"))
-    assert wait_until(lambda: service.bound(cast.stormed) > 0, seconds=SCHEDULED_SECONDS), service.logs()
+    assert wait_until(lambda: service.bound(cast.stormed) > 0, seconds=HANG_SECONDS), service.logs()
 
 
 def _end_or_add(storm: Storm, doomed: list[int], admin: dict[str, str], turn: int) -> int:

@@ -14,12 +14,12 @@ import pytest
 from tests.attack.conftest import Cast, Storming
 from tests.attack.people import Person
 from tests.attack.storm import Attacked, Storm, told_as_json
+from tests.waiting import HANG_SECONDS
 from tests.web import tcp
 from tests.web.rest import items, node, pod
 
 MIB = 1 << 20
 CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-IMPORTED_SECONDS = 300.0
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def upload(storm: Storm, who: Person, cluster_id: int, body: bytes, query: str =
 
 def ended(who: Person, answer: tcp.Answer) -> dict[str, Any]:
     """The import of a 202, once it is over; asked slowly, as whoever waits does."""
-    deadline = time.monotonic() + IMPORTED_SECONDS
+    deadline = time.monotonic() + HANG_SECONDS
     while time.monotonic() < deadline:
         found: dict[str, Any] = json.loads(who.web.get(answer.headers["location"], **who.bearer).body)
         if found["status"] not in ("queued", "running"):

@@ -18,10 +18,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, StorageState, syn
 
 from kschedweb.environment import ROOT
 from kschedweb.ops.processes import die_with_parent
+from tests.waiting import HANG_MS, HANG_SECONDS
 
-START_SECONDS = 300  # on a machine with other things to do
-STOP_SECONDS = 30
-WAIT_MS = 20_000
+WAIT_MS = HANG_MS
 LOGIN_LINK = re.compile(r"open (http\S+)\s+\(logs you in")
 
 
@@ -97,7 +96,7 @@ def running(data: Path, *options: str) -> Iterator[Service]:
 
     threading.Thread(target=read, daemon=True).start()
     try:
-        found.wait(START_SECONDS)
+        found.wait(HANG_SECONDS)
         links = [match[1] for line in lines if (match := LOGIN_LINK.search(line))]
         if not links:
             pytest.fail("the service did not come up:\n" + "".join(lines) + _logs(data))
@@ -105,7 +104,7 @@ def running(data: Path, *options: str) -> Iterator[Service]:
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(STOP_SECONDS)
+            process.wait(HANG_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
 

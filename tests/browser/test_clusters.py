@@ -14,6 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster, Service
 from tests.browser.test_accessible import axe, findings, unfold  # noqa: F401
+from tests.waiting import HANG_SECONDS
 
 expect.set_options(timeout=WAIT_MS)
 
@@ -35,7 +36,7 @@ def status(url: str, token: str) -> int:
     """What the Kubernetes API answers."""
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=HANG_SECONDS) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         return error.code

@@ -16,7 +16,6 @@ from tests.browser.test_whole import chooser, clusters, node, pod
 expect.set_options(timeout=WAIT_MS)
 
 OPENB = ROOT.parent / "shared" / "data" / "openb"
-IMPORTED_MS = 180_000
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nopenb-node-0,64000,262144,2,P100\nopenb-node-1,96000,524288,0,\n"
 PODS = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
@@ -150,7 +149,7 @@ def test_openb_pair_is_imported_and_its_numbers_are_true(page: Page, service: Se
     name = new_name()
     into_new(dialog, name)
     start(dialog)
-    expect(dialog.get_by_role("status").filter(has_text="Imported into")).to_be_visible(timeout=IMPORTED_MS)
+    expect(dialog.get_by_role("status").filter(has_text="Imported into")).to_be_visible(timeout=WAIT_MS)
     expect(dialog).to_contain_text(re.compile(r"Node\s*1,523 created"))
     dialog.get_by_role("button", name=f"Open {name}").click()
     page.get_by_role("status").filter(has_text="Live").wait_for()
@@ -172,7 +171,7 @@ def test_openb_pair_is_imported_and_its_numbers_are_true(page: Page, service: Se
     assert sum(since[-1]["queued"].values()) == pending["pods"]
     chart = page.get_by_role("region", name="Throughput")
     # The service tells the browser no faster than it finds the time to, and all of it.
-    expect(chart).to_contain_text(re.compile(rf"Queued pods {pending['pods']:,}\b"), timeout=IMPORTED_MS)
+    expect(chart).to_contain_text(re.compile(rf"Queued pods {pending['pods']:,}\b"), timeout=WAIT_MS)
     for reason in pending["reasons"][:8]:
         row = page.get_by_role("region", name="Pending: top reasons").get_by_role("button", name=reason["reason"])
         expect(row.filter(has_text=reason["plugin"]).first).to_contain_text(f"{reason['nodes']:,} rejection")

@@ -16,11 +16,11 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from kschedweb.environment import ROOT
 from tests.browser import large
 from tests.browser.conftest import WAIT_MS, Service, running
+from tests.waiting import HANG_SECONDS
 
 expect.set_options(timeout=WAIT_MS)
 
 MOST_ELEMENTS = 3_000
-IMPORT_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def service(size: Size, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     with running(data / "data", "--no-sample") as service:
         words = ["kschedweb.ops.cli", "import", "--data-dir", str(data / "data"), "--cluster", "large", "--wait"]
         done = subprocess.run(
-            [sys.executable, "-m", *words, str(file)], cwd=ROOT, capture_output=True, text=True, timeout=IMPORT_SECONDS
+            [sys.executable, "-m", *words, str(file)], cwd=ROOT, capture_output=True, text=True, timeout=HANG_SECONDS
         )
         assert done.returncode == 0, done.stdout + done.stderr
         yield service

@@ -17,13 +17,13 @@ from playwright.sync_api import Locator, Page, expect
 from kschedweb.environment import ROOT
 from tests.browser.conftest import WAIT_MS, Cluster, Service
 from tests.browser.test_whole import clusters
+from tests.waiting import HANG_SECONDS
 
 expect.set_options(timeout=WAIT_MS)
 
 OPENB = ROOT.parent / "shared" / "data" / "openb"
 FILES = ("openb_node_list_all_node.csv", "openb_pod_list_gpuspec33.csv")
 FEW, MANY, EACH = 40, 500, 8
-IMPORT_SECONDS = 400
 HISTORY = 500  # entries of a pod's history that are shown at first
 READY = ("active", "backoff", "errorBackoff")  # a pod is taken out of backoff when no other is ready
 RESULTS = {"scheduled": "Scheduled", "unschedulable": "No node fits"}
@@ -200,7 +200,7 @@ def openb(service: Service, request: pytest.FixtureRequest, tmp_path_factory: py
         paths = [part(path, folder / path.name) for path in paths]
     words = [sys.executable, "-m", "kschedweb.ops.cli", "import", *map(str, paths), "--cluster", "openb", "--wait"]
     done = subprocess.run(
-        [*words, "--data-dir", str(service.data)], cwd=ROOT, capture_output=True, text=True, timeout=IMPORT_SECONDS
+        [*words, "--data-dir", str(service.data)], cwd=ROOT, capture_output=True, text=True, timeout=HANG_SECONDS
     )
     assert done.returncode == 0, done.stdout + done.stderr
     found = re.search(r"cluster openb \(id (\d+)\)", done.stdout)

@@ -13,8 +13,6 @@ from tests.browser.test_dashboard import pace
 
 expect.set_options(timeout=WAIT_MS)
 
-SETTLED_MS = 240_000
-
 
 def node(name: str, cpu: str = "8") -> dict[str, Any]:
     allocatable = {"cpu": cpu, "memory": "32Gi", "pods": "110"}
@@ -69,7 +67,7 @@ def put(cluster: Cluster, *objects: dict[str, Any]) -> None:
 
 def settle(cluster: Cluster, pending: int) -> dict[str, Any]:
     """Until so many pods are pending and tried; the summary then."""
-    for _ in range(SETTLED_MS // 500):
+    for _ in range(WAIT_MS // 500):
         summary = cluster.call("GET", "summary")
         queues = summary["pending"]["queues"]
         if summary["pending"]["pods"] == pending == sum(queues.get(name, 0) for name in ("unschedulable", "gated")):

@@ -23,9 +23,8 @@ from kschedweb.environment import ROOT, variables
 from kschedweb.ops import client, supervisor
 from kschedweb.ops.client import Client
 from kschedweb.ops.processes import die_with_parent, wait_until
+from tests.waiting import HANG_SECONDS
 
-READY_SECONDS = 120.0
-BACK_SECONDS = 60.0
 # So that a standby takes over soon after a kill: the tests wait for it again and again.
 QUICK_LEASE = {
     "KSCHED_LEASE_DURATION_SECONDS": "3",
@@ -81,7 +80,7 @@ class Service:
                 start_new_session=True,
                 preexec_fn=die_with_parent(signal.SIGTERM),
             )
-        is_up = wait_until(lambda: "open http" in self.output or self.process_ended, seconds=READY_SECONDS)
+        is_up = wait_until(lambda: "open http" in self.output or self.process_ended, seconds=HANG_SECONDS)
         assert is_up and not self.process_ended, self.output + self.logs()
         # The embedded server's address is what the processes were given.
         self.database_url = self.given_environment()["DATABASE_URL"]
@@ -121,7 +120,7 @@ class Service:
         if self.process is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.send_signal(signal.SIGTERM)
-                self.process.wait(60)
+                self.process.wait(HANG_SECONDS)
             self.process.kill()
             self.process.wait()
         shutil.rmtree(self.data, ignore_errors=True)
@@ -196,7 +195,7 @@ class Service:
     # Rows
 
     def connect(self) -> "psycopg.Connection[Any]":
-        return psycopg.connect(self.database_url, autocommit=True, connect_timeout=5)
+        return psycopg.connect(self.database_url, autocommit=True, connect_timeout=HANG_SECONDS)
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         with self.connect() as connection:
@@ -217,15 +216,15 @@ class Service:
             return str(error)
         return ", ".join(f"not {name}" for name, holds in zip(names, row, strict=True) if not holds)
 
-    def wait_settled(self, cluster_id: int, *, seconds: float) -> None:
+    def wait_settled(self, cluster_id: int) -> None:
         why = ["never asked"]
 
         def settled() -> bool:
             why[0] = self.unsettled(cluster_id)
             return not why[0]
 
-        if not wait_until(settled, seconds=seconds, pause_seconds=0.2):
-            raise AssertionError(f"not settled within {seconds:g} seconds: {why[0]}\n{self.logs()}")
+        if not wait_until(settled, seconds=HANG_SECONDS, pause_seconds=0.2):
+            raise AssertionError(f"not settled: {why[0]}\n{self.logs()}")
 
     def epoch(self, cluster_id: int) -> int:
         return self.count("SELECT coalesce(max(epoch), 0) FROM lease_fences WHERE cluster_id = %s", cluster_id)

@@ -23,13 +23,13 @@ import psycopg
 from kschedweb.ops.client import Refused
 from kschedweb.ops.processes import wait_until
 from tests.faults.service import Service, children, descendants
+from tests.waiting import HANG_SECONDS
 
 JOINED = ("scheduler-2", "binding-2")
 TARGETS = ("scheduler", "scheduler-2", "binding", "binding-2", "lifecycle", "beat", "web", "valkey", "postgres")
 WITH_POOL = ("scheduler", "scheduler-2", "binding", "binding-2", "lifecycle")
 BATCH_PODS = 25
 LONGEST_STOP_SECONDS = 8.0
-GIVEN_UP_SECONDS = 90.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Arrivals:
 
     @property
     def longest_seconds(self) -> float:
-        return self.seconds + 2 * GIVEN_UP_SECONDS
+        return self.seconds + 2 * HANG_SECONDS
 
     @property
     def going_on(self) -> bool:
@@ -103,7 +103,7 @@ class Arrivals:
         """Until the service has taken it, or the last refusal; a lost answer is looked up before it is sent again."""
         body = json.dumps({"apiVersion": "v1", "kind": "List", "items": batch}).encode()
         names = [pod["metadata"]["name"] for pod in batch]
-        deadline, refusal = time.monotonic() + GIVEN_UP_SECONDS, ""
+        deadline, refusal = time.monotonic() + HANG_SECONDS, ""
         while time.monotonic() < deadline:
             try:
                 self.service.client.call("POST", f"/api/clusters/{self.cluster_id}/objects", body)

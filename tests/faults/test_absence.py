@@ -23,11 +23,11 @@ from kschedweb.ops.processes import wait_until
 from kschedweb.ops.valkey import Valkey
 from tests.faults import audit, workloads
 from tests.faults.service import Service, children, descendants
+from tests.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.slow
 
 AWAY_SECONDS = 60.0
-BACK_SECONDS = 90.0
 
 
 @dataclass
@@ -105,21 +105,21 @@ def test_service_goes_on_when_a_server_was_away(
     cluster_id = service.cluster_create(f"{name}-{how}", seed=1)
     service.client.post(f"/api/clusters/{cluster_id}/pace", {"pace": "slow", "rate": 40})
     service.upload(cluster_id, workload.files)
-    assert wait_until(lambda: service.bound(cluster_id) > 100, seconds=60)
+    assert wait_until(lambda: service.bound(cluster_id) > 100, seconds=HANG_SECONDS)
     everyone = _everyone(service)
     with servers[name].away(how):
         time.sleep(AWAY_SECONDS)
         assert _everyone(service) == everyone
-    service.wait_settled(cluster_id, seconds=BACK_SECONDS)
+    service.wait_settled(cluster_id)
     assert service.bound(cluster_id) == 800
     with servers[name].away(how):  # nothing to do this time
         time.sleep(AWAY_SECONDS)
         assert _everyone(service) == everyone
-    assert wait_until(lambda: up.answers_ready("127.0.0.1", service.port), seconds=BACK_SECONDS), service.logs()
+    assert wait_until(lambda: up.answers_ready("127.0.0.1", service.port), seconds=HANG_SECONDS), service.logs()
     later = workloads.roomy(nodes=2, pods=40)
     later_id = service.cluster_create(f"{name}-{how}-later", seed=1)
     service.upload(later_id, later.files)
-    service.wait_settled(later_id, seconds=BACK_SECONDS)
+    service.wait_settled(later_id)
     assert _everyone(service) == everyone
     with service.connect() as connection:
         assert audit.problems(connection, cluster_id, workload) == []

@@ -20,7 +20,7 @@ def settled(service: Service) -> int:
     """A small cluster in which nothing is wrong."""
     cluster_id = service.cluster_create("audited", seed=1)
     service.upload(cluster_id, WORKLOAD.files)
-    service.wait_settled(cluster_id, seconds=60)
+    service.wait_settled(cluster_id)
     return cluster_id
 
 

@@ -25,6 +25,7 @@ from kschedweb.ops.processes import wait_until
 from tests.faults import audit, workloads
 from tests.faults.service import Service
 from tests.faults.workloads import Workload
+from tests.waiting import HANG_SECONDS
 
 PAGE = ROOT / "docs" / "operations.md"
 LATER_PODS = 80
@@ -138,7 +139,7 @@ def busy(service: Service) -> Iterator[tuple[int, Workload]]:
     cluster_id = service.cluster_create("backed-up", seed=11)
     service.client.post(f"/api/clusters/{cluster_id}/pace", {"pace": "slow", "rate": 25})
     service.upload(cluster_id, halves(workload)[0])
-    assert wait_until(lambda: service.bound(cluster_id) > 30, seconds=60), service.logs()
+    assert wait_until(lambda: service.bound(cluster_id) > 30, seconds=HANG_SECONDS), service.logs()
     yield cluster_id, workload
     service.client.post(f"/api/clusters/{cluster_id}/pace", {"pace": "pause"})
 
@@ -148,7 +149,7 @@ def test_backup_of_a_busy_service_is_restored_in_full_and_goes_on(
 ) -> None:
     cluster_id, workload = busy
     backup = take_backup(service, cluster_id, tmp_path)
-    assert wait_until(lambda: service.count(RV, cluster_id) > backup.rv, seconds=30)
+    assert wait_until(lambda: service.count(RV, cluster_id) > backup.rv, seconds=HANG_SECONDS)
     with empty_postgres() as url:
         run("pg_restore", database_url=url, folder=tmp_path)
         with psycopg.connect(url) as connection:
@@ -163,9 +164,9 @@ def test_backup_of_a_busy_service_is_restored_in_full_and_goes_on(
             restored.start()
             assert restored.epoch(cluster_id) >= backup.epoch
             restored.client.post(f"/api/clusters/{cluster_id}/pace", {"pace": "run"})
-            restored.wait_settled(cluster_id, seconds=90)
+            restored.wait_settled(cluster_id)
             restored.upload(cluster_id, halves(workload)[1])
-            restored.wait_settled(cluster_id, seconds=90)
+            restored.wait_settled(cluster_id)
             assert restored.epoch(cluster_id) > backup.epoch
             with restored.connect() as connection:
                 assert audit.problems(connection, cluster_id, workload) == []

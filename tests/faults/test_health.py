@@ -11,13 +11,13 @@ import pytest
 from kschedweb.ops.processes import wait_until
 from tests.faults import workloads
 from tests.faults.service import Service, descendants
+from tests.waiting import HANG_SECONDS
 
 # A lease and its grace, and what a busy machine adds.
-NOTICED_SECONDS = 60.0
 
 
 def ask(service: Service, path: str) -> tuple[int, str]:
-    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=15)
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=HANG_SECONDS)
     try:
         connection.request("GET", path, headers={"Host": "localhost"})
         answer = connection.getresponse()
@@ -54,23 +54,23 @@ def frozen(service: Service, name: str) -> Iterator[None]:
 def test_health_fails_while_a_part_is_away_and_recovers(service: Service, name: str, check: str) -> None:
     cluster_id = service.cluster_create(f"health-{name}")
     service.upload(cluster_id, workloads.roomy(nodes=2, pods=5).files)
-    service.wait_settled(cluster_id, seconds=60)
+    service.wait_settled(cluster_id)
     paths = ("/healthz", "/readyz")
-    assert wait_until(lambda: all(ask(service, path)[0] == 200 for path in paths), seconds=30)
+    assert wait_until(lambda: all(ask(service, path)[0] == 200 for path in paths), seconds=HANG_SECONDS)
     with frozen(service, name):
-        failed = wait_until(lambda: ask(service, f"/healthz/{check}")[0] == 500, seconds=NOTICED_SECONDS)
+        failed = wait_until(lambda: ask(service, f"/healthz/{check}")[0] == 500, seconds=HANG_SECONDS)
         assert failed, ask(service, "/healthz?verbose")
         for path in paths:
             status, text = ask(service, path)
             assert status == 500 and f"[-]{check} failed: reason withheld" in text, text
         assert ask(service, "/livez") == (200, "ok")
-    assert wait_until(lambda: all(ask(service, path)[0] == 200 for path in paths), seconds=NOTICED_SECONDS)
+    assert wait_until(lambda: all(ask(service, path)[0] == 200 for path in paths), seconds=HANG_SECONDS)
 
 
 def test_metrics_of_a_running_service_come_from_all_its_processes(service: Service) -> None:
     cluster_id = service.cluster_create("measured")
     service.upload(cluster_id, workloads.roomy(nodes=5, pods=40).files)
-    service.wait_settled(cluster_id, seconds=60)
+    service.wait_settled(cluster_id)
 
     def scraped() -> bool:
         text = ask(service, "/metrics?by=cluster")[1]
@@ -83,4 +83,4 @@ def test_metrics_of_a_running_service_come_from_all_its_processes(service: Servi
         )
         return all(line in text for line in wanted)
 
-    assert wait_until(scraped, seconds=20), ask(service, "/metrics?by=cluster")[1][:3000]
+    assert wait_until(scraped, seconds=HANG_SECONDS), ask(service, "/metrics?by=cluster")[1][:3000]

@@ -9,7 +9,8 @@ import orjson
 
 from kschedweb.common import packing
 from kschedweb.ops.processes import wait_until
-from tests.faults.service import BACK_SECONDS, Service
+from tests.faults.service import Service
+from tests.waiting import HANG_SECONDS
 from tools.bench.elsewhere.server import TOKEN, Life, Server, Store, filled, serving
 
 NODES, PODS, RATE = 20, 200, 50
@@ -38,20 +39,20 @@ def test_no_change_is_lost_or_doubled_when_the_process_that_follows_is_killed(se
         made = service.client.post("/api/mirrors", {"name": "killed-mirror", "kubeconfig": json.dumps(document)})
         cluster_id = int(made["id"])
         synced = "SELECT count(*) FROM cluster_cluster WHERE id = %s AND is_synced"
-        assert wait_until(lambda: service.count(synced, cluster_id) == 1, seconds=60), service.logs()
+        assert wait_until(lambda: service.count(synced, cluster_id) == 1, seconds=HANG_SECONDS), service.logs()
         begun = service.count("SELECT max(rv) FROM cluster_change WHERE cluster_id = %s", cluster_id)
         _ask(port, f"/-/changes?rate={RATE}")
         for name in ("lifecycle/child", "lifecycle"):
             stored = _end(service, cluster_id)
-            assert wait_until(lambda stored=stored: _end(service, cluster_id) > stored + RATE, seconds=60)  # type: ignore[misc]
+            assert wait_until(lambda stored=stored: _end(service, cluster_id) > stored + RATE, seconds=HANG_SECONDS)  # type: ignore[misc]
             epoch = _epoch(service, cluster_id)
-            assert wait_until(service.kill(name), seconds=BACK_SECONDS), service.logs()
-            taken = wait_until(lambda epoch=epoch: _epoch(service, cluster_id) > epoch, seconds=BACK_SECONDS)  # type: ignore[misc]
+            assert wait_until(service.kill(name), seconds=HANG_SECONDS), service.logs()
+            taken = wait_until(lambda epoch=epoch: _epoch(service, cluster_id) > epoch, seconds=HANG_SECONDS)  # type: ignore[misc]
             assert taken, service.logs()
         _ask(port, "/-/changes?rate=0")
         told = {kind: _told(store, kind) for kind in ("Node", "Pod")}
         total = sum(map(len, told.values()))
-        wait_until(lambda: _end(service, cluster_id) >= begun + total, seconds=60)
+        wait_until(lambda: _end(service, cluster_id) >= begun + total, seconds=HANG_SECONDS)
         found = service.rows(
             "SELECT kind, operation, name, uid, object FROM cluster_change WHERE cluster_id = %s AND rv > %s"
             " AND operation <> 'setting' ORDER BY rv",
@@ -80,5 +81,5 @@ def _epoch(service: Service, cluster_id: int) -> int:
 
 
 def _ask(port: int, path: str) -> None:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=20) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=HANG_SECONDS) as answer:
         answer.read()

@@ -25,5 +25,5 @@ def test_first_attempts_of_the_recorded_cluster_are_equal_when_the_seed_is(servi
 def run(service: Service, workload: Workload, name: str, seed: int) -> dict[str, object]:
     cluster_id = service.cluster_create(name, seed=seed)
     service.upload(cluster_id, workload.files)
-    service.wait_settled(cluster_id, seconds=180)
+    service.wait_settled(cluster_id)
     return service.digest(cluster_id)

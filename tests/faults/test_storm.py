@@ -14,8 +14,9 @@ import pytest
 
 from kschedweb.ops import up
 from tests.faults import audit, storm, workloads
-from tests.faults.service import BACK_SECONDS, Service
+from tests.faults.service import Service
 from tests.faults.storm import Arrivals, Storm, wait_until_tended
+from tests.waiting import HANG_SECONDS
 
 SEED = 11
 SLOW_RATE = 20  # cycles per second: what is pending lasts until the leader is killed
@@ -72,7 +73,9 @@ def stormy() -> Iterator[Callable[[Lease], Service]]:
 def test_nothing_is_lost_in_a_short_storm(
     stormy: Callable[[Lease], Service], record_property: Callable[[str, object], None]
 ) -> None:
-    record_property("figures", weather(stormy(QUICKEST), QUICKEST, nodes=100, pods=1000, kills=10, stops=4, seconds=15))
+    record_property(
+        "figures", weather(stormy(QUICKEST), QUICKEST, nodes=100, pods=1000, kills=10, stops=4, seconds=HANG_SECONDS)
+    )
 
 
 @pytest.mark.slow
@@ -80,12 +83,25 @@ def test_nothing_is_lost_in_a_short_storm(
 def test_nothing_is_lost_when_5000_pods_arrive_in_a_storm(
     lease: Lease, stormy: Callable[[Lease], Service], record_property: Callable[[str, object], None]
 ) -> None:
-    figures = weather(stormy(lease), lease, nodes=500, pods=5000, kills=30, stops=10, seconds=60)
+    figures = weather(stormy(lease), lease, nodes=500, pods=5000, kills=30, stops=10, seconds=60, is_timed=True)
     record_property("figures", figures)
 
 
-def weather(service: Service, lease: Lease, *, nodes: int, pods: int, kills: int, stops: int, seconds: float) -> str:
-    """The whole course: the storm, the two last kills, the audit; what was seen, in words."""
+def weather(
+    service: Service,
+    lease: Lease,
+    *,
+    nodes: int,
+    pods: int,
+    kills: int,
+    stops: int,
+    seconds: float,
+    is_timed: bool = False,
+) -> str:
+    """The whole course: the storm, the two last kills, the audit; what was seen, in words.
+
+    `is_timed`: nothing else uses the machine, and scheduling has to go on within the bounds of the lease.
+    """
     workload = workloads.mixed(nodes=nodes, pods=pods + 2 * LATE_PODS, seed=SEED)
     ground, manifests = workload.parted()
     cluster_id = service.cluster_create("stormy", seed=SEED)
@@ -97,14 +113,14 @@ def weather(service: Service, lease: Lease, *, nodes: int, pods: int, kills: int
     dealt.deal(storm.blows(kills=kills, stops=stops, seconds=seconds, seed=SEED))
     wait_until_tended(service, lambda: not arrivals.going_on, seconds=arrivals.longest_seconds)
     arrivals.wait()
-    assert wait_until_tended(service, lambda: attempts(service, cluster_id) > 0, seconds=BACK_SECONDS), service.logs()
+    assert wait_until_tended(service, lambda: attempts(service, cluster_id) > 0, seconds=HANG_SECONDS), service.logs()
     meanwhile = attempts(service, cluster_id)
     assert dealt.kills.total() >= kills
 
     survivor = after_last_kill(service, dealt, cluster_id, manifests[pods : pods + LATE_PODS], lease, both=False)
     anew = after_last_kill(service, dealt, cluster_id, manifests[pods + LATE_PODS :], lease, both=True)
     ended_at = time.monotonic()
-    is_settled = wait_until_tended(service, lambda: not service.unsettled(cluster_id), seconds=240)
+    is_settled = wait_until_tended(service, lambda: not service.unsettled(cluster_id), seconds=HANG_SECONDS)
     assert is_settled, f"not settled: {service.unsettled(cluster_id)}\n{service.logs()}"
     settled = time.monotonic() - ended_at
     with service.connect() as connection:
@@ -125,7 +141,7 @@ def weather(service: Service, lease: Lease, *, nodes: int, pods: int, kills: int
         ]
     )
     assert not found, "\n".join([figures, *found])
-    assert survivor <= lease.survivor_within and anew <= lease.anew_within, figures
+    assert not is_timed or (survivor <= lease.survivor_within and anew <= lease.anew_within), figures
     return figures
 
 
@@ -134,7 +150,9 @@ def after_last_kill(
 ) -> float:
     """Kill the leader, or both scheduler workers, while pods are pending; seconds until one of these is attempted."""
     all_well = lambda: up.answers_ready("127.0.0.1", service.port) and service.unsettled(cluster_id) == ""  # noqa: E731
-    assert wait_until_tended(service, all_well, seconds=240), f"{service.unsettled(cluster_id)}\n{service.logs()}"
+    assert wait_until_tended(service, all_well, seconds=HANG_SECONDS), (
+        f"{service.unsettled(cluster_id)}\n{service.logs()}"
+    )
     pace(service, cluster_id, {"pace": "slow", "rate": SLOW_RATE})
     if not both:
         # Whoever started last must have been watching for a lease to be a standby that may take over.
@@ -143,7 +161,7 @@ def after_last_kill(
     before = attempts(service, cluster_id)
     late.start()
     late.wait()
-    assert wait_until_tended(service, lambda: attempts(service, cluster_id) > before, seconds=BACK_SECONDS)
+    assert wait_until_tended(service, lambda: attempts(service, cluster_id) > before, seconds=HANG_SECONDS)
     leader = leader_name(service, cluster_id)
     at = dealt.kill(*(("scheduler", "scheduler-2") if both else (leader,)))
     # What the dead had written is there by now: their connections ended with them, or their epoch is refused.
@@ -154,7 +172,7 @@ def after_last_kill(
         cluster_id,
     )
     assert pending > 0, "nothing was pending when the leader was killed"
-    went_on = wait_until_tended(service, lambda: attempts(service, cluster_id, after=epoch) > 0, seconds=120)
+    went_on = wait_until_tended(service, lambda: attempts(service, cluster_id, after=epoch) > 0, seconds=HANG_SECONDS)
     seconds = time.monotonic() - at
     assert went_on, f"no attempt within {seconds:.0f} s after the last kill\n{service.logs()}"
     pace(service, cluster_id, {"pace": "run"})

@@ -25,7 +25,7 @@ NOTHING_CHOSEN = 5  # pytest's code when no test fits
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How tests are run: also those marked slow (`long`), every recorded cycle, only those with a word in their name."""
+    """How tests are run: also those marked slow (`long`), every recorded cycle, only those named with a word."""
 
     long: bool = False
     whole: bool = False
