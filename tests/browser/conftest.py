@@ -7,11 +7,12 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
@@ -21,6 +22,8 @@ from kschedweb.ops.processes import die_with_parent
 from tests.waiting import HANG_MS, HANG_SECONDS
 
 WAIT_MS = HANG_MS
+AGAIN_MS = 100
+T = TypeVar("T")
 LOGIN_LINK = re.compile(r"open (http\S+)\s+\(logs you in")
 
 
@@ -61,6 +64,15 @@ class Cluster:
             self.call("POST", "objects", {**klass, "metadata": {"name": f"browser-{priority}"}})
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
         self.call("POST", "objects", pod)
+
+
+def until(page: Page, fact: Callable[[], T]) -> T:
+    """Ask again and again until the answer is true; the answer. The page lives on meanwhile."""
+    ends_at = time.monotonic() + HANG_SECONDS
+    while not (answer := fact()):
+        assert time.monotonic() < ends_at, f"never so: {fact}"
+        page.wait_for_timeout(AGAIN_MS)
+    return answer
 
 
 @contextmanager

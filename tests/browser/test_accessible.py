@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, Service
+from tests.browser.conftest import WAIT_MS, Cluster, Service, until
 from tests.browser.test_attempts import node_create, open_pod
 from tests.browser.test_dashboard import chip, pace
 from tests.browser.test_import import drop, into_new, manifest, new_name, start
@@ -51,12 +51,8 @@ def findings(page: Page, axe: str) -> Iterator[str]:
 def pending(cluster: Cluster, name: str, reason: str) -> None:
     """A pod that no node takes, tried."""
     cluster.pod_create(name, cpu="900")
-    for _ in range(WAIT_MS // 200):
-        attempts = cluster.call("GET", f"pods/default/{name}/attempts")["results"]
-        if attempts and reason in json.dumps(attempts):
-            return
-        cluster.page.wait_for_timeout(200)
-    raise AssertionError(f"{name} was not tried")
+    path = f"pods/default/{name}/attempts"
+    until(cluster.page, lambda: reason in json.dumps(cluster.call("GET", path)["results"]))
 
 
 def dashboard(page: Page, cluster: Cluster) -> None:

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, Service
+from tests.browser.conftest import WAIT_MS, Cluster, Service, until
 
 expect.set_options(timeout=WAIT_MS)
 
@@ -45,12 +45,10 @@ def attempts_of(cluster: Cluster, pod: str) -> list[dict[str, int]]:
 
 def tried_again(page: Page, cluster: Cluster, pod: str, how_often: int) -> None:
     """Waits until the pod has so many attempts that differ, with a new node for each."""
-    for turn in range(20):
-        if len(attempts_of(cluster, pod)) >= how_often:
-            return
+    until(page, lambda: attempts_of(cluster, pod))
+    for turn in range(len(attempts_of(cluster, pod)), how_often):
         node_create(cluster, f"{pod}-{turn}")
-        page.wait_for_timeout(2_000)
-    pytest.fail(f"{pod} was not tried again")
+        until(page, lambda turn=turn: len(attempts_of(cluster, pod)) > turn)  # type: ignore[misc]
 
 
 def log_in(page: Page, password: str) -> None:

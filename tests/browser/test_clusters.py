@@ -12,7 +12,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, Service
+from tests.browser.conftest import WAIT_MS, Cluster, Service, until
 from tests.browser.test_accessible import axe, findings, unfold  # noqa: F401
 from tests.waiting import HANG_SECONDS
 
@@ -159,10 +159,5 @@ def test_new_cluster_has_the_nodes_and_controllers_that_were_chosen(
     page.unroute_all()
     kubelets.get_by_role("button", name="Own").click()
     expect(kubelets.get_by_role("button", name="Own")).to_have_attribute("aria-pressed", "true")
-    for _ in range(50):
-        if rest(page, service, "GET", f"clusters/{made}")["external_controllers"] == []:
-            break
-        page.wait_for_timeout(100)
-    else:
-        raise AssertionError("the controllers were not switched")
+    until(page, lambda: rest(page, service, "GET", f"clusters/{made}")["external_controllers"] == [])
     rest(page, service, "DELETE", f"clusters/{made}")

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from kschedweb.environment import ROOT
-from tests.browser.conftest import WAIT_MS, Cluster, Service
+from tests.browser.conftest import WAIT_MS, Cluster, Service, until
 from tests.browser.test_whole import chooser, clusters, node, pod
 
 expect.set_options(timeout=WAIT_MS)
@@ -155,12 +155,15 @@ def test_openb_pair_is_imported_and_its_numbers_are_true(page: Page, service: Se
     page.get_by_role("status").filter(has_text="Live").wait_for()
     cluster = Cluster(page, service.url, int(page.url.rpartition("/")[2]))
     # While it is scheduled as well as then: what is shown is what REST answers at about that time.
-    for _ in range(600):
-        summary = cluster.call("GET", "summary")
+
+    def all_tried() -> dict[str, Any] | None:
+        summary: dict[str, Any] = cluster.call("GET", "summary")
         queues = summary["pending"]["queues"]
-        if summary["pending"]["pods"] == queues.get("unschedulable", 0) and "active" not in queues:
-            break
-        page.wait_for_timeout(500)
+        is_over = summary["pending"]["pods"] == queues.get("unschedulable", 0) and "active" not in queues
+        return summary if is_over else None
+
+    summary = until(page, all_tried)
+    assert summary is not None
     pending = summary["pending"]
     region = page.get_by_role("region", name="Cluster in figures")
     expect(region).to_contain_text(f"{pending['pods']:,} unschedulable")

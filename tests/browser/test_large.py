@@ -21,6 +21,7 @@ from tests.waiting import HANG_SECONDS
 expect.set_options(timeout=WAIT_MS)
 
 MOST_ELEMENTS = 3_000
+IMPORT_SECONDS = 10 * HANG_SECONDS
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,11 @@ def service(size: Size, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     with running(data / "data", "--no-sample") as service:
         words = ["kschedweb.ops.cli", "import", "--data-dir", str(data / "data"), "--cluster", "large", "--wait"]
         done = subprocess.run(
-            [sys.executable, "-m", *words, str(file)], cwd=ROOT, capture_output=True, text=True, timeout=HANG_SECONDS
+            [sys.executable, "-m", *words, str(file)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=IMPORT_SECONDS,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         yield service

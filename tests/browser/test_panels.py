@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from kschedweb.environment import ROOT
-from tests.browser.conftest import WAIT_MS, Cluster, Service
+from tests.browser.conftest import WAIT_MS, Cluster, Service, until
 from tests.browser.test_whole import clusters
 from tests.waiting import HANG_SECONDS
 
@@ -23,6 +23,7 @@ expect.set_options(timeout=WAIT_MS)
 
 OPENB = ROOT.parent / "shared" / "data" / "openb"
 FILES = ("openb_node_list_all_node.csv", "openb_pod_list_gpuspec33.csv")
+IMPORT_SECONDS = 10 * HANG_SECONDS
 FEW, MANY, EACH = 40, 500, 8
 HISTORY = 500  # entries of a pod's history that are shown at first
 READY = ("active", "backoff", "errorBackoff")  # a pod is taken out of backoff when no other is ready
@@ -148,15 +149,15 @@ class Reader:
 
     def check_history(self, panel: Locator, key: str) -> None:
         heading = panel.get_by_role("region", name="Queue history").get_by_role("heading")
-        for _ in range(WAIT_MS // 500):
-            # A timer may have moved the pod between the two answers.
-            entries = self.cluster.call("GET", f"pods/{key}/history?limit={HISTORY + 1}")["entries"]
+
+        def shown() -> list[dict[str, Any]] | None:
+            """What the panel shows: a timer may have moved the pod between the two answers."""
+            told = self.cluster.call("GET", f"pods/{key}/history?limit={HISTORY + 1}")
+            entries: list[dict[str, Any]] = told["entries"]
             count = f"newest {HISTORY}" if len(entries) > HISTORY else f"{len(entries):,}"
-            if heading.inner_text() == f"Queue history · {count}":
-                break
-            self.page.wait_for_timeout(500)
-        else:
-            raise AssertionError((key, heading.inner_text(), count))
+            return entries if heading.inner_text() == f"Queue history · {count}" else None
+
+        entries = until(self.page, shown) or []
         assert not list(effects_before_causes(entries)), (key, entries)
 
     def check_attempt(self, panel: Locator, attempt: dict[str, Any]) -> None:
@@ -200,7 +201,7 @@ def openb(service: Service, request: pytest.FixtureRequest, tmp_path_factory: py
         paths = [part(path, folder / path.name) for path in paths]
     words = [sys.executable, "-m", "kschedweb.ops.cli", "import", *map(str, paths), "--cluster", "openb", "--wait"]
     done = subprocess.run(
-        [*words, "--data-dir", str(service.data)], cwd=ROOT, capture_output=True, text=True, timeout=HANG_SECONDS
+        [*words, "--data-dir", str(service.data)], cwd=ROOT, capture_output=True, text=True, timeout=IMPORT_SECONDS
     )
     assert done.returncode == 0, done.stdout + done.stderr
     found = re.search(r"cluster openb \(id (\d+)\)", done.stdout)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, Service
+from tests.browser.conftest import WAIT_MS, Cluster, Service, until
 from tests.browser.test_dashboard import pace
 
 expect.set_options(timeout=WAIT_MS)
@@ -67,13 +67,16 @@ def put(cluster: Cluster, *objects: dict[str, Any]) -> None:
 
 def settle(cluster: Cluster, pending: int) -> dict[str, Any]:
     """Until so many pods are pending and tried; the summary then."""
-    for _ in range(WAIT_MS // 500):
-        summary = cluster.call("GET", "summary")
+
+    def settled() -> dict[str, Any] | None:
+        summary: dict[str, Any] = cluster.call("GET", "summary")
         queues = summary["pending"]["queues"]
-        if summary["pending"]["pods"] == pending == sum(queues.get(name, 0) for name in ("unschedulable", "gated")):
-            return summary
-        cluster.page.wait_for_timeout(500)
-    raise AssertionError(f"the cluster does not settle: {summary['pending']}")
+        tried = sum(queues.get(name, 0) for name in ("unschedulable", "gated"))
+        return summary if summary["pending"]["pods"] == pending == tried else None
+
+    found = until(cluster.page, settled)
+    assert found is not None
+    return found
 
 
 def chart(page: Page) -> Locator:
@@ -116,15 +119,10 @@ def test_lines_of_the_chart_are_told_apart_by_its_legend(page: Page) -> None:
 
 
 def test_pods_that_came_with_a_node_are_not_bound_here(page: Page, own: Cluster) -> None:
-    seen: list[str] = []
     put(own, node("n1"), *(pod(f"imported-{index}", on="n1") for index in range(60)))
     region = page.get_by_role("region", name="Cluster in figures")
-    for _ in range(14):  # the rate is that of the last five seconds
-        page.wait_for_timeout(500)
-        seen.append(region.get_by_text("bound per second").inner_text())
-    expect(region).to_contain_text("60")
-    assert figure(page, "Pods on nodes") == 60
-    assert set(seen) <= {"0 bound per second", "– bound per second"}
+    until(page, lambda: figure(page, "Pods on nodes") == 60)
+    assert region.get_by_text("bound per second").inner_text() in ("0 bound per second", "– bound per second")
     assert sum(point["bound"] for point in own.call("GET", "throughput")["points"]) == 0
 
 
@@ -133,10 +131,7 @@ def test_empty_cluster_says_so_and_no_more(page: Page, own: Cluster) -> None:
         expect(page.get_by_text(text)).to_be_visible()
     # The only events there can be are those of who leads it, which are about no pod.
     told = page.get_by_role("region", name="Events").get_by_role("listitem")
-    for _ in range(WAIT_MS // 500):
-        if own.call("GET", "events")["results"]:
-            break
-        page.wait_for_timeout(500)
+    until(page, lambda: own.call("GET", "events")["results"])
     page.reload()
     expect(told.filter(has_text="became leader").first).to_be_visible()
     expect(told.filter(has_not_text="LeaderElection")).to_have_count(0)
@@ -207,8 +202,10 @@ def test_cluster_that_others_make_is_in_the_list_without_a_reload(page: Page, se
 
 def test_sample_figures_are_those_of_a_snapshot(page: Page, cluster: Cluster) -> None:
     pace(page, "Pause")
-    page.wait_for_timeout(1_500)  # pods already on their way are bound
-    for _ in range(20):
+    told: list[object] = []
+
+    def agree() -> bool:
+        """Once the pods that were on their way are bound."""
         snapshot = cluster.call("GET", "snapshot")
         waiting = [view for view in snapshot["queue"] if view["queue"] not in ("assumed", "waiting")]
         shown = {"Pending": figure(page, "Pending"), "Nodes": figure(page, "Nodes")}
@@ -216,7 +213,10 @@ def test_sample_figures_are_those_of_a_snapshot(page: Page, cluster: Cluster) ->
         wanted = {"Pending": sum(not one["node"] for one in live), "Nodes": len(snapshot["nodes"])}
         points = snapshot["throughput"]["points"] or [snapshot["throughput"]["carried"]]
         queued = next(point["queued"] for point in reversed(points) if point["queued"])
-        if shown == wanted and sum(queued.values()) == len(waiting):
-            return
-        page.wait_for_timeout(500)
-    raise AssertionError((shown, wanted, queued, len(waiting)))
+        told[:] = shown, wanted, queued, len(waiting)
+        return shown == wanted and sum(queued.values()) == len(waiting)
+
+    try:
+        until(page, agree)
+    except AssertionError as never:
+        raise AssertionError(told) from never
