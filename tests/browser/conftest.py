@@ -55,6 +55,12 @@ class Cluster:
         assert response.ok, response.text()
         return response.json() if response.text() else None
 
+    def made(self) -> set[str]:
+        """Where the nodes are, and the pods of the namespace in which tests make theirs."""
+        snapshot = self.call("GET", "snapshot")
+        pods = {f"objects/Pod/{pod['key']}" for pod in snapshot["pods"] if pod["key"].startswith("default/")}
+        return pods | {f"objects/Node/{node['name']}" for node in snapshot["nodes"]}
+
     def pod_create(self, name: str, *, cpu: str = "10m", priority: int = 0) -> None:
         container = {"name": "main", "image": "main:1", "resources": {"requests": {"cpu": cpu}}}
         spec: dict[str, Any] = {"containers": [container]}
@@ -128,15 +134,8 @@ def shared_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service
 
 
 @pytest.fixture(scope="module")
-def own_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service with its sample cluster, for a file that changes what others rely on."""
-    with running(tmp_path_factory.mktemp("service")) as service:
-        yield service
-
-
-@pytest.fixture(scope="module")
 def service(shared_service: Service) -> Service:
-    """The service with its sample cluster, and what tests of other files left there."""
+    """The service with its sample cluster; one for all files that name no other."""
     return shared_service
 
 
@@ -146,7 +145,7 @@ def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         yield playwright.chromium.launch(
             executable_path=chromium,
-            args=["--no-sandbox", "--disable-quic", "--disable-background-networking"],
+            args=["--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-gpu"],
         )
 
 
@@ -185,11 +184,14 @@ def page(context: BrowserContext, service: Service) -> Iterator[Page]:
 
 @pytest.fixture
 def cluster(page: Page, service: Service) -> Iterator[Cluster]:
-    """The cluster the page shows; it runs again after the test."""
+    """The cluster the page shows; after the test it runs again, without the pods and nodes the test made."""
     page.wait_for_url(re.compile(r"#/clusters/\d+"))
     cluster = Cluster(page, service.url, int(page.url.rpartition("/")[2]))
+    before = cluster.made()
     yield cluster
     cluster.call("POST", "pace", {"pace": "run"})
+    for path in cluster.made() - before:
+        cluster.call("DELETE", path)
 
 
 def _logs(data: Path) -> str:

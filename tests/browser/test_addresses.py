@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster, Service
@@ -10,11 +9,6 @@ from tests.browser.test_attempts import log_in, open_pod, panel_of
 
 expect.set_options(timeout=WAIT_MS)
 POD = "addressed-screen"
-
-
-@pytest.fixture(scope="module")
-def service(own_service: Service) -> Service:
-    return own_service
 
 
 def change_the_screen(page: Page, cluster: Cluster) -> None:

@@ -2,17 +2,11 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster, Service, until
 
 expect.set_options(timeout=WAIT_MS)
-
-
-@pytest.fixture(scope="module")
-def service(own_service: Service) -> Service:
-    return own_service
 
 
 def panel_of(page: Page, pod: str) -> Locator:

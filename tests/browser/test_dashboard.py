@@ -3,17 +3,11 @@
 import re
 import time
 
-import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster, Service, until
 
 expect.set_options(timeout=WAIT_MS)
-
-
-@pytest.fixture(scope="module")
-def service(own_service: Service) -> Service:
-    return own_service
 
 
 def lane(page: Page, name: str) -> Locator:

@@ -30,11 +30,6 @@ READY = ("active", "backoff", "errorBackoff")  # a pod is taken out of backoff w
 RESULTS = {"scheduled": "Scheduled", "unschedulable": "No node fits"}
 
 
-@pytest.fixture(scope="module")
-def service(own_service: Service) -> Service:
-    return own_service
-
-
 def rows(cluster: Cluster, path: str) -> Iterator[dict[str, Any]]:
     """All of a paged list."""
     following: str | None = f"{path}{'&' if '?' in path else '?'}limit=1000"
