@@ -19,6 +19,8 @@ from tools.testing.outcome import CannotRunError, Failure, Outcome, counted
 BY_FILE = ("browser", "faults", "attack")
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PROCESSES = "2"
+# Their tests wait for a service more than they work.
+MORE_PROCESSES = {"browser": "3", "faults": "3"}
 SLOWEST = ("--durations=15", "--durations-min=5")
 NOTHING_CHOSEN = 5  # pytest's code when no test fits
 
@@ -43,7 +45,11 @@ def run_pytest(group: str, targets: Sequence[str], how: How) -> Outcome:
     environment = {}
     if group == "browser":
         environment["KSCHED_CHROMIUM"] = str(find_chromium())
-    spread = [] if how.alone else ["-n", PROCESSES, "--dist", "loadfile" if group in BY_FILE else "worksteal"]
+    spread = (
+        []
+        if how.alone
+        else ["-n", MORE_PROCESSES.get(group, PROCESSES), "--dist", "loadfile" if group in BY_FILE else "worksteal"]
+    )
     with tempfile.TemporaryDirectory() as scratch:
         report, failed = Path(scratch) / "report.xml", Path(scratch) / "failed.json"
         files = [f"--junitxml={report}", "-p", "tools.testing.failed", f"--failed-to={failed}"]
