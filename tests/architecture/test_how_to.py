@@ -1,7 +1,7 @@
 """The pages of docs/how-to hold: what a page says, done to a copy of the tree, passes the checks the page names.
 
 Under the heading of a file, a `diff` block changes it, any other block is its whole content. Nothing is done that the
-page does not say.
+pages do not say. They are followed one after the other in one copy; in the long form each alone, too.
 """
 
 from __future__ import annotations
@@ -64,6 +64,18 @@ def copy_of_tree(folder: Path) -> Path:
     return tree
 
 
+def follow(text: str, tree: Path) -> None:
+    """Make the files of a page, and change those it changes."""
+    for name, language, block in steps(text):
+        path = tree / name
+        if language == "diff":
+            path.write_text(patched(path.read_text(), block))
+        else:
+            assert not path.exists(), name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block)
+
+
 def run(tree: Path, *words: str, **more: str) -> None:
     """Run a command in the copy; one that runs tests starts servers of its own."""
     given = {name: value for name, value in os.environ.items() if not _is_of_this_run(name, value)}
@@ -77,21 +89,23 @@ def _is_of_this_run(name: str, value: str) -> bool:
     return name.startswith("PYTEST_") or os.environ["KSCHED_TEST_RUN_DIR"] in value
 
 
-@pytest.mark.parametrize("page", [pytest.param(page, id=page.stem) for page in PAGES])
-def test_page_is_all_it_takes(page: Path, tmp_path: Path) -> None:
-    text = page.read_text()
+@pytest.mark.parametrize(
+    "pages",
+    [
+        pytest.param(PAGES, id="all pages"),
+        *(pytest.param([page], id=page.stem, marks=pytest.mark.slow) for page in PAGES),
+    ],
+)
+def test_page_is_all_it_takes(pages: list[Path], tmp_path: Path) -> None:
     tree = copy_of_tree(tmp_path)
-    for name, language, block in steps(text):
-        path = tree / name
-        if language == "diff":
-            path.write_text(patched(path.read_text(), block))
-        else:
-            assert not path.exists(), name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(block)
-    asked = commands(text)
-    assert ["./ksched", "check"] in asked
-    for words in asked:
+    asked: list[list[str]] = []
+    for page in pages:
+        text = page.read_text()
+        follow(text, tree)
+        assert ["./ksched", "check"] in commands(text)
+        asked += [words for words in commands(text) if words not in asked]
+    # What makes files comes before what looks at them.
+    for words in sorted(asked, key=lambda words: words[0] != ".venv/bin/python"):
         if words == ["./ksched", "check"]:
             for check in CHECKS:
                 run(tree, sys.executable, *check)

@@ -195,7 +195,7 @@ class Service:
     # Rows
 
     def connect(self) -> "psycopg.Connection[Any]":
-        return psycopg.connect(self.database_url, autocommit=True, connect_timeout=HANG_SECONDS)
+        return psycopg.connect(self.database_url, autocommit=True, connect_timeout=30)
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         with self.connect() as connection:

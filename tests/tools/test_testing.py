@@ -160,18 +160,17 @@ def test_failures_are_written_down_with_their_output_and_whether_they_have_anoth
         "def test_plain():\n    assert []\n"
         "def test_good():\n    pass\n"
     )
-    for spread in ([], ["-n", "1"]):
-        words = ["-p", "tools.testing.failed", f"--failed-to={tmp_path / 'failed.json'}", "-p", "no:django", "-q"]
-        subprocess.run(
-            [sys.executable, "-m", "pytest", *words, *spread, "-c", str(tmp_path / "pytest.ini"), str(tmp_path)],
-            cwd=tmp_path,
-            env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
-            capture_output=True,
-        )
-        slow, plain = sorted(pytests.failures_in(tmp_path / "failed.json", "core"), key=lambda one: not one.may_pass)
-        assert (slow.name, slow.may_pass) == ("test_it.py::test_slow", True)
-        assert "assert 1 == 2" in slow.text and "said" in slow.text
-        assert (plain.name, plain.may_pass) == ("test_it.py::test_plain", False)
+    words = ["-p", "tools.testing.failed", f"--failed-to={tmp_path / 'failed.json'}", "-p", "no:django", "-q"]
+    subprocess.run(
+        [sys.executable, "-m", "pytest", *words, "-n", "1", "-c", str(tmp_path / "pytest.ini"), str(tmp_path)],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+    )
+    slow, plain = sorted(pytests.failures_in(tmp_path / "failed.json", "core"), key=lambda one: not one.may_pass)
+    assert (slow.name, slow.may_pass) == ("test_it.py::test_slow", True)
+    assert "assert 1 == 2" in slow.text and "said" in slow.text
+    assert (plain.name, plain.may_pass) == ("test_it.py::test_plain", False)
     assert pytests.failures_in(tmp_path / "absent.json", "core") == [Failure("core")]
 
 

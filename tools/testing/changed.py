@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import grimp
@@ -71,45 +72,50 @@ def _tests_around(path: Path, root: Path) -> set[str]:
 
 def _by_import(changed: Iterable[str], root: Path) -> set[str]:
     """Files of tests that import a changed module, helper or conftest.py, or something that does."""
-    graph = grimp.build_graph(*PACKAGES, include_external_packages=False, cache_dir=None)
+    graph = _graph()
     modules = {_module(name) for name in changed if name.endswith(".py")}
     touched = set(modules)
     for module in modules & graph.modules:
         touched |= graph.find_downstream_modules(module)
     found = set()
-    imports: dict[Path, set[str]] = {}
     for group_folder in (folder for group in ("core", "web", *SERVICE_GROUPS) for folder in folders(group)):
         for file in (root / group_folder).rglob("test_*.py"):
-            if _needs(file, root, imports) & touched:
+            if _needs(file, root) & touched:
                 found.add(str(file.relative_to(root)))
     return found
 
 
-def _needs(file: Path, root: Path, imports: dict[Path, set[str]]) -> set[str]:
+@cache
+def _graph() -> grimp.ImportGraph:
+    return grimp.build_graph(*PACKAGES, include_external_packages=False, cache_dir=None)
+
+
+def _needs(file: Path, root: Path) -> set[str]:
     """The modules that a file of tests imports, itself or by its helpers, and the names of those and its own."""
     seen: set[Path] = set()
     left = [file, *(folder / "conftest.py" for folder in file.parents if (folder / "conftest.py").exists())]
-    needed = set()
+    needed: set[str] = set()
     while left:
         path = left.pop()
         if path in seen:
             continue
         seen.add(path)
-        if path not in imports:
-            imports[path] = {*_imports(path), _module(str(path.relative_to(root)))}
-        needed |= imports[path]
-        left += [helper for name in imports[path] if name.startswith("tests.") and (helper := _file(name, root))]
+        imported = _imports(path) | {_module(str(path.relative_to(root)))}
+        needed |= imported
+        left += [helper for name in imported if name.startswith("tests.") and (helper := _file(name, root))]
     return needed
 
 
-def _imports(path: Path) -> Iterator[str]:
+@cache
+def _imports(path: Path) -> frozenset[str]:
     """Every module that a file may import: of `from a import b`, both `a` and `a.b`."""
+    found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(found)
 
 
 def _module(name: str) -> str:
