@@ -19,6 +19,7 @@ django.setup()
 from kschedweb.cluster.extender_http import connect
 from scheduler_core.config.types import Extender, ExtenderTLSConfig
 from scheduler_core.errors import ConfigError
+from tests.waiting import HANG_SECONDS
 field, path = sys.argv[1:]
 tls = {field: path}
 if field != "ca_file":
@@ -37,7 +38,7 @@ def refusal(field: str, path: str) -> str:
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "kschedweb.settings_test"},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=HANG_SECONDS,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)),
     )
     assert done.returncode == 0, done.stderr[-500:]
