@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kschedweb.environment import ROOT
+from tests.waiting import HANG_SECONDS
 
 # In a process of its own, which may take 10 seconds and 1 GB: what goes wrong here takes memory, or waits for ever.
 ASK = """
@@ -19,7 +20,6 @@ django.setup()
 from kschedweb.cluster.extender_http import connect
 from scheduler_core.config.types import Extender, ExtenderTLSConfig
 from scheduler_core.errors import ConfigError
-from tests.waiting import HANG_SECONDS
 field, path = sys.argv[1:]
 tls = {field: path}
 if field != "ca_file":

@@ -52,7 +52,7 @@ def everywhere(
     *,
     first: int = 0,
 ) -> list[str]:
-    """Freeze the work, on a new cluster each time, at each of its places that begins with one of `kinds`; the places."""
+    """Freeze the work, on a new cluster each time, at each place that begins with one of `kinds`; these places."""
     places = places_of(prepare(crowded(name, put_objects)))
     chosen = [at for at in range(first, len(places)) if places[at].startswith(kinds)]
     for at in chosen:

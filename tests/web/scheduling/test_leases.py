@@ -129,9 +129,7 @@ def test_takeover_waits_for_a_writer_under_the_old_epoch(cluster: Cluster) -> No
 
 
 @pytest.mark.django_db(transaction=True)
-def test_silent_transaction_does_not_keep_a_takeover_waiting(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_silent_transaction_does_not_keep_a_takeover_waiting(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "IDLE_IN_TRANSACTION_MS", 100)
     epoch = leases.fence_raise(cluster_id=cluster.pk, holder="frozen")
     held, over = threading.Event(), threading.Event()
@@ -152,9 +150,7 @@ def test_silent_transaction_does_not_keep_a_takeover_waiting(
     frozen.start()
     try:
         assert held.wait(HANG_SECONDS)
-        taken = leases.lease_acquire(
-            view=view_of(cluster), holder="b", duration_seconds=15, lock_seconds=HANG_SECONDS
-        )
+        taken = leases.lease_acquire(view=view_of(cluster), holder="b", duration_seconds=15, lock_seconds=HANG_SECONDS)
     finally:
         over.set()
         frozen.join()

@@ -95,7 +95,7 @@ ODD_ANSWERS = [
 ]
 
 
-@pytest.mark.usefixtures("patient_fence")
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("whole_nodes", [False, True], ids=["by name", "by whole nodes"])
 @pytest.mark.parametrize("body", ODD_ANSWERS)
 def test_step_commits_whatever_the_filter_answers(
@@ -127,7 +127,7 @@ ODD_NODES = [
 ]
 
 
-@pytest.mark.usefixtures("patient_fence")
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("items", ODD_NODES)
 def test_step_commits_whatever_nodes_are_sent_back(
     cluster: Cluster, put_objects: PutObjects, items: list[dict[str, Any]]
@@ -152,7 +152,7 @@ ODD_SCORES = [
 ]
 
 
-@pytest.mark.usefixtures("patient_fence")
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("body", ODD_SCORES)
 def test_pod_is_scheduled_whatever_the_scores(cluster: Cluster, put_objects: PutObjects, body: bytes) -> None:
     with odd.odd_extender(odd.answers(body)) as extender:
@@ -175,7 +175,7 @@ ODD_VICTIMS = [
 ]
 
 
-@pytest.mark.usefixtures("patient_fence")
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("answer", ODD_VICTIMS)
 def test_step_commits_whatever_victims_are_chosen(cluster: Cluster, put_objects: PutObjects, answer: Any) -> None:
     low = make_pod("low").req(cpu="4").on("n1").phase("Running").manifest()
@@ -200,7 +200,7 @@ def test_step_commits_whatever_victims_are_chosen(cluster: Cluster, put_objects:
     assert attempt.result == "unschedulable"
 
 
-@pytest.mark.usefixtures("patient_fence")
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("verb", ["é", "a b", "a?b#c", "..", "a\nb", "%zz", "日本", "x" * 70_000])
 def test_step_commits_whatever_the_verb_is(cluster: Cluster, put_objects: PutObjects, verb: str) -> None:
     with odd.odd_extender(odd.answers(b'{"NodeNames": ["n0"]}')) as extender:

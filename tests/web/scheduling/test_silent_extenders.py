@@ -43,7 +43,9 @@ def pods(cluster: Cluster, prefix: str, put_objects: PutObjects, count: int) -> 
     put_objects(cluster, [make_pod(f"{prefix}{i}").req(cpu="1m").manifest() for i in range(count)])
 
 
-def test_other_clusters_go_on_while_extenders_do_not_answer(start_worker: StartProcess, put_objects: PutObjects) -> None:
+def test_other_clusters_go_on_while_extenders_do_not_answer(
+    start_worker: StartProcess, put_objects: PutObjects
+) -> None:
     environment = {**LEASE, "KSCHED_EXTENDER_HOSTS": "127.0.0.1"}
     node = make_node("n").capacity(cpu="12", memory="64Gi", pods="110").manifest()
     with ExitStack() as stack:
@@ -65,7 +67,9 @@ def test_other_clusters_go_on_while_extenders_do_not_answer(start_worker: StartP
 
         def scheduled(prefix: str) -> bool:
             sweep()  # as beat has it done
-            return Attempt.objects.filter(cluster=good, name__startswith=prefix, result="scheduled").count() == GOOD_PODS
+            return (
+                Attempt.objects.filter(cluster=good, name__startswith=prefix, result="scheduled").count() == GOOD_PODS
+            )
 
         for prefix in ("first", "second"):
             pods(good, prefix, put_objects, GOOD_PODS)

@@ -70,9 +70,7 @@ class Workers:
 
 
 @pytest.fixture(scope="module")
-def of_this_file(
-    committed: None, valkey_url: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Workers]:
+def of_this_file(committed: None, valkey_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
     with redis.Redis.from_url(valkey_url) as client:
         messages_dropped(client)
     with starting(tmp_path_factory.mktemp("workers")) as start:
