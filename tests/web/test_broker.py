@@ -10,6 +10,7 @@ from redis.exceptions import ConnectionError as BrokerAway
 from kschedweb import broker
 from kschedweb.celery import app
 from kschedweb.environment import broker_url
+from tests.waiting import HANG_SECONDS
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from kschedweb.accounts import hashers, services
 from kschedweb.accounts.models import FailedLogin
 from kschedweb.accounts.services import logins
 from kschedweb.environment import ROOT
+from tests.waiting import HANG_SECONDS
 from tests.web import tcp
 from tests.web.rest import logged_in
 
@@ -129,13 +130,14 @@ def test_hash_from_before_becomes_argon2_at_the_next_login(ada: User, production
 
 def test_passwords_are_hashed_a_few_at_a_time(production: None, monkeypatch: pytest.MonkeyPatch) -> None:
     lock, inside, most = threading.Lock(), 0, 0
+    together = threading.Barrier(hashers.AT_ONCE)
 
     def encode(self: Any, password: str, salt: str) -> str:
         nonlocal inside, most
         with lock:
             inside += 1
             most = max(most, inside)
-        threading.Event().wait(0.02)
+        together.wait(HANG_SECONDS)
         with lock:
             inside -= 1
         return ""

@@ -125,9 +125,7 @@ def test_worker_takes_the_sweep_and_outlives_its_child_but_not_the_other_way_rou
 
 
 @pytest.mark.django_db(transaction=True)
-def test_beat_keeps_its_schedule_in_the_data_directory_and_private(
-    start_worker, valkey_client, tmp_path: Path
-) -> None:
+def test_beat_keeps_its_schedule_in_the_data_directory_and_private(start_worker, valkey_client, tmp_path: Path) -> None:
     """Also what an older version left open."""
     folder = tmp_path / "data" / "beat"
     folder.mkdir(parents=True, mode=0o755)
