@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from kschedweb.environment import ROOT
 from kschedweb.ops import processes
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.runner import host
+from tests.waiting import eventually
 from tests.web import tcp
 
 # Rows that are there once the database is made, of which no test changes any.
@@ -105,21 +107,33 @@ def log_lines() -> Iterator[Callable[[], list[str]]]:
 def valkey_client(valkey_url: str) -> Iterator[redis.Redis]:
     """A client of a Valkey without messages."""
     with redis.Redis.from_url(valkey_url) as client:
-        for key in client.scan_iter():
-            # Which queues there are stays: Celery remembers what it declared, and would not do it again.
-            if not key.startswith(b"_kombu.binding."):
-                client.delete(key)
+        messages_dropped(client)
         yield client
 
 
+def messages_dropped(client: redis.Redis) -> None:
+    """Empty a Valkey but for the names of queues: Celery remembers what it declared, and would not do it again."""
+    for key in client.scan_iter():
+        if not key.startswith(b"_kombu.binding."):
+            client.delete(key)
+
+
+StartProcess = Callable[..., "subprocess.Popen[bytes]"]
+
+
 @pytest.fixture
-def start_process(
-    valkey_client: redis.Redis, transactional_db: None, tmp_path: Path
-) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+def start_process(valkey_client: redis.Redis, transactional_db: None, tmp_path: Path) -> Iterator[StartProcess]:
     """Start processes of the service on the test database: `start_process("kschedweb.ops.web", KSCHED_PORT="1")`.
 
     They are stopped after the test. A process's output is in `process.log_path`.
     """
+    with starting(tmp_path) as start:
+        yield start
+
+
+@contextmanager
+def starting(folder: Path) -> Iterator[StartProcess]:
+    """What `start_process` is, with the logs and the data of the processes in a folder; it stops them in the end."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(*words: str, **environment: str) -> subprocess.Popen[bytes]:
@@ -127,42 +141,44 @@ def start_process(
             argv=(sys.executable, "-m", *words),
             environment={
                 "DATABASE_URL": tcp.database_url(),
-                "KSCHED_DATA_DIR": str(tmp_path / "data"),
+                "KSCHED_DATA_DIR": str(folder / "data"),
                 "DJANGO_SETTINGS_MODULE": "kschedweb.settings",
                 **environment,
             },
             cwd=ROOT,
         )
-        log_path = tmp_path / f"{words[-1]}-{len(started)}.log"
+        log_path = folder / f"{words[-1]}-{len(started)}.log"
         with open(log_path, "wb") as log:
             process = processes.spawn(launch, log)
         process.log_path = log_path  # type: ignore[attr-defined]
         started.append(process)
         return process
 
-    yield start
-    failed = [process for process in started if process.poll() not in (None, 0, -signal.SIGKILL)]
-    for process in reversed(started):
-        processes.stop(process, signal.SIGTERM, patience_seconds=5)
+    try:
+        yield start
+    finally:
+        failed = [process for process in started if process.poll() not in (None, 0, -signal.SIGKILL)]
+        for process in reversed(started):
+            processes.stop(process, signal.SIGTERM, patience_seconds=5)
     for process in failed:
         sys.stderr.write(process.log_path.read_text(errors="replace"))  # type: ignore[attr-defined]
 
 
 @pytest.fixture
-def start_worker(start_process: Callable[..., subprocess.Popen[bytes]]) -> Callable[..., subprocess.Popen[bytes]]:
+def start_worker(start_process: StartProcess) -> StartProcess:
     """Start real workers: `start_worker("binding")`. Poll the database for what they do, never sleep."""
     return partial(start_process, "kschedweb.ops.worker")
 
 
 @pytest.fixture
-def start_web(start_process: Callable[..., subprocess.Popen[bytes]]) -> Callable[..., tcp.Web]:
+def start_web(start_process: StartProcess) -> Callable[..., tcp.Web]:
     """Start the web process as production does, and wait until it answers."""
 
     def start(**environment: str) -> tcp.Web:
         port = tcp.free_port()
         process = start_process("kschedweb.ops.web", KSCHED_PORT=str(port), **environment)
         web = tcp.Web(port, process.log_path)  # type: ignore[attr-defined]
-        assert processes.wait_until(web.answers, seconds=60), web.log()
+        eventually(web.answers, web.log)
         return web
 
     return start

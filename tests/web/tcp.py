@@ -1,6 +1,7 @@
 """A web process that tests speak to over TCP, also as no well-behaved client would."""
 
 import http.client
+import random
 import signal
 import socket
 import sys
@@ -18,15 +19,19 @@ from psycopg import pq
 
 from kschedweb.environment import ROOT
 from kschedweb.ops import processes, up
+from tests.waiting import HANG_SECONDS
 
-ANSWER_SECONDS = 90.0
-READY_SECONDS = 120.0
+# None that the kernel gives to outgoing connections or to who asks it for any: a port that is free stays so.
+PORTS = range(10_000, 32_000)
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port of this machine that nobody listens on."""
+    while True:
+        port = random.SystemRandom().choice(PORTS)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def session(username: str, *, is_superuser: bool = True) -> str:
@@ -67,7 +72,7 @@ class Web:
     def ask(self, method: str, path: str, body: bytes, **headers: str) -> Answer:
         """One request on a connection of its own; names of headers are written with `_` for `-`."""
         source = (self.address, 0)
-        connection = up.connection_to("127.0.0.1", self.port, self.certificate, ANSWER_SECONDS)
+        connection = up.connection_to("127.0.0.1", self.port, self.certificate, HANG_SECONDS)
         connection.source_address = source
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -86,7 +91,7 @@ class Web:
         connection = socket.socket()
         if receive_buffer is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        connection.settimeout(ANSWER_SECONDS)
+        connection.settimeout(HANG_SECONDS)
         connection.bind((self.address, 0))
         connection.connect(("127.0.0.1", self.port))
         connection.sendall(content)
@@ -117,7 +122,7 @@ def web_process(
         process = processes.spawn(launch, log)
     try:
         web = Web(port, log_path, certificate=environment.get("KSCHED_TLS_CERT", ""), pid=process.pid)
-        ready = processes.wait_until(lambda: web.answers() or process.poll() is not None, seconds=READY_SECONDS)
+        ready = processes.wait_until(lambda: web.answers() or process.poll() is not None, seconds=HANG_SECONDS)
         assert ready and process.poll() is None, web.log()
         yield web
     finally:
@@ -138,9 +143,9 @@ def read_answer(connection: socket.socket) -> Answer:
     return answer_of(_parsed(connection))
 
 
-def is_closed(connection: socket.socket, seconds: float) -> bool:
-    """Read on until the other side closes; whether it does so in time."""
-    connection.settimeout(seconds)
+def is_closed(connection: socket.socket) -> bool:
+    """Read on until the other side closes; whether it does."""
+    connection.settimeout(HANG_SECONDS)
     with suppress(ConnectionError):
         try:
             while connection.recv(1 << 20):

@@ -10,6 +10,7 @@ from redis.exceptions import ConnectionError as BrokerAway
 from kschedweb import broker
 from kschedweb.celery import app
 from kschedweb.environment import broker_url
+from tests.waiting import HANG_SECONDS
 
 
 @pytest.fixture
@@ -37,14 +38,14 @@ def test_worker_takes_the_next_message_when_the_broker_was_away_at_the_end_of_on
         connection, queues=[Queue("wakes")], callbacks=[lambda _, message: taken.append(message)]
     ) as consumer:
         consumer.qos(prefetch_count=1)
-        connection.drain_events(timeout=5)
+        connection.drain_events(timeout=HANG_SECONDS)
         assert [message.payload["place"] for message in taken] == [1]
         with monkeypatch.context() as away:
             away.setattr(broker.QoS, "pipe_or_acquire", _refuse)
             away.setattr(broker.QoS, "restore_by_tag", _refuse)
             with pytest.raises(BrokerAway):
                 finish(taken[0])
-        connection.drain_events(timeout=5)
+        connection.drain_events(timeout=HANG_SECONDS)
         assert [message.payload["place"] for message in taken] == [1, 2]
         taken[1].ack()
 

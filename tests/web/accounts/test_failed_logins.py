@@ -20,6 +20,7 @@ from kschedweb.accounts import hashers, services
 from kschedweb.accounts.models import FailedLogin
 from kschedweb.accounts.services import logins
 from kschedweb.environment import ROOT
+from tests.waiting import HANG_SECONDS
 from tests.web import tcp
 from tests.web.rest import logged_in
 
@@ -129,13 +130,14 @@ def test_hash_from_before_becomes_argon2_at_the_next_login(ada: User, production
 
 def test_passwords_are_hashed_a_few_at_a_time(production: None, monkeypatch: pytest.MonkeyPatch) -> None:
     lock, inside, most = threading.Lock(), 0, 0
+    together = threading.Barrier(hashers.AT_ONCE)
 
     def encode(self: Any, password: str, salt: str) -> str:
         nonlocal inside, most
         with lock:
             inside += 1
             most = max(most, inside)
-        threading.Event().wait(0.02)
+        together.wait(HANG_SECONDS)
         with lock:
             inside -= 1
         return ""
@@ -159,7 +161,7 @@ def memory():
 
 Argon2().encode("x", "saltsaltsalt")
 before = memory()
-threads = [threading.Thread(target=lambda: Argon2().encode("x", "saltsaltsalt")) for _ in range(64)]
+threads = [threading.Thread(target=lambda: Argon2().encode("x", "saltsaltsalt")) for _ in range(16)]
 for thread in threads:
     thread.start()
 for thread in threads:
@@ -180,8 +182,8 @@ def test_many_logins_at_once_leave_connections_to_others(
     start_web: Callable[..., tcp.Web], transactional_db: None
 ) -> None:
     """With the slow hashes from before."""
-    encoded = django_hashers.PBKDF2PasswordHasher().encode(PASSWORD, "saltsaltsalt", iterations=400_000)
-    User.objects.bulk_create(User(username=f"u{number}", password=encoded) for number in range(16))
+    encoded = django_hashers.PBKDF2PasswordHasher().encode(PASSWORD, "saltsaltsalt", iterations=200_000)
+    User.objects.bulk_create(User(username=f"u{number}", password=encoded) for number in range(8))
     cache.clear()
     web = start_web(KSCHED_DATABASE_POOL="2")
 
@@ -192,8 +194,8 @@ def test_many_logins_at_once_leave_connections_to_others(
         sent = {"Content_Type": "application/x-www-form-urlencoded", "Cookie": cookie}
         return web.ask("POST", "/login", urlencode(form).encode(), **sent).status
 
-    with ThreadPoolExecutor(16) as threads:
-        logins_under_way = [threads.submit(log_in, number) for number in range(16)]
+    with ThreadPoolExecutor(8) as threads:
+        logins_under_way = [threads.submit(log_in, number) for number in range(8)]
         ready = []
         while not all(one.done() for one in logins_under_way):
             ready.append(web.get("/readyz").status)

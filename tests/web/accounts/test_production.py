@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,8 +19,9 @@ from rest_framework.test import APIClient
 
 from kschedweb.accounts import checks
 from kschedweb.cluster import services as cluster_services
-from kschedweb.common import redaction
+from kschedweb.common import redaction, throttling
 from kschedweb.environment import ROOT
+from tests.waiting import HANG_SECONDS
 from tests.web import rest, tcp
 
 PRODUCTION = {
@@ -39,7 +41,7 @@ def run(*words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         env={**inherited, **PRODUCTION, **environment},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_SECONDS,
     )
 
 
@@ -132,6 +134,7 @@ def test_pages_have_nothing_inline() -> None:
 @pytest.fixture
 def rates(monkeypatch: pytest.MonkeyPatch) -> None:
     cache.clear()
+    monkeypatch.setattr(throttling, "time", SimpleNamespace(time=lambda: 30.0))  # no minute ends while a test asks
     rates = {"imports": "2/minute", "objects": "3/minute"}
     monkeypatch.setitem(django_settings.REST_FRAMEWORK, "DEFAULT_THROTTLE_RATES", rates)
 
@@ -179,8 +182,7 @@ def test_uploads_are_taken_when_nothing_can_be_counted(rates: None, monkeypatch:
 
 
 @pytest.mark.django_db
-def test_guessing_a_password_is_limited() -> None:
-    cache.clear()
+def test_guessing_a_password_is_limited(rates: None) -> None:
     User.objects.create_user("ada", password="engine-of-1843")
     client = Client()
     codes = [client.post("/login", {"username": "ada", "password": str(i)}).status_code for i in range(11)]

@@ -22,6 +22,7 @@ from kschedweb.cluster import runner, services
 from kschedweb.cluster.intake.files import Received, Upload
 from kschedweb.cluster.models import Cluster, Import, ImportPiece, Pod
 from kschedweb.cluster.services import imports
+from tests.waiting import HANG_SECONDS
 from tests.web.rest import items, logged_in, node, pod, upload
 
 MIB = 1 << 20
@@ -124,13 +125,14 @@ def test_large_uploads_are_stored_a_few_at_a_time(monkeypatch: pytest.MonkeyPatc
     """Each holds a connection, of which a web process has eight."""
     cluster = services.cluster_create(name="c")
     lock, inside, most = threading.Lock(), 0, 0
+    together = threading.Barrier(imports.STORED_AT_ONCE)
 
     def copy_rows(*_: Any) -> None:
         nonlocal inside, most
         with lock:
             inside += 1
             most = max(most, inside)
-        threading.Event().wait(0.05)
+        together.wait(HANG_SECONDS)
         with lock:
             inside -= 1
 

@@ -1,7 +1,7 @@
 """What a request may send before it is refused: bytes, time, and who may send much."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import orjson
@@ -103,11 +103,15 @@ def cluster(transactional_db: None) -> Cluster:
     return services.cluster_create(name="c")
 
 
-def test_running_service_reads_no_large_body_of_those_who_may_not_upload(
-    start_web: Callable[..., tcp.Web], cluster: Cluster
-) -> None:
+@pytest.fixture(scope="module")
+def web(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tcp.Web]:
+    """One for all tests: rows come and go below it."""
+    with tcp.web_process(tmp_path_factory.mktemp("web")) as process:
+        yield process
+
+
+def test_running_service_reads_no_large_body_of_those_who_may_not_upload(web: tcp.Web, cluster: Cluster) -> None:
     """They get their answer before they have sent anything but the head."""
-    web = start_web()
     viewer = User.objects.create_user("viewer")
     accounts.role_set(cluster=cluster, username="viewer", role=Role.VIEWER, actor="test")
     _, token = accounts.token_create(user=viewer, name="t", max_role=Role.ADMIN, days=1, actor="test")
@@ -131,8 +135,7 @@ def test_running_service_reads_no_large_body_of_those_who_may_not_upload(
     assert "Traceback" not in web.log()
 
 
-def test_upload_of_an_operator_is_read(start_web: Callable[..., tcp.Web], cluster: Cluster) -> None:
-    web = start_web()
+def test_upload_of_an_operator_is_read(web: tcp.Web, cluster: Cluster) -> None:
     logged_in("ada")
     _, token = accounts.token_create(
         user=User.objects.get(username="ada"), name="t", max_role=Role.OPERATOR, days=1, actor="test"
@@ -150,4 +153,4 @@ def test_body_that_stops_is_cut_off_by_the_running_service(
     with web.begin(head("POST", "/login", 1000)) as connection:
         connection.sendall(b"x")
         assert tcp.read_answer(connection).status == 408
-        assert tcp.is_closed(connection, seconds=30)
+        assert tcp.is_closed(connection)

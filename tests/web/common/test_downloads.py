@@ -1,7 +1,7 @@
 """Downloads that are not read: they keep neither connections nor places from others, and are cut off in the end."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,14 +11,21 @@ from django.db import connection
 from kschedweb.cluster.models import Cluster
 from kschedweb.common.parts import Parts
 from kschedweb.common.streaming import STREAMS_PER_USER
-from kschedweb.ops.processes import wait_until
+from tests.waiting import eventually
 from tests.web import tcp
 
 SMALL_BUFFER = 4096
 
 
+@pytest.fixture(scope="module")
+def web(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tcp.Web]:
+    """One with two connections to the database for all tests: rows come and go below it."""
+    with tcp.web_process(tmp_path_factory.mktemp("web"), KSCHED_DATABASE_POOL="2") as process:
+        yield process
+
+
 @pytest.fixture
-def long_cluster() -> Cluster:
+def long_cluster(transactional_db: None) -> Cluster:
     """A cluster with some 30 MB of events."""
     cluster = Cluster.objects.create(name="long")
     with connection.cursor() as cursor:
@@ -32,10 +39,7 @@ def long_cluster() -> Cluster:
     return cluster
 
 
-def test_downloads_that_nobody_reads_hold_no_connection(
-    start_web: Callable[..., tcp.Web], long_cluster: Cluster
-) -> None:
-    web = start_web(KSCHED_DATABASE_POOL="2")
+def test_downloads_that_nobody_reads_hold_no_connection(web: tcp.Web, long_cluster: Cluster) -> None:
     path = f"/api/clusters/{long_cluster.pk}/export/events.jsonl"
     cookies = {name: tcp.session(name) for name in ("ada", "eve")}
     unread = [
@@ -53,18 +57,15 @@ def test_downloads_that_nobody_reads_hold_no_connection(
         assert web.get("/api/clusters", Cookie=cookies["ada"]).status == 200
         # Who goes away makes room, and all of a download can still be had.
         unread.pop(0).close()
-        assert wait_until(lambda: web.get(path, Cookie=cookies["ada"]).status == 200, seconds=30)
+        eventually(lambda: web.get(path, Cookie=cookies["ada"]).status == 200)
         assert web.get(path, Cookie=cookies["ada"]).body.count(b"\n") == 3_000
     finally:
         for one in unread:
             one.close()
 
 
-def test_long_answer_that_nobody_reads_holds_no_connection(
-    start_web: Callable[..., tcp.Web], long_cluster: Cluster
-) -> None:
+def test_long_answer_that_nobody_reads_holds_no_connection(web: tcp.Web, long_cluster: Cluster) -> None:
     """Also answers that are not made while they are sent."""
-    web = start_web(KSCHED_DATABASE_POOL="2")
     cookie = tcp.session("ada")
     path = f"/api/clusters/{long_cluster.pk}/events?limit=1000"
     unread = [web.begin(f"GET {path} HTTP/1.1\nCookie: {cookie}", receive_buffer=SMALL_BUFFER) for _ in range(4)]
@@ -84,15 +85,14 @@ def test_reader_who_takes_nothing_is_cut_off_by_the_running_service(
     web = start_web()
     path = f"/api/clusters/{long_cluster.pk}/export/events.jsonl"
     with web.begin(f"GET {path} HTTP/1.1\nCookie: {tcp.session('ada')}", receive_buffer=SMALL_BUFFER) as unread:
-        assert wait_until(lambda: "the answer is not read" in web.log(), seconds=90, pause_seconds=0.5)
-        assert tcp.is_closed(unread, seconds=60)
+        eventually(lambda: "the answer is not read" in web.log())
+        assert tcp.is_closed(unread)
     assert web.log().count("the answer is not read") == 1
     assert "Traceback" not in web.log()
 
 
-def test_schema_can_be_asked_for_by_many_at_once(start_web: Callable[..., tcp.Web], transactional_db: None) -> None:
-    """Its library fails when two threads make their first schema at the same time."""
-    web = start_web()
+def test_schema_can_be_asked_for_by_many_at_once(web: tcp.Web, transactional_db: None) -> None:
+    """Its library fails when two threads make their first schema at the same time; no other test here asks for it."""
     cookie = tcp.session("ada")
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(lambda _: web.get("/api/schema?format=json", Cookie=cookie).status, range(8)))

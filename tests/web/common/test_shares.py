@@ -9,6 +9,7 @@ import pytest
 from kschedweb.common import shares
 from kschedweb.common.bodies import Refused
 from kschedweb.common.shares import Shares
+from tests.waiting import HANG_SECONDS
 
 
 class Stage:
@@ -81,7 +82,9 @@ async def test_answers_that_nobody_takes_are_bounded_and_the_next_one_is_refused
     stage = Stage(seconds=0.01)
     stage.answer.set()
     stage.ask("eve", shares.OPEN + 2)
-    await asyncio.sleep(0.1)
+    async with asyncio.timeout(HANG_SECONDS):
+        while sum(one.done() for one in stage.asked) < 2:
+            await asyncio.sleep(0.01)
     assert len(stage.sending) == shares.OPEN
     refused = [one.exception() for one in stage.asked if one.done()]
     assert len(refused) == 2 and all(isinstance(each, Refused) for each in refused)

@@ -4,6 +4,9 @@ import json
 import os
 import shutil
 import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +15,8 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
+
+from tests.waiting import HANG_SECONDS
 
 PROGRAM = shutil.which("kubectl")
 NEWER = 21  # the minor version from which kubectl shows managedFields and generates CronJobs and budgets of version 1
@@ -22,14 +27,41 @@ NEEDS_KUBECTL = pytest.mark.skipif(PROGRAM is None, reason="no kubectl on the PA
 def minor_version() -> int:
     """The minor version of kubectl itself."""
     words = [str(PROGRAM), "version", "--client", "-o", "json"]
-    told = json.loads(subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout)
+    told = json.loads(subprocess.run(words, capture_output=True, text=True, timeout=HANG_SECONDS, check=True).stdout)
     return int(told["clientVersion"]["gitVersion"].split(".")[1])
+
+
+def is_newer() -> bool:
+    return minor_version() >= NEWER
 
 
 def needs_newer() -> None:
     """Skip the test where kubectl is older than it expects."""
-    if minor_version() < NEWER:
+    if not is_newer():
         pytest.skip(f"kubectl 1.{minor_version()} does not do this")
+
+
+@dataclass(frozen=True)
+class Started:
+    """A kubectl that runs; what it writes counts with its errors."""
+
+    process: subprocess.Popen[str]
+
+    def heard(self, word: str) -> str:
+        """What it writes up to the first line with the word."""
+        heard = ""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            heard += line
+            if word in line:
+                return heard
+        raise AssertionError(heard)
+
+    def ended(self) -> str:
+        """What it writes until it has ended well."""
+        told, _ = self.process.communicate()
+        assert self.process.returncode == 0, told
+        return told
 
 
 @dataclass(frozen=True)
@@ -60,7 +92,7 @@ class Kubectl:
             cwd=self.folder,
             capture_output=True,
             text=True,
-            timeout=90,
+            timeout=HANG_SECONDS,
             check=False,
         )
         assert done.returncode == code, done.stdout + done.stderr
@@ -74,16 +106,24 @@ class Kubectl:
         (self.folder / "status.json").write_text(json.dumps(stored))
         self("replace", "--raw", f"{whole}/status", "-f", "status.json")
 
-    def started(self, *words: str) -> subprocess.Popen[str]:
-        """Run it in the background; what it writes, errors too, is its `stdout`."""
-        return subprocess.Popen(
+    @contextmanager
+    def started(self, *words: str) -> Iterator["Started"]:
+        """Run it in the background, and no longer than the block."""
+        with subprocess.Popen(
             [str(PROGRAM), *words],
             env=self._environment(),
             cwd=self.folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-        )
+        ) as process:
+            alarm = threading.Timer(HANG_SECONDS, process.kill)
+            alarm.start()
+            try:
+                yield Started(process)
+            finally:
+                alarm.cancel()
+                process.kill()
 
     def _environment(self) -> dict[str, str]:
         path = f"{Path(str(PROGRAM)).parent}{os.pathsep}{os.environ['PATH']}"  # diff and editors are found there

@@ -63,10 +63,10 @@ def written(kubectl: Kubectl, name: str, **counts: int) -> None:
 
 def test_rollout_waits_for_the_status(kubectl: Kubectl, deployment: str) -> None:
     written(kubectl, deployment, replicas=3, updatedReplicas=1, readyReplicas=2, availableReplicas=2)
-    waiting = kubectl("rollout", "status", deployment, "--timeout=2s", code=1)
-    assert "1 out of 2 new replicas have been updated" in waiting.stdout
-    written(kubectl, deployment, replicas=2, updatedReplicas=2, readyReplicas=2, availableReplicas=2)
-    assert "successfully rolled out" in kubectl("rollout", "status", deployment, "--timeout=20s").stdout
+    with kubectl.started("rollout", "status", deployment) as waiting:
+        waiting.heard("1 out of 2 new replicas have been updated")
+        written(kubectl, deployment, replicas=2, updatedReplicas=2, readyReplicas=2, availableReplicas=2)
+        assert "successfully rolled out" in waiting.ended()
     assert "2/2" in kubectl("get", deployment).stdout
 
 

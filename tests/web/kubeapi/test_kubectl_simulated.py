@@ -1,9 +1,6 @@
 """kubectl on a simulated cluster: what it starts is carried on by controllers while it waits or watches."""
 
-import subprocess
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +8,7 @@ import yaml
 
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster
+from tests.waiting import HANG_SECONDS, eventually
 from tests.web.kubeapi.conftest import Served, acting_controllers
 from tests.web.kubeapi.kubectl import NEEDS_KUBECTL, Kubectl
 
@@ -50,28 +48,7 @@ def _apply(kubectl: Kubectl, *manifests: Manifest) -> None:
 
 
 def _ready(kubectl: Kubectl, *names: str) -> None:
-    kubectl("wait", "--for=condition=Ready", *(f"pod/{name}" for name in names), "--timeout=30s")
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.2)
-
-
-def _heard(program: "subprocess.Popen[str]", word: str) -> str:
-    """What the program has written up to the first line with the word; it must say it in half a minute."""
-    alarm = threading.Timer(30, program.kill)
-    alarm.start()
-    heard = ""
-    assert program.stdout is not None
-    for line in program.stdout:
-        heard += line
-        if word in line:
-            alarm.cancel()
-            return heard
-    raise AssertionError(heard)
+    kubectl("wait", "--for=condition=Ready", *(f"pod/{name}" for name in names), f"--timeout={HANG_SECONDS:.0f}s")
 
 
 def test_pod_that_started_is_shown_ready_with_its_address(lively: Kubectl) -> None:
@@ -96,17 +73,12 @@ def test_drain_waits_for_the_budget_and_then_succeeds(lively: Kubectl) -> None:
     _apply(lively, pod("d1", drained="yes"), pod("d2", drained="yes"), budget)
     _ready(lively, "d1", "d2")
     counted = ("get", "pdb", "kept", "-o", "jsonpath={.status.currentHealthy} {.status.disruptionsAllowed}")
-    _until(lambda: lively(*counted).stdout == "2 0")
-    words = ("drain", "n1", "--force", "--ignore-daemonsets", "--pod-selector=drained")
-    refused = lively(*words, "--timeout=3s", code=1)
-    assert "would violate the pod's disruption budget" in refused.stderr
-    assert lively("get", "pods", "-l", "drained", "-o", "name").stdout.split() == ["pod/d1", "pod/d2"]
-
-    draining = lively.started(*words, "--timeout=60s")
-    _heard(draining, "disruption budget")
-    _apply(lively, pod("d3", "n2", drained="yes"), pod("d4", "n2", drained="yes"))
-    told, _ = draining.communicate(timeout=60)
-    assert draining.returncode == 0, told
+    eventually(lambda: lively(*counted).stdout == "2 0")
+    with lively.started("drain", "n1", "--force", "--ignore-daemonsets", "--pod-selector=drained") as draining:
+        draining.heard("would violate the pod's disruption budget")
+        assert lively("get", "pods", "-l", "drained", "-o", "name").stdout.split() == ["pod/d1", "pod/d2"]
+        _apply(lively, pod("d3", "n2", drained="yes"), pod("d4", "n2", drained="yes"))
+        told = draining.ended()
     assert "node/n1 drained" in told or "node/n1 evicted" in told
     assert lively("get", "pods", "-l", "drained", "-o", "name").stdout.split() == ["pod/d3", "pod/d4"]
     assert "SchedulingDisabled" in lively("get", "node", "n1").stdout
@@ -115,18 +87,16 @@ def test_drain_waits_for_the_budget_and_then_succeeds(lively: Kubectl) -> None:
 
 
 def test_watch_shows_a_pod_from_its_creation_to_its_end(lively: Kubectl) -> None:
-    watching = lively.started("get", "pods", "-l", "watched", "-w", "--output-watch-events")
-    try:
-        time.sleep(1)
+    _apply(lively, pod("there-before", "n9", watched="yes"))
+    with lively.started("get", "pods", "-l", "watched", "-w", "--output-watch-events") as watching:
+        watching.heard("there-before")  # now it has listed, and watches from there on
         _apply(lively, pod("seen", watched="yes"))
-        first, *_, last = _heard(watching, "1/1").splitlines()[1:]
+        first, *_, last = watching.heard("1/1").splitlines()
         assert first.split()[:4] == ["ADDED", "seen", "0/1", "Pending"]
         assert last.split()[:4] == ["MODIFIED", "seen", "1/1", "Running"]
         lively("delete", "pod", "seen", "--wait=false")
-        assert "Terminating" in _heard(watching, "DELETED")
-    finally:
-        watching.kill()
-        watching.communicate()
+        assert "Terminating" in watching.heard("DELETED")
+    lively("delete", "pod", "there-before", "--grace-period=0", "--force")
 
 
 def test_deletions_wait_as_long_as_the_pod_takes(lively: Kubectl) -> None:
@@ -141,7 +111,7 @@ def test_deletions_wait_as_long_as_the_pod_takes(lively: Kubectl) -> None:
     assert "Terminating" in lively("get", "pod", "slow").stdout
     grace = "jsonpath={.metadata.deletionGracePeriodSeconds}"
     assert lively("get", "pod", "slow", "-o", grace).stdout == "60"
-    lively("delete", "pod", "slow", "--grace-period=2")  # a shorter grace is taken over
+    lively("delete", "pod", "slow", "--grace-period=1")  # a shorter grace is taken over
     assert "NotFound" in lively("get", "pod", "slow", code=1).stderr
 
 

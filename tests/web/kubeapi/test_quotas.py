@@ -1,7 +1,6 @@
 """A ResourceQuota on a running service: what would exceed it is refused, and what goes gives back."""
 
 import json
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +8,7 @@ import orjson
 import pytest
 
 from kschedweb.cluster import services as cluster_services
+from tests.waiting import eventually
 from tests.web.kubeapi.conftest import Served, acting_controllers
 
 pytestmark = pytest.mark.django_db
@@ -41,13 +41,7 @@ class Rationed:
     def wait_for(self, **used: str) -> None:
         """Until the status says so; `_` in a name stands for a dot."""
         want = {name.replace("_", "."): value for name, value in used.items()}
-        deadline = time.monotonic() + 20
-        while True:
-            found = {name: self.status().get("used", {}).get(name) for name in want}
-            if found == want:
-                return
-            assert time.monotonic() < deadline, f"{found} instead of {want}"
-            time.sleep(0.1)
+        eventually(lambda: want.items() <= self.status().get("used", {}).items(), self.status)
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from kschedweb.kubeapi import access, answering, together
 from kschedweb.kubeapi.access import Principal, Principals
 from kschedweb.kubeapi.exchange import Answer, RefusedError, Request
 from kschedweb.kubeapi.together import Together
+from tests.waiting import HANG_SECONDS
 from tests.web.kubeapi.conftest import Served
 from tests.web.kubeapi.test_watch import commit
 
@@ -67,8 +68,9 @@ async def test_a_transaction_is_bounded_in_calls_and_bytes() -> None:
     assert max(work.asked) <= together.MOST_CALLS and work.asked[-2:] == [1, 1] and sum(work.asked) == many + 2
 
 
-async def test_clients_that_take_turns_come_together() -> None:
+async def test_clients_that_take_turns_come_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of them wait while the other half is answered: the next transaction waits for these."""
+    monkeypatch.setattr(together, "LINGER_SECONDS", HANG_SECONDS)
     writes, work, often, clients = Together(), Blocking(), 6, 10
     work.may.set()
 
@@ -83,10 +85,10 @@ async def test_clients_that_take_turns_come_together() -> None:
 
 
 async def test_a_client_alone_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(together, "LINGER_SECONDS", 60.0)
+    monkeypatch.setattr(together, "LINGER_SECONDS", 10 * HANG_SECONDS)
     writes, work = Together(), Blocking()
     work.may.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_SECONDS):
         for number in range(3):
             await writes.answer(creation(f"p{number}"), WHO, work)
     assert work.asked == [1, 1, 1]
@@ -97,7 +99,7 @@ async def test_clients_that_went_are_waited_for_once(monkeypatch: pytest.MonkeyP
     writes, work = Together(), Blocking()
     work.may.set()
     await asyncio.gather(*(writes.answer(creation(f"p{number}"), WHO, work) for number in range(5)))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_SECONDS):
         for number in range(3):
             await writes.answer(creation(f"late-{number}"), WHO, work)
     assert work.asked[-3:] == [1, 1, 1]
@@ -110,7 +112,7 @@ async def test_a_write_whose_turn_does_not_come_is_refused(monkeypatch: pytest.M
     while not work.asked:
         await asyncio.sleep(0)
     with pytest.raises(RefusedError) as refused:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANG_SECONDS):
             await writes.answer(creation("second"), WHO, work)
     assert (refused.value.status.code, refused.value.status.reason) == (429, "TooManyRequests")
     work.may.set()

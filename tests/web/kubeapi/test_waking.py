@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from kschedweb.kubeapi.waking import Waking
+from tests.waiting import HANG_SECONDS
 
 MANY = 50
 
@@ -23,7 +24,7 @@ def test_what_is_written_soon_after_a_message_has_one_of_its_own() -> None:
         waking.wake(1)
     waking.wake(2)
     assert sent == [1, 2], "the first at once, those of another cluster too"
-    assert late.wait(10), "nothing tells the leader of what came after the first"
+    assert late.wait(HANG_SECONDS), "nothing tells the leader of what came after the first"
     assert sent == [1, 2, 1]
 
 

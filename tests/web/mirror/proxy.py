@@ -16,6 +16,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
+from tests.waiting import HANG_SECONDS
+
 ERROR_410 = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"}
 
 
@@ -57,6 +59,10 @@ class Proxy:
     seen: list[Passing] = field(default_factory=list)
     _open: set[socket.socket] = field(default_factory=set)
     _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def watches_of(self, plural: str) -> int:
+        with self._guard:
+            return sum(each.path.endswith(f"/{plural}") and each.is_watch for each in self.seen)
 
     def lists_of(self, plural: str) -> int:
         """How often a list of the kind was begun."""
@@ -121,7 +127,7 @@ def _handler(proxy: Proxy) -> type[http.server.BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def _forward(self, cut_after: int | None) -> None:
-            upstream = http.client.HTTPConnection("127.0.0.1", proxy.target, timeout=120)
+            upstream = http.client.HTTPConnection("127.0.0.1", proxy.target, timeout=HANG_SECONDS)
             self.close_connection = True
             sent = 0
             try:

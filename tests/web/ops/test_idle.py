@@ -11,7 +11,7 @@ import pytest
 from kschedweb.ops import idle
 
 BUSY = (
-    "import time\nend = time.process_time() + {seconds}\nwhile time.process_time() < end: pass\n"
+    "import time\ninput()\nend = time.process_time() + {seconds}\nwhile time.process_time() < end: pass\n"
     "print(flush=True)\ntime.sleep(60)"
 )
 PARENT = "import subprocess, sys\nsubprocess.run([sys.executable, '-c', {code!r}])"
@@ -19,9 +19,9 @@ PARENT = "import subprocess, sys\nsubprocess.run([sys.executable, '-c', {code!r}
 
 @pytest.fixture
 def busy() -> Iterator["subprocess.Popen[bytes]"]:
-    """A process whose child uses half a second of CPU and then sleeps."""
+    """A process whose child, once it is told to, uses half a second of CPU and then sleeps."""
     code = PARENT.format(code=BUSY.format(seconds=0.5))
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         yield process
         for pid in (*idle.descendants(process.pid), process.pid):
             os.kill(pid, 9)
@@ -29,9 +29,13 @@ def busy() -> Iterator["subprocess.Popen[bytes]"]:
 
 def test_use_of_a_process_includes_what_is_below_it(busy: "subprocess.Popen[bytes]") -> None:
     def until_done(seconds: float) -> None:
-        assert busy.stdout is not None
+        assert busy.stdin is not None and busy.stdout is not None
+        busy.stdin.write(b"\n")
+        busy.stdin.flush()
         busy.stdout.readline()
 
+    while not idle.descendants(busy.pid):
+        pass
     started = time.monotonic()
     used = idle.usage({"busy": busy.pid}, seconds=1, sleep=until_done)
     passed = time.monotonic() - started

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import stat
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,6 +39,24 @@ def serve() -> Iterator[object]:
         processes.stop(process, signal.SIGINT)
 
 
+@pytest.fixture(scope="module")
+def initialised() -> Iterator[Path]:
+    """What initdb makes; it takes most of a second."""
+    folder = Path(tempfile.mkdtemp(prefix="ksp-"))
+    folder.chmod(0o711)
+    postgres.prepare(data=folder / "pg", run=folder / "r", sync=False)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def prepared(initialised: Path, place: Path) -> postgres.Postgres:
+    """A server on a directory of its own that has never run."""
+    for path in (initialised / "pg", initialised / "postgres.pgpass"):
+        subprocess.run(["cp", "-a", path, place], check=True)
+    return postgres.prepare(data=place / "pg", run=place / "r", sync=False)
+
+
 def test_prepare_makes_a_server_that_answers(place: Path, serve) -> None:
     server = postgres.prepare(data=place / "d" / "pg", run=place / "r", sync=False)
     serve(server)
@@ -54,8 +73,10 @@ def _connect_without_password(server: postgres.Postgres) -> None:
     psycopg.connect(host=str(server.run), user=postgres.USER, dbname="postgres", passfile=os.devnull)
 
 
-def test_server_asks_everybody_for_the_password_in_its_private_file(place: Path, serve) -> None:
-    server = postgres.prepare(data=place / "pg", run=place / "r", sync=False)
+def test_server_asks_everybody_for_the_password_in_its_private_file(
+    place: Path, prepared: postgres.Postgres, serve
+) -> None:
+    server = prepared
     serve(server)
     with psycopg.connect(server.url("postgres")) as connection:
         methods = connection.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()
@@ -68,8 +89,10 @@ def test_server_asks_everybody_for_the_password_in_its_private_file(place: Path,
     assert server.passfile.stat().st_uid == os.geteuid()
 
 
-def test_prepare_closes_a_data_directory_that_trusted_everybody(place: Path, serve) -> None:
-    server = postgres.prepare(data=place / "pg", run=place / "r", sync=False)
+def test_prepare_closes_a_data_directory_that_trusted_everybody(
+    place: Path, prepared: postgres.Postgres, serve
+) -> None:
+    server = prepared
     rules = server.data / "pg_hba.conf"
     rules.write_text("local all all trust\nlocal replication all trust\n")
     server.passfile.unlink()
@@ -81,8 +104,10 @@ def test_prepare_closes_a_data_directory_that_trusted_everybody(place: Path, ser
         _connect_without_password(server)
 
 
-def test_prepare_keeps_the_password_and_makes_its_file_private_again(place: Path, serve) -> None:
-    server = postgres.prepare(data=place / "pg", run=place / "r", sync=False)
+def test_prepare_keeps_the_password_and_makes_its_file_private_again(
+    place: Path, prepared: postgres.Postgres, serve
+) -> None:
+    server = prepared
     before = server.passfile.read_text()
     server.passfile.chmod(0o644)  # as a copy of the directory may be
     server = postgres.prepare(data=place / "pg", run=place / "r", sync=False)
@@ -90,8 +115,8 @@ def test_prepare_keeps_the_password_and_makes_its_file_private_again(place: Path
     serve(server)
 
 
-def test_prepare_makes_another_password_when_the_file_is_gone(place: Path, serve) -> None:
-    server = postgres.prepare(data=place / "pg", run=place / "r", sync=False)
+def test_prepare_makes_another_password_when_the_file_is_gone(place: Path, prepared: postgres.Postgres, serve) -> None:
+    server = prepared
     before = server.passfile.read_text()
     server.passfile.unlink()
     server = postgres.prepare(data=place / "pg", run=place / "r", sync=False)
@@ -99,15 +124,15 @@ def test_prepare_makes_another_password_when_the_file_is_gone(place: Path, serve
     serve(server)
 
 
-def test_password_of_another_data_directory_is_a_clear_error(place: Path, serve) -> None:
-    server = postgres.prepare(data=place / "pg", run=place / "r", sync=False)
+def test_password_of_another_data_directory_is_a_clear_error(place: Path, prepared: postgres.Postgres, serve) -> None:
+    server = prepared
     server.passfile.write_text(server.passfile.read_text().strip() + "x\n")
     with pytest.raises(postgres.PostgresProblem, match=f"{server.passfile}.*remove it"):
         serve(server)
 
 
-def test_prepare_says_why_the_password_could_not_be_set(place: Path) -> None:
-    server = postgres.prepare(data=place / "pg", run=place / "r", sync=False)
+def test_prepare_says_why_the_password_could_not_be_set(place: Path, prepared: postgres.Postgres) -> None:
+    server = prepared
     server.passfile.unlink()
     (server.data / "global" / "pg_control").write_bytes(b"")
     with pytest.raises(postgres.PostgresProblem, match=r"could not be given a password:\n.*pg_control"):

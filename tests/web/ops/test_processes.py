@@ -8,6 +8,7 @@ import pytest
 from kschedweb.ops.postgres import Postgres
 from kschedweb.ops.processes import Launch, spawn
 from kschedweb.ops.valkey import Valkey
+from tests.waiting import HANG_SECONDS
 
 NOWHERE = Path("/nowhere")
 SECRETS = {
@@ -23,7 +24,7 @@ def given(launch: Launch, tmp_path: Path) -> dict[str, str]:
     output = tmp_path / "environment"
     with open(output, "wb") as file:
         # Not asked of /proc: both servers write their titles over it.
-        assert spawn(dataclasses.replace(launch, argv=("env",)), file).wait(30) == 0
+        assert spawn(dataclasses.replace(launch, argv=("env",)), file).wait(HANG_SECONDS) == 0
     return dict(line.split("=", 1) for line in output.read_text().splitlines())
 
 

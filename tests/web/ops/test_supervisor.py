@@ -15,7 +15,7 @@ import pytest
 
 from kschedweb.environment import ROOT
 from kschedweb.ops import supervisor
-from kschedweb.ops.processes import wait_until
+from tests.waiting import HANG_SECONDS, eventually
 
 PROGRAM = Path(__file__).with_name("supervised.py")
 Start = Callable[..., subprocess.Popen[bytes]]
@@ -33,7 +33,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
                 **{"stdout": output, "stderr": output, "env": {**os.environ, "PYTHONPATH": str(ROOT)}, **options},
             )
         started.append(process)
-        assert wait_until(lambda: "running" in _output(tmp_path) or process.poll() is not None, seconds=20)
+        eventually(lambda: "running" in _output(tmp_path) or process.poll() is not None)
         return process
 
     yield run
@@ -53,7 +53,7 @@ def test_ctrl_c_stops_everything(start: Start, tmp_path: Path) -> None:
     pids = _pids(tmp_path)
     grandchild = _grandchild(tmp_path)
     os.write(terminal, b"\x03")
-    assert process.wait(20) == 0
+    assert process.wait(HANG_SECONDS) == 0
     assert _output(tmp_path).endswith("stopped\n")
     assert not any(map(_alive, [*pids.values(), grandchild]))
     assert not supervisor.status_path(tmp_path).exists()
@@ -63,9 +63,9 @@ def test_ctrl_c_stops_everything(start: Start, tmp_path: Path) -> None:
 
 def test_stages_stop_in_reverse_order(start: Start, tmp_path: Path) -> None:
     process = start("first", "second")
-    assert wait_until(lambda: len(list(tmp_path.glob("order-ready-*"))) == 2, seconds=20)
+    eventually(lambda: len(list(tmp_path.glob("order-ready-*"))) == 2)
     process.terminate()
-    assert process.wait(20) == 0
+    assert process.wait(HANG_SECONDS) == 0
     assert (tmp_path / "order").read_text().split() == ["second", "first"]
 
 
@@ -73,15 +73,15 @@ def test_killed_child_is_started_again_at_once(start: Start, tmp_path: Path) -> 
     start("steady", "first")
     before, grandchild = _pids(tmp_path), _grandchild(tmp_path)
     os.kill(before["steady"], signal.SIGKILL)
-    assert wait_until(lambda: _pids(tmp_path).get("steady") not in (None, before["steady"]), seconds=2)
+    eventually(lambda: _pids(tmp_path).get("steady") not in (None, before["steady"]))
     assert _pids(tmp_path)["first"] == before["first"]
-    assert wait_until(lambda: not _alive(grandchild), seconds=5)
+    eventually(lambda: not _alive(grandchild))
     assert "steady was ended by SIGKILL, starting it again (log" in _output(tmp_path)
 
 
 def test_child_that_keeps_ending_waits_longer_each_time(start: Start, tmp_path: Path) -> None:
     start("failing")
-    assert wait_until(lambda: "again in 1 s" in _output(tmp_path), seconds=10)
+    eventually(lambda: "again in 1 s" in _output(tmp_path))
     said = [line for line in _output(tmp_path).splitlines() if line.startswith("failing")]
     waits = [line.partition("again")[2].partition("(")[0].strip() for line in said[:3]]
     assert waits == ["", "in 0.5 s", "in 1 s"]
@@ -95,7 +95,7 @@ def test_killed_supervisor_leaves_nothing_behind(start: Start, tmp_path: Path) -
     assert all(map(_alive, left))
     process.kill()
     process.wait()
-    assert wait_until(lambda: not any(map(_alive, left)), seconds=5)
+    eventually(lambda: not any(map(_alive, left)))
 
 
 def test_second_supervisor_is_refused(start: Start, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def _pids(directory: Path) -> dict[str, int]:
 
 def _grandchild(directory: Path) -> int:
     path = directory / "grandchild"
-    assert wait_until(lambda: path.exists() and path.read_text() != "", seconds=20)
+    eventually(lambda: path.exists() and path.read_text() != "")
     return int(path.read_text())
 
 

@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -20,10 +19,8 @@ import pytest
 
 from kschedweb.environment import ROOT, variables
 from kschedweb.ops import supervisor, up
-from kschedweb.ops.processes import wait_until
-
-# Generous: the machine may be busy with other tests.
-READY_SECONDS = 90.0
+from tests.waiting import HANG_SECONDS, eventually
+from tests.web import tcp
 
 
 class Service:
@@ -31,10 +28,9 @@ class Service:
 
     def __init__(self) -> None:
         self.data = Path(tempfile.mkdtemp(prefix="ksup-"))
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = tcp.free_port()
         self.process: subprocess.Popen[bytes] | None = None
+        self.outputs: list[str] = []  # of each start
         inherited = {name: value for name, value in os.environ.items() if name not in variables()}
         self.environment = {**inherited, "PYTHONPATH": str(ROOT)}
         self.environment.pop("DJANGO_SETTINGS_MODULE", None)
@@ -44,7 +40,7 @@ class Service:
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            self.command(*words), cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=60
+            self.command(*words), cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=HANG_SECONDS
         )
 
     def up(self) -> None:
@@ -57,8 +53,9 @@ class Service:
                 stderr=output,
                 start_new_session=True,
             )
-        assert wait_until(lambda: "open http" in self.output or self.ended, seconds=READY_SECONDS), self.output
+        eventually(lambda: "open http" in self.output or self.ended, lambda: self.output)
         assert not self.ended, self.output
+        self.outputs.append(self.output)
 
     @property
     def ended(self) -> bool:
@@ -76,26 +73,34 @@ class Service:
         if self.process is not None and not self.ended:
             self.process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(30)
+                self.process.wait(HANG_SECONDS)
             self.process.kill()
             self.process.wait()
         shutil.rmtree(self.data, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
+def of_this_file() -> Iterator[Service]:
     made = Service()
     try:
-        made.up()
         yield made
     finally:
         made.close()
 
 
+@pytest.fixture
+def service(of_this_file: Service) -> Service:
+    """The service, which runs, whatever the test before did to it."""
+    if of_this_file.process is None or of_this_file.ended:
+        of_this_file.up()
+    return of_this_file
+
+
 def test_first_start_prints_a_password_and_a_link(service: Service) -> None:
-    assert re.search(r"user admin, password [0-9a-f-]{19} ", service.output)
-    assert re.search(rf"open http://127\.0\.0\.1:{service.port}/login/once/\S+", service.output)
-    password = re.search(r"password (\S+)", service.output)
+    first = service.outputs[0]
+    assert re.search(r"user admin, password [0-9a-f-]{19} ", first)
+    assert re.search(rf"open http://127\.0\.0\.1:{service.port}/login/once/\S+", first)
+    password = re.search(r"password (\S+)", first)
     assert password is not None
     for path in service.data.rglob("*"):
         if path.is_file() and path.name != "output" and "postgres" not in path.parts:
@@ -142,8 +147,8 @@ def test_taken_port_is_a_clear_error(service: Service) -> None:
 def test_killed_process_comes_back_and_the_service_with_it(service: Service, name: str) -> None:
     before = service.pids()
     os.kill(before[name], signal.SIGKILL)
-    assert wait_until(lambda: service.pids()[name] not in (None, before[name]), seconds=20)
-    assert wait_until(lambda: up.answers_ready("127.0.0.1", service.port), seconds=READY_SECONDS)
+    eventually(lambda: service.pids()[name] not in (None, before[name]))
+    eventually(lambda: up.answers_ready("127.0.0.1", service.port))
     after = service.pids()
     assert {other for other in before if before[other] != after[other]} == {name}
 
@@ -154,7 +159,7 @@ def test_killed_supervisor_leaves_nothing_and_the_next_start_works(service: Serv
     assert len(everything) > 12  # with the children of PostgreSQL, Celery and the web server
     service.process.kill()
     service.process.wait()
-    assert wait_until(lambda: not any(map(_alive, everything)), seconds=20), [*filter(_alive, everything)]
+    eventually(lambda: not any(map(_alive, everything)), lambda: [*filter(_alive, everything)])
     service.up()
     assert "password" not in service.output
     assert "open http" in service.output
@@ -165,12 +170,12 @@ def test_down_stops_everything(service: Service) -> None:
     everything = _descendants(service.process.pid)
     result = service.run("down")
     assert result.returncode == 0, result.stderr
-    assert service.process.wait(10) == 0
+    assert service.process.wait(HANG_SECONDS) == 0
     assert not any(map(_alive, everything))
     digest = hashlib.sha256(os.fsencode(service.data)).hexdigest()[:8]
     assert not list(Path(tempfile.gettempdir()).glob(f"ksched-*-{digest}"))
     with pytest.raises(OSError):
-        http.client.HTTPConnection("127.0.0.1", service.port, timeout=2).request("GET", "/")
+        http.client.HTTPConnection("127.0.0.1", service.port, timeout=HANG_SECONDS).request("GET", "/")
     assert service.run("status").returncode == 1
 
 

@@ -16,7 +16,7 @@ from kschedweb import environment
 from kschedweb.celery import app
 from kschedweb.environment import ROOT
 from kschedweb.ops import worker
-from kschedweb.ops.processes import wait_until
+from tests.waiting import eventually
 
 
 @pytest.mark.parametrize(
@@ -107,41 +107,26 @@ def test_worker_takes_the_sweep_and_outlives_its_child_but_not_the_other_way_rou
     app.send_task("scheduling.sweep")
     assert valkey_client.llen("binding") == 1
     process = start_worker("binding")
-    taken = wait_until(lambda: valkey_client.llen("binding") == 0, seconds=60, pause_seconds=0.2)
-    assert taken, process.log_path.read_text()
-    done = wait_until(lambda: valkey_client.hlen("unacked") == 0, seconds=30, pause_seconds=0.2)
-    assert done, process.log_path.read_text()
+
+    def is_done() -> bool:
+        return valkey_client.llen("binding") == 0 and valkey_client.hlen("unacked") == 0
+
+    eventually(is_done, process.log_path.read_text)
 
     (child,) = _children(process.pid)
     os.kill(child, signal.SIGKILL)
-    replaced = wait_until(lambda: _children(process.pid) not in ([child], []), seconds=30, pause_seconds=0.1)
-    assert replaced, process.log_path.read_text()
+    eventually(lambda: _children(process.pid) not in ([child], []), process.log_path.read_text)
     app.send_task("scheduling.sweep")
-    again = wait_until(
-        lambda: valkey_client.llen("binding") == 0 and valkey_client.hlen("unacked") == 0, seconds=30, pause_seconds=0.2
-    )
-    assert again, process.log_path.read_text()
+    eventually(is_done, process.log_path.read_text)
 
     (child,) = _children(process.pid)
     process.kill()
-    assert wait_until(lambda: child not in _living(), seconds=10)
+    eventually(lambda: child not in _living())
 
 
 @pytest.mark.django_db(transaction=True)
-def test_beat_keeps_its_schedule_in_the_data_directory(start_worker, valkey_client, tmp_path: Path) -> None:
-    process = start_worker("beat")
-    sent = wait_until(lambda: valkey_client.llen("binding") >= 1, seconds=60, pause_seconds=0.2)
-    assert sent, process.log_path.read_text()
-    headers = json.loads(valkey_client.lindex("binding", 0))["headers"]
-    assert headers["task"] == "scheduling.sweep"
-    assert headers["expires"] is not None
-    files = list((tmp_path / "data" / "beat").iterdir())
-    assert files
-    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
-
-
-@pytest.mark.django_db(transaction=True)
-def test_beat_makes_private_what_an_older_version_left_open(start_worker, valkey_client, tmp_path: Path) -> None:
+def test_beat_keeps_its_schedule_in_the_data_directory_and_private(start_worker, valkey_client, tmp_path: Path) -> None:
+    """Also what an older version left open."""
     folder = tmp_path / "data" / "beat"
     folder.mkdir(parents=True, mode=0o755)
     with shelve.open(str(folder / "schedule")) as older:
@@ -150,11 +135,12 @@ def test_beat_makes_private_what_an_older_version_left_open(start_worker, valkey
     for path in made:
         path.chmod(0o644)
     process = start_worker("beat")
-    assert wait_until(lambda: valkey_client.llen("binding") >= 1, seconds=60, pause_seconds=0.2), (
-        process.log_path.read_text()
-    )
+    eventually(lambda: valkey_client.llen("binding") >= 1, process.log_path.read_text)
+    headers = json.loads(valkey_client.lindex("binding", 0))["headers"]
+    assert headers["task"] == "scheduling.sweep"
+    assert headers["expires"] is not None
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert made and {stat.S_IMODE(path.stat().st_mode) for path in made} == {0o600}
+    assert made and {stat.S_IMODE(path.stat().st_mode) for path in (*made, *folder.iterdir())} == {0o600}
 
 
 def _living() -> dict[int, int]:

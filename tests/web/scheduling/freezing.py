@@ -13,6 +13,7 @@ from django.db import DatabaseError, connection
 from kschedweb.common import wake
 from kschedweb.scheduling.leases import FencedOutError
 from kschedweb.scheduling.runner import host
+from tests.waiting import HANG_SECONDS
 
 COMMITTED, REFUSED, BROKEN = 0, 3, 4
 
@@ -31,6 +32,19 @@ class Frozen:
         return _wait(self.pid)[1]
 
 
+def places_of(work: Callable[[], object]) -> list[str]:
+    """The places that the work comes to when it is carried out by a child, in order."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        _run(work, None, write)
+    os.close(write)
+    with os.fdopen(read) as told:
+        places = [line.strip() for line in told]
+    assert _wait(pid) == (False, COMMITTED)
+    return places
+
+
 def freeze(work: Callable[[], object], at: int) -> Frozen:
     """Run the work in a child that stops at its place number `at`; every statement, commit and COPY is one."""
     read, write = os.pipe()
@@ -46,7 +60,7 @@ def freeze(work: Callable[[], object], at: int) -> Frozen:
 
 def _wait(pid: int) -> tuple[bool, int]:
     """(whether it stopped, its exit code)."""
-    ends_at = time.monotonic() + 60
+    ends_at = time.monotonic() + HANG_SECONDS
     while time.monotonic() < ends_at:
         found, status = os.waitpid(pid, os.WUNTRACED | os.WNOHANG)
         if found:
@@ -57,7 +71,7 @@ def _wait(pid: int) -> tuple[bool, int]:
     raise AssertionError("the child neither stopped nor ended")
 
 
-def _run(work: Callable[[], object], at: int, told: int) -> None:
+def _run(work: Callable[[], object], at: int | None, told: int) -> None:
     """The child: it keeps nothing of its parent's connection, and never returns."""
     code = BROKEN
     try:
@@ -68,8 +82,9 @@ def _run(work: Callable[[], object], at: int, told: int) -> None:
 
         def reached(place: str) -> None:
             nonlocal places
-            if places == at:
+            if at in (None, places):
                 os.write(told, f"{place}\n".encode())
+            if places == at:
                 os.kill(os.getpid(), signal.SIGSTOP)
             places += 1
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kschedweb.environment import ROOT
+from tests.waiting import HANG_SECONDS
 
 # In a process of its own, which may take 10 seconds and 1 GB: what goes wrong here takes memory, or waits for ever.
 ASK = """
@@ -37,7 +38,7 @@ def refusal(field: str, path: str) -> str:
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "kschedweb.settings_test"},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=HANG_SECONDS,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)),
     )
     assert done.returncode == 0, done.stderr[-500:]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 
 import pytest
@@ -16,13 +15,21 @@ from kschedweb.scheduling.runner import host
 from kschedweb.scheduling.runner.sweep import sweep
 from kschedweb.traces.models import EngineStep
 from tests.builders import make_manifest, make_node, make_pod
+from tests.waiting import HANG_SECONDS
 from tests.web.scheduling.conftest import PutObjects, lead
-from tests.web.scheduling.freezing import COMMITTED, REFUSED, freeze
+from tests.web.scheduling.freezing import COMMITTED, REFUSED, freeze, places_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-MOST_PLACES = 200
-LOCK_SECONDS = 10.0
+LOCK_SECONDS = HANG_SECONDS
+WHERE = pytest.mark.parametrize(
+    "kinds",
+    [
+        # Under the fence, among the rows, before the commit: between two of them nothing else is locked.
+        pytest.param(("SELECT epoch", "COPY", "UPDATE bindings", "COMMIT"), id="where rows are written"),
+        pytest.param(("",), id="at every statement", marks=pytest.mark.slow),
+    ],
+)
 
 
 def crowded(name: str, put_objects: PutObjects) -> Cluster:
@@ -38,24 +45,25 @@ def crowded(name: str, put_objects: PutObjects) -> Cluster:
 
 
 def everywhere(
-    name: str, put_objects: PutObjects, prepare: Callable[[Cluster], Callable[[], object]], *, first: int = 0
-) -> dict[str, float]:
-    """Freeze the work at each of its places, of a new cluster each time; how long a takeover took there, in seconds."""
-    took: dict[str, float] = {}
-    for at in range(first, MOST_PLACES):
+    name: str,
+    put_objects: PutObjects,
+    prepare: Callable[[Cluster], Callable[[], object]],
+    kinds: tuple[str, ...],
+    *,
+    first: int = 0,
+) -> list[str]:
+    """Freeze the work, on a new cluster each time, at each place that begins with one of `kinds`; these places."""
+    places = places_of(prepare(crowded(name, put_objects)))
+    chosen = [at for at in range(first, len(places)) if places[at].startswith(kinds)]
+    for at in chosen:
         cluster = crowded(f"{name}-{at}", put_objects)
-        work = prepare(cluster)
-        frozen = freeze(work, at)
-        if frozen.place is None:
-            assert frozen.code == COMMITTED
-            return took
-        epoch = leases.fence_share(cluster_id=cluster.pk)
-        assert epoch is not None
-        view = next(view for view in leases.leases_list() if view.cluster_id == cluster.pk)
-        started = time.monotonic()
+        frozen = freeze(prepare(cluster), at)
         try:
+            assert frozen.place == places[at]
+            epoch = leases.fence_share(cluster_id=cluster.pk)
+            assert epoch is not None
+            view = next(view for view in leases.leases_list() if view.cluster_id == cluster.pk)
             taken = leases.lease_acquire(view=view, holder="b", duration_seconds=15, lock_seconds=LOCK_SECONDS)
-            took[f"{at} {frozen.place}"] = time.monotonic() - started
             written = EngineStep.objects.filter(cluster=cluster).count()
             done = Binding.objects.filter(cluster=cluster, status="done").count()
         finally:
@@ -64,33 +72,35 @@ def everywhere(
         assert EngineStep.objects.filter(cluster=cluster).count() == written, frozen.place
         assert Binding.objects.filter(cluster=cluster, status="done").count() == done, frozen.place
         assert code == REFUSED, frozen.place
-    raise AssertionError("the work does not end")
+    return [places[at] for at in chosen]
 
 
 @pytest.fixture(autouse=True)
 def _little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leases, "PATIENCE", 0.02)
+    monkeypatch.setattr(leases, "PATIENCE", 0.05 / LOCK_SECONDS)
     # A step that took too long would end early, and come to fewer places than the one before it.
     monkeypatch.setattr(host, "STEP_SECONDS", 3600.0)
 
 
-def test_leader_frozen_anywhere_in_a_step_is_replaced_in_time(put_objects: PutObjects) -> None:
-    took = everywhere("step", put_objects, lambda cluster: lead(cluster, "old").step)
-    tables = {match.group(1) for place in took if (match := re.search(r'COPY "(\w+)"', place))}
+@WHERE
+def test_leader_frozen_in_a_step_is_replaced(put_objects: PutObjects, kinds: tuple[str, ...]) -> None:
+    places = everywhere("step", put_objects, lambda cluster: lead(cluster, "old").step, kinds)
+    tables = {match.group(1) for place in places if (match := re.search(r'COPY "(\w+)"', place))}
     assert tables == {"traces_enginelog", "traces_attempt", "cluster_event", "bindings", "evictions", "cluster_change"}
-    assert sum("COMMIT" in place for place in took) >= 2  # the rebuild's, and that of the step
+    assert sum("COMMIT" in place for place in places) >= 2  # the rebuild's, and that of the step
 
 
-def test_binding_worker_frozen_anywhere_keeps_nobody_from_leading(put_objects: PutObjects) -> None:
+@WHERE
+def test_frozen_binding_worker_keeps_nobody_from_leading(put_objects: PutObjects, kinds: tuple[str, ...]) -> None:
     def decided(cluster: Cluster) -> Callable[[], object]:
         lead(cluster, "old").step()
         assert Binding.objects.filter(cluster=cluster, status="pending").exists()
         return lambda: services.bindings_carry_out(cluster_id=cluster.pk)
 
     # At place 0 it asks for the fence: frozen there it goes on under the new epoch, for a worker leads nothing.
-    took = everywhere("binding", put_objects, decided, first=1)
-    assert any("cluster_change" in place for place in took)
-    assert any("COMMIT" in place for place in took)
+    places = everywhere("binding", put_objects, decided, kinds, first=1)
+    assert any("cluster_change" in place for place in places)
+    assert any("COMMIT" in place for place in places)
 
 
 def test_frozen_binding_worker_is_ended_by_the_sweep_where_nobody_takes_over(
@@ -113,7 +123,7 @@ def test_frozen_binding_worker_is_ended_by_the_sweep_where_nobody_takes_over(
     sweep()
     try:
         with connection.cursor() as cursor:
-            cursor.execute("SET lock_timeout = '10s'")
+            cursor.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
         leader.step()  # it needs the cluster's counter, which the frozen worker had locked
     finally:
         connection.close()

@@ -11,6 +11,7 @@ from kschedweb.cluster.models import Cluster, Event, Node, Pod
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.leases import FencedOutError, LeaseView
 from kschedweb.scheduling.models import Binding, Lease, LeaseFence
+from tests.waiting import HANG_SECONDS
 from tests.web.scheduling.electors import Clock, make_elector
 
 pytestmark = pytest.mark.django_db
@@ -128,7 +129,8 @@ def test_takeover_waits_for_a_writer_under_the_old_epoch(cluster: Cluster) -> No
 
 
 @pytest.mark.django_db(transaction=True)
-def test_silent_transaction_does_not_keep_a_takeover_waiting(cluster: Cluster) -> None:
+def test_silent_transaction_does_not_keep_a_takeover_waiting(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "IDLE_IN_TRANSACTION_MS", 100)
     epoch = leases.fence_raise(cluster_id=cluster.pk, holder="frozen")
     held, over = threading.Event(), threading.Event()
 
@@ -137,7 +139,7 @@ def test_silent_transaction_does_not_keep_a_takeover_waiting(cluster: Cluster) -
             with transaction.atomic():
                 leases.fence_hold(cluster_id=cluster.pk, epoch=epoch)
                 held.set()
-                over.wait(30)
+                over.wait(HANG_SECONDS)
                 Cluster.objects.filter(pk=cluster.pk).update(seed=99)
         except InternalError:
             pass
@@ -147,8 +149,8 @@ def test_silent_transaction_does_not_keep_a_takeover_waiting(cluster: Cluster) -
     frozen = threading.Thread(target=freeze)
     frozen.start()
     try:
-        assert held.wait(10)
-        taken = leases.lease_acquire(view=view_of(cluster), holder="b", duration_seconds=15, lock_seconds=10)
+        assert held.wait(HANG_SECONDS)
+        taken = leases.lease_acquire(view=view_of(cluster), holder="b", duration_seconds=15, lock_seconds=HANG_SECONDS)
     finally:
         over.set()
         frozen.join()

@@ -45,8 +45,8 @@ def named(workload: dict[str, Any], templates: str, chosen: list[int], name: str
     ("nodes", "pods"),
     [
         (120, 500),
-        (1_000, 500),
-        (5_000, 500),
+        pytest.param(1_000, 500, marks=pytest.mark.slow),
+        pytest.param(5_000, 500, marks=pytest.mark.slow),
         pytest.param(1_000, 10_000, marks=pytest.mark.slow),
         pytest.param(5_000, 10_000, marks=pytest.mark.slow),
     ],

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from kschedweb.cluster import clock, services
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
-from kschedweb.ops.processes import wait_until
+from tests.waiting import eventually
 from tests.web.tcp import database_url
 from tools.bench.listening import CHANGES, CommitClock
 from tools.bench.running import ServiceProblem
@@ -29,14 +29,14 @@ def test_entry_is_seen_after_its_commit() -> None:
     ):
         with transaction.atomic():
             first = changes_commit(cluster_id=cluster.pk, entries=[entry], now=clock.now_of(cluster.pk))
-        assert wait_until(lambda: commits.has(first), seconds=30)
+        eventually(lambda: commits.has(first))
         with transaction.atomic():
             second = changes_commit(cluster_id=cluster.pk, entries=[entry], now=clock.now_of(cluster.pk))
             written = time.time()
-        assert wait_until(lambda: commits.has(second), seconds=30)
+        eventually(lambda: commits.has(second))
         assert commits.seen(first) < written < commits.seen(second)
         with pytest.raises(ServiceProblem, match=f"no reader was told of version {second + 1}"):
             commits.seen(second + 1)
-        assert wait_until(lambda: objects.has(second, rv_of), seconds=30)
+        eventually(lambda: objects.has(second, rv_of))
         assert objects.seen(first, rv_of) < written < objects.seen(second, rv_of)
         assert not objects.has(second + 1, rv_of)

@@ -63,6 +63,13 @@ def test_work_grows_as_the_text_does(case: tuple[Take, Make]) -> None:
     take(large)  # whatever is made once is made now, and what is cached of texts that both have
     assert calls(take, large) <= 2.3 * calls(take, small) + 500
     assert most_bytes(take, large) <= 2.5 * most_bytes(take, small) + 100_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+def test_time_grows_as_the_text_does(case: tuple[Take, Make]) -> None:
+    take, make = case
+    take(make(SIZE))
     # What happens within one call, in a parser: for eight times the text a quadratic one takes 64 times as long.
     gc.disable()
     try:
