@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from kschedweb.common import collector
 from kschedweb.ops import postgres, processes, valkey
 from tests import examples
 
@@ -26,10 +27,10 @@ _servers: list[tuple[subprocess.Popen[bytes], signal.Signals]] = []
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the tests marked slow as well")
-    parser.addoption("--golden-full", action="store_true", help="compare every recorded cycle, not a tenth of them")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    collector.pause()
     if config.getoption("--long"):
         examples.try_many()
 
@@ -41,11 +42,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--long"):
         return
     for item in items:
-        if item.get_closest_marker("golden_full"):
-            if not config.getoption("--golden-full"):
-                item.add_marker(pytest.mark.skip(reason="every recorded cycle: run with --golden-full or --long"))
-        elif item.get_closest_marker("slow"):
+        if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason="slow: run with --long"))
+
+
+def pytest_collection_finish() -> None:
+    collector.ease()
 
 
 def runs_a_service(item: pytest.Item) -> bool:

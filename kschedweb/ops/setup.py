@@ -18,6 +18,8 @@ from django.core.management import call_command
 from django.db import OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from kschedweb.common.collector import ease, pause
+
 CREDENTIAL_FILE = "credential.json"
 MARKER_FILE = "first-start-done"
 ADMIN = "admin"
@@ -29,7 +31,9 @@ def main(words: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="kschedweb.ops.setup")
     parser.add_argument("--no-sample", action="store_true")
     options = parser.parse_args(words)
+    pause()
     django.setup()
+    ease()
     marker = Path(settings.DATA_DIR) / MARKER_FILE
     first = not marker.exists()
 

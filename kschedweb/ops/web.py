@@ -11,6 +11,7 @@ from pathlib import Path
 import uvicorn
 
 from kschedweb import environment
+from kschedweb.common.collector import ease, pause
 from kschedweb.ops.connections import BoundedConnection, listen
 
 POOL_SIZE = 8
@@ -21,6 +22,7 @@ PING_SECONDS = 30.0  # between pings, and then for the answer: who has gone with
 
 
 def main() -> None:
+    pause()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
     # Threads of the web process come and go, so they share a pool of connections.
     os.environ.setdefault("KSCHED_DATABASE_POOL", str(POOL_SIZE))
@@ -42,7 +44,6 @@ def main() -> None:
 def serve(listening: socket.socket, certificate: Path | None = None, key: Path | None = None) -> None:
     """Answer what comes in until SIGTERM or SIGINT."""
     from kschedweb.asgi import application
-    from kschedweb.common.collector import ease
     from kschedweb.common.memory import give_back_freed
 
     config = uvicorn.Config(

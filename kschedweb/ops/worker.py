@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from kschedweb import environment
+from kschedweb.common.collector import ease_child, pause, settle
 from kschedweb.ops.processes import die_with_parent, private_directory
 
 KINDS = ("scheduler", "binding", "lifecycle", "beat")
@@ -60,6 +61,8 @@ def main(words: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="kschedweb.ops.worker", description="Run one Celery process of the service.")
     parser.add_argument("kind", choices=KINDS)
     kind = parser.parse_args(words).kind
+    if kind != "beat":  # it has no pool, so that nobody would say when it has been loaded
+        pause()
     # Settings are read in the pool's child too: the id has to be in the environment before either reads it.
     os.environ["KSCHED_WORKER_ID"] = os.environ.get("KSCHED_WORKER_ID") or new_worker_id()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
@@ -76,7 +79,6 @@ def main(words: list[str]) -> None:
     from celery.signals import worker_before_create_process, worker_process_init
 
     from kschedweb.celery import app
-    from kschedweb.common.collector import ease_child, settle
     from kschedweb.common.memory import give_back_freed
 
     give_back_freed()

@@ -20,7 +20,13 @@ GOLDEN = Path(__file__).resolve().parents[2].parent / "shared" / "golden"
 def recordings(family: str) -> tuple[Recording, ...]:
     """All lines of one family, our own first."""
     name = f"{family}.jsonl.gz"
-    return tuple(each for folder in (CYCLES, GOLDEN) if folder.is_dir() for each in read_recordings(folder / name))
+    beside = tuple(read_recordings(GOLDEN / name)) if GOLDEN.is_dir() else ()
+    return (*own_recordings(family), *beside)
+
+
+def own_recordings(family: str) -> tuple[Recording, ...]:
+    """The lines of one family which are part of the project."""
+    return tuple(read_recordings(CYCLES / f"{family}.jsonl.gz"))
 
 
 def queue_recordings(family: str) -> Iterator[dict[str, Any]]:

@@ -46,7 +46,7 @@ class Runs:
         self.again = Outcome(1)
         self.asked: list[tuple[str, list[str], pytests.How]] = []
 
-    def pytest(self, group: str, targets: Sequence[str], how: pytests.How) -> Outcome:
+    def pytest(self, group: str, targets: Sequence[str], how: pytests.How, output: object = None) -> Outcome:
         self.asked.append((group, list(targets), how))
         return self.again if how.alone else self.first[group]
 

@@ -1,4 +1,4 @@
-"""`./ksched test` and `./ksched check`: the checks, then the groups of tests (groups.py), and one honest last line.
+"""`./ksched test` and `./ksched check`: the checks and the groups of tests (groups.py), and one honest last line.
 
 A group that cannot run fails with one line that says what to install. A failed check counts as one failed test. A test
 of a running service that fails has another try, alone, after all others: passing then, it is told as UNSTABLE with the
@@ -7,10 +7,12 @@ output of its failure, and the run is green. docs/testing.md is the page on all 
 
 from __future__ import annotations
 
-import resource
 import shlex
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import IO
 
 from tools.node import NodeMissing
 from tools.testing import changed, groups
@@ -22,8 +24,8 @@ from tools.testing.pytests import How, run_pytest
 
 __all__ = ["FOLDERS", "GROUPS", "check", "run"]
 
-# Of one process most of the time, as the longest of the checks is.
-WITH_CHECKS = FRONT
+# Groups whose tests wait for a service more than they work run beside the others, in this order.
+BESIDE = ("browser", "faults", "attack")
 # So many failures of one group are no matter of chance.
 MOST_TRIED_AGAIN = 8
 
@@ -42,48 +44,66 @@ def run(
     if only_changed and not chosen:
         print("nothing has changed since main")
         return 0
-    how = How(long=long, whole=is_whole, word=word)
-    total, lines = Outcome(), []
-    failed: dict[str, list[Failure]] = {}
-
-    def run_group(group: str) -> None:
-        print(f"\n== {group} ==", flush=True)
-        started_at, cpu_before = time.monotonic(), _cpu_seconds()
-        outcome = _outcome(group, chosen[group], how)
-        failed[group] = outcome.failures
+    how = How(long=long, word=word)
+    ended = _run_groups(chosen, how, with_checks=is_whole)
+    outcomes = {name: outcome for name, (outcome, _) in ended.items()}
+    total = Outcome()
+    for outcome in outcomes.values():
         total.add(outcome)
-        took, cpu = time.monotonic() - started_at, _cpu_seconds() - cpu_before
-        lines.append(f"{group}: {outcome} in {took:.0f} s ({cpu:.0f} s of CPU)")
-
-    left = list(chosen)
-    if is_whole:
-        beside: Callable[[], None] = lambda: None  # noqa: E731
-        if WITH_CHECKS in left:
-            left.remove(WITH_CHECKS)
-            beside = lambda: run_group(WITH_CHECKS)  # noqa: E731
-        checks = failed_checks(meanwhile=beside)
-        total.add(Outcome(failed=len(checks), failures=[Failure(f"check {name}") for name in checks]))
-        lines.append(f"checks: {'failed: ' + ', '.join(checks) if checks else 'all hold'}")
-    for group in left:
-        run_group(group)
-    unstable = [failure for group in failed for failure in _unstable(group, failed[group], how)]
+    unstable = [failure for group in chosen for failure in _unstable(group, outcomes[group].failures, how)]
     total.forgive([failure.name for failure in unstable])
-    print("\n" + "\n".join(lines))
+    print("\n" + "\n".join(line for _, line in ended.values()))
     _tell(total, unstable)
     left_out = [group for group in GROUPS if group in without]
     print(f"{total}{', left out: ' + ' '.join(left_out) if left_out else ''}", flush=True)
     return 1 if total.failed or not total.passed else 0
 
 
-def _cpu_seconds() -> float:
-    """What the processes that were started and have ended took so far, with those below them."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def _run_groups(chosen: Mapping[str, Sequence[str]], how: How, *, with_checks: bool) -> dict[str, tuple[Outcome, str]]:
+    """What each group came to, and a line that says so, in the order of `chosen`, the checks first.
+
+    The groups that wait run beside those that work, and what they say is kept until each is done; one after the other
+    in the long form, which judges by time.
+    """
+    beside = [] if how.long else [group for group in chosen if group in BESIDE]
+    here = [group for group in chosen if group not in beside]
+    ended: dict[str, tuple[Outcome, str]] = {}
+
+    def run_group(group: str) -> None:
+        started_at = time.monotonic()
+        if group in beside:
+            with tempfile.TemporaryFile() as output:
+                outcome = _outcome(group, chosen[group], how, output)
+                output.seek(0)
+                print(f"\n== {group} ==\n{output.read().decode(errors='replace')}", flush=True)
+        else:
+            print(f"\n== {group} ==", flush=True)
+            outcome = _outcome(group, chosen[group], how)
+        cpu = f" ({outcome.cpu_seconds:.0f} s of CPU)" if outcome.cpu_seconds else ""
+        ended[group] = outcome, f"{group}: {outcome} in {time.monotonic() - started_at:.0f} s{cpu}"
+
+    def run_lane(lane: Sequence[str]) -> None:
+        for group in lane:
+            run_group(group)
+
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(run_lane, beside)
+        if with_checks:
+            # The longest of the checks is of one process: the frontend's half runs before it has ended.
+            first = [group for group in here if group == FRONT]
+            checks = failed_checks(meanwhile=lambda: run_lane(first))
+            failures = [Failure(f"check {name}") for name in checks]
+            told = f"checks: {'failed: ' + ', '.join(checks) if checks else 'all hold'}"
+            ended["checks"] = Outcome(failed=len(checks), failures=failures), told
+            here = [group for group in here if group not in first]
+        run_lane(here)
+        other.result()
+    return {name: ended[name] for name in ("checks", *chosen) if name in ended}
 
 
-def _outcome(group: str, targets: Sequence[str], how: How) -> Outcome:
+def _outcome(group: str, targets: Sequence[str], how: How, output: IO[bytes] | None = None) -> Outcome:
     try:
-        return run_front(targets, word=how.word) if group == FRONT else run_pytest(group, targets, how)
+        return run_front(targets, word=how.word) if group == FRONT else run_pytest(group, targets, how, output)
     except (CannotRunError, NodeMissing) as problem:
         print(f"{group} cannot run: {problem}")
         return Outcome(failed=1, failures=[Failure(group)])

@@ -22,12 +22,16 @@ class Failure:
 
 @dataclass(slots=True)
 class Outcome:
-    """Counts of tests; `failures` names those that failed where that is known."""
+    """Counts of tests; `failures` names those that failed where that is known.
+
+    `cpu_seconds`: what the processes took that ran them, where that is known.
+    """
 
     passed: int = 0
     failed: int = 0
     skipped: int = 0
     failures: list[Failure] = field(default_factory=list)
+    cpu_seconds: float = field(default=0.0, compare=False)
 
     def add(self, other: Outcome) -> None:
         self.passed += other.passed

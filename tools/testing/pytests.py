@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from kschedweb.environment import ROOT
 from tools.testing.outcome import CannotRunError, Failure, Outcome, counted
@@ -19,45 +20,41 @@ from tools.testing.outcome import CannotRunError, Failure, Outcome, counted
 BY_FILE = ("browser", "faults", "attack")
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PROCESSES = "2"
-# Their tests wait for a service more than they work.
-MORE_PROCESSES = {"browser": "3", "faults": "3"}
 SLOWEST = ("--durations=15", "--durations-min=5")
 NOTHING_CHOSEN = 5  # pytest's code when no test fits
 
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How tests are run: also those marked slow (`long`), every recorded cycle, only those named with a word."""
+    """How tests are run: also those marked slow (`long`), only those named with a word."""
 
     long: bool = False
-    whole: bool = False
     word: str = ""
     alone: bool = False  # one after the other in one process
 
     @property
     def options(self) -> list[str]:
-        found = ["--long"] if self.long else ["--golden-full"] if self.whole else []
+        found = ["--long"] if self.long else []
         return [*found, "-k", self.word] if self.word else found
 
 
-def run_pytest(group: str, targets: Sequence[str], how: How) -> Outcome:
-    """Run these tests of one group."""
+def run_pytest(group: str, targets: Sequence[str], how: How, output: IO[bytes] | None = None) -> Outcome:
+    """Run these tests of one group; what pytest says goes to `output`, or where this process says its own."""
     environment = {}
     if group == "browser":
         environment["KSCHED_CHROMIUM"] = str(find_chromium())
-    spread = (
-        []
-        if how.alone
-        else ["-n", MORE_PROCESSES.get(group, PROCESSES), "--dist", "loadfile" if group in BY_FILE else "worksteal"]
-    )
+    spread = [] if how.alone else ["-n", PROCESSES, "--dist", "loadfile" if group in BY_FILE else "worksteal"]
     with tempfile.TemporaryDirectory() as scratch:
         report, failed = Path(scratch) / "report.xml", Path(scratch) / "failed.json"
         files = [f"--junitxml={report}", "-p", "tools.testing.failed", f"--failed-to={failed}"]
         words = [sys.executable, "-m", "pytest", "-q", *files, *SLOWEST, *how.options, *spread, *targets]
-        code = subprocess.run(words, cwd=ROOT, env={**os.environ, **environment}).returncode
+        process = subprocess.Popen(words, cwd=ROOT, env={**os.environ, **environment}, stdout=output, stderr=output)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = code = os.waitstatus_to_exitcode(status)
         if code == NOTHING_CHOSEN and how.word:
             return Outcome()
         outcome = counted(report, code)
+        outcome.cpu_seconds = used.ru_utime + used.ru_stime
         outcome.failures = failures_in(failed, group) if outcome.failed else []
         return outcome
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedweb.common.collector import ease_child, settle
+from kschedweb.common.collector import ease_child, pause, settle
 
 
 class _Ring:
@@ -19,9 +19,9 @@ class _Ring:
 
 
 @pytest.fixture(autouse=True)
-def everything_back() -> Iterator[None]:
+def set_aside_again() -> Iterator[None]:
     yield
-    gc.unfreeze()
+    settle()
 
 
 def test_what_lives_is_passed_over_from_now_on() -> None:
@@ -29,6 +29,13 @@ def test_what_lives_is_passed_over_from_now_on() -> None:
     settle()
     assert gc.get_freeze_count() > len(kept)
     assert not any(each is kept[0] for each in gc.get_objects())
+
+
+def test_nothing_is_looked_for_while_modules_are_loaded() -> None:
+    pause()
+    assert not gc.isenabled()
+    settle()
+    assert gc.isenabled()
 
 
 def test_what_had_been_set_aside_goes_when_nobody_holds_it_any_more() -> None:

@@ -111,7 +111,7 @@ def test_cut_connections_lose_and_repeat_nothing(followed: Followed) -> None:
     entries = Change.objects.filter(cluster=followed.mirror, kind="Pod", name="counter")
     assert entries.count() == 60
     assert followed.proxy.lists_of("pods") == 1
-    assert followed.proxy.watches_of("pods") > 5
+    assert followed.proxy.watches_of("pods") > 1
 
 
 @pytest.mark.parametrize("how", ["status", "event"])

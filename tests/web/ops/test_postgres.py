@@ -52,7 +52,7 @@ def initialised() -> Iterator[Path]:
 @pytest.fixture
 def prepared(initialised: Path, place: Path) -> postgres.Postgres:
     """A server on a directory of its own that has never run."""
-    for path in (initialised / "pg", initialised / "postgres.pgpass"):
+    for path in (initialised / "pg", initialised / "pg.pgpass"):
         subprocess.run(["cp", "-a", path, place], check=True)
     return postgres.prepare(data=place / "pg", run=place / "r", sync=False)
 
