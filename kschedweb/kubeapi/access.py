@@ -27,7 +27,7 @@ from kschedweb.cluster.models import Cluster
 from kschedweb.kubeapi.exchange import UNAUTHORIZED, Query, RefusedError, Request
 from scheduler_core.apiserver.answers import Status
 from scheduler_core.apiserver.kinds import CONFIDENTIAL_KINDS, KINDS
-from scheduler_core.apiserver.options import first
+from scheduler_core.apiserver.options import first, flag
 
 ANONYMOUS: Final = "system:anonymous"
 NODE_PREFIX: Final = "system:node:"
@@ -206,8 +206,7 @@ def attributes_of(method: str, path: str, query: Query) -> Attributes:
     name = parts[1] if len(parts) > 1 else ""
     if not name and verb in ("get", "delete"):
         if verb == "get":
-            is_watch = first(query, "watch") not in ("0", "false") if "watch" in query else False
-            verb = "watch" if is_watch else "list"
+            verb = "watch" if flag(query, "watch") else "list"
         else:
             verb = "deletecollection"
         name = _selected_name(first(query, "fieldSelector"))

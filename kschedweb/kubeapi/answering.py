@@ -6,20 +6,20 @@ Reads see one state of the database and lock nothing. A write that collides with
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import msgspec
 from django.conf import settings
 from django.db import IntegrityError, OperationalError, transaction
 
-from kschedweb.cluster import adapters, clock
+from kschedweb.cluster import adapters, clock, gone
 from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.history import ForgottenError, PostgresHistory
-from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.services.requests import new_uid
 from kschedweb.common import wake
-from kschedweb.common.errors import NotFoundError
+from kschedweb.common.errors import ClusterGoneError
 from kschedweb.common.reading import one_state
 from kschedweb.kubeapi import decoding, event_history, kubelet, media
 from kschedweb.kubeapi.access import Principal
@@ -85,17 +85,29 @@ class Asked(msgspec.Struct, frozen=True):
 
 def answer(request: Request, who: Principal) -> Answer | Begun:
     """Answer a request about objects; RefusedError when it is refused before the rules see it. Blocking."""
-    asked = read(request, who)
-    if isinstance(asked, Answer):
-        return asked
-    if request.method != "GET":
-        (written,) = write([asked], who)
-        return written
-    ensure_bootstrapped(who)
-    reply, head = _read(asked.call, who)
-    if isinstance(reply, Watch):
-        return Begun(reply, head, asked.route, asked.form, _included(asked.include))
-    return shown(reply, asked.form, asked.include, clock.now_of(who.cluster_id))
+    with _existing(who.cluster_id):
+        asked = read(request, who)
+        if isinstance(asked, Answer):
+            return asked
+        if request.method != "GET":
+            (written,) = write([asked], who)
+            return written
+        ensure_bootstrapped(who)
+        reply, head = _read(asked.call, who)
+        if isinstance(reply, Watch):
+            return Begun(reply, head, asked.route, asked.form, _included(asked.include))
+        return shown(reply, asked.form, asked.include, clock.now_of(who.cluster_id))
+
+
+@contextmanager
+def _existing(cluster_id: int) -> Iterator[None]:
+    """One RefusedError in the place of whatever is found, or fails, within the block while the cluster is deleted."""
+    try:
+        with gone.noticed(cluster_id):
+            yield
+            gone.check(cluster_id)  # only now is it sure that nothing was missing when it was read
+    except ClusterGoneError:
+        raise RefusedError(Status(404, "NotFound", "the cluster does not exist")) from None
 
 
 def read(request: Request, who: Principal) -> Asked | Answer:
@@ -127,9 +139,10 @@ def write(together: Sequence[Asked], who: Principal) -> list[Answer]:
 
     Several: those that `grouping.object_of` has objects for.
     """
-    ensure_bootstrapped(who)
-    replies = _write([asked.call for asked in together], who)
-    now = clock.now_of(who.cluster_id)
+    with _existing(who.cluster_id):
+        ensure_bootstrapped(who)
+        replies = _write([asked.call for asked in together], who)
+        now = clock.now_of(who.cluster_id)
     return [shown(reply, each.form, each.include, now) for each, reply in zip(together, replies, strict=True)]
 
 
@@ -164,8 +177,6 @@ def _read(call: Call, who: Principal) -> tuple[Reply | Watch, int]:
             return reply, server.store.position() if isinstance(reply, Watch) else 0
     except ForgottenError:
         raise RefusedError(Status(410, "Expired", _TOO_OLD)) from None
-    except Cluster.DoesNotExist:
-        raise RefusedError(Status(404, "NotFound", "the cluster does not exist")) from None
 
 
 def _write(together: Sequence[Call], who: Principal) -> list[Reply]:
@@ -184,8 +195,6 @@ def _write(together: Sequence[Call], who: Principal) -> list[Reply]:
         except OperationalError as error:
             if getattr(error.__cause__, "sqlstate", "") not in (_SERIALIZATION, _DEADLOCK) or not left:
                 raise
-        except (NotFoundError, Cluster.DoesNotExist):
-            raise RefusedError(Status(404, "NotFound", "the cluster does not exist")) from None
     raise AssertionError("unreachable")
 
 

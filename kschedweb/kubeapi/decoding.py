@@ -10,6 +10,7 @@ import contextlib
 import re
 from typing import Any, Final
 
+import msgspec
 import orjson
 import yaml
 
@@ -18,20 +19,16 @@ from kschedweb.kubeapi.media import PROTOBUF
 from kschedweb.kubeapi.protobuf import read_object
 from kschedweb.kubeapi.wire import ProtobufError
 from scheduler_core.apiserver.answers import Status, bad_request
-from scheduler_core.apiserver.bodies import Body, read_json
+from scheduler_core.apiserver.bodies import Body, read_json, unreadable
 from scheduler_core.apiserver.go_json import problem_of
-from scheduler_core.apiserver.kinds import CONFIDENTIAL_KINDS
 from scheduler_core.apiserver.requests import PatchType
+from scheduler_core.apiserver.typemeta import go_kind
 
-_SHOWN: Final = 30  # bytes of a body in a message
 _DEPTH: Final = 200
 _SURELY_FLAT: Final = 200  # braces of a body that cannot be too deep
 _VALUES: Final = 200_000  # that a YAML body may have, aliases expanded
 _UNSUPPORTED: Final = (
     f"the body of the request was in an unknown format - accepted media types include: {JSON}, {YAML}, {PROTOBUF}"
-)
-_GO_STRUCT: Final = (
-    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 )
 
 
@@ -43,16 +40,9 @@ def read_body(request: Request, api_version: str, kind: str) -> Body:
     if media_type and media_type not in (JSON, YAML, "*/*"):
         raise RefusedError(Status(415, "UnsupportedMediaType", _UNSUPPORTED))
     body, problem = _decoded(request.body, media_type)
-    value = body.value
     if problem:
-        raise _unrecognized(kind, problem, request.body)
-    if value is None:
-        return Body({})
-    if not isinstance(value, dict):
-        go_kind = "array" if isinstance(value, list) else _scalar_kind(value)
-        shown = f"couldn't get version/kind; json parse error: json: cannot unmarshal {go_kind} into Go value of type "
-        raise _unrecognized(kind, shown + _GO_STRUCT, request.body)
-    return body
+        raise RefusedError(unreadable(kind, problem, None, request.body).status)
+    return Body({}) if body.value is None else body
 
 
 def read_options(request: Request) -> Body:
@@ -65,13 +55,8 @@ def read_options(request: Request) -> Body:
     if media_type and media_type not in (JSON, YAML, "*/*"):
         raise RefusedError(Status(415, "UnsupportedMediaType", _UNSUPPORTED))
     body, problem = _decoded(request.body, media_type)
-    value = body.value
     if problem:
         raise RefusedError(Status(500, "", problem))
-    if value is not None and not isinstance(value, dict):
-        go_kind = "array" if isinstance(value, list) else _scalar_kind(value)
-        shown = f"couldn't get version/kind; json parse error: json: cannot unmarshal {go_kind} into Go value of type "
-        raise RefusedError(Status(500, "", shown + _GO_STRUCT))
     return body
 
 
@@ -85,8 +70,9 @@ def read_patch(request: Request) -> tuple[Body, PatchType]:
     text = _text(request.body)
     problem = _json_problem(request.body, text)
     if problem:
-        raise RefusedError(bad_request(f"error decoding patch: {problem}").status)
-    return _json(text), PatchType(media_type)
+        prefix = "" if media_type == PatchType.STRATEGIC else "error decoding patch: "
+        raise RefusedError(bad_request(f"{prefix}{problem}").status)
+    return _json(text, request.body), PatchType(media_type)
 
 
 def _protobuf(content: bytes, api_version: str, kind: str) -> Body:
@@ -94,7 +80,7 @@ def _protobuf(content: bytes, api_version: str, kind: str) -> Body:
         return Body(read_object(content, api_version, kind))
     except ProtobufError as error:
         if not error.kind:
-            raise _unrecognized(kind, str(error), content) from None
+            raise RefusedError(unreadable(kind, str(error), None, content).status) from None
         version = error.version.rpartition("/")[2]
         message = f'{error.kind} in version "{version}" cannot be handled as a {kind}: {error}'
         raise RefusedError(bad_request(message).status) from None
@@ -106,8 +92,7 @@ def _applied(content: bytes) -> Body:
     if problem:
         raise RefusedError(bad_request(f"error decoding YAML: error converting YAML to JSON: {problem}").status)
     if value is not None and not isinstance(value, dict):
-        go_kind = "array" if isinstance(value, list) else _scalar_kind(value)
-        detail = f"json: cannot unmarshal {go_kind} into Go value of type map[string]interface {{}}"
+        detail = f"json: cannot unmarshal {go_kind(value)} into Go value of type map[string]interface {{}}"
         raise RefusedError(
             bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {detail}").status
         )
@@ -119,12 +104,13 @@ def _decoded(content: bytes, media_type: str) -> tuple[Body, str]:
     if media_type == YAML:
         value, repeated, problem = _yaml(content)
         lines = "".join(f"\n  {line}" for line in repeated)
-        return Body(value, oddities=(f"yaml: unmarshal errors:{lines}",) if repeated else ()), problem
+        oddities = (f"yaml: unmarshal errors:{lines}",) if repeated else ()
+        return Body(value, oddities=oddities, content=content), problem
     text = _text(content)
     problem = _json_problem(content, text)
     if problem:
         return Body(), f"couldn't get version/kind; json parse error: {problem}"
-    return _json(text), ""
+    return _json(text, content), ""
 
 
 def _json_problem(content: bytes, text: str) -> str:
@@ -136,10 +122,10 @@ def _json_problem(content: bytes, text: str) -> str:
     return problem_of(text)
 
 
-def _json(text: str) -> Body:
+def _json(text: str, content: bytes) -> Body:
     """JSON that has been checked; numbers that Python would take and Go would not cannot be in it any more."""
     try:
-        return read_json(text)
+        return msgspec.structs.replace(read_json(text), content=content)
     except (ValueError, RecursionError):
         raise RefusedError(bad_request("exceeded max depth").status) from None
 
@@ -216,24 +202,3 @@ def _key_text(key: Any) -> str:
 
 def _text(content: bytes) -> str:
     return content.decode("utf-8", "replace")
-
-
-def _scalar_kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    return "string" if isinstance(value, str) else "number"
-
-
-def _unrecognized(kind: str, problem: str, content: bytes) -> RefusedError:
-    shown = "<contents redacted>" if kind in CONFIDENTIAL_KINDS else _summary(content)
-    message = f"the object provided is unrecognized (must be of type {kind}): {problem} ({shown})"
-    return RefusedError(bad_request(message).status)
-
-
-def _summary(content: bytes) -> str:
-    """The beginning of a body; what does not look like an object in hexadecimal."""
-    if not content:
-        return "<empty>"
-    rest = " ..." if len(content) > _SHOWN else ""
-    shown = content[:_SHOWN]
-    return (shown.decode("utf-8", "replace") if shown[:1] == b"{" else shown.hex()) + rest

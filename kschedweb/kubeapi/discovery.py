@@ -71,8 +71,15 @@ _PART_KINDS: Final = {
     "binding": ("", "", "Binding"),
     "eviction": ("policy", "v1", "Eviction"),
     "scale": ("autoscaling", "v1", "Scale"),
+    "attach": ("", "", "PodAttachOptions"),
+    "exec": ("", "", "PodExecOptions"),
+    "portforward": ("", "", "PodPortForwardOptions"),
+    "proxy": ("", "", "PodProxyOptions"),
 }
-_PARTS: Final = ("binding", "ephemeralcontainers", "eviction", "finalize", "resize", "scale", "status")
+_PARTS: Final = (
+    "attach", "binding", "ephemeralcontainers", "eviction", "exec", "finalize", "log", "portforward", "proxy", "resize",
+    "scale", "status",
+)  # fmt: skip
 _VERBS: Final = {"GET": ("get",), "POST": ("create",), "PUT": ("update",), "PATCH": ("patch",), "DELETE": ("delete",)}
 Document = dict[str, Any]
 

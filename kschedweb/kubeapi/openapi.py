@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import orjson
 
+from kschedweb.kubeapi import kubelet
 from kschedweb.kubeapi.discovery import GROUP_ORDER, resource_list
 from kschedweb.kubeapi.exchange import JSON, TEXT, Answer, Request
 from scheduler_core.api.schema import Field, Type, type_named, type_of
@@ -165,7 +166,7 @@ class _Builder:
     def paths(self) -> Iterator[tuple[str, Document]]:
         version = f"{self._group}/v1" if self._group else "v1"
         base = f"/apis/{version}" if self._group else f"/api/{version}"
-        for each in resource_list(self._group)["resources"]:
+        for each in _resources(self._group):
             plural, _, part = str(each["name"]).partition("/")
             kind_version = f"{each['group']}/{each['version']}" if each.get("group") else version
             kind = str(each["kind"])
@@ -343,12 +344,18 @@ def _kinds() -> dict[str, Document]:
     for group in GROUP_ORDER:
         if not has_kinds(group):
             continue
-        for each in resource_list(group)["resources"]:
+        for each in _resources(group):
             of_group = each.get("group") or group
             version = f"{of_group}/v1" if of_group else "v1"
             gvk = {"group": of_group, "kind": each["kind"], "version": "v1"}
             found[type_of(version, each["kind"]).name] = gvk
     return found
+
+
+def _resources(group: str) -> list[Document]:
+    """The resources that are described: not what kubelets answer, which are no objects."""
+    listed: list[Document] = resource_list(group)["resources"]
+    return [each for each in listed if each["name"].partition("/")[2] not in kubelet.PARTS]
 
 
 def _name(type_: Type) -> str:

@@ -16,6 +16,8 @@ from kschedweb.kubeapi import access, decoding, media
 from kschedweb.kubeapi.access import Attributes, Principal
 from kschedweb.kubeapi.exchange import METHOD_NOT_ALLOWED, Answer, RefusedError, Request
 from scheduler_core.apiserver.answers import Cause, Status
+from scheduler_core.apiserver.bodies import read_as
+from scheduler_core.apiserver.replies import RefusedError as UnreadableError
 
 _PREFIXES: Final = ("/apis/authorization.k8s.io/v1/", "/apis/authentication.k8s.io/v1/")
 _RESOURCE_FIELDS: Final = ("namespace", "verb", "group", "version", "resource", "subresource", "name")
@@ -35,13 +37,11 @@ def answer(request: Request, who: Principal) -> Answer | None:
         raise RefusedError(METHOD_NOT_ALLOWED)
     kind, make = review
     form = media.plain_form(request.header("accept"))
-    body = decoding.read_body(request, version, kind).value
+    try:
+        body, _ = read_as(decoding.read_body(request, version, kind), version, kind, "Ignore")
+    except UnreadableError as error:
+        raise RefusedError(error.refused.status) from None
     spec = body.get("spec") or {}
-    if not isinstance(spec, Mapping):
-        message = (
-            f'{kind} in version "v1" cannot be handled as a {kind}: json: cannot unmarshal into Go struct field .spec'
-        )
-        raise RefusedError(Status(400, "BadRequest", message))
     metadata = {"creationTimestamp": None} if plural == "selfsubjectreviews" else {}
     made = make(request, who, spec)
     return Answer(201, {"kind": kind, "apiVersion": version, "metadata": metadata, **made}, form.media_type)

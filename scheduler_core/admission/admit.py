@@ -241,3 +241,5 @@ def _keep_identity(changed: Manifest, before: Manifest) -> None:
         if field in stored:
             metadata[field] = stored[field]
     metadata.pop("selfLink", None)
+    if "namespace" not in stored:
+        metadata.pop("namespace", None)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from scheduler_core.api.go_values import quoted, shown
 from scheduler_core.api.policy import LimitRange, PriorityClass, RuntimeClass
 from scheduler_core.api.quantity import Quantity
 from scheduler_core.api.storage import StorageClass
@@ -73,10 +73,14 @@ def refused(path: str, message: str) -> AdmissionError:
     return AdmissionError(path, f"Forbidden: {message}", is_forbidden=True)
 
 
+def _text(value: Any) -> str:
+    if isinstance(value, Shown):
+        return value.text
+    return shown(str(value) if isinstance(value, Quantity) else value)
+
+
 def invalid(path: str, value: Any, detail: str) -> Problem:
-    shown = str(value) if isinstance(value, Quantity) else value
-    text = shown.text if isinstance(shown, Shown) else json.dumps(shown, separators=(",", ":"), default=str)
-    return Problem(path, f"Invalid value: {text}: {detail}")
+    return Problem(path, f"Invalid value: {_text(value)}: {detail}")
 
 
 def required(path: str, detail: str = "") -> Problem:
@@ -84,13 +88,13 @@ def required(path: str, detail: str = "") -> Problem:
 
 
 def duplicate(path: str, value: Any) -> Problem:
-    return Problem(path, f"Duplicate value: {json.dumps(value)}")
+    return Problem(path, f"Duplicate value: {_text(value)}")
 
 
 def unsupported(path: str, value: Any, supported: Iterable[str]) -> Problem:
-    names = ", ".join(f'"{name}"' for name in supported)
-    text = value.text if isinstance(value, Shown) else json.dumps(value)
-    return Problem(path, f"Unsupported value: {text}" + (f": supported values: {names}" if names else ""))
+    """The supported ones in the order given: upstream sorts most sets, but not all."""
+    names = ", ".join(map(quoted, supported))
+    return Problem(path, f"Unsupported value: {_text(value)}" + (f": supported values: {names}" if names else ""))
 
 
 def forbidden(path: str, detail: str) -> Problem:
@@ -104,7 +108,7 @@ def admin_access_problem(path: str) -> Problem:
 
 
 def not_found(path: str, value: Any) -> Problem:
-    return Problem(path, f"Not found: {json.dumps(value)}")
+    return Problem(path, f"Not found: {_text(value)}")
 
 
 def too_long(path: str, most: int) -> Problem:

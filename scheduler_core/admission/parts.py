@@ -13,7 +13,7 @@ from typing import Final
 from scheduler_core.admission.context import AdmissionContext, Manifest, Problem, forbidden, invalid
 from scheduler_core.admission.qos import qos_class
 from scheduler_core.admission.validation import part_update_problems
-from scheduler_core.admission.validation.formats import named, qualified
+from scheduler_core.admission.validation.kinds import namespace_finalizer_problems
 from scheduler_core.api.manifests import convert
 from scheduler_core.api.pod import PodSpec
 from scheduler_core.api.schema import internal_diff
@@ -61,8 +61,8 @@ def _take_resources(spec: Manifest, new: Manifest, field: str) -> None:
 def part_problems(changed: Manifest, before: Manifest, part: str, context: AdmissionContext) -> list[Problem]:
     problems = part_update_problems(changed, before, context)
     if part == FINALIZE:
-        for name in changed["spec"].get("finalizers", ()):
-            problems += named("spec.finalizers", name, qualified(name))
+        for index, name in enumerate(changed["spec"].get("finalizers", ())):
+            problems += namespace_finalizer_problems(f"spec.finalizers[{index}]", name)
     elif part == RESIZE:
         problems += _resize(changed, before)
     else:

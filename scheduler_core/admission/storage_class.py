@@ -11,7 +11,10 @@ from scheduler_core.admission.context import AdmissionContext, Manifest, refused
 from scheduler_core.api.quantity import parse
 from scheduler_core.api.storage import StorageClass
 
-IS_DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
+DEFAULT_MARKS: Final = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
 BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 
 
@@ -27,7 +30,8 @@ def admit_storage_class(claim: Manifest, context: AdmissionContext) -> None:
 
 def default_storage_class(context: AdmissionContext) -> StorageClass | None:
     """Of several defaults the newest, then the first by name."""
-    defaults = [one for one in context.storage_classes.values() if one.annotations.get(IS_DEFAULT) == "true"]
+    classes = context.storage_classes.values()
+    defaults = [one for one in classes if any(one.annotations.get(mark) == "true" for mark in DEFAULT_MARKS)]
 
     def newest_first(one: StorageClass) -> tuple[float, str]:
         created = one.metadata.creation_timestamp

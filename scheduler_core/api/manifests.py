@@ -113,6 +113,7 @@ _QUANTITY_MAPS = frozenset(
 )  # fmt: skip
 
 _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]*)`")
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<field>[^`]*)`")
 _PLAIN_STEP = re.compile(r"[A-Za-z0-9_-]+")
 _STEP = re.compile(r"\.(?P<field>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
 
@@ -247,6 +248,9 @@ def explain(text: str, value: Any, cls: Any, prefix: str, hook: DecodeHook | Non
     if missing is not None:
         steps.append(missing["field"])
         detail = "is required"
+    elif (unknown := _UNKNOWN.fullmatch(detail)) is not None:
+        steps.append(unknown["field"])
+        detail = "is not known here"
     elif where.startswith("key` in `"):
         detail = f"keys: {_plain_words(detail)}"
     else:

@@ -7,8 +7,8 @@ Source: kubernetes v1.34.1, pkg/registry/core/service/{ipallocator,portallocator
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Set
+from typing import Any, Final
 
 from scheduler_core.admission.context import Manifest, Problem, invalid, refuse
 from scheduler_core.apiserver.store import Stored
@@ -20,9 +20,14 @@ _FAMILY_FIELDS: Final = ("ipFamilies", "ipFamilyPolicy")
 
 
 class Addresses:
-    """What the services of a cluster hold."""
+    """What the services of a cluster hold.
 
-    def __init__(self, services: Iterable[Stored]) -> None:
+    A dry run takes nothing, so nothing free is looked for: what it shows is the same each time, and no address or port
+    that a service can have.
+    """
+
+    def __init__(self, services: Iterable[Stored], *, is_dry_run: bool = False) -> None:
+        self._is_dry_run = is_dry_run
         self._addresses: set[str] = set()
         self._ports: set[tuple[int, str]] = set()
         for service in services:
@@ -76,7 +81,7 @@ class Addresses:
         problem = ""
         if address not in RANGE:
             problem = "the provided network does not match the current range"
-        elif addresses[0] in self._addresses:
+        elif addresses[0] in self._addresses and not self._is_dry_run:
             problem = "provided IP is already allocated"
         if not problem:
             return []
@@ -97,7 +102,7 @@ class Addresses:
                 refuse(self._port_problems(f"spec.ports[{index}].nodePort", number, (number, protocol) in taken))
             else:
                 used = {one for one, other in taken | wanted if other == protocol}
-                number = draw(_number(service), NODE_PORTS, used.__contains__)
+                number = self._free_port(service, used)
             port["nodePort"] = number
             taken.add((number, protocol))
 
@@ -110,16 +115,25 @@ class Addresses:
         number = spec.get("healthCheckNodePort") or before.get("healthCheckNodePort")
         if number:
             refuse(self._port_problems("spec.healthCheckNodePort", number, (number, "TCP") in taken))
-        spec["healthCheckNodePort"] = number or draw(_number(service), NODE_PORTS, lambda one: (one, "TCP") in taken)
+        used = {one for one, protocol in taken if protocol == "TCP"}
+        spec["healthCheckNodePort"] = number or self._free_port(service, used)
+
+    def _free_port(self, service: Manifest, used: Set[Any]) -> int:
+        if self._is_dry_run:
+            shown = [port.get("nodePort") or 0 for port in service["spec"].get("ports", ())]
+            return (max(shown, default=0) or NODE_PORTS.stop) + 1
+        return draw(_number(service), NODE_PORTS, used.__contains__)
 
     def _port_problems(self, path: str, number: int, is_taken: bool) -> list[Problem]:
-        if number not in NODE_PORTS:
+        if number not in NODE_PORTS and not self._is_dry_run:
             bounds = f"{NODE_PORTS[0]}-{NODE_PORTS[-1]}"
             detail = f"provided port is not in the valid range. The range of valid ports is {bounds}"
             return [invalid(path, number, detail)]
         return [invalid(path, number, "provided port is already allocated")] if is_taken else []
 
     def _free_address(self, start: int) -> str:
+        if self._is_dry_run:
+            return str(RANGE.network_address)
         hosts = range(10, RANGE.num_addresses - 1)
         return str(RANGE[draw(start, hosts, lambda one: str(RANGE[one]) in self._addresses)])
 

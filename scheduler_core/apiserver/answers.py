@@ -92,6 +92,7 @@ class Refused(msgspec.Struct, frozen=True):
     """Nothing changes."""
 
     status: Status
+    warnings: tuple[str, ...] = ()
 
 
 def deleted(key: ObjectKey, uid: str) -> Status:

@@ -19,6 +19,7 @@ from scheduler_core.apiserver.ownership.checking import problem_of
 from scheduler_core.apiserver.ownership.managers import ConflictError, Entry
 from scheduler_core.apiserver.ownership.sets import path_text
 from scheduler_core.apiserver.ownership.shapes import OwnershipError
+from scheduler_core.apiserver.places import misplaced
 from scheduler_core.apiserver.requests import Apply
 from scheduler_core.apiserver.scale import KIND as SCALE_KIND
 from scheduler_core.apiserver.store import Stored
@@ -101,18 +102,9 @@ def _identity_problem(stored: Stored | None, made: Stored, request: Apply) -> Re
     if stored is None and metadata.get("uid"):
         detail = f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found"
         return answers.conflict(key, detail)
-    namespace = metadata.get("namespace", "")
-    if key.namespace and namespace not in ("", key.namespace):
-        return answers.bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
-    name = metadata.get("name")
-    if not name:
-        return answers.bad_request(
-            f"the name of the object ({key.name} based on URL) was undeterminable: name must be provided"
-        )
-    if name != key.name:
-        return answers.bad_request(f"the name of the object ({name}) does not match the name on the URL ({key.name})")
+    problem = misplaced(made, key)
+    if problem is not None:
+        return problem
     version = metadata.get("resourceVersion")
     if stored is not None and version not in (None, stored["metadata"].get("resourceVersion")):
         return answers.modified(key)

@@ -12,20 +12,25 @@ from typing import Any, Final
 import msgspec
 
 from scheduler_core.api.schema import DecodeError, read
-from scheduler_core.apiserver import answers
-from scheduler_core.apiserver.kinds import KINDS
+from scheduler_core.apiserver import answers, typemeta
+from scheduler_core.apiserver.answers import Refused
+from scheduler_core.apiserver.kinds import CONFIDENTIAL_KINDS
 from scheduler_core.apiserver.replies import RefusedError
+from scheduler_core.apiserver.typemeta import TypeMeta, TypeProblem
+
+_SHOWN: Final = 30  # bytes of a body in a message
 
 
 class Body(msgspec.Struct, frozen=True):
     """A decoded body: JSON values, and the paths of fields that stood there twice (`spec.restartPolicy`).
 
-    `oddities` are other things a strict reading refuses.
+    `oddities` are other things a strict reading refuses. `content` is what was sent.
     """
 
     value: Any = None
     repeated: tuple[str, ...] = ()
     oddities: tuple[str, ...] = ()
+    content: bytes = b""
 
 
 class _Object(dict[str, Any]):
@@ -50,7 +55,8 @@ def read_json(text: bytes | str) -> Body:
     value = json.loads(text, object_pairs_hook=_Object)
     repeated: list[str] = []
     _collect(value, "", repeated)
-    return Body(value, tuple(repeated))
+    content = text if isinstance(text, bytes) else text.encode(errors="surrogateescape")
+    return Body(value, tuple(repeated), content=content)
 
 
 def _collect(value: Any, path: str, repeated: list[str]) -> None:
@@ -69,26 +75,44 @@ def read_as(body: Body, api_version: str, kind: str, validation: str) -> tuple[d
 
     `validation` is Ignore, Warn or Strict: what becomes of fields that there are not, or that stand twice.
     """
-    value = body.value
-    if value is None:
-        value = {}
-    if not isinstance(value, Mapping):
-        raise RefusedError(answers.bad_request(f"the object provided is unrecognized (must be of type {kind})"))
-    _check_type(value, api_version, kind)
-    version = api_version.rpartition("/")[2]
+    value, wanted = {} if body.value is None else body.value, typemeta.named(api_version, kind)
+    found: TypeMeta | None = None
     try:
+        found = typemeta.defaulted(typemeta.found_in(value), wanted)
+        typemeta.check(found, wanted, "" if kind in CONFIDENTIAL_KINDS else body.content.decode(errors="replace"))
         manifest, unknown = read(value, api_version, kind)
-    except DecodeError as error:
-        message = f'{kind} in version "{version}" cannot be handled as a {kind}: {error}'
-        raise RefusedError(answers.bad_request(message)) from None
+    except (TypeProblem, DecodeError) as error:
+        raise RefusedError(unreadable(kind, str(error), found, body.content)) from None
+    version = found.version
     problems = [*body.oddities, *_odd_fields(body, unknown)]
     if problems and validation == "Strict":
         message = f'{kind} in version "{version}" cannot be handled as a {kind}: strict decoding error: '
         raise RefusedError(answers.bad_request(message + ", ".join(problems)))
+    if found != wanted:
+        message = f"the API version in the data ({found.api_version}) does not match the expected API version"
+        raise RefusedError(answers.bad_request(f"{message} ({api_version})"))
     given = value.get("metadata")
     if isinstance(given, Mapping) and "managedFields" in given:
         manifest["metadata"]["managedFields"] = given["managedFields"]
     return manifest, problems if validation == "Warn" else []
+
+
+def unreadable(kind: str, problem: str, found: TypeMeta | None, content: bytes) -> Refused:
+    """A body that cannot be read as an object of the kind; it is quoted where it does not say what it is."""
+    if found is not None and found.kind:
+        detail = f'{found.kind} in version "{found.version}" cannot be handled as a {kind}: {problem}'
+        return answers.bad_request(detail)
+    shown = "<contents redacted>" if kind in CONFIDENTIAL_KINDS else _summary(content)
+    return answers.bad_request(f"the object provided is unrecognized (must be of type {kind}): {problem} ({shown})")
+
+
+def _summary(content: bytes) -> str:
+    """The beginning of a body; what does not look like an object in hexadecimal."""
+    if not content:
+        return "<empty>"
+    rest = " ..." if len(content) > _SHOWN else ""
+    shown = content[:_SHOWN]
+    return (shown.decode("utf-8", "replace") if shown[:1] == b"{" else shown.hex()) + rest
 
 
 def _odd_fields(body: Body, unknown: Sequence[str]) -> list[str]:
@@ -118,52 +142,3 @@ def _meet(value: Any, path: str, met: dict[str, None]) -> None:
     elif isinstance(value, list):
         for index, item in enumerate(value):
             _meet(item, f"{path}[{index}]", met)
-
-
-def _check_type(value: Mapping[str, Any], api_version: str, kind: str) -> None:
-    given_version, given_kind = value.get("apiVersion") or api_version, value.get("kind") or kind
-    if (given_version, given_kind) == (api_version, kind):
-        return
-    group, _, version = str(given_version).rpartition("/")
-    if _is_registered(str(given_version), str(given_kind)):
-        source = f"{_package(given_version)}.{given_kind}"
-        internal = f"{_internal(api_version)}.{kind}"
-        message = (
-            f'{given_kind} in version "{version}" cannot be handled as a {kind}: converting ({source}) to'
-            f" ({internal}): unknown conversion"
-        )
-    elif given_kind == kind:
-        message = (
-            f"the API version in the data ({given_version}) does not match the expected API version ({api_version})"
-        )
-    else:
-        known_as = f'no kind "{given_kind}" is registered for version "{given_version}"'
-        message = f'{known_as} in scheme "pkg/api/legacyscheme/scheme.go:30"'
-    raise RefusedError(answers.bad_request(message))
-
-
-# Kinds of v1 that are no objects of a cluster.
-_OTHER_KINDS: Final = frozenset(
-    {
-        "APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Binding", "ComponentStatus", "CreateOptions",
-        "DeleteOptions", "GetOptions", "List", "ListOptions", "PatchOptions", "PodTemplate", "Status", "UpdateOptions",
-        "WatchEvent",
-    }
-)  # fmt: skip
-
-
-def _is_registered(api_version: str, kind: str) -> bool:
-    """Whether the API server knows a type of this name: a kind, a list of one, or another part of the protocol."""
-    known = KINDS.get(kind) or KINDS.get(kind.removesuffix("List"))
-    if known is not None:
-        return known.cls.api_version == api_version
-    return api_version == "v1" and kind in _OTHER_KINDS
-
-
-def _package(api_version: str) -> str:
-    return api_version.rpartition("/")[2]
-
-
-def _internal(api_version: str) -> str:
-    group = api_version.rpartition("/")[0].split(".")[0]
-    return group or "core"

@@ -12,7 +12,7 @@ from scheduler_core.api.manifests import convert
 from scheduler_core.api.meta import LabelSelector
 from scheduler_core.api.selectors import SelectorError, parse_label_selector
 from scheduler_core.api.times import time_text
-from scheduler_core.apiserver.answers import Cause, Refused, Status
+from scheduler_core.apiserver.answers import Cause, Refused, Status, internal_error
 from scheduler_core.apiserver.store import Stored
 
 _MOST_DISRUPTED = 2000
@@ -53,7 +53,7 @@ def take(pod: Stored, budgets: Sequence[Stored], now: int) -> Stored | Refused |
         return None
     if len(matching) > 1:
         message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
-        return Refused(Status(500, "InternalError", message))
+        return internal_error(message)
     budget = matching[0]
     status = budget.get("status") or {}
     if not _is_ready(pod) and _unhealthy_may_go(budget):

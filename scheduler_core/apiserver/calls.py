@@ -11,6 +11,7 @@ Source: kubernetes v1.34.1, staging/src/k8s.io/apiserver/pkg/endpoints/handlers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -20,15 +21,19 @@ from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.applying import repeated_text
 from scheduler_core.apiserver.bodies import Body, read_as
 from scheduler_core.apiserver.lists import ListQuery, Page
-from scheduler_core.apiserver.numbers import NumberError, parse_int, parse_uint
+from scheduler_core.apiserver.numbers import NumberError, parse_uint
 from scheduler_core.apiserver.options import (
     DeleteOptions,
     Query,
     WriteOptions,
     delete_options,
+    dry_runs,
     first,
+    flag,
+    number,
     write_options,
 )
+from scheduler_core.apiserver.places import unfit_namespace
 from scheduler_core.apiserver.pods import EVICTED
 from scheduler_core.apiserver.replies import Asked, RefusedError, Reply, status_reply
 from scheduler_core.apiserver.requests import (
@@ -45,7 +50,7 @@ from scheduler_core.apiserver.requests import (
 from scheduler_core.apiserver.routes import Route, asks_watch, route
 from scheduler_core.apiserver.scale import GROUP as SCALE_GROUP
 from scheduler_core.apiserver.scale import scale_of
-from scheduler_core.apiserver.selection import Selection, SelectionError, selection
+from scheduler_core.apiserver.selection import FieldTerm, Selection, SelectionError, selection
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.store import History, Stored
 from scheduler_core.apiserver.warnings import DEPRECATED
@@ -53,7 +58,6 @@ from scheduler_core.apiserver.watch import Watch, start
 
 _OLD_EVICTION: Final = "policy/v1beta1"
 _METHOD_TEXT: Final = "the server does not allow this method on the requested resource"
-_FALSE: Final = ("", "0", "false")
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -175,17 +179,9 @@ class _Answering:
 
     def _list(self) -> Reply | Watch:
         query = self._list_query()
-        if (
-            asks_watch(self._call.path)
-            or first(self._call.query, "watch") not in _FALSE
-            or ("watch" in self._call.query and first(self._call.query, "watch") == "")
-        ):
-            started = start(self._server.store, query, self._call.query)
+        if asks_watch(self._call.path) or flag(self._call.query, "watch"):
+            started = start(self._server.store, query)
             return status_reply(started.status) if isinstance(started, Refused) else started
-        if self._call.query.get("sendInitialEvents"):
-            detail = "Forbidden: sendInitialEvents is forbidden for list"
-            cause = answers.Cause("FieldValueForbidden", detail, "sendInitialEvents")
-            raise RefusedError(lists.options_refused("ListOptions", [cause]))
         page = lists.page(self._server.store, query)
         if isinstance(page, Refused):
             return status_reply(page.status)
@@ -193,28 +189,37 @@ class _Answering:
 
     def _list_query(self) -> ListQuery:
         query = self._call.query
-        limit = first(query, "limit")
         try:
-            most = parse_int(limit) if limit else 0
+            timeout, limit = number(query, "timeoutSeconds"), number(query, "limit")
         except NumberError as error:
             raise RefusedError(answers.bad_request(str(error))) from None
         return ListQuery(
             self._selection(),
             first(query, "resourceVersion"),
             first(query, "resourceVersionMatch"),
-            most,
+            limit or 0,
             first(query, "continue"),
+            flag(query, "sendInitialEvents"),
+            bool(flag(query, "allowWatchBookmarks")),
+            timeout or 0,
         )
 
     def _selection(self) -> Selection:
         query = self._call.query
         try:
             labels, fields = first(query, "labelSelector"), first(query, "fieldSelector")
-            if self._route.name:  # a watch of one object
-                fields = f"metadata.name={self._route.name}"
-            return selection(self._kind.name, self._route.namespace, labels, fields, is_new_form=self._is_event)
+            found = selection(self._kind.name, self._route.namespace, labels, fields, is_new_form=self._is_event)
         except SelectionError as error:
             raise RefusedError(answers.bad_request(str(error))) from None
+        return self._of_one(found) if self._route.name else found
+
+    def _of_one(self, found: Selection) -> Selection:
+        """A watch of one object, whose fields may say no more than its name."""
+        named = FieldTerm("metadata.name", True, self._route.name)
+        if found.fields and next((term for term in found.fields if term.is_name), None) != named:
+            message = "fieldSelector metadata.name doesn't match requested name"
+            raise RefusedError(answers.bad_request(message))
+        return replace(found, fields=found.fields or (named,))
 
     def _page(self, page: Page) -> Reply:
         shown = page
@@ -230,11 +235,8 @@ class _Answering:
         options = self._write_options("CreateOptions")
         manifest, warnings = self._decoded(options)
         metadata = dict(manifest["metadata"])
+        self._check_namespace(metadata)
         if self._kind.namespaced:
-            given = metadata.get("namespace") or self._route.namespace
-            if given != self._route.namespace:
-                message = "the namespace of the provided object does not match the namespace sent on the request"
-                raise RefusedError(answers.bad_request(message))
             metadata["namespace"] = self._route.namespace
         if self._is_event:
             manifest = events.to_core(manifest)
@@ -270,9 +272,7 @@ class _Answering:
 
     def _delete(self) -> Asked:
         options = self._delete_options()
-        warnings = []
-        if self._kind.name == "Job" and options.propagation is None and self._call.body.value is None:
-            warnings = [_ORPHANS]
+        warnings = _orphan_warnings(self._kind.name, options)
         request = Delete(self._key, options.grace_seconds, options.propagation, options.uid, options.resource_version)
         return Asked(request, 200, options.dry_run, warnings)
 
@@ -292,12 +292,14 @@ class _Answering:
         for one in self._server.carry_out(requests, self._now, options.dry_run):
             if isinstance(one, Refused) and one.status.code != 404:
                 return status_reply(one.status)
-        return self._page(page)
+        warnings = tuple(_orphan_warnings(self._kind.name, options))
+        return msgspec.structs.replace(self._page(page), warnings=warnings)
 
     def _bind(self) -> Asked:
         options = self._write_options("CreateOptions")
         binding, warnings = self._read("v1", "Binding", options)
         metadata, target = binding["metadata"], binding["target"]
+        self._check_namespace(metadata)
         name = self._route.name or metadata.get("name", "")
         if self._route.name and metadata.get("name", "") != self._route.name:
             raise RefusedError(answers.bad_request("name in URL does not match name in Binding object"))
@@ -321,30 +323,29 @@ class _Answering:
 
     def _evict(self) -> Asked:
         options = self._write_options("CreateOptions")
-        body = self._call.body
-        if isinstance(body.value, Mapping) and body.value.get("apiVersion") == _OLD_EVICTION:
-            body = Body({**body.value, "apiVersion": "policy/v1"}, body.repeated)
-        self._call = msgspec.structs.replace(self._call, body=body)
+        self._call = msgspec.structs.replace(self._call, body=_eviction_body(self._call.body))
         eviction, warnings = self._read("policy/v1", "Eviction", options)
+        self._check_namespace(eviction["metadata"])
         name = eviction["metadata"].get("name", "")
         if name != self._route.name:
             raise RefusedError(answers.bad_request("name in URL does not match name in Eviction object"))
         asked = eviction.get("deleteOptions") or {}
-        checked = delete_options({}, asked)
-        if isinstance(checked, Refused):
-            raise RefusedError(checked)
+        runs = self._call.query.get("dryRun") or ()
+        is_dry_run = dry_runs(runs, asked.get("dryRun") or ())
+        if isinstance(is_dry_run, Refused):
+            raise RefusedError(is_dry_run)
         preconditions = asked.get("preconditions") or {}
         request = Evict(
             self._key, *EVICTED, preconditions.get("uid") or "", preconditions.get("resourceVersion") or "",
-            asked.get("gracePeriodSeconds"), asks_budgets=True,
+            asked.get("gracePeriodSeconds"), asks_budgets=True, options=asked,
         )  # fmt: skip
-        return Asked(request, 201, options.dry_run or bool(asked.get("dryRun")), warnings)
+        return Asked(request, 201, is_dry_run, warnings)
 
     def replied(self, asked: Asked, result: Outcome | Refused) -> Reply:
         """The reply to what was asked."""
         request, warnings = asked.request, asked.warnings
         if isinstance(result, Refused):
-            return msgspec.structs.replace(self._refusal(result), warnings=tuple(warnings))
+            return msgspec.structs.replace(self._refusal(result), warnings=(*warnings, *result.warnings))
         told = (*warnings, *result.warnings)
         if isinstance(result.answer, Status):
             if self._is_event and result.answer.kind:
@@ -373,7 +374,8 @@ class _Answering:
         return options
 
     def _delete_options(self) -> DeleteOptions:
-        options = delete_options(self._call.query, self._call.body.value)
+        body = self._call.body
+        options = delete_options(self._call.query, {} if body.value is None and body.content else body.value)
         if isinstance(options, Refused):
             raise RefusedError(options)
         return options
@@ -384,6 +386,11 @@ class _Answering:
             return self._read(f"{SCALE_GROUP}/v1", "Scale", options)
         return self._read(self._route.api_version, self._kind.name, options)
 
+    def _check_namespace(self, metadata: Mapping[str, Any]) -> None:
+        problem = unfit_namespace(metadata, self._key)
+        if problem is not None:
+            raise RefusedError(problem)
+
     def _read(self, api_version: str, kind: str, options: WriteOptions) -> tuple[dict[str, Any], list[str]]:
         return read_as(self._call.body, api_version, kind, options.validation)
 
@@ -392,6 +399,24 @@ _ORPHANS: Final = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set"
     " propagationPolicy=Orphan to suppress this warning"
 )
+
+
+def _eviction_body(body: Body) -> Body:
+    """The body as an Eviction of today; how to delete may say what it is, as bodies of deletions do."""
+    value = body.value
+    if not isinstance(value, Mapping):
+        return body
+    if value.get("apiVersion") == _OLD_EVICTION:
+        value = {**value, "apiVersion": "policy/v1"}
+    asked = value.get("deleteOptions")
+    if isinstance(asked, Mapping):
+        bare = {name: part for name, part in asked.items() if name not in ("kind", "apiVersion")}
+        value = {**value, "deleteOptions": bare}
+    return msgspec.structs.replace(body, value=value)
+
+
+def _orphan_warnings(kind: str, options: DeleteOptions) -> list[str]:
+    return [_ORPHANS] if kind == "Job" and options.propagation is None else []
 
 
 def _is_creation(outcome: Outcome) -> bool:

@@ -34,13 +34,19 @@ _EXPIRED: Final = (
 
 
 class ListQuery(msgspec.Struct, frozen=True):
-    """A list as it is asked for. `version_match` is empty, Exact or NotOlderThan."""
+    """A list, or a watch, as it is asked for. `version_match` is empty, Exact or NotOlderThan.
+
+    `wants_initial` is sendInitialEvents, None where nothing is said of it; `timeout_seconds` is of a watch.
+    """
 
     selection: Selection
     resource_version: str = ""
     version_match: str = ""
     limit: int = 0
     continued: str = ""
+    wants_initial: bool | None = None
+    wants_bookmarks: bool = False
+    timeout_seconds: int = 0
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -172,6 +178,9 @@ def _problem(query: ListQuery) -> Refused | None:
         if match == "Exact" and version == "0":
             detail = 'Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
             causes.append(Cause("FieldValueForbidden", detail, "resourceVersionMatch"))
+    if query.wants_initial is not None:
+        detail = "Forbidden: sendInitialEvents is forbidden for list"
+        causes.append(Cause("FieldValueForbidden", detail, "sendInitialEvents"))
     if causes:
         return options_refused("ListOptions", causes)
     if query.continued and version not in ("", "0"):

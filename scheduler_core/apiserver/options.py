@@ -12,11 +12,14 @@ from typing import Any, Final
 import msgspec
 
 from scheduler_core.api.schema import DecodeError, read
-from scheduler_core.apiserver.answers import Cause, Refused, Status, bad_request
+from scheduler_core.apiserver import typemeta
+from scheduler_core.apiserver.answers import Cause, Refused, bad_request, internal_error
 from scheduler_core.apiserver.lists import options_refused
 from scheduler_core.apiserver.numbers import NumberError, parse_int
 from scheduler_core.apiserver.ownership.managers import UNKNOWN
+from scheduler_core.apiserver.registered import META, is_options, unregistered
 from scheduler_core.apiserver.requests import Propagation
+from scheduler_core.apiserver.typemeta import TypeProblem
 
 Query = Mapping[str, Sequence[str]]
 _VALIDATIONS: Final = ("", "Ignore", "Strict", "Warn")
@@ -51,6 +54,18 @@ def first(query: Query, name: str) -> str:
     return values[0]
 
 
+def flag(query: Query, name: str) -> bool | None:
+    """Whether a parameter is on: it is by every value but two, even without one; None when it is not there."""
+    values = query.get(name)
+    return None if not values else values[0].lower() not in ("0", "false")
+
+
+def number(query: Query, name: str) -> int | None:
+    """A parameter that is a number; None when it is not there, NumberError when it is none."""
+    values = query.get(name)
+    return parse_int(values[0]) if values else None
+
+
 def write_options(kind: str, query: Query, agent: str = "", *, is_apply: bool = False) -> WriteOptions | Refused:
     """The options of a write; `kind` is CreateOptions, UpdateOptions or PatchOptions.
 
@@ -62,7 +77,7 @@ def write_options(kind: str, query: Query, agent: str = "", *, is_apply: bool = 
         causes.append(Cause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager"))
     if kind == "PatchOptions" and not is_apply and query.get("force"):
         causes.append(Cause("FieldValueForbidden", "Forbidden: may not be specified for non-apply patch", "force"))
-    runs = [value for value in query.get("dryRun", ()) if value]
+    runs = query.get("dryRun", ())
     causes += _dry_run_problems(runs)
     validation = first(query, "fieldValidation")
     if validation not in _VALIDATIONS:
@@ -71,7 +86,7 @@ def write_options(kind: str, query: Query, agent: str = "", *, is_apply: bool = 
         causes.append(Cause("FieldValueNotSupported", detail, "fieldValidation"))
     if causes:
         return options_refused(kind, causes)
-    force = first(query, "force") in ("true", "1", "t", "T", "TRUE", "True")
+    force = bool(flag(query, "force"))
     return WriteOptions(bool(runs), validation or "Warn", manager or _manager_of(agent), force)
 
 
@@ -93,56 +108,67 @@ def _manager_of(agent: str) -> str:
     return text.encode()[:LONGEST_MANAGER].decode(errors="ignore") or UNKNOWN
 
 
+def dry_runs(asked: Sequence[str], in_body: Sequence[str]) -> bool | Refused:
+    """Whether an eviction is a dry run, by its query and its body, which may not differ; values are checked later."""
+    if asked and in_body and list(asked) != list(in_body):
+        shown = (f"[{' '.join(each)}]" for each in (asked, in_body))
+        message = "Non-matching dry-run options in request and content: {} and {}"
+        return internal_error(message.format(*shown))
+    return bool(asked or in_body)
+
+
 def delete_options(query: Query, body: Any) -> DeleteOptions | Refused:
-    """The options of a deletion: those of the body count, else those of the query."""
-    if body:
+    """The options of a deletion: those of the body count, even if it is empty, or those of the query without one."""
+    if body is not None:
         return _from_body(body)
-    given: dict[str, Any] = {"propagationPolicy": first(query, "propagationPolicy")}
-    text = first(query, "gracePeriodSeconds")
-    if text:
-        try:
-            given["gracePeriodSeconds"] = parse_int(text)
-        except NumberError as error:
-            return bad_request(str(error))
-    if query.get("orphanDependents"):
-        given["orphanDependents"] = first(query, "orphanDependents").lower() not in ("false", "0")
-    given["dryRun"] = [value for value in query.get("dryRun", ()) if value]
-    return _checked(given)
+    try:
+        grace = number(query, "gracePeriodSeconds")
+    except NumberError as error:
+        return bad_request(str(error))
+    policy = query.get("propagationPolicy")
+    given = {
+        "gracePeriodSeconds": grace,
+        "propagationPolicy": policy[0] if policy else None,
+        "orphanDependents": flag(query, "orphanDependents"),
+        "dryRun": query.get("dryRun"),
+        "preconditions": {name: first(query, name) for name in ("uid", "resourceVersion")},
+    }
+    return checked_options(given)
 
 
 def _from_body(body: Any) -> DeleteOptions | Refused:
-    if not isinstance(body, Mapping):
-        return Refused(Status(500, "", "couldn't get version/kind; json parse error"))
-    kind = body.get("kind") or "DeleteOptions"
-    if kind != "DeleteOptions":
-        return Refused(Status(500, "", f"decoded object cannot be converted to DeleteOptions: {kind}"))
+    """The options of a body; one that cannot be read is the server's error, as it is upstream."""
+    wanted = typemeta.named("v1", "DeleteOptions")
     try:
-        body, _ = read(body, "meta", kind)
-    except DecodeError as error:
-        return Refused(Status(500, "", str(error)))
-    return _checked(body)
+        found = typemeta.defaulted(typemeta.found_in(body), wanted)
+        if not is_options(found.kind):
+            raise TypeProblem(unregistered(found.api_version, found.kind, META))
+        read_options, _ = read(body, "meta", wanted.kind)
+        if found.kind != wanted.kind:
+            raise TypeProblem(f"converting (v1.{found.kind}) to (v1.{wanted.kind}): unknown conversion")
+    except (TypeProblem, DecodeError) as error:
+        return internal_error(str(error))
+    return checked_options(read_options)
 
 
-def _checked(body: Mapping[str, Any]) -> DeleteOptions | Refused:
+def checked_options(body: Mapping[str, Any]) -> DeleteOptions | Refused:
     """The options, unless they contradict one another."""
-    runs = body.get("dryRun") or []
-    policy, orphans = body.get("propagationPolicy") or "", body.get("orphanDependents")
-    if policy and orphans is not None:
-        detail = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
-        return options_refused("DeleteOptions", [Cause("FieldValueInvalid", detail, "propagationPolicy")])
+    runs, policy, orphans = body.get("dryRun") or [], body.get("propagationPolicy"), body.get("orphanDependents")
+    causes = []
+    shown = json.dumps(policy, ensure_ascii=False)
+    if policy is not None and orphans is not None:
+        detail = f"Invalid value: {shown}: orphanDependents and deletionPropagation cannot be both set"
+        causes.append(Cause("FieldValueInvalid", detail, "propagationPolicy"))
+    if policy is not None and policy not in _POLICIES:
+        names = ", ".join(f'"{name}"' for name in (*_POLICIES, "nil"))
+        detail = f"Unsupported value: {shown}: supported values: {names}"
+        causes.append(Cause("FieldValueNotSupported", detail, "propagationPolicy"))
+    causes += _dry_run_problems(runs)
+    if causes:
+        return options_refused("DeleteOptions", causes)
     if orphans is not None:
         policy = "Orphan" if orphans else "Background"
     preconditions = body.get("preconditions") or {}
-    causes = _dry_run_problems(runs)
-    if policy and policy not in _POLICIES:
-        names = ", ".join(f'"{name}"' for name in ("Foreground", "Background", "Orphan", "nil"))
-        causes.insert(
-            0,
-            Cause("FieldValueNotSupported", f'Unsupported value: "{policy}": supported values: {names}',
-                  "propagationPolicy"),
-        )  # fmt: skip
-    if causes:
-        return options_refused("DeleteOptions", causes)
     return DeleteOptions(
         body.get("gracePeriodSeconds"),
         Propagation(policy) if policy else None,

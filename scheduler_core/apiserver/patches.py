@@ -16,6 +16,7 @@ from scheduler_core.api.schema import json_text
 from scheduler_core.apiserver.ownership.managers import decoded, encode
 from scheduler_core.apiserver.requests import Patch, PatchType
 from scheduler_core.apiserver.strategic import PatchError, manifest_type, strategically_merged
+from scheduler_core.apiserver.typemeta import go_kind
 
 
 def patched(manifest: Mapping[str, Any], body: Any, patch_type: PatchType) -> dict[str, Any]:
@@ -23,11 +24,21 @@ def patched(manifest: Mapping[str, Any], body: Any, patch_type: PatchType) -> di
     if patch_type == PatchType.JSON:
         return _json_patched(manifest, body)
     if not isinstance(body, Mapping):
-        raise PatchError(400, "error decoding patch: expected an object")
+        return _unchanged(manifest, body, patch_type)
     if patch_type == PatchType.MERGE:
         result: dict[str, Any] = merged(manifest, body)
         return result
     return strategically_merged(manifest, body)
+
+
+def _unchanged(manifest: Mapping[str, Any], body: Any, patch_type: PatchType) -> dict[str, Any]:
+    """The manifest after a patch that is no object: a strategic one may be null; raises PatchError."""
+    problem = f"json: cannot unmarshal {go_kind(body)} into Go value of type map[string]interface {{}}"
+    if patch_type == PatchType.MERGE:
+        raise PatchError(400, "Invalid JSON Patch" if body is None else f"error decoding patch: {problem}")
+    if body is not None:
+        raise PatchError(400, problem)
+    return dict(manifest)
 
 
 def merged(target: Any, patch: Any) -> Any:
@@ -44,6 +55,7 @@ def merged(target: Any, patch: Any) -> Any:
 
 
 def _json_patched(manifest: Mapping[str, Any], body: Any) -> dict[str, Any]:
+    body = [] if body is None else body
     problem = _unreadable(body)
     if problem:
         raise PatchError(400, f"error decoding patch: json: cannot unmarshal {problem}")
@@ -59,20 +71,15 @@ def _json_patched(manifest: Mapping[str, Any], body: Any) -> dict[str, Any]:
 def _unreadable(body: Any) -> str:
     """What the body has in place of a list of operations; empty when it is one."""
     if not isinstance(body, list):
-        return f"{_json_kind(body)} into Go value of type []handlers.jsonPatchOp"
+        return f"{go_kind(body)} into Go value of type []handlers.jsonPatchOp"
     for operation in body:
         if operation is not None and not isinstance(operation, Mapping):
-            return f"{_json_kind(operation)} into Go value of type handlers.jsonPatchOp"
+            return f"{go_kind(operation)} into Go value of type handlers.jsonPatchOp"
         for name in ("op", "path", "from"):
             value = (operation or {}).get(name)
             if value is not None and not isinstance(value, str):
-                return f"{_json_kind(value)} into Go struct field jsonPatchOp.{name} of type string"
+                return f"{go_kind(value)} into Go struct field jsonPatchOp.{name} of type string"
     return ""
-
-
-def _json_kind(value: Any) -> str:
-    names = ((bool, "bool"), (str, "string"), ((int, float), "number"), (list, "array"))
-    return next((name for kind, name in names if isinstance(value, kind)), "object")
 
 
 def _lenient(manifest: Mapping[str, Any], operation: Any) -> Any:
@@ -87,7 +94,7 @@ def _lenient(manifest: Mapping[str, Any], operation: Any) -> Any:
 def unknown_of_operations(body: Any) -> list[str]:
     """Members that operations of a JSON patch do not have."""
     known = ("op", "path", "from", "value")
-    return [f"[{n}].{name}" for n, operation in enumerate(body) for name in operation or () if name not in known]
+    return [f"[{n}].{name}" for n, operation in enumerate(body or ()) for name in operation or () if name not in known]
 
 
 def patched_text(manifest: Mapping[str, Any], request: Patch) -> str:

@@ -13,6 +13,7 @@ from scheduler_core.api.times import time_text
 from scheduler_core.apiserver import answers
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.budgets import take
+from scheduler_core.apiserver.options import checked_options
 from scheduler_core.apiserver.requests import Bind, Delete, Evict, ReportStatus, ReportUnschedulable
 from scheduler_core.apiserver.store import ObjectChange, Operation, Stored
 from scheduler_core.apiserver.strategic import interleaved
@@ -72,9 +73,14 @@ def evict(stored: Stored | None, request: Evict, now: int, budgets: Sequence[Sto
     status = with_condition(stored.get("status") or {}, DISRUPTION_TARGET, condition, now)
     target = stored if status == stored.get("status") else {**stored, "status": status}
     asked = request.uid if request.asks_budgets else ""
-    outcome = delete(target, Delete(key, request.grace_seconds, None, asked, request.resource_version), now)
+    options = checked_options(request.options)
+    if isinstance(options, Refused):
+        # What was taken of a budget is not given back, and the condition stays.
+        changed = () if target is stored else (ObjectChange(Operation.UPDATED, target),)
+        return Outcome((*taken, *changed), options.status)
+    how = Delete(key, request.grace_seconds, options.propagation, asked, request.resource_version)
+    outcome = delete(target, how, now)
     if isinstance(outcome, Refused):
-        # What was taken of a budget is not given back.
         return Outcome(tuple(taken), outcome.status) if taken else outcome
     changes = outcome.changes
     if not changes and target is not stored:

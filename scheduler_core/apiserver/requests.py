@@ -151,7 +151,8 @@ class Evict(msgspec.Struct, frozen=True, tag="evict"):
     """Delete the pod gracefully with a DisruptionTarget condition of this reason.
 
     `asks_budgets`: PodDisruptionBudgets may refuse it, and what it takes of one is written there; the scheduler's
-    preemption and node controllers do not ask.
+    preemption and node controllers do not ask. `options` are a client's options of the deletion, which are looked at
+    after that.
     """
 
     key: ObjectKey
@@ -161,6 +162,7 @@ class Evict(msgspec.Struct, frozen=True, tag="evict"):
     resource_version: str = ""
     grace_seconds: int | None = None
     asks_budgets: bool = False
+    options: Manifest = {}
 
 
 class CountQuota(msgspec.Struct, frozen=True, tag="count_quota"):

@@ -16,6 +16,9 @@ from scheduler_core.api.syntax import label_value_problem, qualified_name_proble
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.store import Stored
 
+_TERM: Final = re.compile(r"(?:[^\\,]|\\.|\\$)+", re.DOTALL)  # of a field selector, between commas
+_OPERATOR: Final = re.compile("!=|==|=")
+_ESCAPED: Final = re.compile(r"\\.?|[,=]", re.DOTALL)
 _TOKEN: Final = re.compile(r"!=|==|[!=<>(),]|[^\s!=<>(),]+")
 _OPERATORS: Final = ("=", "==", "in", "!=", "notin", ">", "<", "gt", "lt")
 _EXPECTED: Final = "in, notin, =, ==, !=, gt, lt"
@@ -56,6 +59,11 @@ class FieldTerm:
     is_equal: bool
     value: str
 
+    @property
+    def is_name(self) -> bool:
+        """Whether it asks for one name."""
+        return self.field == "metadata.name" and self.is_equal
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -73,7 +81,7 @@ class Selection:
     @property
     def is_of_one_name(self) -> bool:
         """Whether it is asked for one object by its name, in a namespace unless the kind has none."""
-        names = any(term.field == "metadata.name" and term.is_equal for term in self.fields)
+        names = any(term.is_name for term in self.fields)
         return names and (bool(self.namespace) or not KINDS[self.kind].namespaced)
 
     def matches(self, manifest: Stored) -> bool:
@@ -93,7 +101,7 @@ def selection(
 ) -> Selection:
     """The selection of a query; raises SelectionError. `is_new_form`: of events with the names of events.k8s.io."""
     labels = label_terms(label_selector)
-    fields = field_terms(kind, field_selector, _NEW_EVENT_FIELDS if is_new_form else {})
+    fields = field_terms(kind, field_selector, is_new_form=is_new_form)
     return Selection(kind, namespace, labels, fields)
 
 
@@ -197,23 +205,33 @@ class _Tokens:
         return token
 
 
-def field_terms(kind: str, text: str, names: Mapping[str, str] = {}) -> tuple[FieldTerm, ...]:
+def field_terms(kind: str, text: str, *, is_new_form: bool = False) -> tuple[FieldTerm, ...]:
     """The requirements of `metadata.name=a,status.phase!=Running`; raises SelectionError.
 
-    `names` are other names of fields.
+    `is_new_form`: events have other names for their fields in events.k8s.io.
     """
     terms = []
-    for part in re.split(r"(?<!\\),", text):
-        if not part:
-            continue
-        match = re.match(r"((?:[^=!\\]|\\.|!(?!=))*)(!=|==|=)(.*)", part, re.DOTALL)
+    for part in sorted(_TERM.findall(text)):
+        match = _OPERATOR.search(part)
         if match is None:
             raise SelectionError(f"invalid selector: '{text}'; can't understand '{part}'")
-        field, operator, value = names.get(match[1], match[1]), match[2], re.sub(r"\\([\\,=])", r"\1", match[3])
-        if field not in fields_of(kind):
+        terms.append((part[: match.start()], match[0] != "!=", _unescaped(part[match.end() :])))
+    names = _NEW_EVENT_FIELDS if is_new_form else {name: name for name in fields_of(kind)} | _OLD_NAMES.get(kind, {})
+    for field, _, _ in terms:
+        if field not in names:
             raise SelectionError(_unknown_field(kind, field))
-        terms.append(FieldTerm(field, operator != "!=", value))
-    return tuple(terms)
+    return tuple(FieldTerm(names[field], is_equal, value) for field, is_equal, value in terms)
+
+
+def _unescaped(value: str) -> str:
+    """The value without the backslashes that mark commas, equals signs and backslashes; raises SelectionError."""
+    for match in _ESCAPED.finditer(value):
+        found = match[0]
+        if found in ",=":
+            raise SelectionError(f"invalid field selector: unescaped character in value: {ord(found)}")
+        if found[1:] not in ("\\", ",", "="):
+            raise SelectionError(f"invalid field selector: invalid escape sequence: {found}")
+    return _ESCAPED.sub(lambda match: match[0][1:], value)
 
 
 def _unknown_field(kind: str, field: str) -> str:
@@ -228,7 +246,7 @@ def _unknown_field(kind: str, field: str) -> str:
 
 def fields_of(kind: str) -> tuple[str, ...]:
     """The fields by which objects of the kind can be selected."""
-    return (*_COMMON, *_FIELDS.get(kind, ()))
+    return (*(_COMMON[:1] if kind in _WITHOUT_NAMESPACE else _COMMON), *_FIELDS.get(kind, ()))
 
 
 def field_value(manifest: Stored, kind: str, field: str) -> str:
@@ -265,20 +283,19 @@ def _number(*path: str) -> Callable[[Stored], str]:
 
 
 _COMMON: Final = ("metadata.name", "metadata.namespace")
+_WITHOUT_NAMESPACE: Final = ("Namespace", "Node", "ResourceSlice")  # other kinds without namespaces have the field
 _OBJECT: Final = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 _FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "Pod": (
         "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
-        "status.phase", "status.podIP", "status.nominatedNodeName",
+        "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName",
     ),
     "Node": ("spec.unschedulable",),
-    "Namespace": ("status.phase", "name"),
+    "Namespace": ("status.phase",),
     "ReplicationController": ("status.replicas",),
     "Job": ("status.successful",),
     "Service": ("spec.clusterIP", "spec.type"),
     "Secret": ("type",),
-    "PersistentVolume": ("name",),
-    "PersistentVolumeClaim": ("name",),
     "ResourceSlice": ("spec.nodeName", "spec.driver"),
     "Event": (
         *(f"involvedObject.{part}" for part in _OBJECT),
@@ -290,14 +307,16 @@ _READERS: Final[dict[tuple[str, str], Callable[[Stored], str]]] = {
     ("Node", "spec.unschedulable"): _flag("spec", "unschedulable"),
     ("ReplicationController", "status.replicas"): _number("status", "replicas"),
     ("Job", "status.successful"): _number("status", "succeeded"),
-    ("Namespace", "name"): lambda manifest: str(manifest["metadata"]["name"]),
+    ("Pod", "status.podIPs"): lambda manifest: "",  # selectable, but nobody fills it in
     ("Event", "source"): lambda manifest: str(
         (manifest.get("source") or {}).get("component") or manifest.get("reportingComponent") or ""
     ),
 }
+_OLD_NAMES: Final = {"Pod": {"spec.host": "spec.nodeName"}}
 _NEW_EVENT_FIELDS: Final = {
     **{f"regarding.{part}": f"involvedObject.{part}" for part in _OBJECT},
     "reportingController": "reportingComponent",
+    **{name: name for name in ("reason", "source", "type", *_COMMON)},
 }
 # How the groups word it.
 _GENERIC_WORDS: Final = frozenset(

@@ -21,6 +21,7 @@ from scheduler_core.apiserver.answers import Outcome, Refused
 from scheduler_core.apiserver.claims import write_claim
 from scheduler_core.apiserver.kinds import ADMISSION_KINDS, KINDS
 from scheduler_core.apiserver.node_restriction import restriction
+from scheduler_core.apiserver.places import misplaced
 from scheduler_core.apiserver.requests import (
     Apply,
     Bind,
@@ -76,7 +77,7 @@ class ApiServer(Generic[AnyStore]):
 
         A dry run commits nothing, and answers with the versions that objects have.
         """
-        decided = self.decide(requests, now)
+        decided = self.decide(requests, now, dry_run)
         changes = changes_of(decided)
         if not changes or dry_run:
             return decided
@@ -89,7 +90,7 @@ class ApiServer(Generic[AnyStore]):
             numbered.append(answer)
         return numbered
 
-    def decide(self, requests: Sequence[Request], now: int) -> list[Answer]:
+    def decide(self, requests: Sequence[Request], now: int, dry_run: bool = False) -> list[Answer]:
         """What becomes of the requests, with everything they concern locked; the caller commits the changes."""
         named: list[tuple[Request, str, ObjectKey] | Refused] = [self._named(request) for request in requests]
         keys = [each[2] for each in named if not isinstance(each, Refused)]
@@ -104,7 +105,7 @@ class ApiServer(Generic[AnyStore]):
             self.store, self._new_uid, is_simulated=self._is_simulated, plugins=self._plugins
         )
         if any(key.kind == "Service" for key in keys):
-            admission.allocate = Addresses(self.store.list("Service")).allocate
+            admission.allocate = Addresses(self.store.list("Service"), is_dry_run=dry_run).allocate
         decided: list[Answer] = []
         for each in named:
             if isinstance(each, Refused):
@@ -203,7 +204,7 @@ class ApiServer(Generic[AnyStore]):
         """An update that creates what is not there, unless it says that something was."""
         request, _, key = named
         assert isinstance(request, Update)
-        problem = verbs.unfit_name(request.manifest, key)
+        problem = misplaced(request.manifest, key)
         if problem is not None:
             return problem
         metadata = {**(request.manifest.get("metadata") or {}), "name": key.name}

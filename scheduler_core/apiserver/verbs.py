@@ -22,21 +22,24 @@ from scheduler_core.admission.priority import SYSTEM_CLASSES
 from scheduler_core.api.manifests import format_time
 from scheduler_core.api.schema import DecodeError, read
 from scheduler_core.api.times import time_text
-from scheduler_core.apiserver import answers, events, owners
+from scheduler_core.apiserver import answers, events, owners, typemeta
 from scheduler_core.apiserver.admission import Admission
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.bootstrap import IMMORTAL_NAMESPACES
 from scheduler_core.apiserver.events import event_change_problems, event_problems
 from scheduler_core.apiserver.kinds import CONFIDENTIAL_KINDS, KINDS, Kind
 from scheduler_core.apiserver.numbers import NumberError, parse_uint
+from scheduler_core.apiserver.owner_references import without_repeats
 from scheduler_core.apiserver.ownership.managers import Entry
-from scheduler_core.apiserver.patches import patched, patched_text, unknown_of_operations
+from scheduler_core.apiserver.patches import compact, patched, patched_text, unknown_of_operations
+from scheduler_core.apiserver.places import misplaced, nameless
 from scheduler_core.apiserver.requests import Apply, Create, Delete, ObjectKey, Patch, PatchType, Propagation, Update
 from scheduler_core.apiserver.scale import GROUP as SCALE_GROUP
 from scheduler_core.apiserver.scale import KIND as SCALE_KIND
 from scheduler_core.apiserver.scale import scale_of, scaled
 from scheduler_core.apiserver.store import ObjectChange, Operation, Stored, key_of
 from scheduler_core.apiserver.strategic import PatchError, go_map, manifest_type, misfit
+from scheduler_core.apiserver.typemeta import TypeProblem
 from scheduler_core.errors import AdmissionError, ManifestError
 
 STATUS: Final = "status"
@@ -52,7 +55,7 @@ def create(
 
     `entries`: who owns its fields, where that is known already.
     """
-    manifest = dict(request.manifest)
+    manifest, warnings = without_repeats(request.manifest, is_patch=entries is not None)
     key = key_of(manifest)
     try:
         created = admission.create(manifest, uid, now)
@@ -69,13 +72,13 @@ def create(
             return answers.internal_error("resourceVersion should not be set on objects to be created")
     if entries:
         created["metadata"]["managedFields"] = entries
-    return Outcome((ObjectChange(Operation.CREATED, created),), created)
+    return Outcome((ObjectChange(Operation.CREATED, created),), created, warnings)
 
 
 def update(stored: Stored | None, request: Update, admission: Admission, now: int) -> Outcome | Refused:
     """The object, or its subresource, replaced by the manifest; its uid and resourceVersion are preconditions."""
     key = request.key
-    problem = unfit_name(request.manifest, key)
+    problem = misplaced(request.manifest, key)
     if problem is not None:
         return problem
     if stored is None:
@@ -83,11 +86,12 @@ def update(stored: Stored | None, request: Update, admission: Admission, now: in
     problem = _unfit_version(request.manifest, stored, request)
     if problem is not None:
         return problem
+    manifest, warnings = without_repeats(request.manifest, is_patch=False)
     try:
-        entries = owners.of_changed(stored, request.manifest, request, now)
+        entries = owners.of_changed(stored, manifest, request, now)
     except DecodeError as error:
         return answers.unreadable(key.kind, str(error))
-    return replace(stored, dict(request.manifest), request, admission, now, entries)
+    return _warned(replace(stored, manifest, request, admission, now, entries), warnings)
 
 
 def patch(stored: Stored | None, request: Patch, admission: Admission, now: int) -> Outcome | Refused:
@@ -112,7 +116,7 @@ def patch(stored: Stored | None, request: Patch, admission: Admission, now: int)
     if isinstance(found, Refused):
         return found
     read_new, warnings = found
-    problem = unfit_name(read_new, key) or _unfit_version(read_new, stored, request)
+    problem = misplaced(read_new, key) or _unfit_version(read_new, stored, request)
     if problem is not None:
         return problem
     if request.is_new_form:
@@ -120,19 +124,13 @@ def patch(stored: Stored | None, request: Patch, admission: Admission, now: int)
     is_read = request.subresource != SCALE and not request.is_new_form
     entries = owners.of_changed(stored, new, request, now)
     outcome = replace(stored, read_new, request, admission, now, entries, is_read=is_read)
-    return msgspec.structs.replace(outcome, warnings=warnings) if isinstance(outcome, Outcome) else outcome
+    return _warned(outcome, warnings)
 
 
-def unfit_name(manifest: Mapping[str, Any], key: ObjectKey) -> Refused | None:
-    """Why the manifest is not the object of the path."""
-    name = (manifest.get("metadata") or {}).get("name")
-    if not name:
-        return answers.bad_request(
-            f"the name of the object ({key.name} based on URL) was undeterminable: name must be provided"
-        )
-    if name != key.name:
-        return answers.bad_request(f"the name of the object ({name}) does not match the name on the URL ({key.name})")
-    return None
+def _warned(answer: Outcome | Refused, warnings: tuple[str, ...]) -> Outcome | Refused:
+    if not warnings:
+        return answer
+    return msgspec.structs.replace(answer, warnings=(*warnings, *answer.warnings))
 
 
 def _unfit_version(manifest: Mapping[str, Any], stored: Stored, request: Update | Patch) -> Refused | None:
@@ -157,16 +155,21 @@ def _read_patched(target: Stored, new: Stored, request: Patch) -> tuple[Stored, 
     """(what the patch makes of its target, read by the schema; what to warn of), or why it is no object of its kind."""
     is_scale = request.subresource == SCALE
     kind = SCALE_KIND if is_scale else request.key.kind
-    holder = manifest_type(new) if request.patch_type == PatchType.STRATEGIC else None
+    # A strategic merge patch does not change what kind an object is of, whatever it says.
+    holder = manifest_type(target) if request.patch_type == PatchType.STRATEGIC else None
     problem = misfit(new, holder, target) if holder is not None else ""
     if problem:
         return answers.unpatchable(_shown(target, request), problem)
     # What a write of the status leaves alone was read when it was stored.
     base = {"metadata": target["metadata"], "spec": target.get("spec")} if request.subresource == STATUS else None
     version = f"{SCALE_GROUP}/v1" if is_scale else KINDS[kind].cls.api_version
+    if request.is_new_form:
+        version = events.API_VERSION
     try:
-        found, unknown = read(new, events.API_VERSION if request.is_new_form else version, kind, base)
-    except DecodeError as error:
+        if request.patch_type != PatchType.STRATEGIC and not _says_version(new, version, kind):
+            return _without_version(target, new, request)
+        found, unknown = read(new, version, kind, base)
+    except (TypeProblem, DecodeError) as error:
         return answers.unpatchable(_shown(target, request), str(error))
     repeated = [f'duplicate field "{path}"' for path in request.repeated]
     problems = [*repeated, *(f'unknown field "{path}"' for path in unknown)]
@@ -175,6 +178,26 @@ def _read_patched(target: Stored, new: Stored, request: Patch) -> tuple[Stored, 
     if problems and request.validation == "Strict":
         return answers.unpatchable(_shown(target, request), f"strict decoding error: {', '.join(problems)}")
     return found, tuple(problems[len(repeated) :]) if request.validation == "Warn" else ()
+
+
+def _says_version(new: Stored, version: str, kind: str) -> bool:
+    """Whether the patched object still says a version; raises TypeProblem when it is of another kind by now."""
+    wanted = typemeta.named(version, kind)
+    found = typemeta.found_in(new)
+    if not found.version and found.group in ("", wanted.group):
+        return False
+    found = found._replace(kind=found.kind or kind)
+    typemeta.check(found, wanted, "<contents redacted>" if kind in CONFIDENTIAL_KINDS else compact(new))
+    return True
+
+
+def _without_version(target: Stored, new: Stored, request: Patch) -> Refused:
+    """An object without apiVersion is read by no version's rules: nothing of it is known, not even its name."""
+    problems = [f'unknown field "{name}"' for name in sorted(new) if name not in ("apiVersion", "kind")]
+    if request.validation == "Strict" and problems:
+        return answers.unpatchable(_shown(target, request), f"strict decoding error: {', '.join(problems)}")
+    refused = nameless(request.key.name)
+    return msgspec.structs.replace(refused, warnings=tuple(problems) if request.validation == "Warn" else ())
 
 
 def _shown(target: Stored, request: Patch) -> str:
@@ -263,6 +286,7 @@ def replace(
     if (subresource == SCALE and not kind.has_scale) or (subresource == STATUS and not kind.has_status):
         return answers.no_such_resource()
     is_scale = subresource == SCALE
+    new, warnings = without_repeats(new, is_patch=True)
     try:
         changed = scaled(stored, new) if is_scale else {**new, "apiVersion": stored["apiVersion"], "kind": key.kind}
         written = admission.update(stored, changed, now, "" if is_scale else subresource, is_read=is_read)
@@ -286,7 +310,7 @@ def replace(
     if is_deleted and not written["metadata"].get("finalizers") and not _is_kept(written):
         return removed(stored, written)
     outcome = _updated(stored, written)
-    return Outcome(outcome.changes, scale_of(written)) if is_scale else outcome
+    return _warned(Outcome(outcome.changes, scale_of(written)) if is_scale else outcome, warnings)
 
 
 def _is_kept(manifest: Stored) -> bool:

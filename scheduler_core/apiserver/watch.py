@@ -10,16 +10,16 @@ Source: kubernetes v1.34.1, staging/src/k8s.io/apiserver/pkg/storage/{cacher,etc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from scheduler_core.api.schema import read
-from scheduler_core.apiserver.answers import Cause, Refused, Status, bad_request, internal_error
+from scheduler_core.apiserver.answers import Cause, Refused, Status, internal_error
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.lists import ListQuery, options_refused
-from scheduler_core.apiserver.numbers import NumberError, parse_int, parse_uint
+from scheduler_core.apiserver.numbers import NumberError, parse_uint
 from scheduler_core.apiserver.selection import Selection
 from scheduler_core.apiserver.store import History, Logged, Operation, Stored
 
@@ -27,7 +27,6 @@ ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOO
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 _NOT_OLDER: Final = "NotOlderThan"
 _MATCH: Final = "resourceVersionMatch"
-_TRUE: Final = ("1", "t", "T", "TRUE", "true", "True")
 
 
 class WatchEvent(msgspec.Struct, frozen=True):
@@ -62,10 +61,9 @@ class Watch(msgspec.Struct):
         return _bookmark(self.selection.kind, position, ends_initial=ends_initial)
 
 
-def start(store: History, query: ListQuery, options: Mapping[str, Sequence[str]]) -> Watch | Refused:
+def start(store: History, query: ListQuery) -> Watch | Refused:
     """The watch that a query asks for, with its first events."""
-    wants_initial = _flag(options, "sendInitialEvents")
-    bookmarks = bool(_flag(options, "allowWatchBookmarks"))
+    wants_initial, bookmarks = query.wants_initial, query.wants_bookmarks
     problem = _problem(query, wants_initial)
     if problem is not None:
         return problem
@@ -74,11 +72,7 @@ def start(store: History, query: ListQuery, options: Mapping[str, Sequence[str]]
         wanted = parse_uint(version or "0")
     except NumberError as error:
         return internal_error(f'resourceVersion: Invalid value: "{version}": {error}')
-    try:
-        seconds = max(0, parse_int((options.get("timeoutSeconds") or ("",))[0] or "0"))
-    except NumberError as error:
-        return bad_request(str(error))
-    watch = Watch(query.selection, store.position(), [], bookmarks, seconds)
+    watch = Watch(query.selection, store.position(), [], bookmarks, max(0, query.timeout_seconds))
     if wants_initial or (version in ("", "0") and wants_initial is not False):
         chosen = store.list(query.selection.kind, namespace=query.selection.namespace)
         watch.initial = [WatchEvent(ADDED, manifest) for manifest in chosen if query.selection.matches(manifest)]
@@ -118,11 +112,6 @@ def _bookmark(kind: str, position: int, *, ends_initial: bool) -> WatchEvent:
         metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
     manifest, _ = read({"metadata": metadata}, KINDS[kind].cls.api_version, kind)
     return WatchEvent(BOOKMARK, manifest)
-
-
-def _flag(options: Mapping[str, Sequence[str]], name: str) -> bool | None:
-    values = options.get(name)
-    return None if not values else values[0] in _TRUE
 
 
 def _problem(query: ListQuery, wants_initial: bool | None) -> Refused | None:

@@ -44,9 +44,13 @@ def _namespace(manifest: Manifest) -> None:
         metadata["labels"] = {**metadata.get("labels", {}), NAME_LABEL: metadata["name"]}
 
 
+def _namespace_status(manifest: Manifest) -> None:
+    manifest["status"].setdefault("phase", "Active")
+
+
 def _node(manifest: Manifest) -> None:
     spec = manifest["spec"]
-    if spec.get("podCIDR") and not spec.get("podCIDRs"):  # the one is the first of the others
+    if spec.get("podCIDR") and spec["podCIDR"] != (spec.get("podCIDRs") or [""])[0]:  # what old clients write counts
         spec["podCIDRs"] = [spec["podCIDR"]]
     elif spec.get("podCIDRs"):
         spec["podCIDR"] = spec["podCIDRs"][0]
@@ -317,6 +321,7 @@ _DEFAULTS: Final[dict[str, Callable[[Manifest], None]]] = {
     "ResourceClaimTemplate": _resource_claim_template,
 }
 _DEFAULTS_OF_STATUS: Final[dict[str, Callable[[Manifest], None]]] = {
+    "Namespace": _namespace_status,
     "Node": _node_status,
     "Pod": default_pod_status,
     "PersistentVolume": _persistent_volume_status,

@@ -149,6 +149,7 @@ _OF_CLAIMS: Final[dict[str, Callable[..., Iterator[Problem]]]] = {
     "ResourceClaimTemplate": devices.resource_claim_template_problems,
 }
 _CHECKS: Final[dict[str, Callable[[Manifest], Iterator[Problem]]]] = {
+    "Namespace": kinds.namespace_problems,
     "Node": kinds.node_problems,
     "PriorityClass": kinds.priority_class_problems,
     "RuntimeClass": kinds.runtime_class_problems,

@@ -25,6 +25,7 @@ from scheduler_core.admission.validation import formats
 from scheduler_core.admission.validation.formats import named
 from scheduler_core.admission.validation.pods import node_selector_problems
 from scheduler_core.admission.validation.volumes import driver_name_problems
+from scheduler_core.api.go_values import quoted
 from scheduler_core.api.schema import internal_text
 from scheduler_core.cel import INVALID, selector_problem
 
@@ -186,12 +187,8 @@ def selector_problems(path: str, selectors: Any) -> Iterator[Problem]:
         else:
             refusal = selector_problem(cel["expression"])
             if refusal is not None:
-                shown = f" {_quoted(cel['expression'])}:" if refusal.kind == INVALID else ""
+                shown = f" {quoted(cel['expression'])}:" if refusal.kind == INVALID else ""
                 yield Problem(f"{path}[{index}].cel.expression", f"{refusal.kind}:{shown} {refusal.problem}")
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _toleration(path: str, toleration: Manifest) -> Iterator[Problem]:

@@ -13,7 +13,6 @@ from scheduler_core.admission.context import Manifest, Problem, duplicate, inval
 from scheduler_core.admission.validation import formats
 from scheduler_core.admission.validation.formats import named, one_of
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _ADDRESS_TYPES: Final = ("FQDN", "IPv4", "IPv6")
 _MOST_ENDPOINTS, _MOST_ADDRESSES, _MOST_PORTS, _MOST_HINTS, _MOST_LABELS = 1000, 100, 20000, 8, 16
@@ -33,7 +32,7 @@ def endpoints_problems(manifest: Manifest) -> Iterator[Problem]:
 
 
 def _address(path: str, address: Manifest) -> Iterator[Problem]:
-    parsed = sloppy_address(address["ip"])
+    parsed = formats.sloppy_address(address["ip"])
     if parsed is None:
         yield from named(f"{path}.ip", address["ip"], formats.ip_address(address["ip"]))
     if address.get("hostname"):
@@ -43,21 +42,10 @@ def _address(path: str, address: Manifest) -> Iterator[Problem]:
     if parsed is None:
         yield invalid(f"{path}.ip", address["ip"], "must be a valid IP address")
     else:
-        yield from _reachable(f"{path}.ip", address["ip"], parsed)
+        yield from special_address_problems(f"{path}.ip", address["ip"], parsed)
 
 
-def sloppy_address(text: str) -> Address | None:
-    """An address as old objects may have it, with zeros before its numbers; None when it is none."""
-    if "." in text and ":" not in text:
-        text = ".".join(part.lstrip("0") or part[-1:] for part in text.split("."))
-    try:
-        found = ipaddress.ip_address(text)
-    except ValueError:
-        return None
-    return getattr(found, "ipv4_mapped", None) or found
-
-
-def _reachable(path: str, text: str, address: Address) -> Iterator[Problem]:
+def special_address_problems(path: str, text: str, address: formats.Address) -> Iterator[Problem]:
     """Addresses that mean the machine itself, or its link, are nobody's endpoint."""
     if address.is_unspecified:
         yield invalid(path, text, f"may not be unspecified ({text})")
@@ -126,7 +114,7 @@ def _slice_address(path: str, number: int, address: str, kind: str) -> Iterator[
         return
     if kind not in ("IPv4", "IPv6"):
         return
-    parsed = sloppy_address(address)
+    parsed = formats.sloppy_address(address)
     if parsed is None or (kind == "IPv6" and formats.ip_address(address)):
         yield from named(at, address, formats.ip_address(address))
         return
@@ -135,7 +123,7 @@ def _slice_address(path: str, number: int, address: str, kind: str) -> Iterator[
         return
     if f"IPv{parsed.version}" != kind:
         yield invalid(path, address, f"must be an {kind} address")
-    yield from _reachable(at, address, parsed)
+    yield from special_address_problems(at, address, parsed)
 
 
 def _domain(path: str, name: str) -> Iterator[Problem]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from scheduler_core.admission.context import Problem, forbidden, invalid, required, unsupported
 from scheduler_core.api.quantity import Quantity, parse
-from scheduler_core.api.resources import is_hugepages
+from scheduler_core.api.resources import is_extended
 from scheduler_core.api.syntax import (
     dns_1035_problems,
     label_problems,
@@ -47,8 +47,16 @@ _C_IDENTIFIER_TEXT: Final = (
     " or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')"
 )
 _IP_TEXT: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-_WHOLE: Final = frozenset({"pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps"})
+_CIDR_TEXT: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+_WHOLE: Final = frozenset(
+    {
+        "pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps",
+        "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
+    }
+)  # fmt: skip
 
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 NameProblems = Callable[[str], list[str]]
 
 
@@ -119,11 +127,36 @@ def env_name(name: str) -> list[str]:
 
 
 def ip_address(text: str) -> list[str]:
+    return [] if sloppy_address(text) is not None else [_IP_TEXT]
+
+
+def sloppy_address(text: str) -> Address | None:
+    """An address as old objects may have it, with zeros before its numbers; None when it is none."""
+    if "." in text and ":" not in text:
+        text = ".".join(part.lstrip("0") or part[-1:] for part in text.split("."))
     try:
-        ipaddress.ip_address(text)
+        found = ipaddress.ip_address(text)
     except ValueError:
-        return [_IP_TEXT]
-    return []
+        return None
+    if getattr(found, "scope_id", None) is not None:
+        return None
+    return getattr(found, "ipv4_mapped", None) or found
+
+
+def network(text: str) -> list[str]:
+    return [] if sloppy_network(text) is not None else [_CIDR_TEXT]
+
+
+def sloppy_network(text: str) -> Network | None:
+    """A network as old objects may have it, its address maybe one inside; None when it is none."""
+    start, _, bits = text.partition("/")
+    address = sloppy_address(start)
+    if address is None or not (bits.isascii() and bits.isdigit()):
+        return None
+    try:
+        return ipaddress.ip_network(f"{address}/{bits}", strict=False)
+    except ValueError:
+        return None
 
 
 def port_number(number: int) -> list[str]:
@@ -217,9 +250,8 @@ def quantity_value(path: str, name: str, text: str) -> Iterator[Problem]:
 
 
 def is_integral(name: str) -> bool:
-    """Resources that are counted: pods and objects, extended resources."""
-    prefixed = "/" in name and not name.startswith(("kubernetes.io/",)) and ".kubernetes.io/" not in name
-    return name in _WHOLE or prefixed or is_hugepages(name)
+    """Resources that are counted: pods and objects, extended resources. Parts of huge pages are not minded here."""
+    return name in _WHOLE or is_extended(name)
 
 
 def immutable(path: str, new: Any, old: Any, shown: Any = None) -> Iterator[Problem]:

@@ -5,7 +5,6 @@ Source: kubernetes v1.34.1, pkg/apis/{core,policy,scheduling,node,coordination}/
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -80,28 +79,29 @@ def taint_problems(spec: Manifest) -> Iterator[Problem]:
 
 
 def _pod_ranges(ranges: list[str]) -> Iterator[Problem]:
-    versions = []
+    networks = [formats.sloppy_network(text) for text in ranges]
     for index, text in enumerate(ranges):
-        if _is_network(text):
-            versions.append(ipaddress.ip_network(text, strict=False).version)
-        else:
-            detail = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
-            yield invalid(f"spec.podCIDRs[{index}]", text, detail)
-    if len(versions) < len(ranges) and len(ranges) > 1:
-        wrong = next(index for index, text in enumerate(ranges) if not _is_network(text))
+        yield from named(f"spec.podCIDRs[{index}]", text, formats.network(text))
+    if len(ranges) < 2:
+        return
+    wrong = next((index for index, found in enumerate(networks) if found is None), None)
+    if wrong is not None:
         detail = f"invalid CIDR[{wrong}]: <nil> (invalid CIDR address: {ranges[wrong]})"
         told = f"invalid PodCIDRs. failed to check with dual stack with error:{detail}"
         yield Problem("spec.podCIDRs", f"Internal error: {told}")
-    if len(ranges) > 1 and (len(set(versions)) < 2 or len(ranges) > 2):
+    if wrong is not None or len({found.version for found in networks if found}) < 2 or len(ranges) > 2:
         yield invalid("spec.podCIDRs", ranges, "may specify no more than one CIDR for each IP family")
+    for index, text in enumerate(ranges):
+        if text in ranges[:index]:
+            yield duplicate(f"spec.podCIDRs[{index}]", text)
 
 
-def _is_network(text: str) -> bool:
-    try:
-        ipaddress.ip_network(text, strict=False)
-    except ValueError:
-        return False
-    return True
+def node_address_problems(addresses: list[Manifest]) -> Iterator[Problem]:
+    """No address of a node stands twice."""
+    for index, address in enumerate(addresses):
+        if address in addresses[:index]:
+            text = internal_text(address, "core.NodeAddress")
+            yield Problem(f"status.addresses[{index}]", f"Duplicate value: {text}")
 
 
 def priority_class_problems(manifest: Manifest) -> Iterator[Problem]:
@@ -284,10 +284,12 @@ def lease_problems(manifest: Manifest) -> Iterator[Problem]:
     yield from not_negative("spec.leaseTransitions", spec.get("leaseTransitions"))
 
 
-def namespace_finalizer_problems(manifest: Manifest) -> Iterator[Problem]:
+def namespace_problems(manifest: Manifest) -> Iterator[Problem]:
     for name in manifest["spec"].get("finalizers", ()):
-        yield from named("spec.finalizers", name, formats.qualified(name))
-        if "/" not in name and name not in ("kubernetes", "orphan", "foregroundDeletion"):
-            yield invalid(
-                "spec.finalizers", name, "name is neither a standard finalizer name nor is it fully qualified"
-            )
+        yield from namespace_finalizer_problems("spec.finalizers", name)
+
+
+def namespace_finalizer_problems(path: str, name: str) -> Iterator[Problem]:
+    yield from named(path, name, formats.qualified(name))
+    if "/" not in name and name not in ("kubernetes", "orphan", "foregroundDeletion"):
+        yield invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified")

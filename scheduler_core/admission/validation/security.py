@@ -58,7 +58,7 @@ def pod_security_problems(path: str, spec: Manifest) -> Iterator[Problem]:
     at = f"{path}.securityContext"
     yield from _ids(at, context, ("fsGroup", "runAsUser", "runAsGroup"))
     for index, group in enumerate(context.get("supplementalGroups", ())):
-        yield from _id(f"{at}.supplementalGroups[{index}]", group)
+        yield from id_problems(f"{at}.supplementalGroups[{index}]", group)
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         detail = "ShareProcessNamespace and HostPID cannot both be enabled"
         yield invalid(f"{path}.shareProcessNamespace", True, detail)
@@ -90,10 +90,10 @@ def host_users_problems(path: str, spec: Manifest) -> Iterator[Problem]:
 def _ids(path: str, context: Manifest, fields: tuple[str, ...]) -> Iterator[Problem]:
     for field in fields:
         if field in context:
-            yield from _id(f"{path}.{field}", context[field])
+            yield from id_problems(f"{path}.{field}", context[field])
 
 
-def _id(path: str, number: int) -> Iterator[Problem]:
+def id_problems(path: str, number: int) -> Iterator[Problem]:
     if not 0 <= number <= MAX_INT32:
         yield invalid(path, number, _ID_RANGE)
 

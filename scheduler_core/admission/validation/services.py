@@ -5,13 +5,13 @@ Source: kubernetes v1.34.1, pkg/apis/core/validation.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator
 from typing import Any, Final
 
 from scheduler_core.admission.context import Manifest, Problem, duplicate, forbidden, invalid, required, unsupported
 from scheduler_core.admission.validation import formats
 from scheduler_core.admission.validation.containers import PROTOCOLS
+from scheduler_core.admission.validation.endpoints import special_address_problems
 from scheduler_core.admission.validation.formats import named, one_of
 from scheduler_core.api.schema import internal_text
 
@@ -107,29 +107,34 @@ def _addresses(spec: Manifest) -> Iterator[Problem]:
     policy = spec.get("ipFamilyPolicy")
     if policy is not None and policy not in _FAMILY_POLICIES:
         yield unsupported("spec.ipFamilyPolicy", policy, sorted(_FAMILY_POLICIES))
-    for index, address in enumerate(addresses):
-        if address == "None" and index == 0:
-            if len(addresses) > 1:
-                yield invalid("spec.clusterIPs", addresses, "'None' must be the first and only value")
-            continue
-        yield from named(f"spec.clusterIPs[{index}]", address, formats.ip_address(address))
+    yield from _cluster_addresses(addresses, families)
     for index, address in enumerate(spec.get("externalIPs", ())):
-        at, problems = f"spec.externalIPs[{index}]", formats.ip_address(address)
-        yield from named(at, address, problems)
-        if not problems:
-            yield from _reachable(at, address)
+        at, parsed = f"spec.externalIPs[{index}]", formats.sloppy_address(address)
+        if parsed is None:
+            yield from named(at, address, formats.ip_address(address))
+        else:
+            yield from special_address_problems(at, address, parsed)
 
 
-def _reachable(path: str, text: str) -> Iterator[Problem]:
-    address = ipaddress.ip_address(text)
-    if address.is_unspecified:
-        yield invalid(path, text, "may not be unspecified (0.0.0.0 or ::)")
-    if address.is_loopback:
-        yield invalid(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
-    if address.is_link_local:
-        yield invalid(path, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
-    if address.is_multicast:
-        yield invalid(path, text, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+def _cluster_addresses(addresses: list[str], families: list[str]) -> Iterator[Problem]:
+    """Two at most, one of each family; `None` stands alone."""
+    path, parsed = "spec.clusterIPs", [formats.sloppy_address(address) for address in addresses]
+    is_headless = addresses[:1] == ["None"]
+    if is_headless and len(addresses) > 1:
+        yield invalid(path, addresses, "'None' must be the first and only value")
+    for index, address in enumerate(addresses):
+        if not (is_headless and index == 0):
+            yield from named(f"{path}[{index}]", address, formats.ip_address(address))
+    if len(addresses) > 2:
+        yield invalid(path, addresses, "may only hold up to 2 values")
+    if is_headless or None in parsed:
+        return
+    if len(addresses) > 1 and len({address.version for address in parsed if address}) < 2:
+        yield invalid(path, addresses, "may specify no more than one IP for each IP family")
+    for index, (text, found, family) in enumerate(zip(addresses, parsed, families, strict=False)):
+        if family in _FAMILIES and found is not None and family != f"IPv{found.version}":
+            detail = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
+            yield invalid(f"{path}[{index}]", text, detail)
 
 
 def _load_balancer(spec: Manifest, kind: str) -> Iterator[Problem]:
@@ -138,11 +143,8 @@ def _load_balancer(spec: Manifest, kind: str) -> Iterator[Problem]:
     if ranges and kind != "LoadBalancer":
         yield forbidden("spec.LoadBalancerSourceRanges", only)
     for index, text in enumerate(ranges):
-        try:
-            ipaddress.ip_network(text.strip(), strict=False)
-        except ValueError:
-            detail = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
-            yield invalid(f"spec.LoadBalancerSourceRanges[{index}]", text.strip(), detail)
+        problems = formats.network(text.strip())
+        yield from named(f"spec.LoadBalancerSourceRanges[{index}]", text.strip(), problems)
     if "allocateLoadBalancerNodePorts" in spec and kind != "LoadBalancer":
         yield forbidden("spec.allocateLoadBalancerNodePorts", only)
     if "loadBalancerClass" in spec:

@@ -14,7 +14,7 @@ from scheduler_core.admission.gates import gate_problems, gated_problems
 from scheduler_core.admission.validation.configuration import locked_problems, revision_change_problems
 from scheduler_core.admission.validation.endpoints import slice_endpoints_problems
 from scheduler_core.admission.validation.formats import IMMUTABLE, MAX_INT32
-from scheduler_core.admission.validation.kinds import taint_problems
+from scheduler_core.admission.validation.kinds import node_address_problems, taint_problems
 from scheduler_core.admission.validation.pods import padded_image_problems
 from scheduler_core.admission.validation.schedules import cron_job_spec_problems
 from scheduler_core.api.quantity import parse
@@ -140,19 +140,22 @@ def _without_seconds(toleration: Manifest) -> Manifest:
 
 
 def _node(new: Manifest, old: Manifest) -> Iterator[Problem]:
-    addresses = new["status"].get("addresses", [])
-    for index, address in enumerate(addresses):
-        if address in addresses[:index]:
-            text = internal_text(address, "core.NodeAddress")
-            yield Problem(f"status.addresses[{index}]", f"Duplicate value: {text}")
+    yield from node_address_problems(new["status"].get("addresses", []))
     before = old["spec"]
-    if before.get("podCIDRs") and before["podCIDRs"] != new["spec"].get("podCIDRs"):
-        yield forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid')
+    yield from _pod_ranges(new["spec"].get("podCIDRs", []), before.get("podCIDRs", []))
     if before.get("providerID") and before["providerID"] != new["spec"].get("providerID"):
         yield forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid')
     yield from taint_problems(new["spec"])
     if new["spec"].get("externalID", "") != before.get("externalID", ""):
         yield forbidden("spec.externalID", "may not be updated")
+
+
+def _pod_ranges(ranges: list[str], before: list[str]) -> Iterator[Problem]:
+    """A node may be given its ranges once."""
+    changed = len(ranges) != len(before) or sum(one != other for one, other in zip(ranges, before, strict=True))
+    if before:
+        detail = 'node updates may not change podCIDR except from "" to valid'
+        yield from [forbidden("spec.podCIDRs", detail)] * changed
 
 
 def _priority_class(new: Manifest, old: Manifest) -> Iterator[Problem]:

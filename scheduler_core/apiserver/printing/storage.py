@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from scheduler_core.admission.storage_class import DEFAULT_MARKS
 from scheduler_core.apiserver.printing.texts import (
     NONE,
     UNSET,
@@ -17,7 +18,6 @@ from scheduler_core.apiserver.printing.texts import (
     part,
 )
 
-_IS_DEFAULT: Final = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 _BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _MODES: Final = (
     ("ReadWriteOnce", "RWO"),
@@ -62,7 +62,7 @@ def _class(manifest: Manifest) -> str:
 
 def _storage_class(manifest: Manifest, now: int) -> Cells:
     annotations = manifest["metadata"].get("annotations") or {}
-    is_default = any(annotations.get(name) == "true" for name in _IS_DEFAULT)
+    is_default = any(annotations.get(name) == "true" for name in DEFAULT_MARKS)
     return [
         name_of(manifest) + (" (default)" if is_default else ""), manifest.get("provisioner", ""),
         manifest.get("reclaimPolicy", "Delete"), manifest.get("volumeBindingMode", "Immediate"),

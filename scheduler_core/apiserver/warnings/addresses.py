@@ -5,10 +5,9 @@ Source: kubernetes v1.34.1, staging/src/k8s.io/apimachinery/pkg/util/validation/
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator
 
-from scheduler_core.admission.validation.endpoints import sloppy_address
+from scheduler_core.admission.validation.formats import sloppy_address, sloppy_network
 
 
 def address_warnings(path: str, text: str) -> Iterator[str]:
@@ -26,10 +25,8 @@ def address_warnings(path: str, text: str) -> Iterator[str]:
 
 def network_warnings(path: str, text: str) -> Iterator[str]:
     start, _, bits = text.partition("/")
-    address = sloppy_address(start)
-    try:
-        network = ipaddress.ip_network(f"{address}/{bits}", strict=False)
-    except ValueError:
+    address, network = sloppy_address(start), sloppy_network(text)
+    if network is None:
         return
     is_told = False
     if address != network.network_address:

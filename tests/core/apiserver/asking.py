@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
+from scheduler_core.apiserver.bodies import Body
+from scheduler_core.apiserver.calls import Call, answer
+from scheduler_core.apiserver.kinds import KINDS
+from scheduler_core.apiserver.replies import Reply
 from scheduler_core.apiserver.requests import (
     Create,
     ObjectKey,
@@ -82,3 +86,29 @@ def stored(server: ApiServer, key: ObjectKey = POD) -> Manifest:
     found = server.store.get(key)
     assert found is not None
     return found
+
+
+def ask(server: ApiServer, method: str, kind: str, body: Any, name: str = "", part: str = "") -> Reply:
+    found = KINDS[kind]
+    root = f"/apis/{found.cls.api_version}" if found.group else "/api/v1"
+    space = "/namespaces/default" if found.namespaced else ""
+    path = f"{root}{space}/{found.cls.plural}" + (f"/{name}" if name else "") + (f"/{part}" if part else "")
+    reply = answer(server, Call(method, path, {}, Body(body)), NOW)
+    assert isinstance(reply, Reply)
+    return reply
+
+
+def make(server: ApiServer, kind: str, **parts: Any) -> None:
+    reply = ask(server, "POST", kind, {"metadata": {"name": "x"}, **parts})
+    assert reply.code == 201, reply.body
+
+
+def problems(reply: Reply) -> list[str]:
+    """What is refused: each cause as the message has it."""
+    if reply.code < 300:
+        return []
+    causes = reply.body["details"]["causes"]
+    texts = [f"{cause['field']}: {cause['message']}" for cause in causes]
+    shown = ", ".join(dict.fromkeys(texts))
+    assert reply.body["message"].endswith(f" is invalid: {f'[{shown}]' if len(set(texts)) > 1 else shown}")
+    return texts

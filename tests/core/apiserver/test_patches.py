@@ -139,8 +139,8 @@ def test_selector_of_a_budget_is_replaced() -> None:
 @pytest.mark.parametrize(
     ("patch_type", "body", "code", "message"),
     [
-        pytest.param(PatchType.MERGE, [], 400, "expected an object", id="merge patch that is a list"),
-        pytest.param(PatchType.STRATEGIC, [], 400, "expected an object", id="strategic patch that is a list"),
+        pytest.param(PatchType.MERGE, [], 400, "cannot unmarshal array", id="merge patch that is a list"),
+        pytest.param(PatchType.STRATEGIC, [], 400, "cannot unmarshal array", id="strategic patch that is a list"),
         pytest.param(
             PatchType.STRATEGIC,
             {"spec": {"containers": [A, "c"]}},

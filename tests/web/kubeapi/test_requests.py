@@ -43,6 +43,10 @@ def test_who_has_no_role_there_is_told_of_no_cluster(served: Served) -> None:
         ("GET", "/openapi/v2", b"", {"Accept": "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"}, 200),
         ("GET", "/openapi/v2", b"", {"Accept": "text/html"}, 406),
         ("POST", "/openapi/v2", b"{}", {}, 405),
+        ("BREW", PODS, b"", {}, 405),
+        ("get", PODS, b"", {}, 405),
+        ("TRACE", PODS, b"", {}, 405),
+        ("PATCH", f"{PODS}/p", b"{", {"Content_Type": "application/strategic-merge-patch+json"}, 400),
     ],
 )
 def test_a_bad_request_is_the_clients(
@@ -50,6 +54,18 @@ def test_a_bad_request_is_the_clients(
 ) -> None:
     headers = {"Content_Type": "application/json"} | headers if body else headers
     assert served.ask(method, path, body=body, **headers).status == status
+
+
+def test_method_that_there_is_not_is_refused_in_the_servers_words(served: Served) -> None:
+    status = json.loads(served.ask("BREW", PODS).body)
+    assert (status["kind"], status["reason"], status["code"]) == ("Status", "MethodNotAllowed", 405)
+
+
+def test_parts_of_pods_that_a_kubelet_answers_are_listed(served: Served) -> None:
+    listed = {one["name"]: one for one in json.loads(served.ask("GET", "/api/v1").body)["resources"]}
+    assert (listed["pods/log"]["kind"], listed["pods/log"]["verbs"]) == ("Pod", ["get"])
+    assert (listed["pods/exec"]["kind"], listed["pods/exec"]["verbs"]) == ("PodExecOptions", ["create", "get"])
+    assert listed["pods/proxy"]["verbs"] == ["create", "delete", "get", "patch", "update"]
 
 
 def test_a_large_answer_is_compressed_when_asked_for(served: Served) -> None:
