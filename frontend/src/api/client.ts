@@ -104,6 +104,13 @@ export const api = {
         params: { path: podAt(id, key), query: { limit: ATTEMPTS, ...pageAt(cursor) } },
       }),
     ),
+  /** The attempt with this number, by itself or with equal ones; null: none is stored. */
+  podAttempt: (id: number, key: string, number: number) =>
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/pods/{namespace}/{name}/attempts", {
+        params: { path: podAt(id, key), query: { attempt: number, limit: 1 } },
+      }),
+    ).then((page) => page.results[0] ?? null),
   /** The newest `limit` entries, oldest first. */
   podHistory: (id: number, key: string, limit: number) =>
     answerOf(

@@ -992,7 +992,11 @@ export interface components {
             readonly next: string | null;
             readonly previous: string | null;
         };
-        /** @description One attempt to schedule a pod. */
+        /**
+         * @description One attempt to schedule a pod, or several in a row with equal results.
+         *
+         *     What differs is told of the first and, in fields whose names begin with `last`, of the last.
+         */
         readonly Attempt: {
             /** @description position in the engine log */
             readonly seq: number;
@@ -1028,9 +1032,25 @@ export interface components {
             readonly preemption: components["schemas"]["Preemption"] | null;
             /** @description nodes with the highest total: one of them is drawn with the cluster's seed, the pod's key and the attempt's number; null where no totals were compared */
             readonly tied: number | null;
+            /** @description the pod was nominated to this node, which fit: no other was tried */
+            readonly tried_first: boolean;
+            /** @description null: by no attempt, or by one that is not stored */
+            readonly nominated_by: components["schemas"]["NominatedBy"] | null;
+            /** @description how many more attempts in a row had this result */
             readonly repeat_count: number;
-            /** Format: date-time */
+            /** @description number of the last of them */
+            readonly last_attempt: number;
+            /**
+             * Format: date-time
+             * @description when the last of them was made
+             */
             readonly last_seen_at: string;
+            /** @description null where an older version counted it */
+            readonly last_duration_us: number | null;
+            /** @description microseconds by phase */
+            readonly last_durations: {
+                readonly [key: string]: number;
+            };
             /** @description null: no claim was to be allocated */
             readonly devices: components["schemas"]["DeviceRecord"] | null;
         };
@@ -1070,9 +1090,25 @@ export interface components {
             readonly preemption: components["schemas"]["Preemption"] | null;
             /** @description nodes with the highest total: one of them is drawn with the cluster's seed, the pod's key and the attempt's number; null where no totals were compared */
             readonly tied: number | null;
+            /** @description the pod was nominated to this node, which fit: no other was tried */
+            readonly tried_first: boolean;
+            /** @description null: by no attempt, or by one that is not stored */
+            readonly nominated_by: components["schemas"]["NominatedBy"] | null;
+            /** @description how many more attempts in a row had this result */
             readonly repeat_count: number;
-            /** Format: date-time */
+            /** @description number of the last of them */
+            readonly last_attempt: number;
+            /**
+             * Format: date-time
+             * @description when the last of them was made
+             */
             readonly last_seen_at: string;
+            /** @description null where an older version counted it */
+            readonly last_duration_us: number | null;
+            /** @description microseconds by phase */
+            readonly last_durations: {
+                readonly [key: string]: number;
+            };
             /** @description null: no claim was to be allocated */
             readonly devices: components["schemas"]["DeviceRecord"] | null;
             /** @description of every draw in it */
@@ -1115,7 +1151,7 @@ export interface components {
             readonly node?: string;
             readonly min_duration_us?: number;
         };
-        /** @description An attempt as the dashboard follows it. */
+        /** @description An attempt as the dashboard follows it; of equal ones in a row, which share one position, the last. */
         readonly AttemptView: {
             readonly seq: number;
             readonly uid: string;
@@ -1208,12 +1244,25 @@ export interface components {
             /** @default 200 */
             readonly limit?: number;
         };
+        /** @description The attempt that nominated a pod to the node it was placed on. */
+        readonly NominatedBy: {
+            readonly seq: number;
+            /** @description its number */
+            readonly attempt: number;
+            /** @description pods it evicted to make room */
+            readonly num_victims: number;
+        };
         /** @description The nominated node, which is tried before all others. */
         readonly NominatedTry: {
             readonly node: string;
             readonly fits: boolean;
             readonly status: components["schemas"]["Status"] | null;
             readonly error: string;
+        };
+        /** @description Which attempts at a pod. */
+        readonly PodAttemptQuery: {
+            /** @description its number, or that of one equal to it */
+            readonly attempt?: number;
         };
         /** @description What PostFilter answered. */
         readonly PostFilter: {
@@ -1246,6 +1295,13 @@ export interface components {
             readonly attempt: number;
             /** Format: date-time */
             readonly started_at: string;
+            /** @description number of the last in a row with this result */
+            readonly last_attempt: number;
+            /**
+             * Format: date-time
+             * @description when that one was made
+             */
+            readonly last_seen_at: string;
             readonly nominated_node_name: string | null;
             readonly preemption: components["schemas"]["Preemption"];
             /** @description null when the matrix is not stored */
@@ -1487,7 +1543,10 @@ export interface components {
         readonly Cluster: {
             readonly id: number;
             readonly name: string;
-            /** @enum {unknown} */
+            /**
+             * @description frozen: the scheduler decides, binds and preempts (victims are deleted), and no controllers act; simulate: controllers act too. What comes from another cluster is a copy, and only the copy changes
+             * @enum {unknown}
+             */
             readonly lifecycle_mode: "frozen" | "simulate";
             /** @enum {unknown} */
             readonly pace: "pause" | "run" | "slow";
@@ -1525,7 +1584,10 @@ export interface components {
         readonly ClusterChange: {
             readonly name?: string;
             readonly description?: string;
-            /** @enum {unknown} */
+            /**
+             * @description frozen: the scheduler decides, binds and preempts (victims are deleted), and no controllers act; simulate: controllers act too. What comes from another cluster is a copy, and only the copy changes
+             * @enum {unknown}
+             */
             readonly lifecycle_mode?: "frozen" | "simulate";
             /** @description whose work is done from outside */
             readonly external_controllers?: readonly ("devices" | "disruption" | "garbage" | "kubelet" | "namespaces" | "nodes" | "quotas" | "volumes" | "workloads")[];
@@ -1543,6 +1605,7 @@ export interface components {
              */
             readonly seed?: number;
             /**
+             * @description frozen: the scheduler decides, binds and preempts (victims are deleted), and no controllers act; simulate: controllers act too. What comes from another cluster is a copy, and only the copy changes
              * @default frozen
              * @enum {unknown}
              */
@@ -1557,7 +1620,10 @@ export interface components {
         readonly ClusterDetail: {
             readonly id: number;
             readonly name: string;
-            /** @enum {unknown} */
+            /**
+             * @description frozen: the scheduler decides, binds and preempts (victims are deleted), and no controllers act; simulate: controllers act too. What comes from another cluster is a copy, and only the copy changes
+             * @enum {unknown}
+             */
             readonly lifecycle_mode: "frozen" | "simulate";
             /** @enum {unknown} */
             readonly pace: "pause" | "run" | "slow";
@@ -2249,6 +2315,7 @@ export interface components {
             /** @description of the copy */
             readonly name: string;
             /**
+             * @description frozen: the scheduler decides, binds and preempts (victims are deleted), and no controllers act; simulate: controllers act too. What comes from another cluster is a copy, and only the copy changes
              * @default frozen
              * @enum {unknown}
              */
@@ -2376,6 +2443,7 @@ export interface components {
             readonly name: string;
             /** @description of the newest attempt in which it was rejected */
             readonly seq: number;
+            /** @description the last with this result */
             readonly attempt: number;
             /** @description of that attempt: another node may have taken the pod */
             readonly result: string;
@@ -2496,7 +2564,7 @@ export interface components {
              */
             readonly admission?: "always" | "auto" | "never";
             /**
-             * @description the cluster's from now on; empty: as it is
+             * @description the cluster's from now on; empty: as it is; frozen: the scheduler decides, binds and preempts (victims are deleted), and no controllers act; simulate: controllers act too. What comes from another cluster is a copy, and only the copy changes
              * @default
              * @enum {unknown}
              */
@@ -2570,7 +2638,7 @@ export interface components {
             readonly queues: {
                 readonly [key: string]: number;
             };
-            /** @description the most frequent first */
+            /** @description those with the largest share first */
             readonly reasons: readonly components["schemas"]["PendingReason"][];
         };
         /** @description A pod without a node, and its newest attempt that was rejected for the reason asked for. */
@@ -2582,6 +2650,7 @@ export interface components {
             readonly created_at: string;
             /** @description of its last attempt */
             readonly seq: number;
+            /** @description number of its last attempt */
             readonly attempt: number;
             /** Format: date-time */
             readonly seen_at: string;
@@ -2614,6 +2683,8 @@ export interface components {
             readonly pods: number;
             /** @description rejected for it, summed over these pods */
             readonly nodes: number;
+            /** @description of the nodes evaluated for a pod, how much it rejected, summed over these pods */
+            readonly share: number;
             /** @description keys of the pods that have been pending longest */
             readonly examples: readonly string[];
         };
@@ -2635,13 +2706,15 @@ export interface components {
             /** @description that rejected it, or that it waits for */
             readonly plugins: readonly string[];
             readonly attempts: number | null;
-            /** @description end of backoff, or of a wait for Permit */
+            /** @description when backoff ends at the latest, or a wait for Permit ends */
             readonly until: string | null;
             readonly node: string;
             /** @description why it failed */
             readonly message: string;
             /** @description the stored attempt */
             readonly attempt_seq: number | null;
+            /** @description of an attempt: taken from backoff before its end, as nothing else was waiting */
+            readonly early: boolean;
         };
         /** @description How much of a pod's history. */
         readonly HistoryQuery: {
@@ -2755,6 +2828,7 @@ export interface components {
             readonly event: string;
             readonly since_ms: number;
             readonly attempts: number;
+            /** @description when backoff ends at the latest */
             readonly backoff_until_ms: number | null;
             readonly plugins: readonly string[];
             /** @description where it is assumed, or waits to be */
@@ -2954,7 +3028,9 @@ export type ExtenderExchange = components['schemas']['ExtenderExchange'];
 export type Matrix = components['schemas']['Matrix'];
 export type MatrixNode = components['schemas']['MatrixNode'];
 export type MatrixQuery = components['schemas']['MatrixQuery'];
+export type NominatedBy = components['schemas']['NominatedBy'];
 export type NominatedTry = components['schemas']['NominatedTry'];
+export type PodAttemptQuery = components['schemas']['PodAttemptQuery'];
 export type PostFilter = components['schemas']['PostFilter'];
 export type Preemption = components['schemas']['Preemption'];
 export type PreemptionAttempt = components['schemas']['PreemptionAttempt'];
@@ -3748,7 +3824,7 @@ export interface operations {
                 readonly admission?: "always" | "auto" | "never";
                 /** @description names a raw body in messages */
                 readonly filename?: string;
-                /** @description the cluster's from now on; empty: as it is */
+                /** @description the cluster's from now on; empty: as it is; frozen: the scheduler decides, binds and preempts (victims are deleted), and no controllers act; simulate: controllers act too. What comes from another cluster is a copy, and only the copy changes */
                 readonly lifecycle?: "" | "frozen" | "simulate";
                 /** @description take what can be taken, and report the rest */
                 readonly partial?: boolean;
@@ -4298,6 +4374,8 @@ export interface operations {
     readonly PodAttemptList_get: {
         readonly parameters: {
             readonly query?: {
+                /** @description its number, or that of one equal to it */
+                readonly attempt?: number;
                 /** @description from `next` or `previous` of another page */
                 readonly cursor?: string;
                 /** @description of the rows in one page */

@@ -51,6 +51,14 @@ describe("texts", () => {
     expect(values(zh)).toEqual(values(en));
   });
 
+  it.each(["import.lifecycle.hint", "controllers.frozen", "make.simulateHint"] as const)(
+    "say that pods are preempted in frozen clusters: %s",
+    (key) => {
+      expect(en[key]).toContain("preempt");
+      expect(zh[key]).toContain("抢占");
+    },
+  );
+
   it("say a noun that is counted in both of its forms", () => {
     const single = Object.entries(en).filter(([, text]) =>
       /\{(?:count|evaluated|tried)\} (?:\w+ )?[a-z]+s\b/.test(text),

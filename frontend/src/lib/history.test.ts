@@ -16,6 +16,7 @@ const entry = (more: Partial<HistoryEntry>): HistoryEntry => ({
   node: "",
   message: "",
   attempt_seq: null,
+  early: false,
   ...more,
 });
 
@@ -35,6 +36,13 @@ describe("historyDetails", () => {
   it("names the event and the hint that moved the pod", () => {
     const moved = entry({ event: "NodeAdd", hint: "NodeResourcesFit" });
     expect(historyDetails(moved)).toEqual(["because of NodeAdd", "queueing hint of NodeResourcesFit"]);
+  });
+  it("says that a pod may leave backoff before its end, and where it did", () => {
+    const until = "2026-11-21T08:00:10Z";
+    expect(historyDetails(entry({ what: "backoff", until }))[0]).toMatch(/^until .* at the latest$/);
+    expect(historyDetails(entry({ kind: "cache", what: "waiting", until }))[0]).not.toContain("latest");
+    const attempt = entry({ kind: "attempt", what: "unschedulable", early: true });
+    expect(historyDetails(attempt)).toEqual(["taken early, nothing else was waiting"]);
   });
   it("says for whom a pod waits, and why a binding failed", () => {
     const waits = entry({ kind: "cache", what: "waiting", plugins: ["Gang"] });

@@ -51,7 +51,11 @@ export function historyDetails(entry: HistoryEntry): readonly string[] {
     const plugins = entry.plugins.join(", ");
     said.push(entry.kind === "cache" ? t("history.waitsFor", { plugins }) : t("history.blamed", { plugins }));
   }
-  if (entry.until) said.push(t("history.until", { time: i18n.moment(Date.parse(entry.until)) }));
+  if (entry.early) said.push(t("history.early"));
+  if (entry.until) {
+    const time = i18n.moment(Date.parse(entry.until));
+    said.push(t(entry.kind === "queue" ? "history.latest" : "history.until", { time }));
+  }
   if (entry.message && entry.kind !== "attempt") said.push(entry.message);
   return said;
 }
@@ -78,6 +82,15 @@ export function historyTone(entry: HistoryEntry): Tone {
     default:
       return "";
   }
+}
+
+/** Whether no later attempt of these has the same number: one may, where counting began anew. */
+export function isLastOfNumber(
+  entries: readonly HistoryEntry[],
+  { kind, attempts, attempt_seq }: HistoryEntry,
+): boolean {
+  const last = entries.findLast((other) => other.kind === kind && other.attempts === attempts);
+  return last?.attempt_seq === attempt_seq;
 }
 
 /** From the newest time this stored attempt was made until the next attempt began. */

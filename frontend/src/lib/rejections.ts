@@ -1,5 +1,5 @@
 /** Why nodes were refused, as people count it: by plugin and reason. */
-import type { Rejection } from "../contract/api.gen";
+import type { PendingReason, Rejection } from "../contract/api.gen";
 
 export interface Refusal {
   readonly plugin: string;
@@ -20,4 +20,16 @@ export function refusalsOf(rejections: readonly Rejection[]): readonly Refusal[]
   return [...found.values()].sort(
     (a, b) => b.count - a.count || a.plugin.localeCompare(b.plugin) || a.reason.localeCompare(b.reason),
   );
+}
+
+export interface Grouped {
+  readonly main: readonly PendingReason[];
+  readonly single: readonly PendingReason[]; // that took one node from each of their pods, and left most others
+}
+
+/** Reasons that concern a single node by themselves, unless there are no others. The order stays. */
+export function groupedOf(reasons: readonly PendingReason[]): Grouped {
+  const isSingle = ({ nodes, pods, share }: PendingReason): boolean => nodes === pods && share < pods / 2;
+  const main = reasons.filter((reason) => !isSingle(reason));
+  return main.length ? { main, single: reasons.filter(isSingle) } : { main: reasons, single: [] };
 }

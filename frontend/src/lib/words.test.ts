@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Cluster, PodView } from "../contract/api.gen";
+import type { Cluster, PodView, QueueView } from "../contract/api.gen";
 import { CLUSTER } from "../live/__fixtures__/cluster";
 import { fromSnapshot } from "../live/state";
-import { stateText } from "./words";
+import { stateText, untriedText } from "./words";
 
 const POD: PodView = {
   uid: "u1",
@@ -17,6 +17,19 @@ const POD: PodView = {
   reason: "",
   created_ms: 0,
   scheduler: "default-scheduler",
+};
+
+const QUEUED: QueueView = {
+  uid: POD.uid,
+  key: POD.key,
+  queue: "active",
+  event: "",
+  since_ms: 0,
+  attempts: 1,
+  backoff_until_ms: null,
+  plugins: [],
+  node: "",
+  hint: "",
 };
 
 function stateOf(lifecycle_mode: Cluster["lifecycle_mode"]) {
@@ -40,5 +53,28 @@ describe("the state of a pod with a node", () => {
     ["frozen", "Running", "Running on n1"],
   ] as const)("in a cluster that is to %s, in phase %s, is %s", (mode, phase, want) => {
     expect(stateText(stateOf(mode), { ...POD, phase }, undefined, 0)).toBe(want);
+  });
+});
+
+describe("the state of a pod in backoff", () => {
+  it.each(["backoff", "errorBackoff"] as const)("says of %s that its end is the latest", (queue) => {
+    const view = { ...QUEUED, queue, backoff_until_ms: 9_000 };
+    expect(stateText(stateOf("frozen"), { ...POD, node: "" }, view, 0)).toMatch(/retried in 9 s at the latest$/);
+  });
+});
+
+describe("a pod without attempts", () => {
+  it.each([
+    ["waits", { node: "", gated: false }, false, "The scheduler has not tried this pod yet."],
+    ["is gated", { node: "", gated: true }, false, "a scheduling gate holds it back"],
+    [
+      "was on a node when it came",
+      { node: "n1", gated: false },
+      false,
+      "No attempt at this pod is stored; it is on n1.",
+    ],
+    ["is another scheduler's", { node: "n1", gated: false }, true, "This engine has made no attempt"],
+  ])("%s", (_, pod, isMirror, said) => {
+    expect(untriedText(pod, isMirror)).toContain(said);
   });
 });

@@ -1,6 +1,6 @@
 /** Where a pod stands and what an attempt found, in plain words. */
-import type { Attempt, PodView, QueueView } from "../contract/api.gen";
-import { t } from "../i18n/index.svelte";
+import type { Attempt, NominatedBy, PodView, QueueView } from "../contract/api.gen";
+import { i18n, t } from "../i18n/index.svelte";
 import type { State } from "../live/state";
 import { span } from "./format";
 import { lanesOf } from "./queues";
@@ -41,8 +41,16 @@ export function stateText(state: State, pod: PodView, view: QueueView | undefine
   }
 }
 
+/** Why no attempt at a pod is shown: one that came with a node, an imported one say, was never waiting to be tried. */
+export function untriedText(pod: Pick<PodView, "node" | "gated">, isMirror: boolean): string {
+  if (isMirror) return t(pod.gated ? "attempt.noneGated" : "mirror.notTried");
+  if (pod.node) return t("attempt.nonePlaced", { node: pod.node });
+  return t(pod.gated ? "attempt.noneGated" : "attempt.none");
+}
+
 /** How one of the feasible nodes was chosen. */
-function choiceText({ node_name: node, feasible, best, tied }: Attempt): readonly string[] {
+function choiceText({ node_name: node, feasible, best, tied, tried_first, nominated_by }: Attempt): readonly string[] {
+  if (tried_first) return nominated_by ? [] : [t("attempt.saysNominatedTo", { node })];
   const total = best.find((one) => one.node === node)?.total ?? null;
   if (feasible === 1) return [t("attempt.saysOnly", { node })];
   if (tied !== null && tied > 1) {
@@ -54,6 +62,24 @@ function choiceText({ node_name: node, feasible, best, tied }: Attempt): readonl
   if (total === null) return [];
   // Attempts of older versions do not say how many tied.
   return [tied === null ? t("attempt.saysTotal", { node, total }) : t("attempt.saysBest", { node, total })];
+}
+
+/** Which attempt made the room that this one found; stands after `attemptText`, as a link to that attempt. */
+export function nominatedByText({ attempt: number, num_victims: count }: NominatedBy): string {
+  return count ? t("attempt.saysNominatedBy", { number, count }) : t("attempt.saysNominatedByOnly", { number });
+}
+
+/** Of equal attempts in a row: which one was the first, and when. */
+export const sinceText = ({ attempt, started_at }: Attempt): string =>
+  t("attempt.since", { number: attempt, time: i18n.moment(Date.parse(started_at)) });
+
+/** That no node was found, and the main reason. One given before any node was evaluated keeps out all of them alike. */
+function rejectionText({ evaluated, rejections }: Attempt): readonly string[] {
+  const main = refusalsOf(rejections)[0];
+  const why = main && { reason: main.reason || t("attempt.noReason"), plugin: main.plugin };
+  if (!evaluated) return [why ? t("attempt.saysBeforeFor", why) : t("attempt.saysBefore")];
+  const said = t("attempt.saysUnschedulable", { evaluated });
+  return main && why ? [said, t("attempt.saysMain", { ...why, count: main.count })] : [said];
 }
 
 /** Two or three sentences: what came out, how many nodes took part, the main reason. */
@@ -74,12 +100,7 @@ export function attemptText(attempt: Attempt): string {
       break;
     }
     case "unschedulable": {
-      said.push(evaluated ? t("attempt.saysUnschedulable", { evaluated }) : t("attempt.saysBefore"));
-      const main = refusalsOf(attempt.rejections)[0];
-      if (main) {
-        const { plugin, count, reason } = main;
-        said.push(t("attempt.saysMain", { reason: reason || t("attempt.noReason"), plugin, count }));
-      }
+      said.push(...rejectionText(attempt));
       if (attempt.nominated_node_name) said.push(t("attempt.saysNominated", { node: attempt.nominated_node_name }));
       break;
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Frame, LiveEvent, PodView, QueueView, Snapshot } from "../contract/api.gen";
+import type { AttemptView, Frame, LiveEvent, PodView, QueueView, Snapshot } from "../contract/api.gen";
 import { CLUSTER } from "./__fixtures__/cluster";
 import { applyEvent, applyFrame } from "./apply";
 import { ENDED_KEPT, fromSnapshot, KEPT, type State } from "./state";
@@ -304,26 +304,36 @@ describe("applyEvent", () => {
     expect(state.uids.get("default/a")).toBe("second");
   });
 
+  const attempted = (seq: number, number: number): AttemptView => ({
+    seq,
+    uid: "u",
+    key: "default/a",
+    attempt: number,
+    result: "unschedulable",
+    node: "",
+    message: "",
+    evaluated: 1,
+    feasible: 0,
+    duration_us: 1,
+    at_ms: number,
+  });
+
   it("keeps the newest attempts only", () => {
     let state = start();
-    for (let seq = 1; seq <= KEPT + 5; seq += 1) {
-      const attempt = {
-        seq,
-        uid: "u",
-        key: "default/a",
-        attempt: seq,
-        result: "scheduled",
-        node: "n1",
-        message: "",
-        evaluated: 1,
-        feasible: 1,
-        duration_us: 1,
-        at_ms: 1,
-      };
-      state = applyEvent(state, { type: "attempt", seq, attempt });
-    }
+    for (let seq = 1; seq <= KEPT + 5; seq += 1)
+      state = applyEvent(state, { type: "attempt", seq, attempt: attempted(seq, seq) });
     expect(state.attempts.length).toBe(KEPT);
     expect(state.attempts[0]?.seq).toBe(6);
+  });
+
+  it("has of equal attempts the last, in the place of the first", () => {
+    const [first, other, again] = [attempted(21, 1), attempted(22, 1), attempted(21, 2)];
+    const made = [first, other, again, attempted(9, 7)]; // the last repeats one that is not kept
+    const state = made.reduce(
+      (before, attempt, index) => applyEvent(before, { type: "attempt", seq: 21 + index, attempt }),
+      start(),
+    );
+    expect(state.attempts).toEqual([again, other]);
   });
 
   it("keeps the newest events about pods, and apart from them the newest about others", () => {

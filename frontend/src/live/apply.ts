@@ -5,6 +5,7 @@
  * only a new snapshot helps, as it does when the engine was rebuilt. Maps are copied at most once a frame, and only those that change.
  */
 import type {
+  AttemptView,
   CacheMoved,
   EventsCounted,
   EventView,
@@ -98,8 +99,7 @@ class Draft {
         this.cacheMove(event);
         return;
       case "attempt":
-        // One that repeats an earlier attempt names that one: it is not listed again.
-        if (event.attempt.seq === event.seq) this.state.attempts = this.append(this.state.attempts, event.attempt);
+        this.attemptMade(event.attempt, event.seq);
         return;
       case "event":
         this.eventNoted(event.event);
@@ -240,6 +240,13 @@ class Draft {
     own.push(item);
     if (own.length > KEPT) own.shift();
     return own;
+  }
+
+  /** One that repeats an earlier attempt names that one: it is not listed again, but stands in its place. */
+  private attemptMade(attempt: AttemptView, seq: number): void {
+    if (attempt.seq === seq) this.state.attempts = this.append(this.state.attempts, attempt);
+    else if (this.state.attempts.some((one) => one.seq === attempt.seq))
+      this.state.attempts = this.state.attempts.map((one) => (one.seq === attempt.seq ? attempt : one));
   }
 
   private eventNoted(event: EventView): void {

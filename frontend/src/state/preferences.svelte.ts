@@ -1,4 +1,4 @@
-/** What this browser prefers: theme and node view; kept in local storage where there is one. */
+/** What this browser prefers and remembers; kept in local storage where there is one. */
 
 export type Theme = "auto" | "light" | "dark";
 
@@ -32,11 +32,16 @@ class Preferences {
 }
 
 export function read<T extends string>(name: string, allowed: readonly T[], otherwise: T): T {
+  const written = kept(name);
+  return allowed.find((value) => value === written) ?? otherwise;
+}
+
+/** As it was written; empty when it never was. */
+export function kept(name: string): string {
   try {
-    const kept = localStorage.getItem(`ksched.${name}`);
-    return allowed.find((value) => value === kept) ?? otherwise;
+    return localStorage.getItem(`ksched.${name}`) ?? "";
   } catch {
-    return otherwise;
+    return "";
   }
 }
 

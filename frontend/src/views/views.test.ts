@@ -1,50 +1,16 @@
 import { flushSync, mount, unmount } from "svelte";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Attempt, PodView, QueueView } from "../contract/api.gen";
+import type { Attempt, PendingReason, PodView, QueueView } from "../contract/api.gen";
+import { i18n } from "../i18n/index.svelte";
+import { groupedOf } from "../lib/rejections";
 import { attemptText } from "../lib/words";
+import { clock } from "../state/clock.svelte";
+import { ATTEMPT, REPEATED } from "./__fixtures__/attempts";
 import Lane from "./dashboard/Lane.svelte";
 import PendingReasons from "./dashboard/PendingReasons.svelte";
 import AttemptCard from "./pod/AttemptCard.svelte";
 import AttemptList from "./pod/AttemptList.svelte";
 
-const ATTEMPT: Attempt = {
-  seq: 9,
-  rv: 7,
-  run: 1,
-  step: 3,
-  place: 0,
-  config_version: 1,
-  pod_uid: "u1",
-  namespace: "default",
-  name: "web",
-  profile: "default-scheduler",
-  durations: {},
-  unschedulable_plugins: ["NodeResourcesFit", "NodeUnschedulable"],
-  attempt: 2,
-  result: "unschedulable",
-  node_name: "",
-  nominated_node_name: null,
-  message: "0/60 nodes are available: 53 Insufficient cpu, 7 node(s) were unschedulable.",
-  started_at: "2026-11-21T08:00:00Z",
-  duration_us: 1834,
-  evaluated: 60,
-  feasible: 0,
-  rejections: [
-    {
-      plugin: "NodeUnschedulable",
-      reason: "node(s) were unschedulable",
-      code: "UnschedulableAndUnresolvable",
-      count: 7,
-    },
-    { plugin: "NodeResourcesFit", reason: "Insufficient cpu", code: "Unschedulable", count: 53 },
-  ],
-  best: [],
-  preemption: null,
-  tied: null,
-  repeat_count: 0,
-  last_seen_at: "2026-11-21T08:00:00Z",
-  devices: null,
-};
 const PLACED: Attempt = {
   ...ATTEMPT,
   result: "scheduled",
@@ -114,10 +80,38 @@ describe("AttemptCard", () => {
     expect(items[0]?.textContent).toContain("UnschedulableAndUnresolvable: 20 nodes");
   });
 
-  it("does not say that none of 0 nodes could take a pod that was refused before", () => {
-    const attempt: Attempt = { ...ATTEMPT, evaluated: 0 };
-    expect(attemptText(attempt)).toContain("Rejected before any node was evaluated.");
-    expect(attemptText(attempt)).not.toContain("None of");
+  it("counts no nodes where a pod was refused before any was evaluated", () => {
+    const refused = { plugin: "VolumeBinding", reason: "no claim", code: "UnschedulableAndUnresolvable", count: 12 };
+    const attempt: Attempt = { ...ATTEMPT, evaluated: 0, rejections: [refused] };
+    expect(attemptText(attempt)).toBe("Rejected before any node was evaluated: no claim (VolumeBinding).");
+    expect(attemptText({ ...attempt, rejections: [] })).toBe("Rejected before any node was evaluated.");
+    const props = { attempt: { ...attempt, message: "" }, clusterId: 1, last: true };
+    made = mount(AttemptCard, { target: document.body, props });
+    flushSync();
+    const item = document.querySelector("li .reason")?.closest("li");
+    expect(item?.querySelector(".count")?.textContent).toBe("whatever the node");
+    expect(document.body.innerHTML).not.toContain("12");
+  });
+
+  it("has number, time and duration of the last of equal attempts, and says since which it is so", () => {
+    const show = (attempt: Attempt, last: boolean) => {
+      const shown = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last } });
+      flushSync();
+      const head = document.querySelector(".head .note")?.textContent?.replaceAll(/\s+/g, " ").trim();
+      const label = document.querySelector("section")?.getAttribute("aria-label");
+      const phases = document.querySelector(".phases")?.getAttribute("aria-label");
+      void unmount(shown);
+      return { head, label, phases };
+    };
+    const [first, again] = [ATTEMPT.started_at, REPEATED.last_seen_at].map((at) => i18n.moment(Date.parse(at)));
+    const { head, label, phases } = show(REPEATED, false);
+    expect(head).toBe(`#25 · ${again} · took 6.2 ms · same result since #2, ${first} (took 1.83 ms)`);
+    expect(label).toBe("Attempt 25");
+    expect(phases).toContain("6.2 ms");
+    expect(show({ ...REPEATED, last_duration_us: null, last_durations: {} }, true).head).toBe(
+      `#25 · ${again} · same result since #2, ${first} (took 1.83 ms)`,
+    );
+    expect(show(ATTEMPT, true).head).toBe(`#2 · ${first} · took 1.83 ms`);
   });
 
   it("stacks the scores of the best nodes and marks the chosen one", () => {
@@ -140,9 +134,33 @@ describe("AttemptCard of a pod with one feasible node", () => {
   });
 });
 
+describe("AttemptCard of a pod that was placed where room was made for it", () => {
+  const first: Attempt = { ...PLACED, evaluated: 1, feasible: 1, tied: null, best: [], tried_first: true };
+
+  it("says which attempt made the room, with a link", () => {
+    const attempt = { ...first, nominated_by: { seq: 4, attempt: 1, num_victims: 3 } };
+    made = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
+    flushSync();
+    const link = document.querySelector(".says a");
+    expect([link?.textContent, link?.getAttribute("href")]).toEqual([
+      "Tried first: nominated by attempt #1, which evicted 3 pods.",
+      "#/clusters/1/pods/default/web/attempts/1",
+    ]);
+    expect(document.body.textContent).not.toContain("the only one");
+  });
+
+  it.each<[string, Partial<Attempt>, string]>([
+    ["no attempt that is stored", {}, "Tried first: the pod was nominated to n1."],
+    ["an observing engine", { result: "proposed" }, "Tried first: the pod was nominated to n1."],
+  ])("by %s", (_who, more, want) => {
+    expect(attemptText({ ...first, ...more })).toContain(want);
+    expect(attemptText({ ...first, ...more })).not.toContain("the only one");
+  });
+});
+
 describe("colours", () => {
   const backgrounds = (durations: Record<string, number>) => {
-    const attempt: Attempt = { ...ATTEMPT, durations };
+    const attempt: Attempt = { ...ATTEMPT, last_durations: durations };
     const shown = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
     flushSync();
     const found = [...document.querySelectorAll<HTMLElement>(".phases span")].map((part) => part.style.background);
@@ -206,20 +224,23 @@ describe("ScoreBars", () => {
 
 describe("AttemptList", () => {
   it("counts repeats, which are no rows of their own", () => {
-    const attempts = [
-      { ...ATTEMPT, repeat_count: 2 },
-      { ...ATTEMPT, seq: 3 },
-    ];
-    const props = { attempts, open: undefined, hasOlder: false, onolder: () => undefined, clusterId: 1, key: "a/b" };
+    const attempts = [REPEATED, { ...ATTEMPT, seq: 3, attempt: 1, last_attempt: 1 }];
+    const props = { attempts, open: undefined, hasOlder: false, onolder: () => undefined, hrefOf: () => "#" };
     made = mount(AttemptList, { target: document.body, props });
     flushSync();
-    expect(document.querySelector("h3")?.textContent).toBe("All attempts · 4");
+    expect(document.querySelector("h3")?.textContent).toBe("All attempts · 25");
+    const [first] = document.querySelectorAll("li");
+    expect(first?.querySelector(".number")?.textContent).toBe("#25");
+    expect(first?.querySelector("time")?.getAttribute("datetime")).toBe(REPEATED.last_seen_at);
+    const again = first?.querySelector(".again");
+    const since = i18n.moment(Date.parse(REPEATED.started_at));
+    expect([again?.textContent, again?.getAttribute("title")]).toEqual(["×24", `same result since #2, ${since}`]);
   });
 });
 
 describe("PendingReasons", () => {
   it("counts the pods it lists, which may have been asked for later", async () => {
-    const reason = { plugin: "NodeName", reason: "no", pods: 1, nodes: 5, examples: [] };
+    const reason = { plugin: "NodeName", reason: "no", pods: 1, nodes: 5, share: 1, examples: [] };
     const pod = { namespace: "a", attempt: 1, seq: 1, nodes: 5, message: "", created_at: "", seen_at: "" };
     const answers: Record<string, unknown> = {
       pending: { pods: 1, queues: {}, reasons: [reason] },
@@ -233,6 +254,45 @@ describe("PendingReasons", () => {
     document.querySelector("button")?.click();
     await vi.waitFor(() => expect(document.querySelectorAll(".pods a")).toHaveLength(2));
     expect(document.querySelector("button b")?.textContent).toBe("2");
+    vi.unstubAllGlobals();
+  });
+});
+
+describe("groupedOf", () => {
+  const reason = (plugin: string, pods: number, nodes: number, share: number): PendingReason => ({
+    plugin,
+    reason: "no",
+    pods,
+    nodes,
+    share,
+    examples: [],
+  });
+  const fit = reason("NodeResourcesFit", 3, 27, 2.7);
+  const cordoned = reason("NodeUnschedulable", 4, 4, 0.4);
+  const onlyNode = reason("NodePorts", 2, 2, 2); // the pods name the node
+
+  it("has reasons that concern a single node by themselves", () => {
+    expect(groupedOf([fit, onlyNode, cordoned])).toEqual({ main: [fit, onlyNode], single: [cordoned] });
+  });
+
+  it("leads with them where there are no others", () => {
+    expect(groupedOf([cordoned])).toEqual({ main: [cordoned], single: [] });
+  });
+
+  it("opens them as one line", async () => {
+    vi.stubGlobal("fetch", async ({ url }: Request) => {
+      const asked = new URL(url).pathname.endsWith("/pods");
+      return new Response(JSON.stringify(asked ? { pods: [] } : { pods: 4, queues: {}, reasons: [fit, cordoned] }));
+    });
+    made = mount(PendingReasons, { target: document.body, props: { clusterId: 2, count: 4 } });
+    const buttons = () => [...document.querySelectorAll("button")];
+    await vi.waitFor(() => expect(buttons()).toHaveLength(2));
+    expect(buttons()[0]?.textContent).toContain("90 % of the nodes");
+    expect(buttons()[1]?.textContent).toBe("1 reason for a single node only");
+    buttons()[1]?.click();
+    await vi.waitFor(() => expect(buttons()[2]?.textContent).toContain("NodeUnschedulable"));
+    buttons()[1]?.click();
+    await vi.waitFor(() => expect(buttons()).toHaveLength(2));
     vi.unstubAllGlobals();
   });
 });
@@ -311,6 +371,19 @@ describe("attemptText", () => {
   ])("tells when %s", (_when, more, want) => expect(attemptText({ ...ATTEMPT, ...more })).toContain(want));
 });
 
+const QUEUED: QueueView = {
+  uid: "u1",
+  key: "web/launch",
+  queue: "unschedulable",
+  event: "",
+  since_ms: 0,
+  attempts: 1,
+  backoff_until_ms: null,
+  plugins: [],
+  node: "",
+  hint: "",
+};
+
 describe("Lane", () => {
   it("draws a few of 8,000 pods and counts all of them", () => {
     const view = (index: number): QueueView => ({
@@ -336,18 +409,6 @@ describe("Lane", () => {
   });
 
   it("shows where room is made for a pod that is nominated", () => {
-    const view: QueueView = {
-      uid: "u1",
-      key: "web/launch",
-      queue: "unschedulable",
-      event: "",
-      since_ms: 0,
-      attempts: 1,
-      backoff_until_ms: null,
-      plugins: [],
-      node: "",
-      hint: "",
-    };
     const pod = {
       uid: "u1",
       key: "web/launch",
@@ -360,11 +421,23 @@ describe("Lane", () => {
     } as unknown as PodView;
     made = mount(Lane, {
       target: document.body,
-      props: { lane: "unschedulable", pods: [{ view, pod }], clusterId: 1 },
+      props: { lane: "unschedulable", pods: [{ view: QUEUED, pod }], clusterId: 1 },
     });
     flushSync();
     const shown = document.querySelector(".nominated");
     expect([shown?.textContent, shown?.getAttribute("title")]).toEqual(["→ n7", "nominated to n7"]);
+  });
+
+  it("shows the end of a backoff as the latest moment", () => {
+    const view = { ...QUEUED, queue: "backoff", backoff_until_ms: clock.now + 3_600_000 } as const;
+    made = mount(Lane, {
+      target: document.body,
+      props: { lane: "backoff", pods: [{ view, pod: undefined }], clusterId: 1 },
+    });
+    flushSync();
+    const shown = document.querySelector(".remark");
+    expect(shown?.textContent).toMatch(/^≤ /);
+    expect(shown?.getAttribute("title")).toMatch(/at the latest$/);
   });
 
   it("says so when nobody waits", () => {

@@ -1,10 +1,11 @@
-/** A pod, or one attempt at it. */
-import { flag, objectKey, oneOf, optional, place, view, whole, words } from "../../lib/view";
+/** A pod, or one attempt at it, by its number. */
+import { flag, objectKey, oneOf, optional, place, view, whole, withSettings, words } from "../../lib/view";
 
 export const podView = view({
   path: "/clusters/:clusterId/pods/:key[/attempts/:attempt]",
   params: { clusterId: whole, key: objectKey, attempt: optional(whole) },
   settings: {
+    seq: place, // of the attempt in the engine log, where its number alone leads elsewhere
     matrix: flag,
     node: words(),
     verdict: oneOf("", "feasible", "refused", "tied"),
@@ -25,3 +26,7 @@ export const podView = view({
 
 export const podHref = (clusterId: number, key: string, attempt: number | null = null): string =>
   podView.href({ clusterId, key, attempt });
+
+/** `seq`: where an earlier pod of this name, or the pod itself, may have an attempt with the same number. */
+export const attemptHref = (clusterId: number, key: string, number: number, seq = 0): string =>
+  withSettings(podView.settings, { seq }, podHref(clusterId, key, number));

@@ -1,0 +1,56 @@
+/** Attempts at a pod, for tests. */
+import type { Attempt } from "../../contract/api.gen";
+
+export const ATTEMPT: Attempt = {
+  seq: 9,
+  rv: 7,
+  run: 1,
+  step: 3,
+  place: 0,
+  config_version: 1,
+  pod_uid: "u1",
+  namespace: "default",
+  name: "web",
+  profile: "default-scheduler",
+  durations: {},
+  unschedulable_plugins: ["NodeResourcesFit", "NodeUnschedulable"],
+  attempt: 2,
+  result: "unschedulable",
+  node_name: "",
+  nominated_node_name: null,
+  message: "0/60 nodes are available: 53 Insufficient cpu, 7 node(s) were unschedulable.",
+  started_at: "2026-11-21T08:00:00Z",
+  duration_us: 1834,
+  evaluated: 60,
+  feasible: 0,
+  rejections: [
+    {
+      plugin: "NodeUnschedulable",
+      reason: "node(s) were unschedulable",
+      code: "UnschedulableAndUnresolvable",
+      count: 7,
+    },
+    { plugin: "NodeResourcesFit", reason: "Insufficient cpu", code: "Unschedulable", count: 53 },
+  ],
+  best: [],
+  preemption: null,
+  tied: null,
+  tried_first: false,
+  nominated_by: null,
+  repeat_count: 0,
+  last_attempt: 2,
+  last_seen_at: "2026-11-21T08:00:00Z",
+  last_duration_us: 1834,
+  last_durations: {},
+  devices: null,
+};
+/** Made 23 times more. */
+export const REPEATED: Attempt = {
+  ...ATTEMPT,
+  durations: { filter: 1834 },
+  repeat_count: 23,
+  last_attempt: 25,
+  last_seen_at: "2026-11-21T09:30:00Z",
+  last_duration_us: 6200,
+  last_durations: { filter: 6200 },
+};
