@@ -2,7 +2,6 @@
 
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from kschedweb.accounts import pages as account_pages
 from kschedweb.common import pages
@@ -20,6 +19,7 @@ from kschedweb.rest import (
     objects,
     pods,
     roles,
+    schema,
     tokens,
     workloads,
 )
@@ -46,8 +46,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("api/me", accounts.MeView.as_view()),
     path("api/csrf", accounts.CsrfView.as_view()),
-    path("api/schema", SpectacularAPIView.as_view(), name="schema"),
-    path("api/docs", SpectacularSwaggerSplitView.as_view(url_name="schema", template_name="common/api_docs.html")),
+    path("api/schema", schema.SchemaView.as_view(), name="schema"),
+    path("api/docs", schema.SchemaPageView.as_view(url_name="schema", template_name="common/api_docs.html")),
     path("api/tokens", tokens.TokenListView.as_view()),
     path("api/tokens/<int:token_id>", tokens.TokenDetailView.as_view()),
     path("api/clusters", clusters.ClusterListView.as_view()),

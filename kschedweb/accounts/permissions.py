@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from kschedweb.accounts import selectors
 from kschedweb.accounts.choices import Role
 from kschedweb.accounts.models import Token
-from kschedweb.common.errors import NotFoundError
+from kschedweb.common.errors import ClusterGoneError
 
 ACTOR_LENGTH = 150
 
@@ -42,7 +42,7 @@ def require(request: Request, cluster_id: int, needed: Role) -> None:
     """Refuse the request unless its principal has that role there; without any role there is no such cluster."""
     role = selectors.role_in(request.user, token_of(request), cluster_id)  # type: ignore[arg-type]
     if role is None:
-        raise NotFoundError("the cluster does not exist", cluster=cluster_id)
+        raise ClusterGoneError(cluster_id)
     if not role.includes(needed):
         raise PermissionDenied(f"this needs the role {needed} in the cluster; yours is {role}")
 

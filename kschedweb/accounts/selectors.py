@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from kschedweb.accounts.choices import Role, lower
 from kschedweb.accounts.models import RoleBinding, Token
-from kschedweb.common.errors import NotFoundError
+from kschedweb.common.errors import ClusterGoneError
 
 CREATE_CLUSTERS = "cluster.add_cluster"
 
@@ -56,7 +56,7 @@ def cluster_of_roles(cluster_id: int) -> Any:
     """The cluster roles are about; the app which has clusters stands above this one, so by way of the relation."""
     cluster = RoleBinding._meta.get_field("cluster").related_model._base_manager.filter(pk=cluster_id).first()
     if cluster is None:
-        raise NotFoundError("the cluster does not exist", cluster=cluster_id)
+        raise ClusterGoneError(cluster_id)
     return cluster
 
 

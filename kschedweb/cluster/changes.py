@@ -16,7 +16,7 @@ import orjson
 from django.db import connection, transaction
 
 from kschedweb.common import bulk, packing, wake
-from kschedweb.common.errors import NotFoundError, ReadOnlyError
+from kschedweb.common.errors import ClusterGoneError, ReadOnlyError
 from scheduler_core.api.times import moment_of
 from scheduler_core.apiserver.store import Operation
 
@@ -78,7 +78,7 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry], now: int,
         )
         row = cursor.fetchone()
         if row is None:
-            raise NotFoundError("the cluster does not exist", cluster=cluster_id)
+            raise ClusterGoneError(cluster_id)
         last: int = row[0]
         if row[1] and not follows_source and any(str(each.operation) in _OF_OBJECTS for each in entries):
             raise read_only(cluster_id, row[2])

@@ -4,7 +4,7 @@ from django.db import models
 
 
 class LifecycleMode(models.TextChoices):
-    """Whether controllers act on the cluster. A frozen one is only scheduled."""
+    """Whether controllers act on the cluster. In a frozen one only the scheduler does: it binds, and it preempts."""
 
     FROZEN = "frozen"
     SIMULATE = "simulate"

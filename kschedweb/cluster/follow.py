@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 from django.db import connection
 
+from kschedweb.cluster import gone
 from kschedweb.cluster.choices import Operation
 from kschedweb.cluster.models import ApiObject, Node, Pod
 from kschedweb.cluster.versions import version_text
@@ -86,10 +87,18 @@ class LogClearedError(Exception):
 
 
 def changes_after(
-    *, cluster_id: int, rv: int, until: int | None = None, most: int | None = None, sharing: Sharing | None = None
+    *,
+    cluster_id: int,
+    rv: int,
+    least: int | None = None,
+    until: int | None = None,
+    most: int | None = None,
+    sharing: Sharing | None = None,
 ) -> tuple[list[core.Change], int]:
-    """All changes after `rv` in order, up to `until` or the first so many, and the position of the last;
-    LogClearedError when some are missing.
+    """All changes after `rv` in order, up to `until` or the first so many, and the position of the last.
+
+    LogClearedError when some are missing of those up to `least`, which the log is known to have had, or before others;
+    ClusterGoneError when all are, with their cluster.
     """
     rows = bulk.read_rows(
         "SELECT rv, kind, namespace, name, uid, operation, object FROM cluster_change"
@@ -97,10 +106,12 @@ def changes_after(
         " ORDER BY rv LIMIT %s::bigint",
         [cluster_id, rv, until, most],
     )
-    if rows and rows[0][0] != rv + 1:
-        raise LogClearedError(f"cluster {cluster_id}: the log begins at {rows[0][0]}, {rv + 1} is wanted")
+    last = rows[-1][0] if rows else rv
+    if last - rv != len(rows) or (not rows and least is not None and least > rv):
+        gone.check(cluster_id)
+        raise LogClearedError(f"cluster {cluster_id}: of what the log had after {rv} only {len(rows)} are left")
     found = [_change_of(*row, sharing=sharing) for row in rows]
-    return [change for change in found if change is not None], rows[-1][0] if rows else rv
+    return [change for change in found if change is not None], last
 
 
 def _change_of(

@@ -16,6 +16,7 @@ from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.store import PostgresStore, manifest_of
 from kschedweb.cluster.versions import Place, rv_of, version_of, version_text
 from kschedweb.common import bulk, packing
+from kschedweb.common.errors import ClusterGoneError
 from scheduler_core.api import manifests
 from scheduler_core.api.sharing import Sharing
 from scheduler_core.apiserver.requests import ObjectKey
@@ -39,7 +40,7 @@ class PostgresHistory(PostgresStore):
     def position(self) -> int:
         place = place_now(self.cluster_id)
         if place is None:
-            raise Cluster.DoesNotExist
+            raise ClusterGoneError(self.cluster_id)
         return place.version
 
     def oldest_position(self) -> int:

@@ -8,7 +8,9 @@ import structlog
 from django.db import Error as DatabaseError
 from django.db import connection
 
+from kschedweb.cluster import gone
 from kschedweb.cluster.services import imports
+from kschedweb.common.errors import ClusterGoneError
 
 log = structlog.get_logger(__name__)
 
@@ -20,8 +22,14 @@ def import_execute(import_id: str) -> None:
     claim = imports.import_claim(import_id=import_id)
     if claim is None:
         return  # delivered again, or taken by another worker
+    with gone.ends_work(claim.cluster_id):
+        _carry_out(claim)
+
+
+def _carry_out(claim: imports.Claim) -> None:
+    import_id = claim.import_id
     try:
-        with _heartbeat(claim):
+        with gone.noticed(claim.cluster_id), _heartbeat(claim):
             imports.import_apply(
                 cluster_id=claim.cluster_id,
                 uploads=claim.uploads,
@@ -29,12 +37,14 @@ def import_execute(import_id: str) -> None:
                 actor=claim.actor,
                 claim=claim,
             )
+    except ClusterGoneError:
+        raise  # and its imports with it
     except imports.ClaimLostError:
-        log.warning("import taken over by another worker", import_id=import_id)
+        log.warning("import taken over by another worker", import_id=str(import_id))
     except DatabaseError:
         raise  # the database was away: the row stays claimed, and the sweep gives it back
     except Exception as error:
-        log.info("import failed", import_id=import_id, error=str(error))
+        log.info("import failed", import_id=str(import_id), error=str(error))
         imports.import_fail(claim=claim, error=imports.error_of(error))
 
 

@@ -17,7 +17,7 @@ from kschedweb.cluster.choices import TERMINAL_PHASES, Operation
 from kschedweb.cluster.follow import BINDING_VERDICT
 from kschedweb.cluster.models import ApiObject, Cluster, Import, Node, Pod, SchedulerConfigVersion
 from kschedweb.common import bulk
-from kschedweb.common.errors import NotFoundError
+from kschedweb.common.errors import ClusterGoneError, NotFoundError
 from kschedweb.views import view_of
 from scheduler_core.controllers.drain import DRAIN
 
@@ -69,7 +69,7 @@ def cluster_get(cluster_id: int) -> Cluster:
     """The cluster; NotFoundError when there is none."""
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is None:
-        raise NotFoundError("the cluster does not exist", cluster=cluster_id)
+        raise ClusterGoneError(cluster_id)
     return cluster
 
 

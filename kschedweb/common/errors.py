@@ -28,6 +28,13 @@ class NotFoundError(ApplicationError):
     status_code = status.HTTP_404_NOT_FOUND
 
 
+class ClusterGoneError(NotFoundError):
+    """There is no such cluster, or no longer; whoever worked on it has nothing more to do."""
+
+    def __init__(self, cluster: int | str) -> None:
+        super().__init__("the cluster does not exist", cluster=cluster)
+
+
 class ConflictError(ApplicationError):
     code = "conflict"
     status_code = status.HTTP_409_CONFLICT

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import structlog
 from django.db import connection, transaction
 
-from kschedweb.cluster import follow
+from kschedweb.cluster import follow, gone
 from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.clock import Clock, wall_us
 from kschedweb.cluster.models import Cluster
+from kschedweb.cluster.selectors import cluster_get
 from kschedweb.cluster.services import requests_carry_out
 from kschedweb.common import wake
 from kschedweb.lifecycle import timekeeper
@@ -66,7 +67,7 @@ class ControllerHost:
         """
         with transaction.atomic():
             follow.read_only_moment()
-            cluster = Cluster.objects.get(pk=cluster_id)
+            cluster = cluster_get(cluster_id)
             stored = follow.stored_changes(cluster_id=cluster_id)
             changes = told_anew(stored, follow.deletions_after(cluster_id=cluster_id, rv=cluster.controllers_rv))
         options = ClusterOptions(
@@ -81,9 +82,9 @@ class ControllerHost:
             controllers.append(OtterPost(options))
         return ControllerHost(cluster_id, controllers, cluster.rv, changes, cluster.external_controllers)
 
-    def step(self, now: int) -> None:
-        """Act on what changed and what is due; `due` is then when more is."""
-        changes, self.rv = follow.changes_after(cluster_id=self.cluster_id, rv=self.rv)
+    def step(self, now: int, head: int | None = None) -> None:
+        """Act on what changed and what is due; `due` is then when more is. The log had come to `head` at least."""
+        changes, self.rv = follow.changes_after(cluster_id=self.cluster_id, rv=self.rv, least=head)
         changes = self.unread + changes
         self.unread = []
         for controller in self.controllers:
@@ -150,7 +151,9 @@ def _slice(now: float) -> None:
 
 def _act_on(cluster_id: int) -> None:
     _due.pop(cluster_id, None)
-    acted = _act(cluster_id)
+    acted = _Acted(None)
+    with gone.ends_work(cluster_id):
+        acted = _act(cluster_id)
     _acted_at[cluster_id] = now = time.monotonic()
     if acted.due_in is not None and acted.due_in <= NEAR_SECONDS:
         _due[cluster_id] = now + max(acted.due_in, STEPPED_ACT_SECONDS if acted.is_stepped else ACT_SECONDS)
@@ -176,7 +179,7 @@ def _act(cluster_id: int) -> _Acted:
             return _Acted(timekeeper.advance(cluster_id, answered=None, due=None), clock.is_stepped)
         now = clock.now(wall_us())
         try:
-            host.step(now)
+            host.step(now, row.rv)
             due_in = None if host.due is None else max(0.0, (host.due - now) / follow.MICROSECOND)
             if due_in is None or due_in > 0:
                 host.save()

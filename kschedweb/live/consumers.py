@@ -11,7 +11,8 @@ from urllib.parse import parse_qs
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from kschedweb.live.feed import Feed, TooSlow, UnknownCluster
+from kschedweb.common.errors import ClusterGoneError
+from kschedweb.live.feed import Feed, TooSlow
 from kschedweb.live.guard import OK, Gate, Guard
 from kschedweb.views import Cursor, Hello, encode
 
@@ -73,7 +74,7 @@ class ClusterConsumer(AsyncWebsocketConsumer):
                 await self.send(text_data=encode(Hello(cursor=subscription.start)).decode())
                 async for frame in subscription.frames():
                     await self.send(text_data=frame.decode())
-        except UnknownCluster:
+        except ClusterGoneError:
             code = UNKNOWN_CLUSTER
         except TooSlow:
             code = TOO_SLOW

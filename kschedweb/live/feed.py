@@ -22,6 +22,7 @@ import psycopg
 from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection, connections
 
+from kschedweb.common.errors import ClusterGoneError
 from kschedweb.common.wake import READERS_CHANNEL
 from kschedweb.views import Cursor, Frame, Heartbeat, LiveEvent, encode
 
@@ -38,10 +39,6 @@ HEARTBEAT = encode(Heartbeat())
 
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
-
-
-class UnknownCluster(Exception):
-    """There is no such cluster, or no longer."""
 
 
 class TooSlow(Exception):
@@ -97,7 +94,7 @@ class Subscription:
         self._frames.put_nowait(reason)
 
     async def frames(self) -> AsyncIterator[bytes]:
-        """Frames without a gap from `start` on; ends with TooSlow or UnknownCluster."""
+        """Frames without a gap from `start` on; ends with TooSlow or ClusterGoneError."""
         for frame in self._backlog:
             yield frame
         while True:
@@ -122,7 +119,7 @@ class Feed:
     async def subscribe(self, cluster_id: int, after: Cursor | None) -> AsyncIterator[Subscription]:
         """Watch a cluster, from `after` on when that is near enough, else from now.
 
-        Raises UnknownCluster.
+        Raises ClusterGoneError.
         """
         hub = self._hubs.get(cluster_id)
         if hub is None:
@@ -227,7 +224,7 @@ class _Hub:
             if self._reader is None or self._cursor is None:
                 self._cursor = await self._in_thread(self._source.head, self.cluster_id)
                 if self._cursor is None:
-                    raise UnknownCluster(self.cluster_id)
+                    raise ClusterGoneError(self.cluster_id)
                 self._reader = asyncio.create_task(self._read_forever(), name=f"live-hub-{self.cluster_id}")
         missed = None if after is None else await self._missed(after)
         # No await from here on: the hub must not move between the last frame read above and the first it offers.
@@ -244,7 +241,7 @@ class _Hub:
         assert self._cursor is not None
         head = await self._in_thread(self._source.head, self.cluster_id)
         if head is None:
-            raise UnknownCluster(self.cluster_id)
+            raise ClusterGoneError(self.cluster_id)
         if after.rv < 0 or after.seq < 0 or not head.covers(after) or head.entries_since(after) > RESUME_ENTRIES:
             return None
         frames: list[bytes] = []
@@ -264,7 +261,7 @@ class _Hub:
             try:
                 more = await self._read_once()
                 failures = 0
-            except UnknownCluster as gone:
+            except ClusterGoneError as gone:
                 for subscription in list(self.subscriptions):
                     subscription.end(gone)
                 self._reader = None
@@ -292,7 +289,7 @@ class _Hub:
         found = await self._in_thread(self._source.read, self.cluster_id, cursor, ENTRIES_PER_FRAME)
         if found.to == cursor:
             if await self._in_thread(self._source.head, self.cluster_id) is None:
-                raise UnknownCluster(self.cluster_id)
+                raise ClusterGoneError(self.cluster_id)
             if time.monotonic() - self._sent_at >= HEARTBEAT_SECONDS:
                 self._send(HEARTBEAT)
             return False

@@ -26,10 +26,9 @@ def cluster_fork(*, cluster_id: int, name: str, lifecycle_mode: str, owner: User
     The owner becomes its admin. A configuration that names what is not here stays behind: no scheduler could run it.
     ConflictError when the name is taken.
     """
-    source = selectors.cluster_get(cluster_id)
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as spool:
         file = cast(BinaryIO, spool)
-        _write(cluster_id, file)
+        source = _write(cluster_id, file)
         size = file.tell()
         with transaction.atomic():
             made = services.cluster_create(name=name, seed=source.seed, lifecycle_mode=lifecycle_mode, actor=actor)
@@ -46,20 +45,22 @@ def cluster_fork(*, cluster_id: int, name: str, lifecycle_mode: str, owner: User
     return made
 
 
-def _write(cluster_id: int, file: BinaryIO) -> None:
-    """Everything stored, of one moment, as a packed list; nothing where there is nothing."""
+def _write(cluster_id: int, file: BinaryIO) -> Cluster:
+    """Everything stored, as a packed list, nothing where there is nothing; the cluster as it was at that moment."""
     with transaction.atomic():
         follow.read_only_moment()
+        source = selectors.cluster_get(cluster_id)
         rows = _texts(cluster_id)
         first = next(rows, None)
         if first is None:
-            return
+            return source
         with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=1) as packed:
             packed.write(b'{"apiVersion":"v1","kind":"List","items":[')
             packed.write(first)
             for text in rows:
                 packed.write(b"," + text)
             packed.write(b"]}")
+    return source
 
 
 def _texts(cluster_id: int) -> Iterator[bytes]:

@@ -10,6 +10,10 @@ from kschedweb import environment
 from kschedweb.ops import certificates, postgres, supervisor, up, valkey
 
 DEFAULT_PORT = 8480
+LIFECYCLE = (
+    "frozen: the scheduler decides, binds and preempts (victims are deleted), and no controllers act;"
+    " simulate: pods also start, run and end"
+)
 # What the user can solve.
 PROBLEMS = (
     up.UpProblem,
@@ -95,12 +99,13 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
         default="auto",
         help="apply defaulting and admission; auto: to objects without uid and creationTimestamp (default: auto)",
     )
-    load.add_argument("--lifecycle", choices=["frozen", "simulate"], help="whether controllers act in the cluster")
+    load.add_argument("--lifecycle", choices=["frozen", "simulate"], help=LIFECYCLE)
     load.add_argument("--seed", type=int, help="seed of a new cluster's draws")
     load.add_argument("--wait", action="store_true", help="wait until every pod has been attempted")
     load.add_argument(
         "--digest", action="store_true", help="with --wait: print a digest over the first attempts of all pods"
     )
+    load.add_argument("--json", action="store_true", help="print one JSON document, also when the import is refused")
 
     config = command("config", "Set or show the scheduler configuration of a cluster of the running service.")
     data_dir(config)
@@ -116,6 +121,7 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
         "--hours", type=float, help="keep the history of this many hours (at least ten minutes are kept)"
     )
     prune.add_argument("--mb", type=float, help="keep at most this many megabytes of history")
+    prune.add_argument("--json", action="store_true", help="print one JSON document")
 
     kube = command("kubeconfig", "Print a kubeconfig for a cluster of the running service, with a token of its own.")
     data_dir(kube)
@@ -135,7 +141,7 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     data_dir(cluster)
     cluster.add_argument("action", choices=["create"], metavar="create", help="what to do")
     cluster.add_argument("name", metavar="NAME", help="name of the new cluster")
-    cluster.add_argument("--lifecycle", choices=["frozen", "simulate"], help="whether controllers act in the cluster")
+    cluster.add_argument("--lifecycle", choices=["frozen", "simulate"], help=LIFECYCLE)
     cluster.add_argument(
         "--external", metavar="GROUP,...", help="controllers whose work is done from outside, such as kubelet,garbage"
     )
@@ -166,7 +172,7 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     data_dir(copy)
     copy.add_argument("cluster", metavar="CLUSTER", help="name of the cluster")
     copy.add_argument("name", metavar="NAME", help="name of the copy")
-    copy.add_argument("--lifecycle", choices=["frozen", "simulate"], help="whether controllers act in the copy")
+    copy.add_argument("--lifecycle", choices=["frozen", "simulate"], help=LIFECYCLE)
     return commands
 
 

@@ -1,7 +1,8 @@
 """`./ksched import`: hands files to the running service over its REST API, as the browser does.
 
 The token is the one that `./ksched up` wrote into its data directory. All files go in one request, hence one
-transaction. A large upload is answered with an import to follow; `--wait` then also waits for the scheduler.
+transaction. A large upload is answered with an import to follow; `--wait` then also waits for the scheduler. People get
+tables, programs with `--json` one document: `cluster`, `report`, …, or `error` when it is refused.
 """
 
 import argparse
@@ -11,13 +12,14 @@ import secrets
 import sys
 import time
 import urllib.parse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kschedweb.ops import up
 from kschedweb.ops.setup import CREDENTIAL_FILE
+from kschedweb.ops.telling import FROZEN, counts, details, import_report
 
 POLL_SECONDS = 0.5
 TIMEOUT_SECONDS = 300.0
@@ -27,11 +29,12 @@ TRIED = ("unschedulable", "backoff", "errorBackoff", "gated")
 
 
 class Refused(Exception):
-    """The service answered with an error; the text is its message, `problems` what it listed."""
+    """The service answered with an error, or does not answer; the text tells people all of it, `answer` programs."""
 
-    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
-        super().__init__(message)
-        self.problems = problems
+    def __init__(self, message: str, answer: Mapping[str, Any] | None = None) -> None:
+        self.answer = answer or {"code": "refused", "message": message, "extra": {}}
+        self.problems = [str(problem) for problem in (self.answer.get("extra") or {}).get("problems", ())]
+        super().__init__("\n".join([message, *details(message, self.answer.get("extra") or {})]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class Client:
         except ValueError:
             answer = {"message": text[:500]}
         if response.status >= 400:
-            raise Refused(_message(response.status, answer), _problems(answer))
+            raise _refused(response.status, answer)
         return response.status, answer
 
     def post(self, path: str, values: Mapping[str, Any]) -> Any:
@@ -94,31 +97,50 @@ def import_files(*, data_dir: Path, options: argparse.Namespace) -> int:
     except OSError as error:
         print(f"ksched: cannot read {error.filename}: {error.strerror}", file=sys.stderr)
         return 1
-    started_at = time.monotonic()
+    tell = _untold if options.json else print
     try:
-        client = connect(data_dir)
-        cluster = cluster_named(client, options)
-        report = send(client, cluster["id"], uploads, options)
+        done = _import(data_dir, uploads, options, tell)
     except Refused as problem:
-        print(f"ksched: {problem}", file=sys.stderr)
+        if options.json:
+            print(json.dumps({"error": problem.answer}, ensure_ascii=False))
+        else:
+            print(f"ksched: {problem}", file=sys.stderr)
         return 1
-    print(f"cluster {cluster['name']} (id {cluster['id']})")
-    print(json.dumps(report, indent=1, ensure_ascii=False))
-    print(f"imported in {time.monotonic() - started_at:.1f} s")
-    if not options.wait:
-        return 0
-    try:
-        summary, all_tried = wait_until_tried(client, cluster["id"])
-        print(f"{'settled' if all_tried else 'given up'} after {time.monotonic() - started_at:.1f} s")
-        print(told(summary, all_tried=all_tried))
+    if options.json:
+        print(json.dumps(done, ensure_ascii=False))
+    return 0 if done.get("settled", True) else 1
+
+
+def _import(
+    data_dir: Path, uploads: list[tuple[str, bytes]], options: argparse.Namespace, tell: Callable[[str], None]
+) -> dict[str, Any]:
+    """Import, wait if that is wanted, and tell of each step; what `--json` prints."""
+    started_at = time.monotonic()
+    client = connect(data_dir)
+    cluster = cluster_named(client, options)
+    report = send(client, cluster["id"], uploads, options)
+    seconds = round(time.monotonic() - started_at, 1)
+    done = {"cluster": {"id": cluster["id"], "name": cluster["name"]}, "report": report, "seconds": seconds}
+    tell("\n".join([f"cluster {cluster['name']} (id {cluster['id']})", "", *import_report(report)]))
+    if (options.lifecycle or cluster["lifecycle_mode"]) == "frozen":
+        tell(FROZEN)
+    tell(f"imported in {seconds:.1f} s")
+    if options.wait:
+        summary, settled = wait_until_tried(client, cluster["id"])
+        seconds = round(time.monotonic() - started_at, 1)
+        done |= {"summary": summary, "settled": settled, "settled_seconds": seconds}
+        tell(f"{'settled' if settled else 'given up'} after {seconds:.1f} s")
+        tell(told(summary, all_tried=settled))
         if options.digest:
             _, digest = client.call("GET", f"/api/clusters/{cluster['id']}/digest")
-            print(f"{digest['attempts']} pods tried, {digest['scheduled']} given a node by their first attempt")
-            print(f"digest of first attempts: {digest['digest']}")
-    except Refused as problem:
-        print(f"ksched: {problem}", file=sys.stderr)
-        return 1
-    return 0 if all_tried else 1
+            done["digest"] = digest
+            tell(f"{digest['attempts']} pods tried, {digest['scheduled']} given a node by their first attempt")
+            tell(f"digest of first attempts: {digest['digest']}")
+    return done
+
+
+def _untold(text: str) -> None:
+    """Programs get one document at the end."""
 
 
 def connect(data_dir: Path) -> Client:
@@ -170,7 +192,7 @@ def send(
         time.sleep(POLL_SECONDS)
         _, answer = client.call("GET", f"/api/clusters/{cluster_id}/imports/{answer['id']}")
     if answer.get("status") == "failed":
-        raise Refused(_message(0, answer.get("error")))
+        raise _refused(0, answer.get("error"))
     report: dict[str, Any] = answer.get("report") or answer
     return report
 
@@ -195,7 +217,7 @@ def told(summary: Mapping[str, Any], *, all_tried: bool) -> str:
     pending = summary["pending"]
     lines = [f"{summary['objects'].get('Pod', 0)} pods, {pending['pods']} of them pending"]
     if not all_tried:
-        lines[0] += f" (queues: {json.dumps(pending['queues'])})"
+        lines[0] += f" (queues: {counts(pending['queues'])})"
     lines += [f"  {reason['pods']:>6}  {reason['plugin']}: {reason['reason']}" for reason in pending["reasons"][:10]]
     if summary["overcommitted"]:
         lines.append(f"  nodes over their allocatable: {len(summary['overcommitted'])}")
@@ -215,14 +237,7 @@ def multipart(uploads: list[tuple[str, bytes]]) -> tuple[bytes, str]:
     return b"".join([*parts, f"--{boundary}--\r\n".encode()]), f"multipart/form-data; boundary={boundary}"
 
 
-def _problems(answer: Any) -> list[str]:
-    extra = answer.get("extra") if isinstance(answer, dict) else None
-    return [str(problem) for problem in (extra or {}).get("problems", ())]
-
-
-def _message(status: int, answer: Any) -> str:
+def _refused(status: int, answer: Any) -> Refused:
     if isinstance(answer, dict):
-        text = str(answer.get("message") or answer.get("detail") or json.dumps(answer))
-        extra = answer.get("extra")
-        return f"{text} {json.dumps(extra, ensure_ascii=False)}" if extra else text
-    return f"the service answered {status}: {answer!r}"
+        return Refused(str(answer.get("message") or answer.get("detail") or f"the service answered {status}"), answer)
+    return Refused(f"the service answered {status}: {answer!r}")

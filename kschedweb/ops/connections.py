@@ -8,8 +8,14 @@ kernel's and the connection's buffers: there the kernel cuts off a client that t
 import asyncio
 import json
 import socket
+import sys
+from collections.abc import Mapping
+from typing import Any
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from kschedweb.kubeapi.exchange import METHOD_NOT_ALLOWED
 
 HEAD_BYTES = 64 * 1024  # request line and headers
 HEAD_SECONDS = 20.0  # from the first byte, or from the connection, until the head is complete
@@ -40,6 +46,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     _reading_head = True
     _head_bytes = 0
+    _head = b""  # the part of it that came last
     _head_timer: asyncio.TimerHandle | None = None
     _reader_timer: asyncio.TimerHandle | None = None
 
@@ -68,6 +75,7 @@ class BoundedConnection(HttpToolsProtocol):
                 return
             head, data = data[: HEAD_BYTES - self._head_bytes], data[HEAD_BYTES - self._head_bytes :]
             self._head_bytes += len(head)
+            self._head = head
             self._start_timer()
             super().data_received(head)
             if self._reading_head and self._head_bytes >= HEAD_BYTES:
@@ -84,15 +92,20 @@ class BoundedConnection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         self._stop_timer()
-        self._answer(400, "bad_request", "this is not HTTP")
+        method, _, rest = self._head.partition(b" ")
+        is_method = isinstance(sys.exc_info()[1], httptools.HttpParserInvalidMethodError) and method.isalpha()
+        if is_method and rest.startswith(b"/k8s/"):
+            self._answer(405, METHOD_NOT_ALLOWED.manifest())
+        else:
+            self._answer(400, _body("bad_request", "this is not HTTP"))
 
     def _refuse(self, status: int, code: str, message: str) -> None:
         self.logger.warning("request refused: %s", message)
-        self._answer(status, code, message)
+        self._answer(status, _body(code, message))
 
-    def _answer(self, status: int, code: str, message: str) -> None:
+    def _answer(self, status: int, document: Mapping[str, Any]) -> None:
         """Answer in place of the application, then hang up."""
-        body = json.dumps({"code": code, "message": message, "extra": {}}).encode()
+        body = json.dumps(document).encode()
         head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
         self.transport.write(STATUS_LINE[status] + head + body)
         self.transport.close()
@@ -125,3 +138,7 @@ class BoundedConnection(HttpToolsProtocol):
         path = self.scope["raw_path"].decode("ascii", "backslashreplace")
         self.logger.warning("the answer is not read, connection closed: %s", path)
         self.transport.abort()  # the application sees that its client is gone
+
+
+def _body(code: str, message: str) -> Mapping[str, Any]:
+    return {"code": code, "message": message, "extra": {}}

@@ -21,6 +21,10 @@ ROLES = ("viewer", "operator", "admin")
 SHAPE = {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "200Gi", "pods": "110"}
 # Of simulated nodes: the first one has the address after that of the network.
 NODE_ADDRESSES = ipaddress.IPv4Network("10.128.0.0/9")
+HOW_TO_GET_TLS = (
+    "start the service with ./ksched up --tls, or with a certificate of your own in KSCHED_TLS_CERT and KSCHED_TLS_KEY;"
+    " if a proxy ends TLS, give its address with --server https://…"
+)
 NODE_INFO = {
     "architecture": "amd64",
     "operatingSystem": "linux",
@@ -40,6 +44,9 @@ def kubeconfig(*, data_dir: Path, options: argparse.Namespace) -> int:
     facts = up.read_status(data_dir)
     if facts is None or "url" not in facts:
         return _fail(f"nothing runs on {data_dir}: start it with ./ksched up")
+    server = options.server or facts["url"]
+    if not options.revoke and not server.startswith("https://"):
+        return _fail(f"kubectl sends tokens over https only, and this would lead to {server}: {HOW_TO_GET_TLS}")
     words = (
         [options.cluster, "--revoke", options.revoke]
         if options.revoke
@@ -60,15 +67,14 @@ def kubeconfig(*, data_dir: Path, options: argparse.Namespace) -> int:
         print(f"token {granted['name']} is no longer good")
         return 0
     text = yaml.safe_dump(config(options, facts, granted), sort_keys=False)
-    ends = f"./ksched kubeconfig {options.cluster} --revoke {granted['name']}"
+    end = f"./ksched kubeconfig {options.cluster} --revoke {granted['name']}"
     if options.out is None:
-        sys.stdout.write(f"# token {granted['name']}; ends with: {ends}\n{text}")
+        sys.stdout.write(f"# token {granted['name']}; to end it: {end}\n{text}")
     else:
         write_private(options.out, text)
-        print(f"{options.out}: {options.node or options.role} of {options.cluster}; the token ends with: {ends}")
+        print(f"{options.out}: {options.node or options.role} of {options.cluster}")
         print(f"try: kubectl --kubeconfig {options.out} get nodes")
-    if not facts["url"].startswith("https"):
-        print("ksched: kubectl sends tokens over https only: start the service with ./ksched up --tls", file=sys.stderr)
+        print(f"to end the token: {end}")
     return 0
 
 
@@ -122,7 +128,8 @@ def cluster_create(*, data_dir: Path, options: argparse.Namespace) -> int:
     except Refused as refusal:
         return _fail(str(refusal))
     print(f"cluster {made['name']} (id {made['id']}), {options.nodes} nodes")
-    print(f"for kubectl: ./ksched kubeconfig {made['name']} --out FILE")
+    needed = "" if client.certificate else "; needs ./ksched up --tls"
+    print(f"for kubectl: ./ksched kubeconfig {made['name']} --out FILE{needed}")
     return 0
 
 

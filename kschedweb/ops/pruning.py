@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kschedweb.ops.client import Client, Refused, connect
+from kschedweb.ops.telling import counts
 
 
 def prune(*, data_dir: Path, options: argparse.Namespace) -> int:
@@ -17,8 +18,13 @@ def prune(*, data_dir: Path, options: argparse.Namespace) -> int:
         clusters = [one for one in client.all("/api/clusters") if options.cluster in (None, one["name"])]
         if not clusters:
             raise Refused(f"there is no cluster named {options.cluster}" if options.cluster else "there is no cluster")
+        done = {}
         for cluster in clusters:
-            print(told(cluster["name"], _pruned(client, cluster["id"], limits)))
+            done[cluster["name"]] = _pruned(client, cluster["id"], limits)
+            if not options.json:
+                print(told(cluster["name"], done[cluster["name"]]))
+        if options.json:
+            print(json.dumps(done))
     except Refused as refusal:
         print(f"ksched: {refusal}", file=sys.stderr)
         return 1
@@ -27,9 +33,8 @@ def prune(*, data_dir: Path, options: argparse.Namespace) -> int:
 
 def told(name: str, done: dict[str, Any]) -> str:
     """One line for a cluster."""
-    gone = {table: rows for table, rows in done["rows"].items() if rows}
-    if gone:
-        return f"{name}: cut at {done['cut_at']}; rows gone: {json.dumps(gone)}"
+    if gone := counts(done["rows"]):
+        return f"{name}: cut at {done['cut_at']}; rows gone: {gone}"
     if done["waits_for_checkpoint"]:
         return f"{name}: nothing went; there is no checkpoint yet that is old enough to be cut at"
     return f"{name}: nothing to clear away"

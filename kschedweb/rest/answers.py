@@ -1,4 +1,4 @@
-"""How a method is called and answers: its inputs are read from the request, and its return value becomes a response.
+"""How a method answers: its return value becomes a response. How it is called: kschedweb.common.asking.
 
 A struct is 200, `Created` 201, `Accepted` 202, None 204.
 """
@@ -9,11 +9,14 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from django.http.response import HttpResponseBase
 from rest_framework import status
+from rest_framework.exceptions import APIException
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from kschedweb.rest.inputs import BODY, inputs_of, read
+from kschedweb.cluster import gone
+from kschedweb.common.asking import AskedView
+from kschedweb.common.errors import ClusterGoneError
 
 T = TypeVar("T")
 
@@ -36,23 +39,25 @@ class Accepted(Generic[T]):
     status: ClassVar[int] = status.HTTP_202_ACCEPTED
 
 
-class RestView(APIView):
+class RestView(AskedView):
     """A view whose methods take and return structs; their annotations are what the OpenAPI document says of both."""
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Check who asks and how often, then read what the method asks for; it is called with `self.kwargs`."""
-        super().initial(request, *args, **kwargs)
-        name_of_method = "get" if request.method == "HEAD" else (request.method or "").lower()
-        method = getattr(type(self), name_of_method, None)
-        for name, cls in inputs_of(method).items() if method is not None else ():
-            data = request.data if name == BODY else self.query_of(request)
-            self.kwargs[name] = read(cls, data, is_text=name != BODY)
-
-    def query_of(self, request: Request) -> Mapping[str, Any]:
-        """The parameters of the query; the last of those that come twice."""
-        return request.query_params.dict()
+    def handle_exception(self, exc: Exception) -> Response:
+        """What fails because its cluster was deleted meanwhile is no failure of its own."""
+        cluster_id = self.kwargs.get("cluster_id")
+        # Those of REST framework say what is wrong with the request, whatever it is about.
+        if cluster_id is not None and not isinstance(exc, APIException) and gone.explains(exc, cluster_id):
+            exc = ClusterGoneError(cluster_id)
+        return super().handle_exception(exc)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        cluster_id = self.kwargs.get("cluster_id")
+        if cluster_id is not None and request.method in SAFE_METHODS and not isinstance(response, HttpResponseBase):
+            # Only now is it sure that nothing was missing when it was read.
+            try:
+                gone.check(cluster_id)
+            except ClusterGoneError as error:
+                response = self.handle_exception(error)
         if isinstance(response, Created | Accepted):
             response = Response(response.view, status=response.status, headers=dict(response.headers))
         elif response is None:

@@ -16,7 +16,7 @@ from kschedweb.cluster import clock, selectors, services
 from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.selectors import cluster_view
-from kschedweb.common.errors import NotFoundError
+from kschedweb.common.errors import ClusterGoneError
 from kschedweb.common.pagination import KeysetPagination
 from kschedweb.lifecycle import timekeeper
 from kschedweb.rest.answers import Created, RestView
@@ -92,7 +92,7 @@ class WallView(RestView):
 def _clock(cluster: Cluster) -> views.Clock:
     found = timekeeper.read(cluster.pk)
     if found is None:
-        raise NotFoundError("the cluster does not exist", cluster=cluster.pk)
+        raise ClusterGoneError(cluster.pk)
     controllers_due = cluster.controllers_due_us if cluster.lifecycle_mode == LifecycleMode.SIMULATE else None
     wall = clock.wall_us()
     return views.Clock(
@@ -111,7 +111,7 @@ class LeadershipView(RestView):
         """Read who schedules the cluster."""
         found = leadership.leaderships(cluster_ids=[cluster_id])
         if not found:
-            raise NotFoundError("the cluster does not exist", cluster=cluster_id)
+            raise ClusterGoneError(cluster_id)
         one = found[0]
         return views.Leadership(
             worker=one.worker,

@@ -20,14 +20,17 @@ from rest_framework.request import Request
 
 from kschedweb import views
 from kschedweb.cluster import selectors as cluster_selectors
+from kschedweb.common.asking import refuse_given
 from kschedweb.common.errors import NotFoundError
 from kschedweb.common.streaming import stream
 from kschedweb.rest import inputs
 from kschedweb.rest.answers import RestView
 from kschedweb.traces import selectors
+from kschedweb.views import given
 
 ROWS_AT_ONCE = 500
 builtins_of = partial(msgspec.to_builtins, builtin_types=(datetime,))
+OF_ATTEMPTS = ("attempts", "preemptions")  # of the others only the span of time can be chosen
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 Row = dict[str, Any]
 M = TypeVar("M", bound=Model)
@@ -66,6 +69,8 @@ class ExportView(RestView):
         cluster = cluster_selectors.cluster_get(cluster_id)
         if what not in SOURCES or form not in ("jsonl", "csv"):
             raise NotFoundError("there is no such export", what=what, form=form)
+        if what not in OF_ATTEMPTS:
+            refuse_given(given(query), views.SpanQuery.__struct_fields__)
         rows = SOURCES[what](cluster_id, inputs.attempt_filter(query, cluster_id))
         chunks = json_lines(rows) if form == "jsonl" else csv_lines(rows)
         kind = "application/x-ndjson" if form == "jsonl" else "text/csv"

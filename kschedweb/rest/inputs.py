@@ -1,14 +1,7 @@
-"""What a request brings becomes the structs its method asks for, and these become filters and spans of time.
+"""The inputs of a request (kschedweb.common.asking) become filters and spans of time."""
 
-A parameter of a method that is an Input of kschedweb.views is read before the method runs: `body` from the JSON body,
-any other from the query. A refusal is a ValidationError which names every field that is wrong.
-"""
-
-import functools
-import typing
-from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from rest_framework.exceptions import ValidationError
@@ -16,60 +9,11 @@ from rest_framework.exceptions import ValidationError
 from kschedweb import views
 from kschedweb.cluster import clock
 from kschedweb.traces.selectors import AttemptFilter, EventFilter
-from scheduler_core.api.manifests import explain
 from scheduler_core.api.times import moment_of
 
-BODY = "body"
 FIVE_MINUTES = timedelta(minutes=5)
 AN_HOUR = timedelta(hours=1)
 MOST_POINTS = 24 * 3600
-
-I = TypeVar("I", bound=views.Input)  # noqa: E741 - an Input
-
-
-@functools.cache
-def inputs_of(method: Callable[..., Any]) -> Mapping[str, type[views.Input]]:
-    """The inputs a method takes, by the names of its parameters."""
-    hints = typing.get_type_hints(method).items()
-    return {name: hint for name, hint in hints if isinstance(hint, type) and issubclass(hint, views.Input)}
-
-
-def read(cls: type[I], data: Any, *, is_text: bool) -> I:
-    """Convert what was sent; `is_text`: numbers and booleans come as text. ValidationError by field."""
-    try:
-        return msgspec.convert(data, cls, strict=not is_text)
-    except msgspec.ValidationError:
-        raise ValidationError(_problems(cls, data, is_text)) from None
-
-
-def _problems(cls: type[views.Input], data: Any, is_text: bool) -> Any:
-    """What is wrong with each field; msgspec itself names only the first."""
-    if not isinstance(data, Mapping):
-        return ["expected an object"]
-    found: dict[str, list[str]] = {}
-    for field in msgspec.structs.fields(cls):
-        if field.encode_name not in data:
-            if field.required:
-                found[field.encode_name] = ["is required"]
-            continue
-        try:
-            msgspec.convert(data[field.encode_name], field.type, strict=not is_text)
-        except msgspec.ValidationError as error:
-            if choices := list(_choices(field.type)):
-                found[field.encode_name] = [f"expected one of {', '.join(map(str, choices))}"]
-            else:
-                told = explain(str(error), data[field.encode_name], field.type, field.encode_name)
-                found[told.path] = [told.detail]
-    return found
-
-
-def _choices(kind: Any) -> Iterator[Any]:
-    """The values a type of literals allows."""
-    if typing.get_origin(kind) is typing.Literal:
-        yield from typing.get_args(kind)
-    else:
-        for part in typing.get_args(kind):
-            yield from _choices(part)
 
 
 def span_of(query: views.SpanQuery, cluster_id: int) -> dict[str, Any]:

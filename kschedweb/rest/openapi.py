@@ -18,8 +18,8 @@ from drf_spectacular.utils import OpenApiParameter
 
 from kschedweb import views
 from kschedweb.accounts.authentication import TokenAuthentication
+from kschedweb.common.asking import BODY, inputs_of
 from kschedweb.rest.answers import Accepted, Created
-from kschedweb.rest.inputs import BODY, inputs_of
 
 METHODS = ("get", "post", "put", "patch", "delete")
 UNIONS = ("ChangeLogEvent", "EngineLogEvent", "LiveEvent", "Message")

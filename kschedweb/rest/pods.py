@@ -69,10 +69,16 @@ class PodEvictionView(RestView):
 
 class PodAttemptListView(RestView):
     def get(
-        self, request: Request, cluster_id: int, namespace: str, name: str, page: views.PageQuery
+        self,
+        request: Request,
+        cluster_id: int,
+        namespace: str,
+        name: str,
+        query: views.PodAttemptQuery,
+        page: views.PageQuery,
     ) -> views.AttemptPage:
         """List the pod's attempts, newest first."""
-        found = selectors.pod_attempts(cluster_id, namespace, name)
+        found = selectors.pod_attempts(cluster_id, namespace, name, **given(query))
         return NewestFirst(page).page_of(views.AttemptPage, found, request, attempt_view)
 
 

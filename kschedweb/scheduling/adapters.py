@@ -52,7 +52,9 @@ class StepRows:
     """Everything one step leaves behind, as rows. `seq_to` is the last position of the engine log."""
 
     made: list[tuple[Attempt, tuple[int, ...], bytes]] = field(default_factory=list)  # with its place and its digest
-    repeats: list[tuple[int, datetime]] = field(default_factory=list)  # (seq of the stored attempt, seen again at)
+    repeats: list[tuple[int, datetime, dict[str, Any]]] = field(
+        default_factory=list
+    )  # (seq of what is stored, at, told)
     counted: list[tuple[int, int]] = field(default_factory=list)  # (seq of the stored event, seen how often)
     node_orders: dict[str, tuple[str, ...]] = field(default_factory=dict)
     log: list[tuple[Any, ...]] = field(default_factory=list)
@@ -156,7 +158,7 @@ class _LogWriter:
         if stored is not None:
             self.attempt_seqs[uid, attempt.attempt] = stored
             self.entry("attempt", uid, key, repeat_payload(attempt) | {"place": place, "repeats": stored})
-            rows.repeats.append((stored, moment_of(attempt.started_at)))
+            rows.repeats.append((stored, moment_of(attempt.started_at), _last_repeat(attempt)))
             return
         position = self.entry("attempt", uid, key, attempt_payload(attempt) | {"place": place})
         self.attempt_seqs[uid, attempt.attempt] = position
@@ -214,7 +216,7 @@ def repeat_payload(attempt: Attempt) -> dict[str, Any]:
     return {
         "attempt": attempt.attempt,
         "result": attempt.result,
-        "duration_us": sum(attempt.durations_ns.values()) // 1000,
+        "duration_us": _duration_us(attempt),
         "start": attempt.start_index,
         "end": attempt.end_index,
     }
@@ -272,6 +274,20 @@ def event_payload(record: EventRecord, now: int) -> dict[str, Any]:
     return payload
 
 
+def _last_repeat(attempt: Attempt) -> dict[str, Any]:
+    """What the row of the attempt it repeats keeps of it, see traces.models.Attempt."""
+    return {"attempt": attempt.attempt, "duration_us": _duration_us(attempt), "durations": _durations_us(attempt)}
+
+
+def _duration_us(attempt: Attempt) -> int:
+    return sum(attempt.durations_ns.values()) // 1000
+
+
+def _durations_us(attempt: Attempt) -> dict[str, int]:
+    """By phase."""
+    return {phase: nanoseconds // 1000 for phase, nanoseconds in attempt.durations_ns.items()}
+
+
 def _attempt_row(attempt: Attempt, place_of: tuple[int, ...], attempt_digest: bytes) -> tuple[Any, ...]:
     """In the order of `services.ATTEMPT_COLUMNS`."""
     namespace, name = split_key(attempt.pod_key)
@@ -288,8 +304,8 @@ def _attempt_row(attempt: Attempt, place_of: tuple[int, ...], attempt_digest: by
         attempt.nominated_node_name,
         attempt.message,
         moment_of(attempt.started_at),
-        sum(attempt.durations_ns.values()) // 1000,
-        {phase: nanoseconds // 1000 for phase, nanoseconds in attempt.durations_ns.items()},
+        _duration_us(attempt),
+        _durations_us(attempt),
         attempt.evaluated_nodes,
         0 if attempt.feasible is None else len(attempt.feasible),
         list(attempt.unschedulable_plugins),
@@ -301,6 +317,7 @@ def _attempt_row(attempt: Attempt, place_of: tuple[int, ...], attempt_digest: by
         BestNodesField.pack([(best.node_name, best.total, best.scores) for best in told.best]),
         _preemption_view(told.preemption),
         told.tied,
+        attempt.nominated is not None and attempt.nominated.fits,
         attempt.node_order.digest if attempt.node_order else "",
         codec.encode(attempt),
         attempt_digest,

@@ -16,7 +16,7 @@ from django.db import transaction
 
 from kschedweb.cluster import adapters as cluster_adapters
 from kschedweb.cluster import follow
-from kschedweb.cluster.models import Cluster
+from kschedweb.cluster.selectors import cluster_get
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.models import EngineState
 from kschedweb.traces.models import Checkpoint
@@ -64,10 +64,10 @@ class CheckpointTimer:
 
 
 def checkpoint_store(*, cluster_id: int, epoch: int, position: CheckpointPosition, engine: bytes) -> None:
-    """Keep the engine's state with all objects as of now; FencedOutError when the epoch is over."""
+    """Keep the engine's state with all objects as of now; FencedOutError when the epoch is over, ClusterGoneError."""
     with transaction.atomic():
         follow.read_only_moment()
-        objects_rv = Cluster.objects.values_list("rv", flat=True).get(pk=cluster_id)
+        objects_rv = cluster_get(cluster_id).rv
         packed = _packed_objects(cluster_id)
     with transaction.atomic():
         leases.fence_hold(cluster_id=cluster_id, epoch=epoch)

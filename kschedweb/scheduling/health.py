@@ -1,9 +1,9 @@
 """/healthz, /livez, /readyz: whether the service works, check by check, as kube-scheduler answers.
 
-A group passes with 200 `ok`; when a check fails the answer is 500 and lists all of them. `?verbose` lists them always,
+A group passes with 200 `ok`; when a check fails the answer is 503 and lists all of them. `?verbose` lists them always,
 `?exclude=NAME` leaves one out, `/healthz/NAME` asks one alone. /livez asks only whether this process answers: a restart
 brings no database back, and a pool that is used up is no reason for one. Every check has its time; one that hangs has
-failed.
+failed. What is away is no error of this process: a line of information in its log. (kube-scheduler answers 500.)
 Source: kubernetes v1.34.1, k8s.io/apiserver/pkg/server/healthz, cmd/kube-scheduler/app/server.go.
 """
 
@@ -21,6 +21,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse
+from django.utils.log import log_response
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -106,6 +107,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "livez": ("ping",),
     "readyz": ("ping", "postgresql", "migrations", "valkey", "leaderElection", "sched-handler-sync"),
 }
+# Nobody learns from it where a database is, or of which clusters there are.
+TOLD = ("migrations",)
 
 
 def problems(names: tuple[str, ...]) -> dict[str, str]:
@@ -154,7 +157,7 @@ def group(request: HttpRequest, group: str) -> HttpResponse:
         if name in excluded:
             lines.append(f"[+]{name} excluded: ok")
         elif found[name]:
-            lines.append(f"[-]{name} failed: reason withheld")
+            lines.append(f"[-]{name} failed: {found[name] if name in TOLD else 'reason withheld'}")
         else:
             lines.append(f"[+]{name} ok")
     unknown = sorted(excluded - set(names))
@@ -162,7 +165,7 @@ def group(request: HttpRequest, group: str) -> HttpResponse:
         given = ",".join(f'"{name}"' for name in unknown)
         lines.append(f"warn: some health checks cannot be excluded: no matches for {given}")
     if any(found.values()):
-        return _text("\n".join([*lines, f"{group} check failed"]) + "\n", 500)
+        return unavailable(request, "\n".join([*lines, f"{group} check failed"]) + "\n", found)
     if "verbose" not in request.GET:
         return _text("ok", 200)
     return _text("\n".join([*lines, f"{group} check passed"]) + "\n", 200)
@@ -177,8 +180,17 @@ def single(request: HttpRequest, group: str, name: str) -> HttpResponse:
     found = problems((name,))
     _count(group, found)
     if found[name]:
-        return _text(f"internal server error: {found[name]}\n", 500)
+        return unavailable(request, f"{found[name]}\n", found)
     return _text("ok", 200)
+
+
+def unavailable(request: HttpRequest, body: str, found: dict[str, str]) -> HttpResponse:
+    """An answer 503, for which the log has a line of information with what was found wrong."""
+    answer = _text(body, 503)
+    reasons = "; ".join(f"{name}: {problem}" for name, problem in found.items() if problem)
+    # Django takes every answer 5xx that has no line yet for an error.
+    log_response("%s: %s", request.path, reasons, response=answer, request=request, level="info")
+    return answer
 
 
 def _count(group: str, found: dict[str, str]) -> None:

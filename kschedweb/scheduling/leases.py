@@ -18,6 +18,7 @@ import structlog
 from django.db import DatabaseError, OperationalError, connection, transaction
 from django.utils import timezone
 
+from kschedweb.cluster import gone
 from kschedweb.cluster.models import Cluster, Event, Node, Pod
 from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, Eviction, Lease
@@ -44,10 +45,6 @@ class FencedOutError(Exception):
     """Another worker has taken the cluster over; nothing of this transaction may be written."""
 
 
-class ClusterGoneError(FencedOutError):
-    """Nobody has taken it over: the cluster was deleted."""
-
-
 @dataclass(frozen=True, slots=True)
 class LeaseView:
     """A lease as read: `version` tells whether it changed since."""
@@ -59,12 +56,16 @@ class LeaseView:
 
 
 def leases_list() -> list[LeaseView]:
-    """Return the leases of all clusters; creates the row of a cluster that never had a leader."""
+    """Return the leases of all clusters; creates the row of a cluster that never had a leader.
+
+    Not of one that is being deleted: its row is locked.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO leases (cluster_id, holder, duration_seconds, transitions, version)"
             f" SELECT c.id, '', 15, 0, 0 FROM {Cluster._meta.db_table} c"
-            " WHERE NOT EXISTS (SELECT 1 FROM leases l WHERE l.cluster_id = c.id) ON CONFLICT DO NOTHING"
+            " WHERE NOT EXISTS (SELECT 1 FROM leases l WHERE l.cluster_id = c.id)"
+            " FOR KEY SHARE OF c SKIP LOCKED ON CONFLICT DO NOTHING"
         )
     return [
         LeaseView(*row)
@@ -182,10 +183,9 @@ def fence_raise(*, cluster_id: int, holder: str, lock_seconds: float = 5.0) -> i
 
 
 def fence_hold(*, cluster_id: int, epoch: int) -> None:
-    """Begin a scheduler's transaction: FencedOutError (ClusterGoneError of a deleted one) unless the epoch holds."""
+    """Begin a scheduler's transaction: FencedOutError unless the epoch holds, ClusterGoneError."""
     if fence_share(cluster_id=cluster_id, epoch=epoch) is None:
-        if not Cluster.objects.filter(pk=cluster_id).exists():
-            raise ClusterGoneError(f"there is no cluster {cluster_id}")
+        gone.check(cluster_id)
         raise FencedOutError(f"cluster {cluster_id}: epoch {epoch} is over")
 
 

@@ -1,29 +1,33 @@
 """/metrics, /metrics/resources, /metrics/slis and /configz, for programs that watch the service.
 
 They answer requests from this machine (without a proxy in between) and whoever has logged in or shows a token. Of
-single clusters they show those that exist for the asker: `?by=cluster` labels every series with its cluster.
+single clusters they show those that exist for the asker: `?by=cluster` labels every series with its cluster. While the
+database is away or has no tables yet, they answer 503.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import redis
 import structlog
 from django.db.models import QuerySet
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
+from msgspec import UNSET, UnsetType
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from kschedweb.accounts import selectors as accounts
 from kschedweb.cluster.models import Cluster
-from kschedweb.common.errors import NotFoundError
+from kschedweb.common.asking import AskedView
+from kschedweb.common.errors import ClusterGoneError
 from kschedweb.common.metrics import exposition, stored
 from kschedweb.common.metrics.exposition import Readings
 from kschedweb.common.metrics.stored import Stored
 from kschedweb.scheduling import health, leadership, pod_resources
+from kschedweb.views.base import Input, text
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +47,19 @@ class LocalOrKnown(BasePermission):
         return is_local(request) or bool(request.user and request.user.is_authenticated)
 
 
-class MonitoringView(APIView):
+class MetricsQuery(Input):
+    """Which series: sums, or those of each cluster."""
+
+    by: Literal["cluster"] | UnsetType = UNSET
+
+
+class NamedQuery(Input):
+    """Which cluster is asked about, by its name."""
+
+    cluster: Annotated[str, text(63, least=0)] | UnsetType = UNSET
+
+
+class MonitoringView(AskedView):
     permission_classes = [LocalOrKnown]
     throttle_classes: list[Any] = []
 
@@ -54,12 +70,19 @@ class MonitoringView(APIView):
             return accounts.visible(everything, request.user)
         return everything
 
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        found = health.problems(("postgresql", "migrations"))
+        if any(found.values()):
+            names = " and ".join(name for name, problem in found.items() if problem)
+            return health.unavailable(request, f"{names} failed: see /readyz\n", found)
+        return super().dispatch(request, *args, **kwargs)
+
 
 @extend_schema(exclude=True)
 class MetricsView(MonitoringView):
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request, query: MetricsQuery) -> HttpResponse:
         """Everything; sums over all clusters unless they are asked for one by one."""
-        by_cluster = request.query_params.get("by") == "cluster"
+        by_cluster = query.by == "cluster"
         led = leadership.leaderships()
         if by_cluster:
             shown = set(self.clusters(request).values_list("pk", flat=True))
@@ -95,30 +118,29 @@ class HealthMetricsView(MonitoringView):
 
 @extend_schema(exclude=True)
 class ResourceMetricsView(MonitoringView):
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request, query: NamedQuery) -> HttpResponse:
         """Requests and limits of the pods of clusters that are led; `?cluster=NAME` asks for one."""
-        clusters = _named(self.clusters(request), request)
+        clusters = _named(self.clusters(request), query.cluster)
         led = [one for one in leadership.leaderships(cluster_ids=[each.pk for each in clusters]) if one.is_led]
         return HttpResponse(pod_resources.exposed(led), content_type=exposition.CONTENT_TYPE)
 
 
 @extend_schema(exclude=True)
 class ConfigzView(MonitoringView):
-    def get(self, request: Request) -> JsonResponse:
+    def get(self, request: Request, query: NamedQuery) -> JsonResponse:
         """The configuration in force with all defaults: of `?cluster=NAME`, else what a cluster without its own has."""
         text = ""
-        if "cluster" in request.query_params:
-            text = _named(self.clusters(request), request)[0].scheduler_config
+        if query.cluster is not UNSET:
+            text = _named(self.clusters(request), query.cluster)[0].scheduler_config
         return JsonResponse({"kubescheduler.config.k8s.io": pod_resources.internal_configuration(text)})
 
 
-def _named(clusters: QuerySet[Cluster], request: Request) -> list[Cluster]:
-    name = request.query_params.get("cluster")
-    if name is None:
+def _named(clusters: QuerySet[Cluster], name: str | UnsetType) -> list[Cluster]:
+    if name is UNSET:
         return list(clusters)
     found = list(clusters.filter(name=name))
     if not found:
-        raise NotFoundError("the cluster does not exist", cluster=name)
+        raise ClusterGoneError(name)
     return found
 
 

@@ -9,17 +9,15 @@ minutes after a day. Readers behind the cut take a new snapshot: 410.
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import connection, models, transaction
 
-from kschedweb.cluster import clock
+from kschedweb.cluster import clock, gone
 from kschedweb.cluster.models import Change, Cluster, Event
 from kschedweb.cluster.selectors import cluster_get
 from kschedweb.common import wake
-from kschedweb.common.errors import NotFoundError
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.checkpoints import checkpoint_want
 from kschedweb.scheduling.models import Binding, Eviction
@@ -197,6 +195,6 @@ def prune_all() -> dict[int, PruneReport]:
     reports = {}
     for cluster_id in list(Cluster.objects.order_by("id").values_list("id", flat=True)):
         # One that is deleted meanwhile keeps none of the others.
-        with suppress(NotFoundError):
+        with gone.ends_work(cluster_id):
             reports[cluster_id] = prune(cluster_id=cluster_id)
     return reports

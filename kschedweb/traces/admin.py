@@ -25,7 +25,17 @@ class EngineLogAdmin(ResultAdmin):
 
 @admin.register(Attempt)
 class AttemptAdmin(ResultAdmin):
-    list_display = ("seq", "cluster", "namespace", "name", "attempt", "result", "node_name", "feasible", "started_at")
+    list_display = (
+        "seq",
+        "cluster",
+        "namespace",
+        "name",
+        "last_attempt",
+        "result",
+        "node_name",
+        "feasible",
+        "last_seen_at",
+    )
     list_filter = ("cluster", "result")
     list_select_related = ("cluster",)
     search_fields = ("name", "pod_uid")

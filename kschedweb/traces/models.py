@@ -154,7 +154,10 @@ class EngineLog(models.Model):
 
 
 class Attempt(models.Model):
-    """One attempt to schedule a pod, with its matrix. A repeat of the pod's last one only raises `repeat_count`."""
+    """One attempt to schedule a pod, with its matrix. A repeat of the pod's last one has no row of its own.
+
+    It raises `repeat_count` of that one's and leaves there what it has of its own: `last_seen_at` and `last_repeat`.
+    """
 
     cluster = models.ForeignKey(Cluster, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
     seq = models.BigIntegerField()
@@ -191,12 +194,16 @@ class Attempt(models.Model):
     devices = models.JSONField(null=True, blank=True)
     # How many nodes had the highest total; null where no totals were compared, and in rows older than the column.
     tied = models.IntegerField(null=True, blank=True)
+    # Whether the node the pod was nominated to fit, so that no other was tried; false in rows older than the column.
+    tried_first = models.BooleanField(default=False)
     # Digest of the NodeOrder the matrix refers to; empty without a matrix.
     node_order = models.CharField(max_length=64, blank=True, default="")
     matrix = models.BinaryField(null=True, blank=True)
     digest = models.BinaryField()
     repeat_count = models.IntegerField(default=0)
     last_seen_at = models.DateTimeField()
+    # {attempt, duration_us, durations} of the last repeat; null: none, or one that an older version counted.
+    last_repeat = CompactJSONField(null=True, blank=True)
 
     class Meta:
         constraints = [
@@ -219,7 +226,29 @@ class Attempt(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.namespace}/{self.name} #{self.attempt}: {self.result}"
+        return f"{self.namespace}/{self.name} #{self.last_attempt}: {self.result}"
+
+    @property
+    def last_attempt(self) -> int:
+        """The number of the last of the equal attempts in this row."""
+        return self.last_repeat["attempt"] if self.last_repeat else self.attempt + self.repeat_count
+
+    @property
+    def last_duration_us(self) -> int | None:
+        """How long the last of them took; None: not known."""
+        known: int | None = self._last("duration_us", None)
+        return known
+
+    @property
+    def last_durations(self) -> dict[str, int]:
+        """How long its phases took; empty: not known."""
+        known: dict[str, int] = self._last("durations", {})
+        return known
+
+    def _last(self, name: str, unknown: Any) -> Any:
+        if self.last_repeat:
+            return self.last_repeat[name]
+        return unknown if self.repeat_count else getattr(self, name)
 
 
 class Comparison(models.Model):

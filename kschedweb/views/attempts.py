@@ -15,7 +15,7 @@ Outcome = Literal["candidate", "refused", "untried"]
 
 
 class AttemptView(View):
-    """An attempt as the dashboard follows it."""
+    """An attempt as the dashboard follows it; of equal ones in a row, which share one position, the last."""
 
     seq: int
     uid: str
@@ -61,8 +61,19 @@ class Preemption(View):
     decided_by: Annotated[str, doc("the criterion that left one of several; empty in old attempts")] = ""
 
 
+class NominatedBy(View):
+    """The attempt that nominated a pod to the node it was placed on."""
+
+    seq: int
+    attempt: Annotated[int, doc("its number")]
+    num_victims: Annotated[int, doc("pods it evicted to make room")]
+
+
 class Attempt(View):
-    """One attempt to schedule a pod."""
+    """One attempt to schedule a pod, or several in a row with equal results.
+
+    What differs is told of the first and, in fields whose names begin with `last`, of the last.
+    """
 
     seq: Annotated[int, doc("position in the engine log")]
     rv: Annotated[int, doc("position in the change log the engine had seen")]
@@ -95,8 +106,13 @@ class Attempt(View):
             " attempt's number; null where no totals were compared"
         ),
     ]
-    repeat_count: int
-    last_seen_at: Moment
+    tried_first: Annotated[bool, doc("the pod was nominated to this node, which fit: no other was tried")]
+    nominated_by: Annotated[NominatedBy | None, doc("null: by no attempt, or by one that is not stored")]
+    repeat_count: Annotated[int, doc("how many more attempts in a row had this result")]
+    last_attempt: Annotated[int, doc("number of the last of them")]
+    last_seen_at: Annotated[Moment, doc("when the last of them was made")]
+    last_duration_us: Annotated[int | None, doc("null where an older version counted it")]
+    last_durations: Annotated[Mapping[str, int], doc("microseconds by phase")]
     devices: Annotated[DeviceRecord | None, doc("null: no claim was to be allocated")]
 
 
@@ -237,6 +253,8 @@ class PreemptionAttempt(View):
     name: str
     attempt: int
     started_at: Moment
+    last_attempt: Annotated[int, doc("number of the last in a row with this result")]
+    last_seen_at: Annotated[Moment, doc("when that one was made")]
     nominated_node_name: str | None
     preemption: Preemption
     detail: Annotated[PreemptionDetail | None, doc("null when the matrix is not stored")]
@@ -262,6 +280,12 @@ class AttemptQuery(RefusalQuery):
     name: Annotated[str, text(253, "of the pod")] | UnsetType = UNSET
     node: Annotated[str, text(253, "that was chosen")] | UnsetType = UNSET
     min_duration_us: Annotated[int, number(0)] | UnsetType = UNSET
+
+
+class PodAttemptQuery(Input):
+    """Which attempts at a pod."""
+
+    attempt: Annotated[int, number(0, 2**31 - 1, "its number, or that of one equal to it")] | UnsetType = UNSET
 
 
 class SlowestQuery(AttemptQuery):

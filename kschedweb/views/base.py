@@ -14,6 +14,11 @@ from typing import Annotated, Any, Generic, TypeVar, dataclass_transform
 import msgspec
 
 MAX_INT = 2**62
+# What happens in a cluster by its life-cycle mode.
+ACTING = (
+    "frozen: the scheduler decides, binds and preempts (victims are deleted), and no controllers act;"
+    " simulate: controllers act too. What comes from another cluster is a copy, and only the copy changes"
+)
 
 V = TypeVar("V", bound="View")
 Item = TypeVar("Item")
@@ -36,8 +41,8 @@ class Page(View, Generic[Item]):
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
-class Input(msgspec.Struct, frozen=True, gc=False):
-    """What a request brings. What it does not name is passed over."""
+class Input(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    """All that a request may bring: what it does not name is refused."""
 
 
 def doc(text: str) -> msgspec.Meta:

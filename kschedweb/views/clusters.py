@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from kschedweb.views.base import Input, Moment, Page, View, doc, number, text
+from kschedweb.views.base import ACTING, Input, Moment, Page, View, doc, number, text
 from kschedweb.views.pending import Pending
 
 ControllerGroup = Literal[
@@ -14,7 +14,7 @@ ControllerGroup = Literal[
 ]
 Pace = Literal["run", "slow", "pause"]
 ClockMode = Literal["real", "factor", "fast"]
-LifecycleMode = Literal["frozen", "simulate"]
+LifecycleMode = Annotated[Literal["frozen", "simulate"], doc(ACTING)]
 MAX_RETENTION = 10_000_000
 
 

@@ -50,7 +50,7 @@ class NodeRefusal(View):
     namespace: str
     name: str
     seq: Annotated[int, doc("of the newest attempt in which it was rejected")]
-    attempt: int
+    attempt: Annotated[int, doc("the last with this result")]
     result: Annotated[str, doc("of that attempt: another node may have taken the pod")]
     seen_at: Moment
     times: Annotated[int, doc("this attempt and its repeats")]

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import UNSET, UnsetType
 
-from kschedweb.views.base import Input, Moment, View, doc
+from kschedweb.views.base import ACTING, Input, Moment, View, doc
 
 
 class Refusal(View):
@@ -92,5 +92,7 @@ class ImportOptions(Input):
         Literal["auto", "always", "never"],
         doc("auto: for objects that come from no cluster, having no uid and creationTimestamp"),
     ] = "auto"
-    lifecycle: Annotated[Literal["", "frozen", "simulate"], doc("the cluster's from now on; empty: as it is")] = ""
+    lifecycle: Annotated[
+        Literal["", "frozen", "simulate"], doc(f"the cluster's from now on; empty: as it is; {ACTING}")
+    ] = ""
     filename: Annotated[str, doc("names a raw body in messages")] | UnsetType = UNSET

@@ -15,6 +15,7 @@ class PendingReason(View):
     reason: str
     pods: int
     nodes: Annotated[int, doc("rejected for it, summed over these pods")]
+    share: Annotated[float, doc("of the nodes evaluated for a pod, how much it rejected, summed over these pods")]
     examples: Annotated[Sequence[str], doc("keys of the pods that have been pending longest")]
 
 
@@ -23,7 +24,7 @@ class Pending(View):
 
     pods: Annotated[int, doc("without a node")]
     queues: Annotated[Mapping[str, int], doc("pods by where the scheduler keeps them")]
-    reasons: Annotated[Sequence[PendingReason], doc("the most frequent first")]
+    reasons: Annotated[Sequence[PendingReason], doc("those with the largest share first")]
 
 
 class PendingPod(View):
@@ -34,7 +35,7 @@ class PendingPod(View):
     name: str
     created_at: Moment
     seq: Annotated[int, doc("of its last attempt")]
-    attempt: int
+    attempt: Annotated[int, doc("number of its last attempt")]
     seen_at: Moment
     message: str
     nodes: Annotated[int, doc("rejected for the reason asked for")]

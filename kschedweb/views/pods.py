@@ -37,7 +37,7 @@ class QueueView(View):
     event: str
     since_ms: int
     attempts: int
-    backoff_until_ms: int | None
+    backoff_until_ms: Annotated[int | None, doc("when backoff ends at the latest")]
     plugins: Sequence[str]
     node: Annotated[str, doc("where it is assumed, or waits to be")] = ""
     hint: Annotated[str, doc("the plugin whose hint moved it here")] = ""
@@ -105,10 +105,11 @@ class HistoryEntry(View):
     hint: Annotated[str, doc("the plugin whose hint moved it")] = ""
     plugins: Annotated[Sequence[str], doc("that rejected it, or that it waits for")] = ()
     attempts: int | None = None
-    until: Annotated[Moment | None, doc("end of backoff, or of a wait for Permit")] = None
+    until: Annotated[Moment | None, doc("when backoff ends at the latest, or a wait for Permit ends")] = None
     node: str = ""
     message: Annotated[str, doc("why it failed")] = ""
     attempt_seq: Annotated[int | None, doc("the stored attempt")] = None
+    early: Annotated[bool, doc("of an attempt: taken from backoff before its end, as nothing else was waiting")] = False
 
 
 class PodHistory(View):

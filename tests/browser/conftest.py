@@ -1,5 +1,6 @@
 """A service that really runs (`./ksched up` in a directory of its own) and a browser that used its login link."""
 
+import itertools
 import os
 import re
 import signal
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, StorageState, ViewportSize, sync_playwright
 
 from kschedweb.environment import ROOT
 from kschedweb.ops.processes import die_with_parent
@@ -23,6 +24,7 @@ from tests.waiting import HANG_MS, HANG_SECONDS
 
 WAIT_MS = HANG_MS
 AGAIN_MS = 100
+CLASSES = itertools.count()
 T = TypeVar("T")
 LOGIN_LINK = re.compile(r"open (http\S+)\s+\(logs you in")
 
@@ -65,9 +67,10 @@ class Cluster:
         container = {"name": "main", "image": "main:1", "resources": {"requests": {"cpu": cpu}}}
         spec: dict[str, Any] = {"containers": [container]}
         if priority:
-            spec["priorityClassName"] = f"browser-{priority}"
+            # The service is shared, and a class of another test stays.
+            spec["priorityClassName"] = f"browser-{next(CLASSES)}"
             klass = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": priority}
-            self.call("POST", "objects", {**klass, "metadata": {"name": f"browser-{priority}"}})
+            self.call("POST", "objects", {**klass, "metadata": {"name": spec["priorityClassName"]}})
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
         self.call("POST", "objects", pod)
 
@@ -163,7 +166,9 @@ def session(browser: Browser, service: Service) -> StorageState:
 
 @pytest.fixture
 def context(browser: Browser, session: StorageState) -> Iterator[BrowserContext]:
-    with browser.new_context(storage_state=session, viewport={"width": 1440, "height": 1000}) as context:
+    # Without animations: painting them takes half of the time of a browser that has no graphics processor.
+    size: ViewportSize = {"width": 1440, "height": 1000}
+    with browser.new_context(storage_state=session, viewport=size, reduced_motion="reduce") as context:
         context.set_default_timeout(WAIT_MS)
         yield context
 

@@ -22,10 +22,15 @@ expect.set_options(timeout=WAIT_MS)
 
 AXE = FRONTEND / "node_modules" / "axe-core" / "axe.min.js"
 GRAVE = ("serious", "critical")
-# A theme changes colours and nothing else.
-RULES: dict[Any, dict[str, Any]] = {"light": {}, "dark": {"runOnly": ["color-contrast", "link-in-text-block"]}}
-WIDTHS = (1280, 390)
+WIDE, NARROW = 1280, 390
 HEIGHT = 900
+# A theme changes colours and nothing else.
+COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
+LOOKS: tuple[tuple[Any, int, dict[str, Any]], ...] = (
+    ("light", WIDE, {}),
+    ("light", NARROW, {}),
+    ("dark", WIDE, COLOURS),
+)
 View = Callable[[Page, Cluster], Locator | None]  # what of the page is to be looked at; None: all of it
 
 
@@ -37,20 +42,19 @@ def axe() -> str:
 
 
 def findings(page: Page, axe: str, part: Locator | None = None) -> Iterator[str]:
-    """What is serious or critical in the page as it is, or in a part of it, in each theme and at each width."""
+    """What is serious or critical in the page as it is, or in a part of it, in each of the looks."""
     looked_at = part or page.locator("html")
     page.evaluate(axe)
-    for theme, rules in RULES.items():
+    for theme, width, rules in LOOKS:
         # Without animations: a colour on its way to another is neither.
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": HEIGHT})
-            options = {"resultTypes": ["violations"], **rules}
-            found = looked_at.evaluate("(element, options) => axe.run(element, options)", options)
-            assert found["passes"] or found["incomplete"], "nothing was looked at"
-            for rule in found["violations"]:
-                for one in rule["nodes"] if rule["impact"] in GRAVE else ():
-                    yield f"{theme}, {width} px: {rule['id']} in {one['html'][:200]}: {one['failureSummary']}"
+        page.set_viewport_size({"width": width, "height": HEIGHT})
+        options = {"resultTypes": ["violations"], **rules}
+        found = looked_at.evaluate("(element, options) => axe.run(element, options)", options)
+        assert found["passes"] or found["incomplete"], "nothing was looked at"
+        for rule in found["violations"]:
+            for one in rule["nodes"] if rule["impact"] in GRAVE else ():
+                yield f"{theme}, {width} px: {rule['id']} in {one['html'][:200]}: {one['failureSummary']}"
 
 
 def pending(cluster: Cluster, name: str, reason: str) -> None:

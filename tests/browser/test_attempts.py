@@ -63,7 +63,7 @@ def test_what_is_read_stays_when_the_pod_is_tried_again(page: Page, cluster: Clu
     expect(newer).to_be_visible()
     expect(panel.get_by_placeholder("Node name")).to_have_value("gpu")
     assert before[0]["seq"] in {one["seq"] for one in attempts_of(cluster, "read-again")}
-    expect(panel.get_by_role("region", name=f"Attempt {before[0]['attempt']}", exact=True)).to_be_visible()
+    expect(panel.get_by_role("region", name=f"Attempt {before[0]['last_attempt']}", exact=True)).to_be_visible()
     newer.get_by_role("link").click()
     expect(panel.get_by_role("region", name="Last attempt")).to_be_visible()
     expect(newer).to_have_count(0)
@@ -73,17 +73,17 @@ def test_attempt_is_shown_at_its_address(page: Page, cluster: Cluster) -> None:
     cluster.pod_create("addressed", cpu="900")
     tried_again(page, cluster, "addressed", 2)
     first = attempts_of(cluster, "addressed")[-1]
-    panel = open_pod(page, cluster, "addressed", first["seq"])
-    expect(panel.get_by_role("region", name=f"Attempt {first['attempt']}", exact=True)).to_be_visible()
+    panel = open_pod(page, cluster, "addressed", first["last_attempt"])
+    expect(panel.get_by_role("region", name=f"Attempt {first['last_attempt']}", exact=True)).to_be_visible()
     page.reload()
-    expect(panel.get_by_role("region", name=f"Attempt {first['attempt']}", exact=True)).to_be_visible()
+    expect(panel.get_by_role("region", name=f"Attempt {first['last_attempt']}", exact=True)).to_be_visible()
     listed = panel.get_by_role("region", name="All attempts").get_by_role("link")
     listed.first.click()
     expect(panel.get_by_role("region", name="Last attempt")).to_be_visible()
     newest = attempts_of(cluster, "addressed")[0]
-    page.wait_for_url(re.compile(rf"/pods/default/addressed/attempts/{newest['seq']}$"))
+    page.wait_for_url(re.compile(rf"/pods/default/addressed/attempts/{newest['last_attempt']}$"))
     page.go_back()
-    expect(panel.get_by_role("region", name=f"Attempt {first['attempt']}", exact=True)).to_be_visible()
+    expect(panel.get_by_role("region", name=f"Attempt {first['last_attempt']}", exact=True)).to_be_visible()
 
 
 def test_attempt_of_another_pod_is_not_shown_as_this_pods(page: Page, cluster: Cluster) -> None:
@@ -92,8 +92,8 @@ def test_attempt_of_another_pod_is_not_shown_as_this_pods(page: Page, cluster: C
     panel = open_pod(page, cluster, "not-mine")
     panel.get_by_role("region", name="Last attempt").wait_for()
     (other,) = attempts_of(cluster, "mine")[:1]
-    panel = open_pod(page, cluster, "not-mine", other["seq"])
-    expect(panel.get_by_text("This pod has no attempt with that number.")).to_be_visible()
+    page.goto(f"{page.url}/attempts/{other['last_attempt']}?seq={other['seq']}")
+    expect(panel.get_by_text("No attempt with that number is stored of this pod.")).to_be_visible()
     expect(panel.get_by_role("region", name="All attempts")).to_be_visible()
 
 
@@ -105,11 +105,13 @@ def test_slowest_cycle_opens_the_slow_attempt(page: Page, cluster: Cluster) -> N
     slowest = cluster.call("GET", "slowest?limit=8")
     for place, attempt in enumerate(slowest[:3]):
         link = region.get_by_role("listitem").nth(place).get_by_role("link")
-        expect(link).to_have_attribute("href", re.compile(rf"/attempts/{attempt['seq']}$"))
+        expect(link).to_have_attribute(
+            "href", re.compile(rf"/attempts/{attempt['last_attempt']}\?seq={attempt['seq']}$")
+        )
         link.click()
         key = f"{attempt['namespace']}/{attempt['name']}"
         shown = page.get_by_role("complementary", name=f"Pod {key}", exact=True)
-        expect(shown.get_by_role("link", name=f"#{attempt['attempt']:,}", exact=True).first).to_be_visible()
+        expect(shown.get_by_role("link", name=f"#{attempt['last_attempt']:,}", exact=True).first).to_be_visible()
         took = region.get_by_role("listitem").nth(place).locator("b").inner_text()
         expect(shown).to_contain_text(f"took {took}")
         page.keyboard.press("Escape")
@@ -121,8 +123,8 @@ def test_login_leads_back_to_what_was_asked_for(
 ) -> None:
     cluster.pod_create("behind-login", cpu="900")
     open_pod(page, cluster, "behind-login").get_by_role("region", name="Last attempt").wait_for()
-    seq = attempts_of(cluster, "behind-login")[0]["seq"]
-    place = f"#/clusters/{cluster.id}/pods/default/behind-login/attempts/{seq}"
+    number = attempts_of(cluster, "behind-login")[0]["last_attempt"]
+    place = f"#/clusters/{cluster.id}/pods/default/behind-login/attempts/{number}"
     (password,) = (match[1] for line in service.lines if (match := re.search(r"user admin, password (\S+)", line)))
     with browser.new_context() as stranger:
         theirs = stranger.new_page()

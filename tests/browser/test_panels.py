@@ -71,6 +71,8 @@ def sentences(attempt: dict[str, Any], nodes: Sequence[dict[str, Any]]) -> list[
     node = attempt["node_name"]
     if attempt["result"] == "scheduled":
         said = [f"Placed on {node}. Nodes evaluated: {attempt['evaluated']:,}; feasible: {attempt['feasible']:,}."]
+        if attempt["tried_first"]:
+            return [*said, "Tried first: "]
         if attempt["feasible"] == 1:
             return [*said, f"{node} was the only one, so no scores were needed."]
         highest = max(one["total"] for one in feasible)
@@ -83,7 +85,7 @@ def sentences(attempt: dict[str, Any], nodes: Sequence[dict[str, Any]]) -> list[
     if attempt["result"] == "unschedulable":
         assert not feasible
         if not nodes:
-            return ["Rejected before any node was evaluated."]
+            return ["Rejected before any node was evaluated"]
         (_, reason), count = refusals(nodes)[0]
         most = f"Most common reason: {reason}"
         return [f"None of {number(len(nodes), 'node', 'nodes')} could take it.", most, number(count, "node", "nodes")]

@@ -13,7 +13,7 @@ from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.choices import ClockMode, LifecycleMode, Operation, Pace
 from kschedweb.cluster.models import DNS_LABEL, Cluster, SchedulerConfigVersion
 from kschedweb.common import wake
-from kschedweb.common.errors import ConflictError, InvalidError, NotFoundError
+from kschedweb.common.errors import ClusterGoneError, ConflictError, InvalidError
 
 MAX_RATE = 10_000.0
 MAX_STEPS = 10_000
@@ -112,7 +112,7 @@ def _delete(cluster_id: int) -> None:
             )
         # Whoever writes to the cluster now waits for this row, and finds it gone.
         if not Cluster.objects.select_for_update().filter(pk=cluster_id).exists():
-            raise NotFoundError("the cluster does not exist", cluster=cluster_id)
+            raise ClusterGoneError(cluster_id)
         cursor.execute("SET LOCAL lock_timeout = '100ms'")
         for field in fields:
             rows = field.model._base_manager.filter(**{field.name: cluster_id})
@@ -134,7 +134,7 @@ def pace_set(
     with transaction.atomic():
         cluster = Cluster.objects.select_for_update().filter(pk=cluster_id).first()
         if cluster is None:
-            raise NotFoundError("the cluster does not exist", cluster=cluster_id)
+            raise ClusterGoneError(cluster_id)
         pace = pace or cluster.pace
         rate = rate if rate is not None or pace != cluster.pace else cluster.pace_rate
         if pace == Pace.SLOW and rate is None:
@@ -174,7 +174,7 @@ def clock_set(
     with transaction.atomic():
         cluster = Cluster.objects.select_for_update().filter(pk=cluster_id).first()
         if cluster is None:
-            raise NotFoundError("the cluster does not exist", cluster=cluster_id)
+            raise ClusterGoneError(cluster_id)
         if cluster.is_mirror:
             raise InvalidError("a mirror has the time of the cluster it follows", cluster=cluster_id)
         before, wall = clock.Clock.of(cluster), clock.wall_us()
@@ -208,7 +208,7 @@ def _set(cluster_id: int, actor: str, **values: Any) -> Cluster:
     with transaction.atomic():
         clusters = Cluster.objects.filter(pk=cluster_id)
         if not (clusters.update(**values) if values else clusters.exists()):
-            raise NotFoundError("the cluster does not exist", cluster=cluster_id)
+            raise ClusterGoneError(cluster_id)
         cluster = Cluster.objects.get(pk=cluster_id)
         record_setting(cluster, actor)
     return cluster

@@ -6,7 +6,7 @@ from kschedweb.cluster import configuration, selectors
 from kschedweb.cluster.models import Cluster, SchedulerConfigVersion
 from kschedweb.cluster.services.clusters import record_setting
 from kschedweb.common import wake
-from kschedweb.common.errors import InvalidError, NotFoundError
+from kschedweb.common.errors import ClusterGoneError, InvalidError
 
 
 def scheduler_config_set(*, cluster_id: int, content: bytes, actor: str) -> Cluster:
@@ -23,7 +23,7 @@ def scheduler_config_set(*, cluster_id: int, content: bytes, actor: str) -> Clus
     with transaction.atomic():
         cluster = Cluster.objects.select_for_update().filter(pk=cluster_id).first()
         if cluster is None:
-            raise NotFoundError("the cluster does not exist", cluster=cluster_id)
+            raise ClusterGoneError(cluster_id)
         if cluster.scheduler_config == text:
             return cluster
         cluster.scheduler_config = text

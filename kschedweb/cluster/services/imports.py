@@ -143,7 +143,9 @@ def import_claim(*, import_id: Any) -> Claim | None:
     rows = Import.objects.filter(free, pk=import_id)
     if not rows.update(status=ImportStatus.RUNNING, started_at=now, heartbeat_at=now, attempts=F("attempts") + 1):
         return None
-    row = Import.objects.get(pk=import_id)
+    row = Import.objects.filter(pk=import_id).first()
+    if row is None:
+        return None  # it has gone with its cluster
     is_last = row.attempts > MAX_ATTEMPTS
     claim = Claim(
         import_id=row.pk,

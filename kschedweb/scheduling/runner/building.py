@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import structlog
 from django.db import transaction
 
-from kschedweb.cluster import follow, history, services
+from kschedweb.cluster import follow, history, selectors, services
 from kschedweb.cluster.models import Cluster, SchedulerConfigVersion
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.choices import WorkStatus
@@ -58,7 +58,7 @@ def read(*, cluster_id: int, epoch: int, build: Build, only_wanted: bool, sharin
     """
     with transaction.atomic():
         follow.read_only_moment()
-        cluster = Cluster.objects.get(pk=cluster_id)
+        cluster = selectors.cluster_get(cluster_id)
         state = EngineState.objects.filter(pk=cluster_id).first()
         good = 0 if only_wanted or state is None else state.config_version
         engine, version, problem = _usable(cluster, good, build)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from kschedweb.cluster import clock
-from kschedweb.cluster.models import Cluster
+from kschedweb.common.errors import ClusterGoneError
 from kschedweb.scheduling.runner.pace import PaceSetting
 
 # Read before every step, hence no query set that is made anew each time.
@@ -31,12 +31,12 @@ class ClusterRow:
 
 
 def read_row(cluster_id: int) -> ClusterRow:
-    """The row as it is; Cluster.DoesNotExist."""
+    """The row as it is; ClusterGoneError."""
     with connection.cursor() as cursor:
         cursor.execute(_CLUSTER, [cluster_id])
         values = cursor.fetchone()
     if values is None:
-        raise Cluster.DoesNotExist(f"there is no cluster {cluster_id}")
+        raise ClusterGoneError(cluster_id)
     rv, pace, rate, requested, done, config_version, wanted, synced, mirror, offset, at = values
     setting = PaceSetting(pace, rate, max(0, requested - done))
     now = clock.reading(offset, at)

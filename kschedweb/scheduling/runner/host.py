@@ -147,10 +147,8 @@ class EngineHost:
         most = MOST_COMPARED if row.is_mirror else None
         # No further than the row had come: whoever stores a configuration and then a pod has the pod scheduled by it.
         changes, log_to = follow.changes_after(
-            cluster_id=self.cluster_id, rv=self._rv_seen, until=row.rv, most=most, sharing=self._sharing
+            cluster_id=self.cluster_id, rv=self._rv_seen, least=row.rv, until=row.rv, most=most, sharing=self._sharing
         )
-        if log_to == self._rv_seen < row.rv:
-            raise follow.LogClearedError(f"cluster {self.cluster_id}: nothing is left of the log after {log_to}")
         now = self._now(row.now)
         allowed = self._allowance.cycles(row.pace, monotonic=self.monotonic(), most=STEP_CYCLES) if row.is_synced else 0
         if engine.engine.observer is not None:

@@ -17,12 +17,12 @@ import structlog
 from django.db import InterfaceError, InternalError, OperationalError
 
 from kschedweb.cluster.extender_http import StepTime
-from kschedweb.cluster.models import Cluster
 from kschedweb.common import wake
+from kschedweb.common.errors import ClusterGoneError
 from kschedweb.environment import load as load_environment
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.elector import Elector, Leadership, LeaseTimes
-from kschedweb.scheduling.leases import ClusterGoneError, FencedOutError
+from kschedweb.scheduling.leases import FencedOutError
 from kschedweb.scheduling.runner.host import EngineHost, StepOutcome
 from scheduler_core.errors import CacheCorruptedError
 
@@ -102,7 +102,7 @@ class Worker:
                     self.wake(cluster_id)
                     return
             self.hosts.pop(cluster_id, None)
-        except (ClusterGoneError, Cluster.DoesNotExist) as error:
+        except ClusterGoneError as error:
             log.info("the cluster is gone", cluster=cluster_id, reason=str(error))
             self.elector.drop(cluster_id, is_gone=True)
             self.hosts.pop(cluster_id, None)

@@ -6,6 +6,7 @@ counts what it did (`throughput_add`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -48,6 +49,7 @@ ATTEMPT_COLUMNS = [
         "best",
         "preemption",
         "tied",
+        "tried_first",
         "node_order",
         "matrix",
         "digest",
@@ -219,20 +221,20 @@ def _node_orders_insert(cluster_id: int, orders: dict[str, tuple[str, ...]]) -> 
         )
 
 
-def _repeats_count(cluster_id: int, repeats: Sequence[tuple[int, datetime]]) -> None:
-    """Count attempts made again; several repeats of one in a step come as several entries."""
+def _repeats_count(cluster_id: int, repeats: Sequence[tuple[int, datetime, dict[str, Any]]]) -> None:
+    """Count attempts made again; several repeats of one in a step are several entries, of which the last is kept."""
     if not repeats:
         return
-    counted: dict[int, int] = {}
-    for seq, _ in repeats:
-        counted[seq] = counted.get(seq, 0) + 1
-    seen = dict(repeats)
+    counted = Counter(seq for seq, _, _ in repeats)
+    seen = {seq: seen_at for seq, seen_at, _ in repeats}
+    last = {seq: orjson.dumps(told).decode() for seq, _, told in repeats}
     with connection.cursor() as cursor:
         cursor.execute(
-            f"UPDATE {Attempt._meta.db_table} AS row SET repeat_count = row.repeat_count + n, last_seen_at = seen_at"
-            " FROM unnest(%s::bigint[], %s::int[], %s::timestamptz[]) AS given (seq, n, seen_at)"
+            f"UPDATE {Attempt._meta.db_table} AS row"
+            " SET repeat_count = row.repeat_count + n, last_seen_at = seen_at, last_repeat = told::json"
+            " FROM unnest(%s::bigint[], %s::int[], %s::timestamptz[], %s::text[]) AS given (seq, n, seen_at, told)"
             " WHERE row.cluster_id = %s AND row.seq = given.seq",
-            [list(counted), list(counted.values()), [seen[seq] for seq in counted], cluster_id],
+            [list(counted), *(list(each.values()) for each in (counted, seen, last)), cluster_id],
         )
 
 

@@ -12,7 +12,9 @@ from datetime import datetime
 
 import msgspec
 import orjson
-from django.db.models import QuerySet
+from django.db.models import Case, F, IntegerField, OuterRef, QuerySet, Subquery, When
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Coalesce, JSONObject
 
 from kschedweb import views
 from kschedweb.cluster import selectors as cluster_selectors
@@ -25,6 +27,10 @@ from kschedweb.views import MatrixQuery, PreemptionQuery, view_of
 _HEAVY = ("matrix", "digest")
 _WHOLE = MatrixQuery(limit=sys.maxsize)
 EVERY_NODE = PreemptionQuery(limit=sys.maxsize)
+# As Attempt.last_attempt.
+LAST_ATTEMPT = Coalesce(
+    Cast(KeyTextTransform("attempt", "last_repeat"), IntegerField()), F("attempt") + F("repeat_count")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +49,26 @@ class AttemptFilter:
     min_duration_us: int = 0
 
 
+def _stored(cluster_id: int) -> QuerySet[Attempt]:
+    """The attempts of a cluster with what views tell of them; without matrices."""
+    before = Attempt.objects.filter(
+        cluster_id=OuterRef("cluster_id"),
+        pod_uid=OuterRef("pod_uid"),
+        seq__lt=OuterRef("seq"),
+        nominated_node_name__isnull=False,
+    )
+    last = before.order_by("-seq")
+    victims = Coalesce(Cast(KeyTextTransform("num_victims", "preemption"), IntegerField()), 0)
+    told = last.values(told=JSONObject(seq="seq", attempt=LAST_ATTEMPT, num_victims=victims))[:1]
+    is_of_it = When(tried_first=True, node_name=Subquery(last.values("nominated_node_name")[:1]), then=Subquery(told))
+    found = Attempt.objects.defer(*_HEAVY).filter(cluster_id=cluster_id)
+    return found.annotate(nominated_by=Case(is_of_it, default=None))
+
+
 def attempts(cluster_id: int, wanted: AttemptFilter | None = None) -> QuerySet[Attempt]:
     """The attempts asked for, without matrices, in no order."""
     wanted = wanted or AttemptFilter()
-    found = Attempt.objects.defer(*_HEAVY).filter(cluster_id=cluster_id)
+    found = _stored(cluster_id)
     equal = {"namespace": "namespace", "name": "name", "node": "node_name", "result": "result", "profile": "profile"}
     found = found.filter(**{column: value for name, column in equal.items() if (value := getattr(wanted, name))})
     if words := [word for word in (wanted.plugin, wanted.reason) if word]:
@@ -63,16 +85,18 @@ def attempts(cluster_id: int, wanted: AttemptFilter | None = None) -> QuerySet[A
     return found
 
 
-def pod_attempts(cluster_id: int, namespace: str, name: str) -> QuerySet[Attempt]:
-    """The attempts of the pod that has this name now, or of all that had it; without matrices."""
+def pod_attempts(cluster_id: int, namespace: str, name: str, attempt: int | None = None) -> QuerySet[Attempt]:
+    """The attempts of the pod that has this name now, or of all that had it; those of a number; without matrices."""
     uid = Pod.objects.filter(cluster_id=cluster_id, namespace=namespace, name=name).values_list("uid", flat=True)
-    attempts = Attempt.objects.defer(*_HEAVY).filter(cluster_id=cluster_id)
+    attempts = _stored(cluster_id)
+    if attempt is not None:
+        attempts = attempts.alias(last_number=LAST_ATTEMPT).filter(attempt__lte=attempt, last_number__gte=attempt)
     present = uid.first()
     return attempts.filter(pod_uid=present) if present is not None else attempts.filter(namespace=namespace, name=name)
 
 
 def attempt_get(cluster_id: int, seq: int) -> Attempt:
-    attempt = Attempt.objects.filter(cluster_id=cluster_id, seq=seq).first()
+    attempt = _stored(cluster_id).defer(None).filter(seq=seq).first()
     if attempt is None:
         raise NotFoundError("the attempt does not exist", seq=seq)
     return attempt
@@ -139,6 +163,8 @@ def preemption_attempts(
             name=attempt.name,
             attempt=attempt.attempt,
             started_at=attempt.started_at,
+            last_attempt=attempt.last_attempt,
+            last_seen_at=attempt.last_seen_at,
             nominated_node_name=attempt.nominated_node_name,
             preemption=msgspec.convert(attempt.preemption, views.Preemption),
             detail=_preemption_detail(attempt, orders.get(attempt.node_order, ()), query),

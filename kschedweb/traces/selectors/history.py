@@ -9,8 +9,9 @@ import msgspec
 from django.db.models import QuerySet
 
 from kschedweb.cluster import events as cluster_events
+from kschedweb.cluster.adapters import milliseconds
 from kschedweb.cluster.models import Event, Pod
-from kschedweb.traces.choices import LogKind
+from kschedweb.traces.choices import LogKind, Queue
 from kschedweb.traces.models import Attempt, EngineLog
 from kschedweb.views import EventView, HistoryEntry
 
@@ -64,7 +65,25 @@ def history_entries(rows: list[EngineLog]) -> list[HistoryEntry]:
         stored = {seq: (result, node, message) for seq, result, node, message in columns}
     notes = [row.payload.get("note", "") for row in rows if row.kind == LogKind.EVENT]
     names = preemptor_keys(rows[0].cluster_id, notes) if notes else {}
-    return [_history_entry(row, stored, names) for row in rows]
+    early = taken_early(rows)
+    return [_history_entry(row, stored, names, early) for row in rows]
+
+
+def taken_early(rows: Iterable[EngineLog]) -> set[int]:
+    """The seqs of attempts at pods that were in backoff until later: no pod was ready, so the next of these was taken.
+
+    Being taken is no move in the log: the last one before such an attempt is the one to backoff.
+    """
+    ends: dict[str, int] = {}  # of backoff in ms, by uid of the pods that are in it
+    found = set()
+    for row in rows:
+        if row.kind == LogKind.QUEUE:
+            ends.pop(row.pod_uid, None)
+            if row.payload["queue"] == Queue.BACKOFF:
+                ends[row.pod_uid] = row.payload["backoff_until_ms"]
+        elif row.kind == LogKind.ATTEMPT and milliseconds(row.at) < ends.pop(row.pod_uid, 0):
+            found.add(row.seq)
+    return found
 
 
 def preemptor_keys(cluster_id: int, notes: Iterable[str]) -> dict[str, str]:
@@ -99,8 +118,11 @@ def pod_keys(cluster_id: int, uids: Iterable[str]) -> dict[str, str]:
     return {uid: f"{namespace}/{name}" for found in (tried, present) for uid, namespace, name in found}
 
 
-def _history_entry(row: EngineLog, stored: dict[int, tuple[str, str, str]], names: dict[str, str]) -> HistoryEntry:
-    """`stored`: result, node and message of the attempts that others repeat, by seq. `names`: of preemptors, by uid."""
+def _history_entry(
+    row: EngineLog, stored: dict[int, tuple[str, str, str]], names: dict[str, str], early: set[int]
+) -> HistoryEntry:
+    """`stored`: result, node and message of the attempts that others repeat, by seq. `names`: of preemptors, by uid.
+    `early`: as of `taken_early`."""
     payload, at = row.full_payload, row.at
     match row.kind:
         case LogKind.QUEUE:
@@ -142,6 +164,7 @@ def _history_entry(row: EngineLog, stored: dict[int, tuple[str, str, str]], name
                 node=node,
                 message=message,
                 attempt_seq=seq,
+                early=row.seq in early,
             )
         case _:
             return HistoryEntry(

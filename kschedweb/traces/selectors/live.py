@@ -13,7 +13,7 @@ from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.cluster.adapters import milliseconds
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.common import bulk
-from kschedweb.common.errors import GoneError, NotFoundError
+from kschedweb.common.errors import ClusterGoneError, GoneError
 from kschedweb.common.reading import one_state
 from kschedweb.live.feed import ENTRIES_PER_FRAME, RESUME_ENTRIES, LogRange
 from kschedweb.traces.choices import LogKind
@@ -162,7 +162,7 @@ def frames_after(cluster_id: int, after: Cursor) -> Iterator[views.Frame]:
     """The frames after a cursor; GoneError when they are too many or already deleted."""
     end = head(cluster_id)
     if end is None:
-        raise NotFoundError("the cluster does not exist", cluster=cluster_id)
+        raise ClusterGoneError(cluster_id)
     if not end.covers(after) or end.entries_since(after) > RESUME_ENTRIES:
         raise GoneError("the cursor is too far from the end of the logs: fetch the snapshot", cursor=[end.rv, end.seq])
     while after.rv < end.rv or after.seq < end.seq:
@@ -226,14 +226,14 @@ def _attempt_views(cluster_id: int, limit: int) -> list[views.AttemptView]:
             seq=row.seq,
             uid=row.pod_uid,
             key=f"{row.namespace}/{row.name}",
-            attempt=row.attempt,
+            attempt=row.last_attempt,
             result=row.result,
             node=row.node_name,
             message=row.message,
             evaluated=row.evaluated,
             feasible=row.feasible,
-            duration_us=row.duration_us,
-            at_ms=milliseconds(row.started_at),
+            duration_us=row.duration_us if row.last_duration_us is None else row.last_duration_us,
+            at_ms=milliseconds(row.last_seen_at),
         )
         for row in reversed(rows.order_by("-seq")[:limit])
     ]

@@ -16,13 +16,13 @@ from kschedweb.cluster.choices import TERMINAL_PHASES
 from kschedweb.cluster.models import Pod
 from kschedweb.traces import adapters
 from kschedweb.traces.models import Attempt, QueueState
-from kschedweb.traces.selectors.attempts import AttemptFilter, attempts, order_names
+from kschedweb.traces.selectors.attempts import LAST_ATTEMPT, AttemptFilter, attempts, order_names
 from kschedweb.views import NodeRefusal, NodeRefusals, Pending, PendingPod, PendingReason
 
 QUESTION_SECONDS = 0.7
 ROWS_AT_ONCE = 500
 EXAMPLES = 5
-_ATTEMPT_COLUMNS = ("namespace", "name", "seq", "attempt", "result", "last_seen_at", "repeat_count")
+_ATTEMPT_COLUMNS = ("namespace", "name", "seq", "last_number", "result", "last_seen_at", "repeat_count")
 
 
 def node_refusals(
@@ -40,9 +40,8 @@ def node_refusals(
     places: dict[str, int | None] = {}  # of the node in each order of nodes
     examined = 0
     # Tuples, as making an object of each row would take longer than reading its matrix.
-    rows = refused_attempts(cluster_id, wanted, before).values_list(
-        "pod_uid", "node_order", "matrix", *_ATTEMPT_COLUMNS
-    )
+    asked = refused_attempts(cluster_id, wanted, before).annotate(last_number=LAST_ATTEMPT)
+    rows = asked.values_list("pod_uid", "node_order", "matrix", *_ATTEMPT_COLUMNS)
     with transaction.atomic():  # a cursor of the server lives in a transaction; nothing is fetched before it is needed
         for pod_uid, node_order, matrix, *columns in rows.iterator(chunk_size=ROWS_AT_ONCE):
             if len(found) >= limit or monotonic() > ends_at:
@@ -94,30 +93,31 @@ def slowest_attempts(cluster_id: int, wanted: AttemptFilter) -> QuerySet[Attempt
 PENDING_REASONS = """
     WITH rejected AS (
         SELECT pod.uid, pod.namespace || '/' || pod.name AS key, pod.created_at, reason.plugin, reason.reason,
-               sum(reason.count) AS nodes
+               sum(reason.count) AS nodes, least(1, sum(reason.count) / greatest(last.evaluated, 1)) AS share
         FROM cluster_pod AS pod
         CROSS JOIN LATERAL (
-            SELECT rejections FROM traces_attempt AS attempt
+            SELECT rejections, evaluated FROM traces_attempt AS attempt
             WHERE attempt.cluster_id = pod.cluster_id AND attempt.pod_uid = pod.uid
             ORDER BY attempt.seq DESC LIMIT 1
         ) AS last
         CROSS JOIN LATERAL jsonb_to_recordset(last.rejections) AS reason (plugin text, reason text, count bigint)
         WHERE pod.cluster_id = %s AND pod.node_name = '' AND NOT pod.phase = ANY (%s)
-        GROUP BY pod.uid, pod.namespace, pod.name, pod.created_at, reason.plugin, reason.reason
+        GROUP BY pod.uid, pod.namespace, pod.name, pod.created_at, last.evaluated, reason.plugin, reason.reason
     )
-    SELECT plugin, reason, count(*), sum(nodes), (array_agg(key ORDER BY created_at, key))[1:%s]
-    FROM rejected GROUP BY plugin, reason ORDER BY 3 DESC, plugin, reason LIMIT %s
+    SELECT plugin, reason, count(*), sum(nodes)::bigint, round(sum(share), 3)::float8,
+           (array_agg(key ORDER BY created_at, key))[1:%s]
+    FROM rejected GROUP BY plugin, reason ORDER BY 5 DESC, plugin, reason LIMIT %s
 """
 
 
 def pending_summary(cluster_id: int, limit: int = 50) -> Pending:
-    """Count the unassigned pods by the reasons of their last rejection, the most frequent first."""
+    """Count the unassigned pods by the reasons of their last rejection, first what keeps most nodes from them."""
     queues: dict[str, int] = {}
     for queue in QueueState.objects.filter(cluster_id=cluster_id).values_list("queue", flat=True):
         queues[queue] = queues.get(queue, 0) + 1
     with connection.cursor() as cursor:
         cursor.execute(PENDING_REASONS, pending_values(cluster_id, limit))
-        reasons = [PendingReason(plugin, reason, n, int(nodes), keys) for plugin, reason, n, nodes, keys in cursor]
+        reasons = [PendingReason(*row) for row in cursor]
     return Pending(pods=_pending(cluster_id).count(), queues=dict(sorted(queues.items())), reasons=reasons)
 
 
@@ -127,11 +127,13 @@ def pending_values(cluster_id: int, limit: int) -> list[Any]:
 
 
 PENDING_PODS = """
-    SELECT pod.uid, pod.namespace, pod.name, pod.created_at, last.seq, last.attempt, last.last_seen_at, last.message,
+    SELECT pod.uid, pod.namespace, pod.name, pod.created_at, last.seq, last.number, last.last_seen_at, last.message,
            sum(reason.count)::bigint
     FROM cluster_pod AS pod
     CROSS JOIN LATERAL (
-        SELECT seq, attempt, last_seen_at, message, rejections FROM traces_attempt AS attempt
+        SELECT seq, coalesce((last_repeat->>'attempt')::int, attempt.attempt + repeat_count) AS number, last_seen_at,
+               message, rejections
+        FROM traces_attempt AS attempt
         WHERE attempt.cluster_id = pod.cluster_id AND attempt.pod_uid = pod.uid
         ORDER BY attempt.seq DESC LIMIT 1
     ) AS last

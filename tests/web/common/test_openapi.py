@@ -204,3 +204,16 @@ def test_schema_says_how_to_log_in_and_how_refusals_look() -> None:
         assert operation["responses"]["4XX"]["content"], (path, method)
         if path != "/api/csrf":
             assert {"token": []} in operation["security"] and {} not in operation["security"], (path, method)
+
+
+@pytest.mark.django_db
+def test_schema_says_what_acts_in_a_frozen_cluster() -> None:
+    schemas = rest.logged_in().get("/api/schema?format=json").json()["components"]["schemas"]
+    modes = {
+        (name, field): part.get("description", "")
+        for name, schema in schemas.items()
+        for field, part in schema.get("properties", {}).items()
+        if field in ("lifecycle", "lifecycle_mode")
+    }
+    assert len(modes) == 6
+    assert [where for where, told in modes.items() if "decides, binds and preempts" not in told] == []

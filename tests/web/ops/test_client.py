@@ -60,9 +60,32 @@ def service(tmp_path: Path) -> Iterator[Service]:
 def _options(*files: Path, **changes: Any) -> argparse.Namespace:
     standard: dict[str, Any] = {
         "cluster": None, "replace": False, "partial": False, "admission": "auto", "lifecycle": None,
-        "seed": None, "wait": False, "digest": False,
+        "seed": None, "wait": False, "digest": False, "json": False,
     }  # fmt: skip
     return argparse.Namespace(files=list(files), **{**standard, **changes})
+
+
+def _cluster(pk: int, name: str, mode: str = "frozen") -> dict[str, Any]:
+    return {"id": pk, "name": name, "lifecycle_mode": mode}
+
+
+def _report(**changes: Any) -> dict[str, Any]:
+    standard: dict[str, Any] = {
+        "files": [], "kinds": {}, "kept": 0, "admitted": 0, "not_understood": {}, "refused": [], "refused_total": 0,
+        "resources": {}, "notes": [], "rv": 1, "seconds": 0.1,
+    }  # fmt: skip
+    return {**standard, **changes}
+
+
+def _asked(service: Service, tmp_path: Path, answer: tuple[int, Any], *, mode: str = "frozen", **options: Any) -> int:
+    """Import a file into a cluster that answers so."""
+    file = tmp_path / "x.json"
+    file.write_text("{}")
+    service.answers = {
+        ("GET", "/api/clusters"): [(200, [_cluster(2, "x", mode)])],
+        ("POST", "/api/clusters/2/import"): [answer],
+    }
+    return client.import_files(data_dir=tmp_path, options=_options(file, **options))
 
 
 def test_import_makes_the_cluster_and_sends_all_files_in_one_request(
@@ -72,9 +95,9 @@ def test_import_makes_the_cluster_and_sends_all_files_in_one_request(
     first.write_bytes(b"one\r\n--x")
     second.write_bytes(b"two")
     service.answers = {
-        ("GET", "/api/clusters"): [(200, {"results": [{"id": 1, "name": "other"}], "next": None})],
-        ("POST", "/api/clusters"): [(201, {"id": 7, "name": "my-nodes"})],
-        ("POST", "/api/clusters/7/import"): [(200, {"kinds": {"Node": {"created": 3}}})],
+        ("GET", "/api/clusters"): [(200, {"results": [_cluster(1, "other")], "next": None})],
+        ("POST", "/api/clusters"): [(201, _cluster(7, "my-nodes"))],
+        ("POST", "/api/clusters/7/import"): [(200, _report(kinds={"Node": {"created": 3}}))],
     }
     assert client.import_files(data_dir=tmp_path, options=_options(first, second, replace=True, seed=5)) == 0
     made, sent = service.asked[1], service.asked[2]
@@ -83,7 +106,23 @@ def test_import_makes_the_cluster_and_sends_all_files_in_one_request(
     assert b'filename="My nodes.csv"' in sent[3] and b"\r\n\r\none\r\n--x\r\n--" in sent[3]
     assert b'filename="pods.csv"' in sent[3] and b"\r\n\r\ntwo\r\n--" in sent[3]
     assert sent[2]["Authorization"] == "Bearer t0ken"
-    assert '"created": 3' in capsys.readouterr().out
+    assert "Node        3" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("mode", "lifecycle", "is_told"),
+    [("frozen", None, True), ("simulate", "frozen", True), ("simulate", None, False), ("frozen", "simulate", False)],
+)
+def test_import_says_what_the_scheduler_does_in_a_frozen_cluster(
+    service: Service,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    mode: str,
+    lifecycle: str | None,
+    is_told: bool,
+) -> None:
+    assert _asked(service, tmp_path, (201, _report()), mode=mode, lifecycle=lifecycle) == 0
+    assert ("decides, binds and preempts in this copy" in capsys.readouterr().out) is is_told
 
 
 def test_import_goes_into_the_cluster_of_that_name_on_a_later_page(service: Service, tmp_path: Path) -> None:
@@ -91,10 +130,10 @@ def test_import_goes_into_the_cluster_of_that_name_on_a_later_page(service: Serv
     file.write_text("{}")
     service.answers = {
         ("GET", "/api/clusters"): [
-            (200, {"results": [{"id": 1, "name": "a"}], "next": "http://h/api/clusters?cursor=2"}),
-            (200, {"results": [{"id": 2, "name": "b"}], "next": None}),
+            (200, {"results": [_cluster(1, "a")], "next": "http://h/api/clusters?cursor=2"}),
+            (200, {"results": [_cluster(2, "b")], "next": None}),
         ],
-        ("POST", "/api/clusters/2/import"): [(200, {})],
+        ("POST", "/api/clusters/2/import"): [(200, _report())],
     }
     assert client.import_files(data_dir=tmp_path, options=_options(file, cluster="b")) == 0
     assert service.asked[1][1] == "/api/clusters?cursor=2"
@@ -107,15 +146,15 @@ def test_import_follows_a_large_upload_to_its_end(
     file = tmp_path / "x.json"
     file.write_text("{}")
     service.answers = {
-        ("GET", "/api/clusters"): [(200, [{"id": 2, "name": "x"}])],
+        ("GET", "/api/clusters"): [(200, [_cluster(2, "x")])],
         ("POST", "/api/clusters/2/import"): [(202, {"id": "u", "status": "queued"})],
         ("GET", "/api/clusters/2/imports/u"): [
             (200, {"id": "u", "status": "running"}),
-            (200, {"id": "u", "status": "done", "report": {"kept": 12}}),
+            (200, {"id": "u", "status": "done", "report": _report(kept=12)}),
         ],
     }
     assert client.import_files(data_dir=tmp_path, options=_options(file)) == 0
-    assert '"kept": 12' in capsys.readouterr().out
+    assert "12 stored as they were" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -134,11 +173,90 @@ def test_import_prints_the_reason_when_it_is_refused(
     file = tmp_path / "x.json"
     file.write_text("{}")
     service.answers = {
-        ("GET", "/api/clusters"): [(200, [{"id": 2, "name": "x"}])],
+        ("GET", "/api/clusters"): [(200, [_cluster(2, "x")])],
         ("POST", "/api/clusters/2/import"): answer,
     }
     assert client.import_files(data_dir=tmp_path, options=_options(file)) == 1
     assert capsys.readouterr().err == "ksched: document 2: no kind\n"
+
+
+PLACE = {"file": "x.json", "document": 2, "object": "Pod a", "field": "spec.priority", "detail": "expected a number"}
+REFUSAL = {
+    "code": "upload_invalid",
+    "message": "x.json: document 2 (Pod a): spec.priority: expected a number",
+    "extra": PLACE,
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        pytest.param(REFUSAL, f"ksched: {REFUSAL['message']}\n", id="what the message says is not said again"),
+        pytest.param(
+            {"code": "c", "message": "too large", "extra": {"limit": 50, "problems": ["one", "two"], "cluster": None}},
+            "ksched: too large\nlimit: 50\nproblems: one\nproblems: two\n",
+            id="what it does not say is",
+        ),
+        pytest.param(
+            {"code": "invalid", "message": "a: no", "extra": {"fields": {"a": ["no"], "b": ["nor this"]}}},
+            "ksched: a: no\nb: nor this\n",
+            id="fields",
+        ),
+    ],
+)
+def test_people_are_told_each_fact_of_a_refusal_once(
+    service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str], answer: dict[str, Any], told: str
+) -> None:
+    assert _asked(service, tmp_path, (400, answer)) == 1
+    assert capsys.readouterr().err == told
+    assert _asked(service, tmp_path, (400, answer), json=True) == 1
+    assert json.loads(capsys.readouterr().out) == {"error": answer}
+
+
+def test_people_get_tables_of_an_import_and_programs_one_document(
+    service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = _report(
+        files=[{"name": "x.json", "format": "json", "bytes": 12345, "documents": 1, "objects": 35}],
+        kinds={"Node": {"created": 3}, "Pod": {"created": 30, "refused": 2}},
+        kept=33,
+        refused=[
+            {"message": "x.json: item 7 (Pod a): no", "file": "x.json", "object": "a", "field": "", "detail": "no"}
+        ],
+        refused_total=2,
+        resources={
+            "cpu": {"demand": 1500, "capacity": 96000},
+            "memory": {"demand": 3 << 29, "capacity": 1 << 40},
+            "pods": {"demand": 30, "capacity": 330},
+        },
+        notes=["Left out, because the scheduler does not read them: Secret (1)."],
+    )
+    assert _asked(service, tmp_path, (201, {"status": "done", "report": report}), mode="simulate") == 0
+    assert capsys.readouterr().out.splitlines()[:-1] == [
+        "cluster x (id 2)",
+        "",
+        "FILE    FORMAT   BYTES  OBJECTS",
+        "x.json  json    12,345       35",
+        "",
+        "KIND  CREATED  REFUSED",
+        "Node        3        0",
+        "Pod        30        2",
+        "",
+        "2 refused:",
+        "  x.json: item 7 (Pod a): no",
+        "  and 1 more",
+        "",
+        "RESOURCE  REQUESTED  AVAILABLE",
+        "cpu             1.5       96.0",
+        "memory        1.5Gi  1,024.0Gi",
+        "pods             30        330",
+        "",
+        "33 stored as they were, 0 admitted",
+        "Left out, because the scheduler does not read them: Secret (1).",
+    ]
+    assert _asked(service, tmp_path, (201, {"status": "done", "report": report}), json=True) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["cluster"], document["report"]) == ({"id": 2, "name": "x"}, report)
 
 
 @pytest.mark.parametrize(
@@ -167,8 +285,8 @@ def _waiting(service: Service, tmp_path: Path, *summaries: dict[str, Any]) -> in
     file = tmp_path / "x.json"
     file.write_text("{}")
     service.answers = {
-        ("GET", "/api/clusters"): [(200, [{"id": 2, "name": "x"}])],
-        ("POST", "/api/clusters/2/import"): [(201, {"status": "done", "report": {}})],
+        ("GET", "/api/clusters"): [(200, [_cluster(2, "x")])],
+        ("POST", "/api/clusters/2/import"): [(201, {"status": "done", "report": _report()})],
         ("GET", "/api/clusters/2/summary"): [(200, summary) for summary in summaries],
         ("GET", "/api/clusters/2/digest"): [(200, {"digest": "d1g35t", "attempts": 9, "scheduled": 6})],
     }

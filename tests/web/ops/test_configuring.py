@@ -102,7 +102,7 @@ def test_config_without_a_file(
 def test_config_prints_every_problem_on_a_line(
     service: Callable[[Any], Calls], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    service(client.Refused("the configuration cannot be used: a", ["a: Invalid", "b: Required"]))
+    service(client.Refused("cannot be used", {"extra": {"problems": ["a: Invalid", "b: Required"]}}))
     file = tmp_path / "config.yaml"
     file.write_text("x")
     assert run(tmp_path, str(file), "--cluster", "lab") == 1

@@ -1,5 +1,6 @@
 """What `./ksched prune` asks and says."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,13 @@ def test_a_cluster_is_asked_until_it_has_no_more_to_give(
     service = Service(answer(rows={"log": 5}, more=True, **cut), answer(rows={"log": 2, "events": 0}, **cut))
     assert run(monkeypatch, service, "--cluster", "b", "--hours", "2") == 0
     assert service.asked == [("/api/clusters/2/prune", {"hours": 2.0})] * 2
-    assert capsys.readouterr().out == 'b: cut at 2026-01-01T00:00:00Z; rows gone: {"log": 7}\n'
+    assert capsys.readouterr().out == "b: cut at 2026-01-01T00:00:00Z; rows gone: log 7\n"
+
+
+def test_programs_get_one_document(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    done = answer(rows={"log": 5}), answer()
+    assert run(monkeypatch, Service(*done), "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"a": done[0], "b": done[1]}
 
 
 def test_all_clusters_are_told_of(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,9 +16,10 @@ from rest_framework.request import Request
 
 from kschedweb import views
 from kschedweb.cluster.models import Cluster, Event
+from kschedweb.cluster.services import pod_delete
 from kschedweb.rest import exports
 from kschedweb.scheduling import services
-from kschedweb.traces.models import Attempt
+from kschedweb.traces.models import Attempt, EngineLog
 from tests.builders import make_manifest, make_node, make_pod
 from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import PutObjects, bind_untold, lead, settle
@@ -88,17 +89,38 @@ def test_history_of_a_pod_nobody_tried_is_not_found(cluster: Cluster) -> None:
     assert logged_in().get(f"/api/clusters/{cluster.pk}/pods/default/nobody/history").status_code == 404
 
 
-def test_repeats_are_told_with_the_attempt_they_repeat(cluster: Cluster, put_objects: PutObjects) -> None:
+def test_number_time_and_duration_of_equal_attempts_are_those_of_the_last(
+    cluster: Cluster, put_objects: PutObjects
+) -> None:
     put_objects(cluster, [node("n1", cpu="2"), pod("big", cpu="16")])
     host = lead(cluster)
-    settle(cluster, host)
-    for size in ("2500m", "3"):
-        put_objects(cluster, [node("n1", cpu=size)])
+    for seconds in (0, 331, 662):  # what was refused is tried again after five minutes
+        host.clock_us = lambda at=seconds: (1_790_000_000 + at) * 1_000_000  # type: ignore[misc]
         settle(cluster, host)
-    stored = {attempt.seq: attempt for attempt in Attempt.objects.filter(cluster=cluster)}
-    for entry in get(cluster, "pods/default/big/history")["entries"]:
-        if entry["kind"] == "attempt":
-            assert (entry["what"], entry["message"]) == ("unschedulable", stored[entry["attempt_seq"]].message)
+    *_, last = made = [one for one in get(cluster, "pods/default/big/history")["entries"] if one["kind"] == "attempt"]
+    logged = EngineLog.objects.get(cluster=cluster, seq=last["seq"]).payload
+    assert [one["attempts"] for one in made] == [1, 2, 3] and logged["repeats"] == made[0]["seq"]
+    (told,) = get(cluster, "pods/default/big/attempts")["results"]
+    assert (told["attempt"], told["started_at"], told["repeat_count"]) == (1, made[0]["at"], 2)
+    assert (told["last_attempt"], told["last_seen_at"]) == (3, last["at"])
+    assert told["last_duration_us"] == logged["duration_us"]
+    of_number = [get(cluster, "pods/default/big/attempts", attempt=n)["results"] for n in range(5)]
+    assert of_number == [[], [told], [told], [told], []]
+    assert set(told["last_durations"]) == set(told["durations"])
+    assert {(one["attempt_seq"], one["what"], one["message"]) for one in made} == {
+        (told["seq"], told["result"], told["message"])
+    }
+    (refused,) = get(cluster, "refusals", node="n1")["refusals"]
+    (pending,) = get(cluster, "pending/pods")["pods"]
+    (live,) = get(cluster, "snapshot")["attempts"]
+    assert {one["attempt"] for one in (refused, pending, live)} == {3}
+    assert (live["duration_us"], live["seq"]) == (logged["duration_us"], told["seq"])
+
+
+def test_last_of_equal_attempts_that_an_older_version_counted() -> None:
+    once, again = Attempt(attempt=4, duration_us=9, durations={"filter": 9}), Attempt(attempt=4, repeat_count=2)
+    assert (once.last_attempt, once.last_duration_us, once.last_durations) == (4, 9, {"filter": 9})
+    assert (again.last_attempt, again.last_duration_us, again.last_durations) == (6, None, {})
 
 
 @pytest.fixture
@@ -114,9 +136,30 @@ def crowded(cluster: Cluster, put_objects: PutObjects) -> Cluster:
 def test_preemptions_tell_what_decided_and_the_victims(crowded: Cluster) -> None:
     (told,) = get(crowded, "preemptions")["results"]
     assert (told["name"], told["nominated_node_name"]) == ("high", told["detail"]["node"])
+    assert (told["last_attempt"], told["last_seen_at"]) == (told["attempt"], told["started_at"])
     assert (told["detail"]["potential"], told["detail"]["candidates"], told["detail"]["refused"]) == (2, 2, 0)
     assert told["detail"]["victims"] == told["preemption"]["victims"]
     assert told["detail"]["criterion"] == told["preemption"]["decided_by"]
+
+
+def test_success_names_the_attempt_that_made_room(crowded: Cluster, put_objects: PutObjects) -> None:
+    (search,) = get(crowded, "preemptions")["results"]
+    for victim in search["detail"]["victims"]:
+        pod_delete(cluster_id=crowded.pk, namespace="default", name=victim.split("/")[1], actor="test", grace_seconds=0)
+    put_objects(crowded, [pod("other", cpu="500m")])
+    settle(crowded, lead(crowded))
+    placed, searched = get(crowded, "pods/default/high/attempts")["results"]
+    assert (placed["node_name"], placed["tried_first"]) == (search["detail"]["node"], True)
+    by = {"seq": searched["seq"], "attempt": searched["last_attempt"], "num_victims": 1}
+    assert placed["nominated_by"] == by
+    (alone,) = get(crowded, "pods/default/other/attempts")["results"]
+    assert {(one["tried_first"], one["nominated_by"]) for one in (searched, alone)} == {(False, None)}
+    every = get(crowded, "attempts")["results"] + get(crowded, "slowest") + [get(crowded, f"attempts/{placed['seq']}")]
+    assert [one["nominated_by"] for one in every if one["seq"] == placed["seq"]] == [by] * 3
+    # What came between has the last word.
+    Attempt.objects.filter(seq=searched["seq"]).update(nominated_node_name="")
+    (placed, _) = get(crowded, "pods/default/high/attempts")["results"]
+    assert (placed["tried_first"], placed["nominated_by"]) == (True, None)
 
 
 def test_search_for_victims_is_paged_by_node_beside_the_attempt(crowded: Cluster) -> None:

@@ -81,6 +81,27 @@ def test_pod_of_high_priority_takes_the_place_of_two_others(crowded: Cluster, pu
     assert Pod.objects.get(cluster=crowded, name="high").node_name == "n1"
 
 
+def test_scheduler_of_a_frozen_cluster_binds_and_preempts(crowded: Cluster, put_objects: PutObjects) -> None:
+    """Victims are deleted; no kubelet ends those that have a grace period, so they keep their place."""
+    Cluster.objects.filter(pk=crowded.pk).update(lifecycle_mode=LifecycleMode.FROZEN)
+    quick = make_pod("quick").req(cpu="4").spec(terminationGracePeriodSeconds=0).on("n3").phase("Running").manifest()
+    put_objects(crowded, [make_node("n3").capacity(cpu="4", memory="8Gi", pods="110").manifest(), quick])
+    scheduler = lead(crowded)
+    put_objects(crowded, [important("high-a", "4"), important("high-b", "4")])
+    settle(crowded, scheduler)
+    evict(crowded, scheduler)
+    bindings.bindings_run(crowded.pk)
+    settle(crowded, scheduler)
+    stayed = Pod.objects.filter(cluster=crowded).exclude(name__startswith="high-").order_by("name")
+    assert [(pod.name, pod.deletion_timestamp is not None) for pod in stayed] == [
+        ("equal", False),
+        ("low-a", True),
+        ("low-b", True),
+    ]
+    newcomers = Pod.objects.filter(cluster=crowded, name__startswith="high-")
+    assert sorted(newcomers.values_list("node_name", flat=True)) == ["", "n3"]
+
+
 def test_preemption_leaves_its_records(crowded: Cluster, put_objects: PutObjects) -> None:
     scheduler, controllers = lead(crowded), ControllerHost.build(crowded.pk)
     put_objects(crowded, [important("high", "3")])

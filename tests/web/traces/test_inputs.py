@@ -7,18 +7,19 @@ import pytest
 from rest_framework.exceptions import ValidationError
 
 from kschedweb import views
+from kschedweb.common import asking
 from kschedweb.rest import inputs
 
 
 def problems(cls: type[views.Input], data: Any, *, is_text: bool = False) -> Any:
     with pytest.raises(ValidationError) as refused:
-        inputs.read(cls, data, is_text=is_text)
+        asking.read(cls, data, is_text=is_text)
     return refused.value.detail
 
 
 @pytest.mark.parametrize("blank", [" ", "\t", "\x1c"], ids=repr)
 def test_text_is_looked_for_as_it_was_given(blank: str) -> None:
-    asked = inputs.read(views.RefusalQuery, {"reason": f"{blank}Too many pods{blank}"}, is_text=True)
+    asked = asking.read(views.RefusalQuery, {"reason": f"{blank}Too many pods{blank}"}, is_text=True)
     assert inputs.attempt_filter(asked, 0).reason == f"{blank}Too many pods{blank}"
 
 
@@ -85,14 +86,14 @@ def test_query_is_refused_for(cls: type[views.Input], query: dict[str, str], fie
 
 
 def test_query_is_read_from_text() -> None:
-    query = {"offset": "5", "descending": "true", "feasible": "false", "other": "passed over"}
-    read = inputs.read(views.MatrixQuery, query, is_text=True)
+    query = {"offset": "5", "descending": "true", "feasible": "false"}
+    read = asking.read(views.MatrixQuery, query, is_text=True)
     assert (read.offset, read.descending, read.feasible) == (5, True, False)
     assert views.given(read) == {"offset": 5, "descending": True, "feasible": False, "sort": "walk", "limit": 200}
 
 
 def test_span_without_a_zone_is_utc_and_begins_once() -> None:
-    query = inputs.read(views.EventQuery, {"since": "2026-01-01T00:00:00"}, is_text=True)
+    query = asking.read(views.EventQuery, {"since": "2026-01-01T00:00:00"}, is_text=True)
     assert inputs.event_filter(query, 0).since == datetime(2026, 1, 1, tzinfo=UTC)
     both = views.EventQuery(since=datetime(2026, 1, 1, tzinfo=UTC), last_seconds=5)
     with pytest.raises(ValidationError, match="either since or last_seconds"):
@@ -101,14 +102,14 @@ def test_span_without_a_zone_is_utc_and_begins_once() -> None:
 
 @pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
 def test_time_beyond_the_calendar_is_refused(at: str) -> None:
-    query = inputs.read(views.EventQuery, {"until": at}, is_text=True)
+    query = asking.read(views.EventQuery, {"until": at}, is_text=True)
     with pytest.raises(ValidationError, match="before the first year"):
         inputs.event_filter(query, 0)
 
 
 def test_times_are_read_in_utc() -> None:
     """PostgreSQL knows no offset beyond 15:59."""
-    query = inputs.read(views.EventQuery, {"until": "2026-01-01T00:00:00-20:52"}, is_text=True)
+    query = asking.read(views.EventQuery, {"until": "2026-01-01T00:00:00-20:52"}, is_text=True)
     assert inputs.event_filter(query, 0).until == datetime(2026, 1, 1, 20, 52, tzinfo=UTC)
     assert str(inputs.event_filter(query, 0).until).endswith("+00:00")
 

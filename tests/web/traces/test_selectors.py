@@ -217,11 +217,35 @@ def test_summary_counts_pending_pods_by_their_last_refusal(cluster: Cluster) -> 
                 "reason": "Insufficient cpu",
                 "pods": 1,
                 "nodes": 2 * REFUSED["count"],
+                "share": 1.0,
                 "examples": ["default/p1"],
             }
         ],
     }
     assert told["overcommitted"] == [] and told["objects"] == {"Node": 1, "Pod": 1}
+
+
+def test_reasons_come_by_the_share_of_nodes_they_keep_from_pods(cluster: Cluster) -> None:
+    names = ("p2", "p3", "p4")
+    assert upload(logged_in(), cluster, items(*(pod(name) for name in names))).status_code == 201
+    cordoned = {"plugin": "NodeUnschedulable", "reason": "cordoned", "code": "Unschedulable", "count": 1}
+    other = {"plugin": "NodeAffinity", "reason": "other", "code": "Unschedulable", "count": 9}
+    rejected: dict[str, tuple[int, list[dict[str, Any]]]] = {
+        "p1": (10, [REFUSED | {"count": 9}, cordoned]),
+        "p2": (10, [REFUSED | {"count": 9}, cordoned]),
+        "p3": (10, [other, cordoned]),
+        "p4": (0, [{**other, "plugin": "VolumeBinding", "count": 10}]),  # before any node was evaluated
+    }
+    for seq, (name, (evaluated, rejections)) in enumerate(rejected.items(), start=1):
+        uid = Pod.objects.get(name=name).uid
+        make_attempt(cluster, seq, pod_uid=uid, name=name, evaluated=evaluated, rejections=rejections)
+    told = logged_in().get(f"/api/clusters/{cluster.pk}/pending").json()["reasons"]
+    assert [(one["plugin"], one["pods"], one["share"]) for one in told] == [
+        ("NodeResourcesFit", 2, 1.8),
+        ("VolumeBinding", 1, 1.0),
+        ("NodeAffinity", 1, 0.9),
+        ("NodeUnschedulable", 3, 0.3),
+    ]
 
 
 def test_pending_counts_unassigned_pods_of_the_cluster_that_have_not_ended(cluster: Cluster) -> None:
@@ -246,6 +270,25 @@ def test_pending_counts_unassigned_pods_of_the_cluster_that_have_not_ended(clust
     assert [one.name for one in selectors.pending_pods(cluster.pk, **named, limit=10)] == ["p1"]
     for wrong in ({"plugin": "Other"}, {"reason": "other"}):
         assert selectors.pending_pods(cluster.pk, **(named | wrong), limit=10) == []
+
+
+def test_attempts_before_the_end_of_a_backoff_were_taken_early() -> None:
+    ends = AT_MS + 1000
+    log: list[tuple[str, str, int]] = [  # pod, queue it entered (empty: an attempt), ms since AT
+        ("a", "backoff", 0), ("b", "backoff", 0), ("a", "", 999), ("a", "unschedulable", 999), ("b", "", 1000),
+        ("a", "", 999), ("c", "errorBackoff", 0), ("c", "", 1), ("d", "backoff", 0), ("d", "active", 1), ("d", "", 1),
+    ]  # fmt: skip
+    rows = [
+        EngineLog(
+            seq=seq,
+            pod_uid=uid,
+            kind="queue" if queue else "attempt",
+            payload={"queue": queue, "backoff_until_ms": ends} if queue else {},
+            at=AT + timedelta(milliseconds=ms),
+        )
+        for seq, (uid, queue, ms) in enumerate(log)
+    ]
+    assert selectors.history.taken_early(rows) == {2}
 
 
 def test_moves_tell_of_queues_and_cache_only(cluster: Cluster) -> None:

@@ -1,0 +1,54 @@
+"""A cluster that is deleted while somebody works on it: told once, whatever the work stumbles over.
+
+Rows that refer to the cluster cannot be inserted any more, a log holds nothing, a claim is lost: behind each of them is
+the same fact. Whoever serves somebody says it (ClusterGoneError), a worker ends with a line in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import structlog
+from django.db import InterfaceError, OperationalError, connection
+
+from kschedweb.cluster.models import Cluster
+from kschedweb.common.errors import ClusterGoneError
+
+log = structlog.get_logger(__name__)
+
+
+def check(cluster_id: int) -> None:
+    """ClusterGoneError unless there is such a cluster."""
+    if not Cluster.objects.filter(pk=cluster_id).exists():
+        raise ClusterGoneError(cluster_id)
+
+
+def explains(error: Exception, cluster_id: int) -> bool:
+    """Whether work on the cluster failed because there is no such cluster any more."""
+    if isinstance(error, ClusterGoneError):
+        return True
+    if isinstance(error, OperationalError | InterfaceError) or connection.needs_rollback:
+        return False  # nothing can be asked
+    return not Cluster.objects.filter(pk=cluster_id).exists()
+
+
+@contextmanager
+def noticed(cluster_id: int) -> Iterator[None]:
+    """ClusterGoneError in the place of whatever fails within the block because the cluster is gone."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, ClusterGoneError) or not explains(error, cluster_id):
+            raise
+        raise ClusterGoneError(cluster_id) from error
+
+
+@contextmanager
+def ends_work(cluster_id: int) -> Iterator[None]:
+    """The work of the block ends, with one line in the log, when the cluster is gone."""
+    try:
+        with noticed(cluster_id):
+            yield
+    except ClusterGoneError as error:
+        log.info("the cluster is gone", cluster=cluster_id, reason=str(error.__cause__ or error))

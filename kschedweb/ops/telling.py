@@ -1,0 +1,79 @@
+"""What commands print for people: tables and sentences. Nothing of it is JSON, which `--json` gives to programs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+# What may become of the objects of a kind, in the order in which it is told.
+OUTCOMES = ("created", "updated", "replaced", "unchanged", "deleted", "refused")
+
+FROZEN = "frozen: the scheduler decides, binds and preempts in this copy (victims are deleted); no controllers act"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str | int]], *, left: int = 1) -> list[str]:
+    """Lines of columns under their names; those after the first `left` are numbers and stand to the right."""
+    texts = [list(head), *([f"{cell:,}" if isinstance(cell, int) else cell for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    return ["  ".join(_placed(line, widths, left)).rstrip() for line in texts]
+
+
+def counts(found: Mapping[str, int]) -> str:
+    """Numbers by name, those above zero."""
+    return ", ".join(f"{name} {count:,}" for name, count in found.items() if count)
+
+
+def details(message: str, extra: Mapping[str, Any]) -> list[str]:
+    """What a refusal says beyond its message, a line each: facts that stand in the message are not told twice."""
+    told = [(name, value) for name, value in _facts("", extra) if value and value not in message]
+    return [f"{name}: {value}" if name else value for name, value in told]
+
+
+def import_report(report: Mapping[str, Any]) -> list[str]:
+    """What became of the files of an import."""
+    files = [(each["name"], each["format"], each["bytes"], each["objects"]) for each in report["files"]]
+    lines = table(("FILE", "FORMAT", "BYTES", "OBJECTS"), files, left=2)
+    kinds = report["kinds"]
+    outcomes = [outcome for outcome in OUTCOMES if any(outcome in counts for counts in kinds.values())]
+    if kinds:
+        rows = [(kind, *(counts.get(outcome, 0) for outcome in outcomes)) for kind, counts in kinds.items()]
+        lines += ["", *table(("KIND", *(outcome.upper() for outcome in outcomes)), rows)]
+    if report["refused"]:
+        lines += ["", f"{report['refused_total']:,} refused:"]
+        lines += [f"  {each['message']}" for each in report["refused"]]
+        more = report["refused_total"] - len(report["refused"])
+        lines += [f"  and {more:,} more"] if more else []
+    if report["resources"]:
+        wanted = [
+            (name, _amount(name, each["demand"]), _amount(name, each["capacity"]))
+            for name, each in report["resources"].items()
+        ]
+        lines += ["", *table(("RESOURCE", "REQUESTED", "AVAILABLE"), wanted)]
+    return [*lines, "", f"{report['kept']:,} stored as they were, {report['admitted']:,} admitted", *report["notes"]]
+
+
+def _placed(line: Sequence[str], widths: Sequence[int], left: int) -> list[str]:
+    return [
+        cell.ljust(width) if column < left else cell.rjust(width)
+        for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+    ]
+
+
+def _amount(resource: str, value: int) -> str:
+    """Cores, GiB, or a number."""
+    if resource == "cpu":
+        return f"{value / 1000:,.1f}"
+    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
+        return f"{value / 2**30:,.1f}Gi"
+    return f"{value:,}"
+
+
+def _facts(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """(name, text) of every single value."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            # What is wrong with fields: their names say enough.
+            yield from _facts("" if key == "fields" and not name else f"{name}.{key}" if name else str(key), inner)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for inner in value:
+            yield from _facts(name, inner)
+    elif value is not None:
+        yield name, str(value)
