@@ -34,6 +34,7 @@ from scheduler_core.apiserver.options import (
     write_options,
 )
 from scheduler_core.apiserver.places import unfit_namespace
+from scheduler_core.apiserver.pod_subresources import eviction_body, unfit_binding
 from scheduler_core.apiserver.pods import EVICTED
 from scheduler_core.apiserver.replies import Asked, RefusedError, Reply, status_reply
 from scheduler_core.apiserver.requests import (
@@ -56,7 +57,6 @@ from scheduler_core.apiserver.store import History, Stored
 from scheduler_core.apiserver.warnings import DEPRECATED
 from scheduler_core.apiserver.watch import Watch, start
 
-_OLD_EVICTION: Final = "policy/v1beta1"
 _METHOD_TEXT: Final = "the server does not allow this method on the requested resource"
 
 
@@ -301,19 +301,9 @@ class _Answering:
         metadata, target = binding["metadata"], binding["target"]
         self._check_namespace(metadata)
         name = self._route.name or metadata.get("name", "")
-        if self._route.name and metadata.get("name", "") != self._route.name:
-            raise RefusedError(answers.bad_request("name in URL does not match name in Binding object"))
-        if not name:
-            raise RefusedError(answers.bad_request("Name parameter required."))
-        problems = []
-        if target.get("kind") not in (None, "", "Node"):
-            kind = target["kind"]
-            problems.append(f'target.kind: Unsupported value: "{kind}": supported values: "Node", "<empty>"')
-        if not target.get("name"):
-            problems.append("target.name: Required value")
-        if problems:
-            message = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-            raise RefusedError(answers.internal_error(message))
+        problem = unfit_binding(binding, self._route.name)
+        if problem is not None:
+            raise RefusedError(problem)
         key = ObjectKey("Pod", self._route.namespace, name)
         request = Bind(
             key, target["name"], metadata.get("uid", ""), metadata.get("resourceVersion", ""),
@@ -323,7 +313,7 @@ class _Answering:
 
     def _evict(self) -> Asked:
         options = self._write_options("CreateOptions")
-        self._call = msgspec.structs.replace(self._call, body=_eviction_body(self._call.body))
+        self._call = msgspec.structs.replace(self._call, body=eviction_body(self._call.body))
         eviction, warnings = self._read("policy/v1", "Eviction", options)
         self._check_namespace(eviction["metadata"])
         name = eviction["metadata"].get("name", "")
@@ -399,20 +389,6 @@ _ORPHANS: Final = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set"
     " propagationPolicy=Orphan to suppress this warning"
 )
-
-
-def _eviction_body(body: Body) -> Body:
-    """The body as an Eviction of today; how to delete may say what it is, as bodies of deletions do."""
-    value = body.value
-    if not isinstance(value, Mapping):
-        return body
-    if value.get("apiVersion") == _OLD_EVICTION:
-        value = {**value, "apiVersion": "policy/v1"}
-    asked = value.get("deleteOptions")
-    if isinstance(asked, Mapping):
-        bare = {name: part for name, part in asked.items() if name not in ("kind", "apiVersion")}
-        value = {**value, "deleteOptions": bare}
-    return msgspec.structs.replace(body, value=value)
 
 
 def _orphan_warnings(kind: str, options: DeleteOptions) -> list[str]:
