@@ -1,9 +1,10 @@
-"""How many random examples a property is tried on: few in every run, many with `--long`."""
+"""On how many random examples a property is tried: few in every run, many with `--long`."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 LONG_FACTOR = 10
@@ -25,3 +26,8 @@ def examples(count: int, **more: Any) -> settings:
 def walks(count: int, *, steps: int) -> settings:
     """The same for state machines: so many walks of so many steps."""
     return examples(count, stateful_step_count=steps, suppress_health_check=list(HealthCheck))
+
+
+def seeds(few: int, all_there_are: int) -> list[Any]:
+    """Numbers from 0 for `parametrize`: a few in every run, all with --long."""
+    return [pytest.param(seed, marks=[pytest.mark.slow] if seed >= few else []) for seed in range(all_there_are)]

@@ -1,8 +1,7 @@
 """The pages of docs/how-to hold: what a page says, done to a copy of the tree, passes the checks the page names.
 
 Under the heading of a file, a `diff` block changes it, any other block is its whole content. Nothing is done that the
-pages do not say. They are followed one after the other in one copy; in the long form each alone, too, and with the
-types of the frontend, which take longest.
+pages do not say. Each page is followed in a copy of its own, in the long form: it takes the checks of the whole tree.
 """
 
 from __future__ import annotations
@@ -90,21 +89,14 @@ def _is_of_this_run(name: str, value: str) -> bool:
     return name.startswith("PYTEST_") or os.environ["KSCHED_TEST_RUN_DIR"] in value
 
 
-@pytest.mark.parametrize(
-    "pages",
-    [
-        pytest.param(PAGES, id="all pages"),
-        *(pytest.param([page], id=page.stem, marks=pytest.mark.slow) for page in PAGES),
-    ],
-)
-def test_page_is_all_it_takes(pages: list[Path], tmp_path: Path, request: pytest.FixtureRequest) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_page_is_all_it_takes(page: Path, tmp_path: Path) -> None:
     tree = copy_of_tree(tmp_path)
-    asked: list[list[str]] = []
-    for page in pages:
-        text = page.read_text()
-        follow(text, tree)
-        assert ["./ksched", "check"] in commands(text)
-        asked += [words for words in commands(text) if words not in asked]
+    text = page.read_text()
+    follow(text, tree)
+    asked = commands(text)
+    assert ["./ksched", "check"] in asked
     # What makes files comes before what looks at them.
     for words in sorted(asked, key=lambda words: words[0] != ".venv/bin/python"):
         if words == ["./ksched", "check"]:
@@ -116,8 +108,7 @@ def test_page_is_all_it_takes(pages: list[Path], tmp_path: Path, request: pytest
             run(tree, sys.executable, *words[1:])
         else:
             assert words[:3] == ["npm", "--prefix", "frontend"], words
-            if words[3:] != ["run", "check"] or request.config.getoption("--long"):
-                run(tree, *words, **node_environment())
+            run(tree, *words, **node_environment())
 
 
 @pytest.mark.parametrize("package", ["scheduler_core", "kschedweb"])

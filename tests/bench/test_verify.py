@@ -1,6 +1,6 @@
 """Every workload of 1,000 nodes, and small ones of our own, pod by pod against the row-by-row engine.
 
-A first few pods of each in every run of the tests; all of them with --long.
+A first few pods of those that begin with pods in every run of the tests; all of them with --long.
 """
 
 from pathlib import Path
@@ -25,7 +25,9 @@ def stems(folder: Path, pattern: str) -> list[str]:
 STEMS = dict.fromkeys(stems(OWN, "*.json.gz"), OWN) | dict.fromkeys(stems(WORKLOADS, "*_n1000_*.json.gz"), WORKLOADS)
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@pytest.mark.parametrize(
+    "stem", [pytest.param(stem, marks=[pytest.mark.slow] if "_e0_" in stem else []) for stem in STEMS]
+)
 def test_first_decisions_are_those_of_the_row_by_row_engine(stem: str) -> None:
     verdict = verify("L1", find_workload(stem, STEMS[stem]).with_pods(FEW), reuse=True)
     assert verdict.divergence is None, f"{verdict.pod_key}: {verdict.divergence}"

@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, StorageState, ViewportSize, sync_playwright
+from playwright.sync_api import APIResponse, Browser, BrowserContext, Page, StorageState, ViewportSize, sync_playwright
 
 from kschedweb.environment import ROOT
 from kschedweb.ops.processes import die_with_parent
@@ -47,15 +48,23 @@ class Cluster:
     id: int
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
+        response = self.fetch(method, path, body)
+        assert response.ok, response.text()
+        return response.json() if response.text() else None
+
+    def fetch(self, method: str, path: str, body: Any = None) -> APIResponse:
         cookies = {cookie["name"]: cookie["value"] for cookie in self.page.context.cookies()}
-        response = self.page.request.fetch(
+        return self.page.request.fetch(
             f"{self.url}/api/clusters/{self.id}/{path}",
             method=method,
             headers={"X-CSRFToken": cookies["ksched_csrf"], "Content-Type": "application/json"},
             data=body,
         )
-        assert response.ok, response.text()
-        return response.json() if response.text() else None
+
+    def remove(self, path: str) -> None:
+        """Delete what may go by itself meanwhile, as a victim does."""
+        response = self.fetch("DELETE", path)
+        assert response.ok or response.status == HTTPStatus.NOT_FOUND, response.text()
 
     def made(self) -> set[str]:
         """Where the nodes are, and the pods of the namespace in which tests make theirs."""
@@ -196,7 +205,7 @@ def cluster(page: Page, service: Service) -> Iterator[Cluster]:
     yield cluster
     cluster.call("POST", "pace", {"pace": "run"})
     for path in cluster.made() - before:
-        cluster.call("DELETE", path)
+        cluster.remove(path)
 
 
 def _logs(data: Path) -> str:

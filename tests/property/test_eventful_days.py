@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from tests.examples import seeds
 from tests.property.eventful_days import EventfulDay
 
 EVENTS = 40
 RUNS = 200
-SHORT_RUNS = 12
+SHORT_RUNS = 6
 CALM_SECONDS = 1800
-SEEDS = [pytest.param(seed, marks=[pytest.mark.slow] if seed >= SHORT_RUNS else []) for seed in range(RUNS)]
+SEEDS = seeds(SHORT_RUNS, RUNS)
 
 
 def lived(seed: int) -> EventfulDay:

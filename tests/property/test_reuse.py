@@ -35,6 +35,7 @@ from scheduler_core.sim.world import World
 from scheduler_core.trace.diff import first_divergence
 from scheduler_core.trace.digest import attempt_digest
 from tests.builders import NodeBuilder, PodBuilder, make_manifest, make_node, make_pod
+from tests.examples import seeds
 
 Manifest = dict[str, Any]
 
@@ -247,7 +248,7 @@ def _classes(scheduler: Scheduler) -> int:
 
 
 @pytest.mark.parametrize("limits", LIMITS_TRIED)
-@pytest.mark.parametrize("seed", range(RUNS // len(LIMITS_TRIED)))
+@pytest.mark.parametrize("seed", seeds(4, RUNS // len(LIMITS_TRIED)))
 def test_reuse_changes_no_decision(seed: int, limits: str) -> None:
     pair = Pair(seed + 100 * [*LIMITS_TRIED].index(limits), LIMITS_TRIED[limits])
     _run(pair, CHANGES_PER_RUN)
@@ -256,7 +257,7 @@ def test_reuse_changes_no_decision(seed: int, limits: str) -> None:
 
 
 @pytest.mark.parametrize("limits", ["as they are", "arrays always", "one status"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(1, 2))
 def test_reuse_changes_no_decision_among_many_nodes(seed: int, limits: str) -> None:
     pair = Pair(seed, LIMITS_TRIED[limits], MANY_NODES)
     _run(pair, CHANGES_AMONG_MANY)

@@ -20,6 +20,7 @@ from scheduler_core.controllers.workloads.daemon_pods import Fit, Placement, nod
 from scheduler_core.controllers.workloads.rollout import new_set
 from scheduler_core.controllers.workloads.selection import matcher_of
 from tests.core.controllers.simulation import Simulation, pod, workload
+from tests.examples import seeds
 
 KINDS = ("Deployment", "ReplicaSet", "ReplicationController", "DaemonSet")
 CALM_SECONDS = 1_800
@@ -212,7 +213,7 @@ def _check_daemon(cluster: Simulation, owner: DaemonSet, owned: list[dict[str, A
     assert {one["spec"]["containers"][0]["image"] for one in running} <= {image}
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(16, 40))
 def test_everything_comes_to_its_number_and_then_rests(seed: int) -> None:
     schedule = Schedule(seed)
     schedule.run(acts=30)

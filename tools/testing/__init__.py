@@ -24,8 +24,8 @@ from tools.testing.pytests import How, run_pytest
 
 __all__ = ["FOLDERS", "GROUPS", "check", "run"]
 
-# Groups whose tests wait for a service more than they work run beside the others, in this order.
-BESIDE = ("browser", "faults", "attack")
+# Groups whose tests wait for a service more than they work run beside the others: a lane after the other in itself.
+LANES = (("browser",), ("faults", "attack"))
 # So many failures of one group are no matter of chance.
 MOST_TRIED_AGAIN = 8
 
@@ -65,7 +65,8 @@ def _run_groups(chosen: Mapping[str, Sequence[str]], how: How, *, with_checks: b
     The groups that wait run beside those that work, and what they say is kept until each is done; one after the other
     in the long form, which judges by time.
     """
-    beside = [] if how.long else [group for group in chosen if group in BESIDE]
+    lanes = [] if how.long else [[group for group in lane if group in chosen] for lane in LANES]
+    beside = {group for lane in lanes for group in lane}
     here = [group for group in chosen if group not in beside]
     ended: dict[str, tuple[Outcome, str]] = {}
 
@@ -86,8 +87,8 @@ def _run_groups(chosen: Mapping[str, Sequence[str]], how: How, *, with_checks: b
         for group in lane:
             run_group(group)
 
-    with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(run_lane, beside)
+    with ThreadPoolExecutor(len(LANES)) as pool:
+        others = [pool.submit(run_lane, lane) for lane in lanes]
         if with_checks:
             # The longest of the checks is of one process: the frontend's half runs before it has ended.
             first = [group for group in here if group == FRONT]
@@ -97,7 +98,8 @@ def _run_groups(chosen: Mapping[str, Sequence[str]], how: How, *, with_checks: b
             ended["checks"] = Outcome(failed=len(checks), failures=failures), told
             here = [group for group in here if group not in first]
         run_lane(here)
-        other.result()
+        for other in others:
+            other.result()
     return {name: ended[name] for name in ("checks", *chosen) if name in ended}
 
 

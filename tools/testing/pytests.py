@@ -16,8 +16,8 @@ from typing import IO
 from kschedweb.environment import ROOT
 from tools.testing.outcome import CannotRunError, Failure, Outcome, counted
 
-# Each process of pytest has services of its own, which start once for a file or for all its files.
-BY_FILE = ("browser", "faults", "attack")
+# One process: each has services of its own, whose start and idle life cost more than a second one would bring.
+IN_ONE_PROCESS = ("browser", "faults", "attack")
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PROCESSES = "2"
 SLOWEST = ("--durations=15", "--durations-min=5")
@@ -43,7 +43,8 @@ def run_pytest(group: str, targets: Sequence[str], how: How, output: IO[bytes] |
     environment = {}
     if group == "browser":
         environment["KSCHED_CHROMIUM"] = str(find_chromium())
-    spread = [] if how.alone else ["-n", PROCESSES, "--dist", "loadfile" if group in BY_FILE else "worksteal"]
+    is_one = how.alone or group in IN_ONE_PROCESS
+    spread = [] if is_one else ["-n", PROCESSES, "--dist", "worksteal"]
     with tempfile.TemporaryDirectory() as scratch:
         report, failed = Path(scratch) / "report.xml", Path(scratch) / "failed.json"
         files = [f"--junitxml={report}", "-p", "tools.testing.failed", f"--failed-to={failed}"]

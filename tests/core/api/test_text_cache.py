@@ -36,13 +36,13 @@ def pod_info(text: str) -> Any:
 
 
 REMEMBERING: list[Any] = [
-    pytest.param(quantity.parse, "1." + "{:0590}", 20_000, id="quantities"),
-    pytest.param(syntax.qualified_name_problems, "{:010000}", 2_000, id="qualified names"),
-    pytest.param(syntax.label_value_problems, "{:010000}", 2_000, id="label values"),
-    pytest.param(resources.is_native, "{:010000}", 2_000, id="native resources"),
-    pytest.param(resources.is_extended, "a/{:010000}", 2_000, id="extended resources"),
-    pytest.param(resources.is_scalar, "a/{:010000}", 2_000, id="scalar resources"),
-    pytest.param(pod_info, "{:050000}", 400, id="pods"),
+    pytest.param(quantity.parse, "1." + "{:0590}", 6_000, id="quantities"),
+    pytest.param(syntax.qualified_name_problems, "{:010000}", 600, id="qualified names"),
+    pytest.param(syntax.label_value_problems, "{:010000}", 600, id="label values"),
+    pytest.param(resources.is_native, "{:010000}", 600, id="native resources"),
+    pytest.param(resources.is_extended, "a/{:010000}", 600, id="extended resources"),
+    pytest.param(resources.is_scalar, "a/{:010000}", 600, id="scalar resources"),
+    pytest.param(pod_info, "{:050000}", 120, id="pods"),
 ]
 
 

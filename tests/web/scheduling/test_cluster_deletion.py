@@ -18,10 +18,9 @@ from kschedweb.cluster import store
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.cluster.services import clusters
 from kschedweb.cluster.services import objects as object_services
-from kschedweb.common.errors import ApplicationError, NotFoundError
+from kschedweb.common.errors import ApplicationError, ClusterGoneError, NotFoundError
 from kschedweb.scheduling import leases, services
 from kschedweb.scheduling.elector import Elector, LeaseTimes
-from kschedweb.scheduling.leases import FencedOutError
 from kschedweb.scheduling.runner import bindings
 from kschedweb.scheduling.runner.host import EngineHost
 from kschedweb.scheduling.runner.slices import Worker
@@ -272,7 +271,7 @@ def test_engine_of_a_cluster_that_is_gone_ends_quietly(
     worker.slice(cluster.pk)
     assert not worker.hosts and not worker.elector.led_clusters()
     assert log_lines() and all(line.startswith("I") for line in log_lines()), "a deletion is no failure"
-    with pytest.raises((FencedOutError, Cluster.DoesNotExist)):
+    with pytest.raises(ClusterGoneError):
         EngineHost(cluster.pk, 1).step()
 
 

@@ -27,6 +27,7 @@ from tests.core.plugins.dynamic_resources.devices import (
     resource_slice,
     settle,
 )
+from tests.examples import seeds
 
 NODES = [f"n{number}" for number in range(6)]
 
@@ -95,7 +96,7 @@ def run(seed: int, *, use_table: bool, reuse: bool) -> list[Any]:
     return [*seen, [each and each.get("status") for each in held]]
 
 
-@pytest.mark.parametrize("group", range(4))
+@pytest.mark.parametrize("group", seeds(2, 4))
 def test_both_forms_decide_the_same(group: int) -> None:
     results: set[str] = set()
     for seed in range(group * 10, group * 10 + 10):
