@@ -198,12 +198,16 @@ def send(
 
 
 def wait_until_tried(client: Client, cluster_id: int) -> tuple[dict[str, Any], bool]:
-    """The summary of a cluster once every pod is bound or waits with a reason; or once nothing has changed for long."""
+    """The summary of a cluster once every pod is bound or waits with a reason; or once nothing has changed for long.
+
+    Pods that no profile has wait for another scheduler, or another configuration.
+    """
     last, changed_at = None, time.monotonic()
     while True:
         _, summary = client.call("GET", f"/api/clusters/{cluster_id}/summary")
         pending = summary["pending"]
-        if pending["pods"] == sum(pending["queues"].get(queue, 0) for queue in TRIED):
+        tried = sum(pending["queues"].get(queue, 0) for queue in TRIED)
+        if pending["pods"] == tried + sum(pending["unqueued"]["no_profile"].values()):
             return summary, True
         if summary != last:
             last, changed_at = summary, time.monotonic()
@@ -216,8 +220,14 @@ def told(summary: Mapping[str, Any], *, all_tried: bool) -> str:
     """A summary in words: what is pending and why."""
     pending = summary["pending"]
     lines = [f"{summary['objects'].get('Pod', 0)} pods, {pending['pods']} of them pending"]
+    no_profile, unseen = pending["unqueued"]["no_profile"], pending["unqueued"]["unseen"]
     if not all_tried:
-        lines[0] += f" (queues: {counts(pending['queues'])})"
+        others = {"without a profile": sum(no_profile.values()), "not seen yet": unseen}
+        lines[0] += f" ({counts(pending['queues'] | others)})"
+    has = ", ".join(pending["profiles"])
+    lines += [
+        f"  {pods:>6}  no profile is called {name}; the configuration has {has}" for name, pods in no_profile.items()
+    ]
     lines += [f"  {reason['pods']:>6}  {reason['plugin']}: {reason['reason']}" for reason in pending["reasons"][:10]]
     if summary["overcommitted"]:
         lines.append(f"  nodes over their allocatable: {len(summary['overcommitted'])}")

@@ -162,7 +162,15 @@ from kschedweb.views.objects import (
     Refusal,
     RefusedObject,
 )
-from kschedweb.views.pending import Pending, PendingPod, PendingPodQuery, PendingPods, PendingQuery, PendingReason
+from kschedweb.views.pending import (
+    Pending,
+    PendingPod,
+    PendingPodQuery,
+    PendingPods,
+    PendingQuery,
+    PendingReason,
+    Unqueued,
+)
 from kschedweb.views.pods import (
     HistoryEntry,
     HistoryQuery,
@@ -366,6 +374,7 @@ __all__ = [
     "TokenCreate",
     "TokenCreated",
     "TokenPage",
+    "Unqueued",
     "View",
     "Workload",
     "WorkloadCondition",

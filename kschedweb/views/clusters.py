@@ -39,6 +39,10 @@ class Cluster(View):
     scheduler_problem: Annotated[
         str, doc("why the configuration in force cannot be used; empty when it is what the scheduler runs under")
     ] = ""
+    profiles: Annotated[
+        Sequence[str],
+        doc("names of the profiles the scheduler has: pods with another schedulerName are none of its; empty: unknown"),
+    ] = ()
     retention_hours: Annotated[int, doc("how long logs, attempts and events are kept")] = 168
     retention_mb: Annotated[int, doc("how much disk space they may take")] = 4096
     clock_mode: Annotated[

@@ -19,11 +19,23 @@ class PendingReason(View):
     examples: Annotated[Sequence[str], doc("keys of the pods that have been pending longest")]
 
 
+class Unqueued(View):
+    """Pods without a node that the scheduler does not keep, by why."""
+
+    no_profile: Annotated[
+        Mapping[str, int],
+        doc("by a schedulerName that no profile has: left to other schedulers until there is a profile of that name"),
+    ]
+    unseen: Annotated[int, doc("not seen by the scheduler yet")]
+
+
 class Pending(View):
     """The pods without a node: how many, where the scheduler keeps them, what rejected them."""
 
-    pods: Annotated[int, doc("without a node")]
+    pods: Annotated[int, doc("without a node: the sum of those in `queues` and in `unqueued`")]
     queues: Annotated[Mapping[str, int], doc("pods by where the scheduler keeps them")]
+    unqueued: Unqueued
+    profiles: Annotated[Sequence[str], doc("names of the profiles the scheduler has")]
     reasons: Annotated[Sequence[PendingReason], doc("those with the largest share first")]
 
 

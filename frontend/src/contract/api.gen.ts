@@ -1566,6 +1566,8 @@ export interface components {
             readonly config_version: number;
             /** @description why the configuration in force cannot be used; empty when it is what the scheduler runs under */
             readonly scheduler_problem: string;
+            /** @description names of the profiles the scheduler has: pods with another schedulerName are none of its; empty: unknown */
+            readonly profiles: readonly string[];
             /** @description how long logs, attempts and events are kept */
             readonly retention_hours: number;
             /** @description how much disk space they may take */
@@ -1643,6 +1645,8 @@ export interface components {
             readonly config_version: number;
             /** @description why the configuration in force cannot be used; empty when it is what the scheduler runs under */
             readonly scheduler_problem: string;
+            /** @description names of the profiles the scheduler has: pods with another schedulerName are none of its; empty: unknown */
+            readonly profiles: readonly string[];
             /** @description how long logs, attempts and events are kept */
             readonly retention_hours: number;
             /** @description how much disk space they may take */
@@ -2632,12 +2636,15 @@ export interface components {
         };
         /** @description The pods without a node: how many, where the scheduler keeps them, what rejected them. */
         readonly Pending: {
-            /** @description without a node */
+            /** @description without a node: the sum of those in `queues` and in `unqueued` */
             readonly pods: number;
             /** @description pods by where the scheduler keeps them */
             readonly queues: {
                 readonly [key: string]: number;
             };
+            readonly unqueued: components["schemas"]["Unqueued"];
+            /** @description names of the profiles the scheduler has */
+            readonly profiles: readonly string[];
             /** @description those with the largest share first */
             readonly reasons: readonly components["schemas"]["PendingReason"][];
         };
@@ -2687,6 +2694,15 @@ export interface components {
             readonly share: number;
             /** @description keys of the pods that have been pending longest */
             readonly examples: readonly string[];
+        };
+        /** @description Pods without a node that the scheduler does not keep, by why. */
+        readonly Unqueued: {
+            /** @description by a schedulerName that no profile has: left to other schedulers until there is a profile of that name */
+            readonly no_profile: {
+                readonly [key: string]: number;
+            };
+            /** @description not seen by the scheduler yet */
+            readonly unseen: number;
         };
         /** @description One thing that happened to a pod. */
         readonly HistoryEntry: {
@@ -3147,6 +3163,7 @@ export type PendingPodQuery = components['schemas']['PendingPodQuery'];
 export type PendingPods = components['schemas']['PendingPods'];
 export type PendingQuery = components['schemas']['PendingQuery'];
 export type PendingReason = components['schemas']['PendingReason'];
+export type Unqueued = components['schemas']['Unqueued'];
 export type HistoryEntry = components['schemas']['HistoryEntry'];
 export type HistoryQuery = components['schemas']['HistoryQuery'];
 export type Pod = components['schemas']['Pod'];

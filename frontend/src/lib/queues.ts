@@ -1,16 +1,21 @@
 /** The lanes of the dashboard: which pods wait where, in the order in which they will be taken. */
-import type { PodView, QueueView } from "../contract/api.gen";
-import type { State } from "../live/state";
+import type { Cluster, PodView, QueueView } from "../contract/api.gen";
+import { isPending, type State } from "../live/state";
 
-export type Lane = "active" | "backoff" | "unschedulable" | "gated" | "binding";
-export const LANES: readonly Lane[] = ["active", "backoff", "unschedulable", "gated", "binding"];
+type QueueLane = "active" | "backoff" | "unschedulable" | "gated" | "binding";
+export type Lane = QueueLane | "noProfile";
+export const LANES: readonly Lane[] = ["active", "backoff", "unschedulable", "gated", "binding", "noProfile"];
+
+/** Where a pending pod is. */
+export type Part = Lane | "unseen";
+const PARTS: readonly Part[] = [...LANES, "unseen"];
 
 export interface Waiting {
   readonly view: QueueView;
   readonly pod: PodView | undefined; // as it was when it came here; its priority does not change
 }
 
-export function laneOf(queue: QueueView["queue"]): Lane | null {
+export function laneOf(queue: QueueView["queue"]): QueueLane | null {
   switch (queue) {
     case "active":
     case "unschedulable":
@@ -30,15 +35,48 @@ export function laneOf(queue: QueueView["queue"]): Lane | null {
   }
 }
 
+/** Whether the scheduler leaves the pod to others; it has to be known which profiles there are. */
+export function hasNoProfile(
+  { profiles }: Pick<Cluster, "profiles">,
+  { scheduler }: Pick<PodView, "scheduler">,
+): boolean {
+  return profiles.length > 0 && !profiles.includes(scheduler);
+}
+
+/** How many of the pending pods are where, without places where there are none. They add up to all of them. */
+export function pendingParts(state: State): readonly (readonly [Part, number])[] {
+  const counts = new Map<Part, number>();
+  const count = (part: Part): void => {
+    counts.set(part, (counts.get(part) ?? 0) + 1);
+  };
+  for (const view of state.queue.values()) {
+    const pod = state.pods.get(view.uid);
+    const lane = laneOf(view.queue);
+    if (lane && pod && isPending(pod)) count(lane);
+  }
+  for (const pod of state.unqueued.values()) count(hasNoProfile(state.cluster, pod) ? "noProfile" : "unseen");
+  return PARTS.flatMap((part) => {
+    const number = counts.get(part);
+    return number ? [[part, number] as const] : [];
+  });
+}
+
 export type Lanes = Readonly<Record<Lane, readonly Waiting[]>>;
-export const NO_LANES: Lanes = { active: [], backoff: [], unschedulable: [], gated: [], binding: [] };
+export const NO_LANES: Lanes = { active: [], backoff: [], unschedulable: [], gated: [], binding: [], noProfile: [] };
 
 /**
  * The lanes of now. Given the lanes of `before` it starts from their order, which is nearly the new one already:
  * with thousands of pods and ten frames a second that is the difference between smooth and not.
  */
 export function lanesOf(state: State, before: Lanes = NO_LANES): Lanes {
-  const lanes: Record<Lane, Waiting[]> = { active: [], backoff: [], unschedulable: [], gated: [], binding: [] };
+  const lanes: Record<Lane, Waiting[]> = {
+    active: [],
+    backoff: [],
+    unschedulable: [],
+    gated: [],
+    binding: [],
+    noProfile: unclaimedOf(state),
+  };
   const kept = new Set<QueueView>();
   for (const lane of LANES) {
     for (const waiting of before[lane]) {
@@ -58,6 +96,26 @@ export function lanesOf(state: State, before: Lanes = NO_LANES): Lanes {
   for (const lane of ["gated", "binding"] as const) lanes[lane].sort(bySince);
   return lanes;
 }
+
+/** Pods that no profile has, the oldest first: in no queue, as long as they are there. */
+function unclaimedOf(state: State): Waiting[] {
+  const pods = [...state.unqueued.values()].filter((pod) => hasNoProfile(state.cluster, pod));
+  const waiting = pods.map((pod) => ({ view: outside(pod), pod }));
+  return waiting.sort(bySince);
+}
+
+const outside = ({ uid, key, created_ms: since_ms }: PodView): QueueView => ({
+  uid,
+  key,
+  queue: "",
+  event: "",
+  since_ms,
+  attempts: 0,
+  backoff_until_ms: null,
+  plugins: [],
+  node: "",
+  hint: "",
+});
 
 /** Room is being made for the pod on a node: it will not wait long. */
 export function isNominated({ pod }: Waiting): boolean {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Cluster, PodView, QueueView } from "../contract/api.gen";
+import { i18n } from "../i18n/index.svelte";
 import { CLUSTER } from "../live/__fixtures__/cluster";
 import { fromSnapshot } from "../live/state";
 import { stateText, untriedText } from "./words";
@@ -32,10 +33,10 @@ const QUEUED: QueueView = {
   hint: "",
 };
 
-function stateOf(lifecycle_mode: Cluster["lifecycle_mode"]) {
+function stateOf(lifecycle_mode: Cluster["lifecycle_mode"], profiles = CLUSTER.profiles) {
   return fromSnapshot({
     cursor: [0, 0],
-    cluster: { ...CLUSTER, lifecycle_mode },
+    cluster: { ...CLUSTER, lifecycle_mode, profiles },
     nodes: [],
     pods: [POD],
     queue: [],
@@ -63,6 +64,39 @@ describe("the state of a pod in backoff", () => {
   });
 });
 
+describe("the state of a pod that no queue has", () => {
+  const HAS = ["default-scheduler", "gpu"];
+  it.each<[string, Partial<PodView>, readonly string[], string]>([
+    [
+      "no profile has it",
+      { scheduler: "volcano" },
+      HAS,
+      "No profile is called volcano; the configuration has default-scheduler, gpu",
+    ],
+    ["no profile has it, and it is gated", { scheduler: "volcano", gated: true }, HAS, "No profile is called volcano;"],
+    ["the second profile has it", { scheduler: "gpu" }, HAS, "Not yet seen by the scheduler"],
+    ["it is gated and not seen yet", { gated: true }, HAS, "Gated: not tried"],
+    ["nobody told which profiles there are", { scheduler: "volcano" }, [], "Not yet seen by the scheduler"],
+    ["it is being deleted", { scheduler: "volcano", deleting: true }, HAS, "Being deleted"],
+    ["another scheduler has bound it", { scheduler: "volcano", node: "n1" }, HAS, "Bound to n1"],
+  ])("when %s", (_when, more, profiles, want) => {
+    expect(stateText(stateOf("frozen", profiles), { ...POD, node: "", ...more }, undefined, 0)).toContain(want);
+  });
+
+  it("is that of its queue while the engine has not left it", () => {
+    const view = { ...QUEUED, queue: "unschedulable" } as const;
+    const pod = { ...POD, node: "", scheduler: "volcano" };
+    expect(stateText(stateOf("frozen", HAS), pod, view, 0)).toMatch(/^Unschedulable/);
+  });
+
+  it("is said in Chinese", async () => {
+    await i18n.use("zh-Hans");
+    const text = stateText(stateOf("frozen", HAS), { ...POD, node: "", scheduler: "volcano" }, undefined, 0);
+    await i18n.use("en");
+    expect(text).toBe("没有名为 volcano 的 profile；配置中有 default-scheduler, gpu");
+  });
+});
+
 describe("a pod without attempts", () => {
   it.each([
     ["waits", { node: "", gated: false }, false, "The scheduler has not tried this pod yet."],
@@ -74,7 +108,9 @@ describe("a pod without attempts", () => {
       "No attempt at this pod is stored; it is on n1.",
     ],
     ["is another scheduler's", { node: "n1", gated: false }, true, "This engine has made no attempt"],
-  ])("%s", (_, pod, isMirror, said) => {
-    expect(untriedText(pod, isMirror)).toContain(said);
+    ["has no profile", { node: "", gated: false, scheduler: "volcano" }, false, "The scheduler does not try this pod"],
+    ["has no profile in a mirror", { node: "", scheduler: "volcano" }, true, "The scheduler does not try this pod"],
+  ])("%s", (_, pod, is_mirror, said) => {
+    expect(untriedText({ ...POD, ...pod }, { ...CLUSTER, is_mirror })).toContain(said);
   });
 });

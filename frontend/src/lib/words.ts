@@ -1,9 +1,9 @@
 /** Where a pod stands and what an attempt found, in plain words. */
-import type { Attempt, NominatedBy, PodView, QueueView } from "../contract/api.gen";
+import type { Attempt, Cluster, NominatedBy, PodView, QueueView } from "../contract/api.gen";
 import { i18n, t } from "../i18n/index.svelte";
 import type { State } from "../live/state";
 import { span } from "./format";
-import { lanesOf } from "./queues";
+import { hasNoProfile, lanesOf } from "./queues";
 import { refusalsOf } from "./rejections";
 
 export function stateText(state: State, pod: PodView, view: QueueView | undefined, now: number): string {
@@ -37,13 +37,20 @@ export function stateText(state: State, pod: PodView, view: QueueView | undefine
     case "assumed":
       return t("state.assumed", { node });
     default:
+      if (hasNoProfile(state.cluster, pod)) return noProfileText(pod.scheduler, state.cluster.profiles);
       return pod.gated ? t("state.gated") : t("state.unqueued");
   }
 }
 
+/** Why the scheduler leaves pods to others. */
+export function noProfileText(name: string, profiles: readonly string[]): string {
+  return t("state.noProfile", { name, profiles: profiles.join(", ") });
+}
+
 /** Why no attempt at a pod is shown: one that came with a node, an imported one say, was never waiting to be tried. */
-export function untriedText(pod: Pick<PodView, "node" | "gated">, isMirror: boolean): string {
-  if (isMirror) return t(pod.gated ? "attempt.noneGated" : "mirror.notTried");
+export function untriedText(pod: PodView, cluster: Cluster): string {
+  if (!pod.node && hasNoProfile(cluster, pod)) return t("attempt.noneNoProfile");
+  if (cluster.is_mirror) return t(pod.gated ? "attempt.noneGated" : "mirror.notTried");
   if (pod.node) return t("attempt.nonePlaced", { node: pod.node });
   return t(pod.gated ? "attempt.noneGated" : "attempt.none");
 }

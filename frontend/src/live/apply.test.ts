@@ -91,8 +91,8 @@ describe("applyFrame", () => {
     expect(applyFrame(start(), after).kind).toBe("gap");
   });
 
-  it("asks for a new snapshot when the engine was rebuilt, but only once", () => {
-    const rebuilt = frame([10, 20], [10, 22], [{ ...STEP, seq: 22, kind: "rebuild" }]);
+  it.each(["rebuild", "config"] as const)("asks for a new snapshot after a %s, but only once", (kind) => {
+    const rebuilt = frame([10, 20], [10, 22], [{ ...STEP, seq: 22, kind }]);
     expect(applyFrame(start(), rebuilt).kind).toBe("gap");
     expect(applyFrame(start({ cursor: [9, 22] }), { ...rebuilt, from: [9, 20] }).kind).toBe("applied");
   });

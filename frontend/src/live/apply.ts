@@ -36,8 +36,8 @@ export function applyFrame(state: State, frame: Frame): Applied {
   const [rv, seq] = state.cursor;
   if (frame.to[0] <= rv && frame.to[1] <= seq) return { kind: "seen", state };
   if (frame.from[0] > rv || frame.from[1] > seq) return { kind: "gap" };
-  // A rebuilt engine tells anew where every pod stands, and drops what the one before it said.
-  if (frame.events.some((event) => event.type === "step" && event.kind === "rebuild" && event.seq > seq))
+  // A new engine, of a new configuration say, tells anew where every pod stands, and drops what the one before it said.
+  if (frame.events.some((event) => event.type === "step" && event.kind !== "apply" && event.seq > seq))
     return { kind: "gap" };
   const draft = new Draft(state);
   for (const event of frame.events) {
@@ -129,6 +129,7 @@ class Draft {
     this.state.pending += Number(isPending(pod)) - Number(before !== undefined && isPending(before));
     this.state.ended += Number(hasEnded(pod)) - Number(before !== undefined && hasEnded(before));
     this.moveRoom(before, this.state.assumed.get(pod.uid), pod, this.state.assumed.get(pod.uid));
+    this.noteUnqueued(pod.uid);
   }
 
   private podDeleted(uid: string, key: string): void {
@@ -140,6 +141,17 @@ class Draft {
     if (this.state.assumed.has(uid)) this.map<string>("assumed").delete(uid);
     this.state.pending -= Number(isPending(before));
     this.state.ended -= Number(hasEnded(before));
+    this.noteUnqueued(uid);
+  }
+
+  /** Keeps up which pods are pending and not in the queue, after one of both changed. */
+  private noteUnqueued(uid: string): void {
+    const pod = this.state.pods.get(uid);
+    const is = pod && isPending(pod) && !this.state.queue.has(uid) ? pod : undefined;
+    if (this.state.unqueued.get(uid) === is) return;
+    const own = this.map<PodView>("unqueued");
+    if (is) own.set(uid, is);
+    else own.delete(uid);
   }
 
   /** Drops the older half of the ended pods: those that came first. */
@@ -156,6 +168,7 @@ class Draft {
     const held = view.queue === "assumed" || view.queue === "waiting";
     if (held && view.node) this.assume(view.uid, view.node);
     else if (!held && view.queue !== "") this.assume(view.uid, "");
+    this.noteUnqueued(view.uid);
   }
 
   /** A pod that is assumed or waits for Permit is shown beside the queues until it is bound or forgotten. */
@@ -175,11 +188,13 @@ class Draft {
         hint: "",
       };
       this.map<QueueView>("queue").set(uid, view);
+      this.noteUnqueued(uid);
       return;
     }
     this.assume(uid, "");
     const queue = this.state.queue.get(uid)?.queue;
     if (queue === "assumed" || queue === "waiting") this.map<QueueView>("queue").delete(uid);
+    this.noteUnqueued(uid);
   }
 
   private assume(uid: string, node: string): void {
@@ -222,7 +237,7 @@ class Draft {
     return copy;
   }
 
-  private map<V>(name: "nodes" | "pods" | "uids" | "queue" | "assumed" | "usage"): Map<string, V> {
+  private map<V>(name: "nodes" | "pods" | "uids" | "queue" | "unqueued" | "assumed" | "usage"): Map<string, V> {
     const now = this.state[name] as unknown as Map<string, V>;
     if (this.own.has(now)) return now;
     const copy = new Map(now);

@@ -34,6 +34,7 @@ function essence(state: State) {
     attempts: state.attempts,
     events: byKey(state.events, (event) => String(event.seq).padStart(9, "0") + event.name),
     pending: state.pending,
+    unqueued: byKey(state.unqueued.keys(), (uid) => uid),
     ended: state.ended,
     throughput: state.throughput.points,
   };

@@ -35,6 +35,7 @@ export interface State {
   readonly pods: ReadonlyMap<string, PodView>; // by uid
   readonly uids: ReadonlyMap<string, string>; // by namespace/name
   readonly queue: ReadonlyMap<string, QueueView>; // by uid
+  readonly unqueued: ReadonlyMap<string, PodView>; // by uid: those that are pending and not in the queue
   readonly assumed: ReadonlyMap<string, string>; // uid -> node, until confirmed or forgotten
   readonly usage: ReadonlyMap<string, Usage>; // by node
   readonly events: readonly EventView[]; // oldest first; at most KEPT of those that are frequent, and as many others
@@ -66,10 +67,13 @@ export function fromSnapshot(snapshot: Snapshot): State {
     if (view.node && (view.queue === "assumed" || view.queue === "waiting")) assumed.set(view.uid, view.node);
   }
   const usage = new Map<string, { resources: Record<string, number>; uids: Set<string> }>();
+  const queue = new Map(snapshot.queue.map((view) => [view.uid, view]));
+  const unqueued = new Map<string, PodView>();
   let pending = 0;
   let ended = 0;
   for (const pod of snapshot.pods) {
     if (isPending(pod)) pending += 1;
+    if (isPending(pod) && !queue.has(pod.uid)) unqueued.set(pod.uid, pod);
     if (hasEnded(pod)) ended += 1;
     const node = placeOf(pod, assumed);
     if (!node) continue;
@@ -87,7 +91,8 @@ export function fromSnapshot(snapshot: Snapshot): State {
     nodes: new Map(snapshot.nodes.map((node) => [node.name, node])),
     pods: new Map(snapshot.pods.map((pod) => [pod.uid, pod])),
     uids: new Map(snapshot.pods.map((pod) => [pod.key, pod.uid])),
-    queue: new Map(snapshot.queue.map((view) => [view.uid, view])),
+    queue,
+    unqueued,
     assumed,
     usage,
     events: [...snapshot.events].sort((a, b) => a.at_ms - b.at_ms || a.seq - b.seq),

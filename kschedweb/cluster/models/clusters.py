@@ -1,5 +1,6 @@
 """Clusters: their settings, the counters of their logs, their clocks, and what they were scheduled by."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
@@ -9,6 +10,11 @@ from kschedweb.cluster.choices import ClockMode, LifecycleMode, Pace
 DNS_LABEL = RegexValidator(
     r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z", "must be a DNS label: lower-case letters, digits and '-', at most 63"
 )
+
+
+def default_profiles() -> list[str]:
+    """Of a configuration that says nothing."""
+    return ["default-scheduler"]
 
 
 class Cluster(models.Model):
@@ -53,6 +59,8 @@ class Cluster(models.Model):
     config_version = models.PositiveIntegerField(default=1)
     # Why the configuration in force cannot be used by the scheduler, which goes on with an older one or stands still.
     scheduler_problem = models.TextField(blank=True, default="")
+    # Names of the profiles: of the configuration in force, or of the one the scheduler goes on with instead.
+    profiles = ArrayField(models.TextField(), default=default_profiles)
     # How much of both logs, attempts and events is kept: so long, and within so much room.
     retention_hours = models.PositiveIntegerField(default=168)
     retention_mb = models.PositiveIntegerField(default=4096)

@@ -8,7 +8,7 @@ from kschedweb.cluster.services.clusters import (
     cluster_delete,
     lifecycle_mode_set,
     pace_set,
-    scheduler_problem_set,
+    scheduler_state_set,
 )
 from kschedweb.cluster.services.configurations import scheduler_config_set
 from kschedweb.cluster.services.copies import Copied, CopyReport, missing_of, objects_copy, synced_set
@@ -49,7 +49,7 @@ __all__ = [
     "pod_evict",
     "scheduler_config_set",
     "requests_carry_out",
-    "scheduler_problem_set",
+    "scheduler_state_set",
     "server_of",
     "synced_set",
 ]

@@ -214,9 +214,15 @@ def _set(cluster_id: int, actor: str, **values: Any) -> Cluster:
     return cluster
 
 
-def scheduler_problem_set(*, cluster_id: int, problem: str, actor: str) -> None:
-    """Say why the scheduler cannot use the configuration in force; nothing says that it can. Within a transaction."""
-    if Cluster.objects.filter(pk=cluster_id).exclude(scheduler_problem=problem).update(scheduler_problem=problem):
+def scheduler_state_set(
+    *, cluster_id: int, config_version: int, problem: str, profiles: Sequence[str], actor: str
+) -> None:
+    """Say which profiles the scheduler has, and why it cannot use the configuration in force; nothing says that it can.
+
+    Within a transaction. Nothing is said of a version that is in force no more.
+    """
+    told = {"scheduler_problem": problem, "profiles": list(profiles)}
+    if Cluster.objects.filter(pk=cluster_id, config_version=config_version).exclude(**told).update(**told):
         record_setting(Cluster.objects.get(pk=cluster_id), actor)
 
 

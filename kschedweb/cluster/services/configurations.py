@@ -15,7 +15,7 @@ def scheduler_config_set(*, cluster_id: int, content: bytes, actor: str) -> Clus
     InvalidError lists every problem. The text in force, given again, changes nothing.
     """
     of_mirror = selectors.cluster_get(cluster_id).is_mirror
-    replayable = configuration.effective(content, of_mirror=of_mirror).replayable
+    effective = configuration.effective(content, of_mirror=of_mirror)
     try:
         text = content.decode() if content.strip() else ""
     except UnicodeDecodeError as error:
@@ -28,9 +28,10 @@ def scheduler_config_set(*, cluster_id: int, content: bytes, actor: str) -> Clus
             return cluster
         cluster.scheduler_config = text
         cluster.config_version += 1
-        cluster.save(update_fields=["scheduler_config", "config_version"])
+        cluster.profiles = [profile.scheduler_name for profile in effective.profiles]
+        cluster.save(update_fields=["scheduler_config", "config_version", "profiles"])
         SchedulerConfigVersion.objects.create(
-            cluster=cluster, version=cluster.config_version, text=text, replayable=replayable, actor=actor
+            cluster=cluster, version=cluster.config_version, text=text, replayable=effective.replayable, actor=actor
         )
         record_setting(cluster, actor)
         wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)

@@ -93,15 +93,23 @@ def _objects(cluster: Cluster, state: EngineState | None, sharing: Sharing | Non
     return [*follow.stored_changes(cluster_id=cluster.pk, sharing=sharing)], cluster.rv
 
 
-def problem_tell(*, cluster_id: int, epoch: int, stored: Stored) -> None:
-    """Bring what the cluster's row says of its configuration up to date."""
-    if stored.cluster.scheduler_problem == stored.problem:
+def state_tell(*, cluster_id: int, epoch: int, stored: Stored, engine: Scheduler | None) -> None:
+    """Bring what the cluster's row says of its configuration up to date; `engine`: that works now, if any does."""
+    cluster = stored.cluster
+    profiles = cluster.profiles if engine is None else list(engine.engine.frameworks)
+    if (cluster.scheduler_problem, cluster.profiles) == (stored.problem, profiles):
         return
-    if stored.problem:
+    if stored.problem and cluster.scheduler_problem != stored.problem:
         log.error("configuration cannot be used", cluster=cluster_id, err=stored.problem)
     with transaction.atomic():
         leases.fence_hold(cluster_id=cluster_id, epoch=epoch)
-        services.scheduler_problem_set(cluster_id=cluster_id, problem=stored.problem, actor=SCHEDULER_ACTOR)
+        services.scheduler_state_set(
+            cluster_id=cluster_id,
+            config_version=cluster.config_version,
+            problem=stored.problem,
+            profiles=profiles,
+            actor=SCHEDULER_ACTOR,
+        )
 
 
 def reuse_tell(*, cluster_id: int, engine: Scheduler) -> None:

@@ -199,7 +199,9 @@ class EngineHost:
         stored = building.read(
             cluster_id=self.cluster_id, epoch=self.epoch, build=self._build, only_wanted=keeps, sharing=self._sharing
         )
-        building.problem_tell(cluster_id=self.cluster_id, epoch=self.epoch, stored=stored)
+        building.state_tell(
+            cluster_id=self.cluster_id, epoch=self.epoch, stored=stored, engine=stored.engine or self._engine
+        )
         cluster, engine, changes = stored.cluster, stored.engine, stored.changes
         self._refused_version = cluster.config_version if stored.problem else 0
         self._stands_still = engine is None and not keeps

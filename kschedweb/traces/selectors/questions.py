@@ -6,18 +6,19 @@ where to go on.
 """
 
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from kschedweb.cluster.choices import TERMINAL_PHASES
-from kschedweb.cluster.models import Pod
+from kschedweb.cluster.models import Cluster
 from kschedweb.traces import adapters
-from kschedweb.traces.models import Attempt, QueueState
+from kschedweb.traces.models import Attempt
 from kschedweb.traces.selectors.attempts import LAST_ATTEMPT, AttemptFilter, attempts, order_names
-from kschedweb.views import NodeRefusal, NodeRefusals, Pending, PendingPod, PendingReason
+from kschedweb.views import NodeRefusal, NodeRefusals, Pending, PendingPod, PendingReason, Unqueued
 
 QUESTION_SECONDS = 0.7
 ROWS_AT_ONCE = 500
@@ -102,6 +103,7 @@ PENDING_REASONS = """
         ) AS last
         CROSS JOIN LATERAL jsonb_to_recordset(last.rejections) AS reason (plugin text, reason text, count bigint)
         WHERE pod.cluster_id = %s AND pod.node_name = '' AND NOT pod.phase = ANY (%s)
+          AND pod.scheduler_name = ANY (%s)
         GROUP BY pod.uid, pod.namespace, pod.name, pod.created_at, last.evaluated, reason.plugin, reason.reason
     )
     SELECT plugin, reason, count(*), sum(nodes)::bigint, round(sum(share), 3)::float8,
@@ -110,20 +112,49 @@ PENDING_REASONS = """
 """
 
 
+PENDING_PLACES = """
+    SELECT coalesce(state.queue, ''), pod.scheduler_name, count(*)
+    FROM cluster_pod AS pod
+    LEFT JOIN traces_queuestate AS state ON state.cluster_id = pod.cluster_id AND state.pod_uid = pod.uid
+    WHERE pod.cluster_id = %s AND pod.node_name = '' AND NOT pod.phase = ANY (%s)
+    GROUP BY 1, 2 ORDER BY 1, 2
+"""
+
+
 def pending_summary(cluster_id: int, limit: int = 50) -> Pending:
-    """Count the unassigned pods by the reasons of their last rejection, first what keeps most nodes from them."""
-    queues: dict[str, int] = {}
-    for queue in QueueState.objects.filter(cluster_id=cluster_id).values_list("queue", flat=True):
-        queues[queue] = queues.get(queue, 0) + 1
+    """Count the unassigned pods: by where they are, each once, and by the reasons of their last rejection.
+
+    First comes what keeps most nodes from them. Pods that no profile has are none of the scheduler's: what rejected
+    them while one had them keeps nothing from them now.
+    """
+    profiles = _profiles(cluster_id)
     with connection.cursor() as cursor:
-        cursor.execute(PENDING_REASONS, pending_values(cluster_id, limit))
+        cursor.execute(PENDING_PLACES, [cluster_id, _ended()])
+        places = cursor.fetchall()
+        cursor.execute(PENDING_REASONS, pending_values(cluster_id, profiles, limit))
         reasons = [PendingReason(*row) for row in cursor]
-    return Pending(pods=_pending(cluster_id).count(), queues=dict(sorted(queues.items())), reasons=reasons)
+    queues: Counter[str] = Counter()
+    no_profile: Counter[str] = Counter()
+    unseen = 0
+    for queue, scheduler, pods in places:
+        if queue:
+            queues[queue] += pods
+        elif scheduler in profiles:
+            unseen += pods
+        else:
+            no_profile[scheduler] += pods
+    return Pending(
+        pods=queues.total() + no_profile.total() + unseen,
+        queues=dict(queues),
+        unqueued=Unqueued(no_profile=dict(no_profile), unseen=unseen),
+        profiles=profiles,
+        reasons=reasons,
+    )
 
 
-def pending_values(cluster_id: int, limit: int) -> list[Any]:
+def pending_values(cluster_id: int, profiles: Sequence[str], limit: int) -> list[Any]:
     """Parameters of PENDING_REASONS."""
-    return [cluster_id, [str(phase) for phase in TERMINAL_PHASES], EXAMPLES, limit]
+    return [cluster_id, _ended(), list(profiles), EXAMPLES, limit]
 
 
 PENDING_PODS = """
@@ -139,18 +170,23 @@ PENDING_PODS = """
     ) AS last
     CROSS JOIN LATERAL jsonb_to_recordset(last.rejections) AS reason (plugin text, reason text, count bigint)
     WHERE pod.cluster_id = %s AND pod.node_name = '' AND NOT pod.phase = ANY (%s)
-      AND (reason.plugin = %s OR %s = '') AND (reason.reason = %s OR %s = '')
+      AND pod.scheduler_name = ANY (%s) AND (reason.plugin = %s OR %s = '') AND (reason.reason = %s OR %s = '')
     GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 ORDER BY pod.created_at, pod.namespace, pod.name LIMIT %s
 """
 
 
 def pending_pods(cluster_id: int, *, plugin: str, reason: str, limit: int) -> list[PendingPod]:
     """The unassigned pods last rejected by this plugin and for this reason, longest pending first."""
-    phases = [str(phase) for phase in TERMINAL_PHASES]
     with connection.cursor() as cursor:
-        cursor.execute(PENDING_PODS, [cluster_id, phases, plugin, plugin, reason, reason, limit])
+        values: list[Any] = [cluster_id, _ended(), list(_profiles(cluster_id)), plugin, plugin, reason, reason, limit]
+        cursor.execute(PENDING_PODS, values)
         return [PendingPod(*row) for row in cursor]
 
 
-def _pending(cluster_id: int) -> QuerySet[Pod]:
-    return Pod.objects.filter(cluster_id=cluster_id, node_name="").exclude(phase__in=TERMINAL_PHASES)
+def _ended() -> list[str]:
+    return [str(phase) for phase in TERMINAL_PHASES]
+
+
+def _profiles(cluster_id: int) -> Sequence[str]:
+    """Names of the profiles the scheduler has."""
+    return Cluster.objects.filter(pk=cluster_id).values_list("profiles", flat=True).first() or ()

@@ -272,11 +272,13 @@ def test_default_name_is_a_label(name: str, want: str) -> None:
     assert client.default_name(Path(name)) == want
 
 
-def _summary(pods: int, **queues: int) -> dict[str, Any]:
+def _summary(pods: int, volcano: int = 0, unseen: int = 0, **queues: int) -> dict[str, Any]:
     reasons = [{"plugin": "NodeName", "reason": "no", "pods": pods}] if pods else []
+    unqueued = {"no_profile": {"volcano": volcano} if volcano else {}, "unseen": unseen}
+    profiles = ["default-scheduler", "gpu"]
     return {
         "objects": {"Pod": 9},
-        "pending": {"pods": pods, "queues": queues, "reasons": reasons},
+        "pending": {"pods": pods, "queues": queues, "unqueued": unqueued, "profiles": profiles, "reasons": reasons},
         "overcommitted": [],
     }
 
@@ -312,3 +314,20 @@ def test_wait_ends_when_every_pod_is_bound_or_has_a_reason(
 
 def test_wait_gives_up_when_nothing_changes(quick: None, service: Service, tmp_path: Path) -> None:
     assert _waiting(service, tmp_path, _summary(9, active=9)) == 1
+
+
+def test_wait_is_not_for_pods_that_no_profile_has(
+    quick: None, service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = _summary(5, volcano=2, unschedulable=2, gated=1)
+    assert _waiting(service, tmp_path, _summary(5, volcano=2, unseen=2, gated=1), seen) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert "9 pods, 5 of them pending" in said
+    assert "       2  no profile is called volcano; the configuration has default-scheduler, gpu" in said
+
+
+def test_given_up_wait_tells_where_all_pending_pods_are(
+    quick: None, service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _waiting(service, tmp_path, _summary(9, volcano=2, unseen=3, active=4)) == 1
+    assert "9 pods, 9 of them pending (active 4, without a profile 2, not seen yet 3)" in capsys.readouterr().out

@@ -187,7 +187,7 @@ def test_top_reasons_for_pending_count_pods_by_their_last_attempt(stored: Cluste
         "NodeResourcesFit": refused,
         "TaintToleration": refused,
     }
-    told = plan(questions.PENDING_REASONS, questions.pending_values(stored.pk, 50))
+    told = plan(questions.PENDING_REASONS, questions.pending_values(stored.pk, ["default-scheduler"], 50))
     assert "attempt_by_pod" in told and "Seq Scan on traces_attempt" not in told
     reason = TAINT.reasons[0]
     pods = selectors.pending_pods(stored.pk, plugin="TaintToleration", reason=reason, limit=10_000)

@@ -211,6 +211,8 @@ def test_summary_counts_pending_pods_by_their_last_refusal(cluster: Cluster) -> 
     assert told["pending"] == {
         "pods": 1,
         "queues": {"unschedulable": 1},
+        "unqueued": {"no_profile": {}, "unseen": 0},
+        "profiles": ["default-scheduler"],
         "reasons": [
             {
                 "plugin": "NodeResourcesFit",

@@ -15,6 +15,7 @@ export const CLUSTER: Cluster = {
   config_version: 1,
   description: "",
   scheduler_problem: "",
+  profiles: ["default-scheduler"],
   retention_hours: 168,
   retention_mb: 4096,
   clock_mode: "real",

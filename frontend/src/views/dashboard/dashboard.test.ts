@@ -16,10 +16,11 @@ afterEach(() => {
 
 describe("PendingReasons", () => {
   it("counts the pods it lists, which may have been asked for later", async () => {
+    const unqueued = { no_profile: {}, unseen: 0 };
     const reason = { plugin: "NodeName", reason: "no", pods: 1, nodes: 5, share: 1, examples: [] };
     const pod = { namespace: "a", attempt: 1, seq: 1, nodes: 5, message: "", created_at: "", seen_at: "" };
     const answers: Record<string, unknown> = {
-      pending: { pods: 1, queues: {}, reasons: [reason] },
+      pending: { pods: 1, queues: {}, unqueued, profiles: ["default-scheduler"], reasons: [reason] },
       pods: { pods: ["x", "y"].map((name) => ({ ...pod, name, pod_uid: name })) },
     };
     vi.stubGlobal("fetch", async ({ url }: Request) => {
@@ -58,7 +59,9 @@ describe("groupedOf", () => {
   it("opens them as one line", async () => {
     vi.stubGlobal("fetch", async ({ url }: Request) => {
       const asked = new URL(url).pathname.endsWith("/pods");
-      return new Response(JSON.stringify(asked ? { pods: [] } : { pods: 4, queues: {}, reasons: [fit, cordoned] }));
+      const unqueued = { no_profile: {}, unseen: 0 };
+      const found = { pods: 4, queues: {}, unqueued, profiles: ["default-scheduler"], reasons: [fit, cordoned] };
+      return new Response(JSON.stringify(asked ? { pods: [] } : found));
     });
     made = mount(PendingReasons, { target: document.body, props: { clusterId: 2, count: 4 } });
     const buttons = () => [...document.querySelectorAll("button")];

@@ -1,0 +1,220 @@
+/** Every pending pod is counted once, wherever it is. */
+import { flushSync, mount, unmount } from "svelte";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { CacheMoved, LiveEvent, PodView, QueueView } from "../../contract/api.gen";
+import { i18n } from "../../i18n/index.svelte";
+import { pendingParts } from "../../lib/queues";
+import { CLUSTER } from "../../live/__fixtures__/cluster";
+import { applyEvent, applyFrame } from "../../live/apply";
+import { fromSnapshot, type State } from "../../live/state";
+import Figures from "./Figures.svelte";
+import PendingReasons from "./PendingReasons.svelte";
+import Queues from "./Queues.svelte";
+
+const pod = (name: string, more: Partial<PodView> = {}): PodView => ({
+  uid: name,
+  key: `default/${name}`,
+  node: "",
+  phase: "Pending",
+  priority: 0,
+  requests: {},
+  deleting: false,
+  gated: false,
+  nominated: "",
+  reason: "",
+  created_ms: 0,
+  scheduler: "default-scheduler",
+  ...more,
+});
+
+const queued = (name: string, queue: QueueView["queue"], node = ""): QueueView => ({
+  uid: name,
+  key: `default/${name}`,
+  queue,
+  event: "",
+  since_ms: 0,
+  attempts: 1,
+  backoff_until_ms: null,
+  plugins: [],
+  node,
+  hint: "",
+});
+
+function start(pods: readonly PodView[], queue: readonly QueueView[], profiles = ["default-scheduler", "gpu"]): State {
+  return fromSnapshot({
+    cursor: [0, 0],
+    cluster: { ...CLUSTER, profiles },
+    nodes: [],
+    pods,
+    queue,
+    events: [],
+    attempts: [],
+    throughput: { seconds: 1, since_ms: 0, until_ms: 0, carried: null, points: [] },
+    pods_left_out: 0,
+  });
+}
+
+const FULL = start(
+  [
+    pod("a"),
+    pod("b"),
+    pod("c"),
+    pod("d"),
+    pod("e"),
+    pod("being-bound"),
+    pod("bound", { node: "n1" }),
+    pod("ended", { phase: "Failed", scheduler: "volcano" }),
+    pod("elsewhere", { node: "n1", scheduler: "volcano" }),
+    pod("late", { scheduler: "gpu" }),
+    pod("late-and-gated", { gated: true }),
+    pod("v2", { scheduler: "volcano", created_ms: 9 }),
+    pod("v1", { scheduler: "volcano", created_ms: 1, gated: true }),
+    pod("y", { scheduler: "yunikorn", created_ms: 5 }),
+  ],
+  [
+    queued("a", "active"),
+    queued("b", "backoff"),
+    queued("c", "errorBackoff"),
+    queued("d", "unschedulable"),
+    queued("e", "gated"),
+    queued("being-bound", "assumed", "n1"),
+    queued("bound", "assumed", "n1"), // until the engine has heard of it
+  ],
+);
+
+let made: ReturnType<typeof mount> | null = null;
+
+afterEach(() => {
+  if (made) void unmount(made);
+  made = null;
+  document.body.replaceChildren();
+  vi.unstubAllGlobals();
+});
+
+const words = (selector: string): readonly string[] =>
+  [...document.querySelectorAll(selector)].map((one) => one.textContent?.replaceAll(/\s+/g, " ").trim() ?? "");
+
+describe("the pods that are pending and in no queue", () => {
+  const then = (state: State, ...events: LiveEvent[]): State => events.reduce(applyEvent, state);
+  const names = ({ unqueued }: State): readonly string[] => [...unqueued.keys()];
+  const put = (one: PodView): LiveEvent => ({ type: "pod_put", rv: 1, pod: one });
+  const moved = (view: QueueView): LiveEvent => ({ type: "queue_move", seq: 1, move: view });
+  const cached = (uid: string, kind: CacheMoved["kind"]): LiveEvent => {
+    return { type: "cache_move", seq: 1, uid, key: `default/${uid}`, node: "n1", kind, at_ms: 0, attempts: 1 };
+  };
+
+  it("are kept up by every event that moves one", () => {
+    const first = start([pod("a"), pod("b"), pod("c", { node: "n1" })], [queued("b", "active")]);
+    const came = then(first, put(pod("d")));
+    expect([names(first), names(came)]).toEqual([["a"], ["a", "d"]]);
+    const seen = then(came, moved(queued("d", "active")));
+    expect(names(seen)).toEqual(["a"]);
+    expect(then(seen, put(pod("b", { priority: 1 }))).unqueued).toBe(seen.unqueued); // views of it are not drawn again
+    const left = then(seen, moved(queued("d", "")));
+    expect(names(left)).toEqual(["a", "d"]);
+    const bound = then(left, put(pod("a", { node: "n1" })));
+    expect(names(bound)).toEqual(["d"]);
+    const held = then(bound, cached("d", "assumed"));
+    expect(names(held)).toEqual([]);
+    expect(names(then(held, cached("d", "forgotten")))).toEqual(["d"]);
+    expect(names(then(bound, { type: "pod_deleted", rv: 1, uid: "d", key: "default/d" }))).toEqual([]);
+  });
+});
+
+describe("pendingParts", () => {
+  it("add up to all pending pods", () => {
+    expect(pendingParts(FULL)).toEqual([
+      ["active", 1],
+      ["backoff", 2],
+      ["unschedulable", 1],
+      ["gated", 1],
+      ["binding", 1],
+      ["noProfile", 3],
+      ["unseen", 2],
+    ]);
+    expect(pendingParts(FULL).reduce((sum, [, count]) => sum + count, 0)).toBe(FULL.pending);
+    expect(pendingParts(start([], []))).toEqual([]);
+  });
+});
+
+describe("Figures", () => {
+  it.each([
+    [
+      "en",
+      "1 active, 2 in backoff, 1 unschedulable, 1 gated, 1 being bound, 3 without a profile, 2 not yet seen by the scheduler",
+    ],
+    [
+      "zh-Hans",
+      "1 个活跃，2 个退避中，1 个不可调度，1 个受门控，1 个正在绑定，3 个没有对应的 profile，2 个调度器尚未看到",
+    ],
+  ] as const)("say in %s where the pending pods are", async (language, want) => {
+    await i18n.use(language);
+    made = mount(Figures, { target: document.body, props: { live: FULL } });
+    flushSync();
+    const note = document.querySelector(".card .note");
+    const shown = [document.querySelector(".figure")?.textContent, note?.textContent, note?.getAttribute("title")];
+    await i18n.use("en");
+    expect(shown).toEqual(["11", want, want]);
+  });
+});
+
+describe("Queues", () => {
+  it("have a lane for pods that no profile has, the oldest first, and count those not seen yet", () => {
+    made = mount(Queues, { target: document.body, props: { live: FULL } });
+    flushSync();
+    expect(words("h3").at(-1)).toBe("No profile");
+    const lane = document.querySelector(".lane.noProfile");
+    expect(lane?.querySelector("[data-testid=count]")?.textContent).toBe("3");
+    expect([...(lane?.querySelectorAll("li .hidden") ?? [])].map((one) => one.textContent)).toEqual(["v1", "y", "v2"]);
+    expect([...(lane?.querySelectorAll("li .remark") ?? [])].map((one) => one.textContent)).toEqual([
+      "volcano",
+      "yunikorn",
+      "volcano",
+    ]);
+    expect(lane?.querySelector("a")?.getAttribute("href")).toBe("#/clusters/1/pods/default/v1");
+    expect(words(".card-head .note")).toEqual(["7 pods · 3 without a profile · 2 not yet seen by the scheduler"]);
+  });
+
+  it("have no such lane while there are none", () => {
+    made = mount(Queues, { target: document.body, props: { live: start([pod("a")], [queued("a", "active")]) } });
+    flushSync();
+    expect(words("h3")).not.toContain("No profile");
+    expect(words(".card-head .note")).toEqual(["1 pod"]);
+  });
+
+  it("follow frames: a profile comes for the pods, and one goes", () => {
+    const before = start([pod("v", { scheduler: "volcano" })], []);
+    const profiles = ["default-scheduler", "volcano"];
+    const named = applyEvent(before, { type: "cluster_setting", rv: 1, cluster: { ...before.cluster, profiles } });
+    expect(pendingParts(named)).toEqual([["unseen", 1]]);
+    const move = { ...queued("v", "active") };
+    const taken = applyFrame(named, {
+      type: "frame",
+      from: [0, 0],
+      to: [1, 1],
+      at: 0,
+      events: [{ type: "queue_move", seq: 1, move }],
+    });
+    if (taken.kind !== "applied") throw new Error(taken.kind);
+    expect(pendingParts(taken.state)).toEqual([["active", 1]]);
+    const gone = applyEvent(taken.state, { type: "cluster_setting", rv: 2, cluster: before.cluster });
+    expect(pendingParts(gone)).toEqual([["active", 1]]); // until the engine was made anew, which a snapshot tells
+    expect(pendingParts(start([...gone.pods.values()], []))).toEqual([["noProfile", 1]]);
+  });
+});
+
+describe("PendingReasons", () => {
+  it("name the profile that pods ask for in vain", async () => {
+    const unqueued = { no_profile: { volcano: 2, yunikorn: 1 }, unseen: 0 };
+    const answer = { pods: 3, queues: {}, unqueued, profiles: ["default-scheduler", "gpu"], reasons: [] };
+    vi.stubGlobal("fetch", async () => new Response(JSON.stringify(answer)));
+    made = mount(PendingReasons, { target: document.body, props: { clusterId: 31, count: 3 } });
+    await vi.waitFor(() =>
+      expect(words("li")).toEqual([
+        "No profile is called volcano; the configuration has default-scheduler, gpu 2",
+        "No profile is called yunikorn; the configuration has default-scheduler, gpu 1",
+      ]),
+    );
+    expect(document.querySelector(".none")).toBeNull();
+  });
+});
