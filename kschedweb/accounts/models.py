@@ -43,6 +43,8 @@ class Token(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="tokens", db_index=False)
     name = models.CharField(max_length=60, validators=[TOKEN_NAME])
     token_hash = models.CharField(max_length=64)
+    # By which people know it again; 24 of its 256 random bits.
+    last_characters = models.CharField(max_length=4, blank=True, default="")
     max_role = models.CharField(max_length=16, choices=Role, default=Role.VIEWER)
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()

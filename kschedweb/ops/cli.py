@@ -137,6 +137,23 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     kube.add_argument("--server", metavar="URL", help="how the service is reached (default: as it listens)")
     kube.add_argument("--revoke", metavar="TOKEN", help="end this token instead")
 
+    tokens = command("token", "Make a token for the REST API of the running service, list tokens, end one.")
+    data_dir(tokens)
+    tokens.add_argument(
+        "action", choices=["make", "list", "revoke"], help="make prints the token on stdout and nothing else"
+    )
+    tokens.add_argument("--name", help="name of the token (default of a new one: token-1 and so on)")
+    tokens.add_argument(
+        "--role",
+        choices=["viewer", "operator", "admin"],
+        default="viewer",
+        help="the most that a new one may do (default: viewer)",
+    )
+    tokens.add_argument("--days", type=int, default=90, help="until a new one ends, at most 366 (default: 90)")
+    tokens.add_argument("--user", metavar="NAME", default="", help="whose it is (default: the first administrator's)")
+    tokens.add_argument("--all", action="store_true", help="list those that are over, too")
+    tokens.add_argument("--json", action="store_true", help="print one JSON document")
+
     cluster = command("cluster", "Make a cluster in the running service.")
     data_dir(cluster)
     cluster.add_argument("action", choices=["create"], metavar="create", help="what to do")
@@ -196,6 +213,10 @@ def dispatch(options: argparse.Namespace) -> int:
         from kschedweb.ops.kubernetes import kubeconfig
 
         return kubeconfig(data_dir=data, options=options)
+    if options.command == "token":
+        from kschedweb.ops.tokens import token
+
+        return token(data_dir=data, options=options)
     if options.command == "cluster":
         from kschedweb.ops.kubernetes import cluster_create
 

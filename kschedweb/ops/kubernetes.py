@@ -3,17 +3,13 @@
 import argparse
 import base64
 import ipaddress
-import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from kschedweb import environment
-from kschedweb.ops import postgres, up, valkey
+from kschedweb.ops import beside, up
 from kschedweb.ops.client import Client, Refused, connect
 from kschedweb.ops.supervisor import write_private
 
@@ -52,17 +48,10 @@ def kubeconfig(*, data_dir: Path, options: argparse.Namespace) -> int:
         if options.revoke
         else [options.cluster, "--role", options.role, "--node", options.node]
     )
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "kschedweb.ops.granting", *words],
-        env=service_environment(data_dir),
-        cwd=environment.ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        return _fail(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "the token could not be made")
-    granted = json.loads(done.stdout)
+    try:
+        granted = beside.ask(data_dir, "kschedweb.ops.granting", words)
+    except beside.Failed as problem:
+        return _fail(str(problem))
     if options.revoke:
         print(f"token {granted['name']} is no longer good")
         return 0
@@ -93,20 +82,6 @@ def config(options: argparse.Namespace, facts: dict[str, Any], granted: dict[str
         "contexts": [{"name": name, "context": {"cluster": name, "user": granted["user"]}}],
         "current-context": name,
     }
-
-
-def service_environment(data_dir: Path) -> dict[str, str]:
-    """The environment of a process beside the service: what the user has set, else the embedded servers."""
-    run = up.run_directory(data_dir)
-    found = {"KSCHED_DATA_DIR": str(data_dir), "DJANGO_SETTINGS_MODULE": "kschedweb.settings", "KSCHED_HTTPS": "0"}
-    if "DATABASE_URL" not in os.environ:
-        found["DATABASE_URL"] = postgres.Postgres(Path(), data_dir / "postgres", run / "pg").url()
-    if "REDIS_URL" not in os.environ:
-        found["REDIS_URL"] = valkey.Valkey(Path(), run / "valkey").url
-    key = data_dir / "secret-key"
-    if "KSCHED_SECRET_KEY" not in os.environ and key.exists():
-        found["KSCHED_SECRET_KEY"] = key.read_text().strip()
-    return {**os.environ, **found}
 
 
 def cluster_create(*, data_dir: Path, options: argparse.Namespace) -> int:

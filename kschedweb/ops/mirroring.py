@@ -7,17 +7,14 @@ tokens run beside the service, as the user it runs as.
 import argparse
 import base64
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from kschedweb import environment
-from kschedweb.ops import up
+from kschedweb.ops import beside, up
 from kschedweb.ops.client import Refused, connect, default_name
-from kschedweb.ops.kubernetes import service_environment
 
 FILES = ("certificate-authority", "client-certificate", "client-key")
 
@@ -44,18 +41,10 @@ def mirror(*, data_dir: Path, options: argparse.Namespace) -> int:
         "namespaces": [name for each in options.namespaces or () for name in each.split(",") if name],
         "scheduler_config": config,
     }
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "kschedweb.ops.mirror_starting"],
-        input=json.dumps(wanted),
-        env=service_environment(data_dir),
-        cwd=environment.ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        return _fail(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "the mirror could not be started")
-    made = json.loads(done.stdout)
+    try:
+        made = beside.ask(data_dir, "kschedweb.ops.mirror_starting", given=json.dumps(wanted))
+    except beside.Failed as problem:
+        return _fail(str(problem))
     print(f"cluster {made['name']} (id {made['id']}) follows {made['server']}, read-only")
     print(f"see it: {facts['url']}/#/clusters/{made['id']}")
     print(f"copy it to change things: ./ksched fork {made['name']} NAME")

@@ -34,6 +34,7 @@ class Token(View):
     id: int
     name: str
     max_role: Role
+    last_characters: Annotated[str, doc("of the secret, to know it again; empty for tokens of older versions")]
     created_at: Moment
     expires_at: Moment
     revoked_at: Moment | None

@@ -946,6 +946,8 @@ export interface components {
             readonly name: string;
             /** @enum {unknown} */
             readonly max_role: "admin" | "operator" | "viewer";
+            /** @description of the secret, to know it again; empty for tokens of older versions */
+            readonly last_characters: string;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -975,6 +977,8 @@ export interface components {
             readonly name: string;
             /** @enum {unknown} */
             readonly max_role: "admin" | "operator" | "viewer";
+            /** @description of the secret, to know it again; empty for tokens of older versions */
+            readonly last_characters: string;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */

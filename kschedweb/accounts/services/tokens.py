@@ -6,7 +6,7 @@ from datetime import timedelta
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
 from kschedweb.accounts.choices import AccessAction, Role
@@ -19,6 +19,7 @@ from kschedweb.views.accounts import TOKEN_DAYS_MOST
 PREFIX = "ksched_"
 # `last_used_at` is written no more often: a program may ask many times in a second.
 USE_NOTED_EVERY = timedelta(minutes=1)
+CHARACTERS_KEPT = 4
 
 
 def token_create(*, user: User, name: str, max_role: str, days: int, actor: str) -> tuple[Token, str]:
@@ -30,14 +31,20 @@ def token_create(*, user: User, name: str, max_role: str, days: int, actor: str)
     if not 0 < days <= TOKEN_DAYS_MOST:
         raise InvalidError(f"days: must be from 1 to {TOKEN_DAYS_MOST}", field="days")
     secret = PREFIX + secrets.token_urlsafe(32)
+    now = timezone.now()
     try:
         with transaction.atomic():
+            # One that has expired has no use for its name.
+            Token.objects.filter(user=user, name=name, revoked_at=None, expires_at__lte=now).update(
+                revoked_at=F("expires_at")
+            )
             token = Token.objects.create(
                 user=user,
                 name=name,
                 token_hash=digest(secret),
+                last_characters=secret[-CHARACTERS_KEPT:],
                 max_role=Role(max_role),
-                expires_at=timezone.now() + timedelta(days=days),
+                expires_at=now + timedelta(days=days),
             )
             _record(token, AccessAction.TOKEN_CREATED, actor)
     except IntegrityError as error:

@@ -74,6 +74,22 @@ def test_token_ends_when_its_time_is_over(session: APIClient) -> None:
         assert with_token(made["secret"]).get("/api/me").status_code == 401
 
 
+def test_name_of_an_expired_token_is_free(session: APIClient) -> None:
+    expires_at = timezone.now() + timedelta(days=2)
+    make(session, days=2)
+    with time_machine.travel(expires_at + timedelta(hours=1), tick=False):
+        make(session, days=2)
+    new, old = session.get("/api/tokens").json()["results"]
+    assert (old["revoked_at"], old["is_over"]) == (old["expires_at"], True)
+    assert new["revoked_at"] is None
+
+
+def test_last_characters_of_a_token_are_kept(session: APIClient) -> None:
+    made = make(session)
+    assert made["last_characters"] == made["secret"][-4:]
+    assert session.get("/api/tokens").json()["results"][0]["last_characters"] == made["secret"][-4:]
+
+
 @pytest.mark.parametrize(("seconds", "want"), [(-1, False), (0, True)])
 def test_token_is_over_from_the_moment_it_expires(session: APIClient, seconds: int, want: bool) -> None:
     make(session)

@@ -89,6 +89,17 @@ def test_entry_can_be_read_by_old_pythons() -> None:
     assert "\n    match " not in source and ":=" not in source and ' f"' not in source and '(f"' not in source
 
 
+def test_making_the_environment_leaves_stdout_to_the_command(
+    entry: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(entry, "well_built_python", lambda: sys.executable)
+    monkeypatch.setattr(entry.subprocess, "call", lambda *_, **__: 0)
+    monkeypatch.setattr(entry, "works", lambda python: False)
+    entry.make(str(tmp_path / "venv"), str(tmp_path / "venv/bin/python"), "requirements.lock")
+    said = capsys.readouterr()
+    assert said.out == "" and "making the environment" in said.err and "requirements.lock" in said.err
+
+
 def test_environment_is_made_once_and_again_when_the_lock_changes(
     entry: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
