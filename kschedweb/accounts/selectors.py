@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from kschedweb.accounts.choices import Role, lower
 from kschedweb.accounts.models import RoleBinding, Token
-from kschedweb.common.errors import ClusterGoneError
+from kschedweb.common.errors import ClusterGoneError, NotFoundError
 
 CREATE_CLUSTERS = "cluster.add_cluster"
 
@@ -40,6 +40,14 @@ def visible(clusters: "QuerySet[Any]", user: User) -> "QuerySet[Any]":
     if user.is_superuser:
         return clusters
     return clusters.filter(pk__in=RoleBinding.objects.filter(user=user).values("cluster_id"))
+
+
+def user_named(username: str) -> User:
+    """The user of that name; NotFoundError when there is none."""
+    user = User.objects.filter(username=username).first()
+    if user is None:
+        raise NotFoundError("there is no such user", username=username)
+    return user
 
 
 def tokens_of(user: User) -> "QuerySet[Token]":

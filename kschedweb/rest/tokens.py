@@ -1,15 +1,20 @@
-"""Your own tokens. Only people make and list them: a token that leaks makes no other."""
+"""Your own tokens, and for superusers those of others.
+
+Only people make and list them: a token that leaks makes no other, so none makes one with more rights either.
+"""
 
 from functools import partial
 from typing import cast
 
 import msgspec
 from django.contrib.auth.models import User
+from msgspec import UNSET
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 
 from kschedweb import views
 from kschedweb.accounts import selectors, services
-from kschedweb.accounts.permissions import actor, is_person
+from kschedweb.accounts.permissions import actor, is_person, is_superuser
 from kschedweb.common.pagination import KeysetPagination
 from kschedweb.rest.answers import Created, RestView
 from kschedweb.views import given, view_of
@@ -22,9 +27,14 @@ class TokenPagination(KeysetPagination):
 class TokenListView(RestView):
     access = {"GET": is_person, "POST": is_person}
 
-    def get(self, request: Request, page: views.PageQuery) -> views.TokenPage:
+    def get(self, request: Request, query: views.TokenQuery, page: views.PageQuery) -> views.TokenPage:
         """List your tokens, newest first; those that are over too."""
-        tokens = selectors.tokens_of(cast(User, request.user))
+        user = cast(User, request.user)
+        if query.username is not UNSET and query.username != user.get_username():
+            if not is_superuser(request):
+                raise PermissionDenied("only superusers list the tokens of others")
+            user = selectors.user_named(query.username)
+        tokens = selectors.tokens_of(user)
         return TokenPagination(page).page_of(views.TokenPage, tokens, request, partial(view_of, views.Token))
 
     def post(self, request: Request, body: views.TokenCreate) -> Created[views.TokenCreated]:
@@ -39,4 +49,5 @@ class TokenDetailView(RestView):
 
     def delete(self, request: Request, token_id: int) -> None:
         """Revoke a token, for good and at once; its row stays."""
-        services.token_revoke(user=cast(User, request.user), token_id=token_id, actor=actor(request))
+        owner = None if is_superuser(request) else cast(User, request.user)
+        services.token_revoke(user=owner, token_id=token_id, actor=actor(request))

@@ -14,6 +14,7 @@ from kschedweb.views.accounts import (
     TokenCreate,
     TokenCreated,
     TokenPage,
+    TokenQuery,
 )
 from kschedweb.views.attempts import (
     CODES,
@@ -374,6 +375,7 @@ __all__ = [
     "TokenCreate",
     "TokenCreated",
     "TokenPage",
+    "TokenQuery",
     "Unqueued",
     "View",
     "Workload",

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
+import msgspec
+
 from kschedweb.views.base import Input, Moment, Page, View, doc, number, text
 
 Role = Literal["viewer", "operator", "admin"]
@@ -63,6 +65,14 @@ class RoleBinding(View):
 
 class RolePage(Page[RoleBinding]):
     """A page of role bindings."""
+
+
+class TokenQuery(Input):
+    """Whose tokens."""
+
+    username: Annotated[str, text(150, "whose; without it your own. Those of others are for superusers")] | (
+        msgspec.UnsetType
+    ) = msgspec.UNSET
 
 
 class TokenCreate(Input):

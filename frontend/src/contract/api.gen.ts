@@ -996,6 +996,11 @@ export interface components {
             readonly next: string | null;
             readonly previous: string | null;
         };
+        /** @description Whose tokens. */
+        readonly TokenQuery: {
+            /** @description whose; without it your own. Those of others are for superusers */
+            readonly username?: string;
+        };
         /**
          * @description One attempt to schedule a pod, or several in a row with equal results.
          *
@@ -3038,6 +3043,7 @@ export type Token = components['schemas']['Token'];
 export type TokenCreate = components['schemas']['TokenCreate'];
 export type TokenCreated = components['schemas']['TokenCreated'];
 export type TokenPage = components['schemas']['TokenPage'];
+export type TokenQuery = components['schemas']['TokenQuery'];
 export type Attempt = components['schemas']['Attempt'];
 export type AttemptDetail = components['schemas']['AttemptDetail'];
 export type AttemptPage = components['schemas']['AttemptPage'];
@@ -5311,6 +5317,8 @@ export interface operations {
                 readonly cursor?: string;
                 /** @description of the rows in one page */
                 readonly limit?: number;
+                /** @description whose; without it your own. Those of others are for superusers */
+                readonly username?: string;
             };
             readonly header?: never;
             readonly path?: never;

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.db import transaction
 
+from kschedweb.accounts import selectors
 from kschedweb.accounts.choices import AccessAction, Role
 from kschedweb.accounts.models import AccessRecord, RoleBinding
 from kschedweb.common.errors import NotFoundError
@@ -12,9 +12,7 @@ from kschedweb.common.errors import NotFoundError
 
 def role_set(*, cluster: Any, username: str, role: str, actor: str) -> RoleBinding:
     """Give a user a role in a cluster, in place of the one they have."""
-    user = User.objects.filter(username=username).first()
-    if user is None:
-        raise NotFoundError("there is no such user", username=username)
+    user = selectors.user_named(username)
     with transaction.atomic():
         binding, _ = RoleBinding.objects.update_or_create(
             user=user, cluster=cluster, defaults={"role": Role(role), "granted_by": actor}

@@ -139,6 +139,32 @@ def test_token_of_somebody_else_is_not_there(session: APIClient) -> None:
     assert session.get("/api/tokens").json()["results"] == []
 
 
+def test_tokens_of_somebody_else_are_listed_and_ended_by_superusers_only(session: APIClient) -> None:
+    made = make(session)
+    root, eve = rest.logged_in("root"), APIClient()
+    eve.force_login(User.objects.create_user("eve"))
+    for username, status in (("ada", 403), ("nobody", 403), ("eve", 200)):
+        assert eve.get("/api/tokens", {"username": username}).status_code == status
+    assert eve.delete(f"/api/tokens/{made['id']}").status_code == 404
+    assert root.get("/api/tokens").json()["results"] == []
+    assert [one["name"] for one in root.get("/api/tokens?username=ada").json()["results"]] == ["ci"]
+    assert root.get("/api/tokens?username=nobody").status_code == 404
+    assert root.delete(f"/api/tokens/{made['id']}").status_code == 204
+    assert with_token(made["secret"]).get("/api/me").status_code == 401
+    record = AccessRecord.objects.latest("id")
+    assert (record.actor, record.action, record.username) == ("root", "token_revoked", "ada")
+
+
+@pytest.mark.parametrize("cap", ["viewer", "operator", "admin"])
+@pytest.mark.parametrize("wanted", ["viewer", "operator", "admin"])
+def test_token_makes_no_token_whatever_the_rights(cap: str, wanted: str) -> None:
+    client = with_token(make(rest.logged_in("root"), max_role=cap)["secret"])
+    assert client.post("/api/tokens", {"name": "another", "max_role": wanted}).status_code == 403
+    assert client.get("/api/tokens?username=root").status_code == 403
+    assert client.delete(f"/api/tokens/{Token.objects.get().pk}").status_code == 403
+    assert Token.objects.filter(revoked_at=None).count() == 1
+
+
 @pytest.mark.parametrize(
     "header",
     ["Bearer", "Bearer ", "Bearer  x", "Bearer ksched_", "bearer \u00e9", "Bearer a b", "Bearer \x00"],
