@@ -75,6 +75,8 @@ export const api = {
   clusterCreate: (wanted: ClusterCreate) => answerOf(client.POST("/api/clusters", { body: wanted })),
   clusterChange: (id: number, changes: ClusterChange) =>
     answerOf(client.PATCH("/api/clusters/{cluster_id}", { ...at({ cluster_id: id }), body: changes })),
+  /** One's own, the newest first; those that are over too. */
+  tokens: () => all((page) => answerOf(client.GET("/api/tokens", { params: { query: page } }))),
   tokenCreate: (wanted: TokenCreate) => answerOf(client.POST("/api/tokens", { body: wanted })),
   tokenEnd: (id: number) => done(client.DELETE("/api/tokens/{token_id}", at({ token_id: id }))),
   clusters: () => all((page) => answerOf(client.GET("/api/clusters", { params: { query: page } }))),

@@ -17,6 +17,7 @@ interface Formats {
   readonly time: Intl.DateTimeFormat;
   readonly moment: Intl.DateTimeFormat; // day and time
   readonly momentOfYear: Intl.DateTimeFormat;
+  readonly day: Intl.DateTimeFormat; // with the year
   readonly short: Intl.DateTimeFormat; // without the seconds, where there is little room
   readonly plurals: Intl.PluralRules;
 }
@@ -36,6 +37,7 @@ function formatsOf(language: Language): Formats {
     time: new Intl.DateTimeFormat(language, { timeStyle: "medium" }),
     moment: new Intl.DateTimeFormat(language, { ...DAY, ...TIME }),
     momentOfYear: new Intl.DateTimeFormat(language, { year: "numeric", ...DAY, ...TIME }),
+    day: new Intl.DateTimeFormat(language, { dateStyle: "medium" }),
     short: new Intl.DateTimeFormat(language, { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" }),
     plurals: new Intl.PluralRules(language),
   };
@@ -93,6 +95,10 @@ class I18n {
     return new Date(ms).toDateString() === new Date(now).toDateString()
       ? this.time(ms)
       : formatsOf(this.language).short.format(ms);
+  }
+
+  day(ms: number): string {
+    return formatsOf(this.language).day.format(ms);
   }
 
   /** Day and time, for what may be older than today; with the year when that is another. */
