@@ -8,6 +8,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/scheduler.go (New), profile/profile.go
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -28,7 +29,7 @@ from scheduler_core.cycle.fast.columns import ColumnRunner
 from scheduler_core.cycle.fast.equivalence import EquivalenceClasses
 from scheduler_core.cycle.fast.limits import LIMITS, Limits
 from scheduler_core.cycle.runner import PlainRunner, Runners
-from scheduler_core.errors import ConfigError
+from scheduler_core.errors import ConfigError, ConfigProblem
 from scheduler_core.framework.extenders import Connect, Extender, Extenders
 from scheduler_core.framework.handle import PluginFactory
 from scheduler_core.framework.hints import HintMap
@@ -78,19 +79,21 @@ def build(
     """
     if config is None:
         config = configuration.load(None)
-    offered = ((plugin.point.name, plugin) for plugin in installed())
     enabled = gates.completed(feature_gates)
-    plugins = merged(offered, (registry or {}).items())
-    if enabled[gates.CONTROL_PLANE_CLAIMS]:
-        plugins = {**plugins, names.DYNAMIC_RESOURCES: NegotiatedResources}
+    plugins = _plugins(enabled, registry)
     if observer is not None:
         config, observer.missing_plugins = known_part(config, plugins)
-    extenders = _extenders(config.extenders, connect_extender, log)
-    config = _with_ignored_resources(config)
     store = ObjectStore()
     snapshot = Snapshot(log)
     handles = {profile.scheduler_name: EngineHandle() for profile in config.profiles}
-    frameworks = _frameworks(config, plugins, handles, use_table=use_table)
+    extenders, problems = _extenders(config.extenders, connect_extender, log)
+    try:
+        config = _with_ignored_resources(config)
+    except ConfigError as error:
+        problems += error.details
+    frameworks, of_profiles = _frameworks(config, plugins, handles, use_table=use_table)
+    if problems or of_profiles:
+        raise ConfigError([*problems, *of_profiles])
     runners = {name: _runners(each, use_table, reuse, limits) for name, each in frameworks.items()}
     hints = enabled[gates.QUEUEING_HINTS]
     first = next(iter(frameworks.values()))
@@ -146,13 +149,50 @@ def build(
     return scheduler
 
 
-def _extenders(configs: Sequence[ExtenderConfig], connect: Connect | None, log: LogSink) -> Extenders:
+def problems_of(
+    config: KubeSchedulerConfiguration,
+    *,
+    feature_gates: Mapping[str, bool] | None = None,
+    connect_extender: Connect | None = None,
+    is_observer: bool = False,
+) -> list[ConfigProblem]:
+    """Everything because of which no scheduler can be built of a complete configuration; it may have other problems."""
+    plugins = _plugins(gates.completed(feature_gates), None)
+    if is_observer:
+        config, _ = known_part(config, plugins)
+    _, problems = _extenders(config.extenders, connect_extender, discard_log)
+    handles = {profile.scheduler_name: EngineHandle() for profile in config.profiles}
+    return [*problems, *_frameworks(config, plugins, handles, use_table=True)[1]]
+
+
+def _plugins(enabled: Mapping[str, bool], registry: Mapping[str, PluginFactory] | None) -> dict[str, PluginFactory]:
+    offered = ((plugin.point.name, plugin) for plugin in installed())
+    plugins = merged(offered, (registry or {}).items())
+    if enabled[gates.CONTROL_PLANE_CLAIMS]:
+        plugins = {**plugins, names.DYNAMIC_RESOURCES: NegotiatedResources}
+    return plugins
+
+
+def _extenders(
+    configs: Sequence[ExtenderConfig], connect: Connect | None, log: LogSink
+) -> tuple[Extenders, list[ConfigProblem]]:
+    """The extenders that can be reached, and the problems of the others."""
     if configs and connect is None:
-        raise ConfigError(["couldn't build extenders: there is no way to reach them here"])
-    try:
-        return Extenders([Extender(each, connect(each)) for each in configs] if connect is not None else [], log)
-    except ConfigError as error:
-        raise ConfigError([f"couldn't build extenders: {error}"]) from error
+        return Extenders([], log), [
+            _problem("couldn't build extenders: there is no way to reach them here", "extenders")
+        ]
+    found: list[Extender] = []
+    problems: list[ConfigProblem] = []
+    for index, each in enumerate(configs):
+        assert connect is not None
+        try:
+            found.append(Extender(each, connect(each)))
+        except ConfigError as error:
+            problems += [
+                _problem(f"couldn't build extenders: {problem}", _at(f"extenders[{index}]", problem.path), problem)
+                for problem in error.details
+            ]
+    return Extenders(found, log), problems
 
 
 def _with_ignored_resources(config: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
@@ -177,7 +217,8 @@ def _profile_ignoring(profile: KubeSchedulerProfile, ignored: tuple[str, ...]) -
             args = msgspec.structs.replace(entry.args, ignored_resources=ignored)
             entries[index] = PluginConfig(entry.name, args)
             return msgspec.structs.replace(profile, plugin_config=tuple(entries))
-    raise ConfigError(["couldn't build extenders: can't find NodeResourcesFitArgs in plugin config"])
+    text = "couldn't build extenders: can't find NodeResourcesFitArgs in plugin config"
+    raise ConfigError([_problem(text, "extenders")])
 
 
 def _frameworks(
@@ -186,34 +227,43 @@ def _frameworks(
     handles: Mapping[str, EngineHandle],
     *,
     use_table: bool,
-) -> dict[str, Framework]:
+) -> tuple[dict[str, Framework], list[ConfigProblem]]:
+    """The profiles that can be run, by name, and the problems of the others."""
     frameworks: dict[str, Framework] = {}
+    problems: list[ConfigProblem] = []
     first: Framework | None = None
     first_args: object = None
-    for profile in config.profiles:
-        name = profile.scheduler_name
+    for index, profile in enumerate(config.profiles):
+        name, at = profile.scheduler_name, f"profiles[{index}]"
         if not name:
-            raise _profile_error("scheduler name is needed")
-        if name in frameworks:
-            raise _profile_error(f'duplicate profile with scheduler name "{name}"')
+            problems.append(_profile_problem("scheduler name is needed", f"{at}.schedulerName"))
+        elif name in frameworks:
+            text = f'duplicate profile with scheduler name "{name}"'
+            problems.append(_profile_problem(text, f"{at}.schedulerName"))
         try:
             framework = Framework(profile, registry, handles[name], use_table=use_table)
         except ConfigError as error:
-            raise _profile_error(f"creating profile for scheduler name {name}: {error}") from error
+            problems += [
+                _profile_problem(
+                    f"creating profile for scheduler name {name}: {problem}", _at(at, problem.path), problem
+                )
+                for problem in error.details
+            ]
+            continue
         sort = framework.queue_sort.name
         args = next((entry.args for entry in profile.plugin_config if entry.name == sort), None)
         if first is None:
             first, first_args = framework, args
         elif sort != first.queue_sort.name:
-            raise _profile_error(
-                f'different queue sort plugins for profile "{name}": "{sort}", first: "{first.queue_sort.name}"'
-            )
+            text = f'different queue sort plugins for profile "{name}": "{sort}", first: "{first.queue_sort.name}"'
+            problems.append(_profile_problem(text, f"{at}.plugins.queueSort"))
         elif args != first_args:
-            raise _profile_error(f'different queue sort plugin args for profile "{name}"')
-        frameworks[name] = framework
-    if not frameworks:
-        raise ConfigError(["at least one profile is required"])
-    return frameworks
+            text = f'different queue sort plugin args for profile "{name}"'
+            problems.append(_profile_problem(text, f"{at}.pluginConfig"))
+        frameworks.setdefault(name, framework)
+    if not config.profiles:
+        problems.append(_problem("at least one profile is required", "profiles"))
+    return frameworks, problems
 
 
 def _runners(profile: Framework, use_table: bool, reuse: bool, limits: Limits) -> Runners:
@@ -225,5 +275,16 @@ def _runners(profile: Framework, use_table: bool, reuse: bool, limits: Limits) -
     return EquivalenceClasses(columns, profile, limits) if reuse else columns
 
 
-def _profile_error(text: str) -> ConfigError:
-    return ConfigError([f"initializing profiles: {text}"])
+def _profile_problem(text: str, path: str, cause: ConfigProblem | None = None) -> ConfigProblem:
+    return _problem(f"initializing profiles: {text}", path, cause)
+
+
+def _at(path: str, below: str) -> str:
+    return f"{path}.{below}" if below else path
+
+
+def _problem(text: str, path: str, cause: ConfigProblem | None = None) -> ConfigProblem:
+    """A problem in upstream's words; `cause` is what it is made of."""
+    if cause is None:
+        return ConfigProblem(path, text, sentence=text)
+    return replace(cause, path=path, message=text, sentence=text)

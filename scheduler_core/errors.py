@@ -15,6 +15,7 @@ CoreError
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 MAX_EXTENDER_BYTES: Final = 1024  # as notes of events; an index over reasons takes no more than 2,700
@@ -65,12 +66,39 @@ class YamlError(CoreError):
         self.key = key
 
 
-class ConfigError(CoreError):
-    """The scheduler configuration cannot be used; `problems` are complete sentences with field paths."""
+@dataclass(frozen=True, slots=True)
+class ConfigProblem:
+    """One problem of a configuration: `path` leads to the field, `message` says what is wrong without naming it again.
 
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__(problems[0] if len(problems) == 1 else "[" + ", ".join(problems) + "]")
-        self.problems = problems
+    `line` is the line of the text, 0 where there is no text. `item`: of the list at `path` the item of that name is
+    meant. `also`: paths of other fields that the problem depends on. `sentence` is set where the complete sentence is
+    not the path with the message.
+    """
+
+    path: str
+    message: str
+    found: str = ""
+    expected: str = ""
+    line: int = 0
+    item: str = ""
+    also: tuple[str, ...] = ()
+    sentence: str = ""
+
+    def __str__(self) -> str:
+        if self.sentence:
+            return self.sentence
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class ConfigError(CoreError):
+    """The scheduler configuration cannot be used; `problems` are complete sentences, `details` the same in parts."""
+
+    def __init__(self, problems: Sequence[ConfigProblem | str]) -> None:
+        self.details = tuple(
+            problem if isinstance(problem, ConfigProblem) else ConfigProblem("", problem) for problem in problems
+        )
+        self.problems = [str(problem) for problem in self.details]
+        super().__init__(self.problems[0] if len(self.problems) == 1 else "[" + ", ".join(self.problems) + "]")
 
 
 class CacheCorruptedError(CoreError):

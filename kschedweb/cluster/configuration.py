@@ -12,8 +12,8 @@ from kschedweb.common.errors import InvalidError
 from kschedweb.views import EffectiveConfig, EffectivePlugin, EffectivePoint, EffectiveProfile
 from scheduler_core import config
 from scheduler_core.build import build
-from scheduler_core.config.decode import MAX_TEXT_BYTES as MAX_TEXT_BYTES
-from scheduler_core.config.decode import parse_text
+from scheduler_core.config.source import MAX_TEXT_BYTES as MAX_TEXT_BYTES
+from scheduler_core.config.source import parse_text
 from scheduler_core.errors import ConfigError
 from scheduler_core.framework.expansion import POINTS
 from scheduler_core.framework.runtime import Framework

@@ -29,7 +29,7 @@ from django.conf import settings
 
 from kschedweb.cluster.extender_tls import tls_context, words_of
 from scheduler_core.config.types import Extender
-from scheduler_core.errors import ConfigError, ExtenderError
+from scheduler_core.errors import ConfigError, ConfigProblem, ExtenderError
 
 MAX_ANSWER_BYTES = 64 << 20
 CHUNK_BYTES = 64 << 10
@@ -194,11 +194,16 @@ def _checked_url(prefix: str) -> SplitResult:
     except ValueError:
         usable = False
     if not usable:
-        raise ConfigError([f'urlPrefix "{prefix}" is no http or https URL'])
+        raise _url_error(prefix, "is no http or https URL", "a URL such as http://host:port/path")
     port = parts.port or DEFAULT_PORTS[parts.scheme]
     if not any(_names(entry, str(parts.hostname), port) for entry in settings.EXTENDER_HOSTS):
-        raise ConfigError([f'urlPrefix "{prefix}" names a host that is not in KSCHED_EXTENDER_HOSTS'])
+        raise _url_error(prefix, "names a host that is not in KSCHED_EXTENDER_HOSTS", "a host of KSCHED_EXTENDER_HOSTS")
     return parts
+
+
+def _url_error(prefix: str, detail: str, expected: str) -> ConfigError:
+    message = f'urlPrefix "{prefix}" {detail}'
+    return ConfigError([ConfigProblem("urlPrefix", message, prefix, expected, sentence=message)])
 
 
 def _names(entry: str, host: str, port: int) -> bool:

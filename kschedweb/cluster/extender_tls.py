@@ -16,7 +16,7 @@ import stat
 import tempfile
 
 from scheduler_core.config.types import Extender, ExtenderTLSConfig
-from scheduler_core.errors import ConfigError
+from scheduler_core.errors import ConfigError, ConfigProblem
 
 MAX_FILE_BYTES = 1 << 20
 
@@ -26,10 +26,10 @@ def tls_context(extender: Extender) -> ssl.SSLContext:
     tls = extender.tls_config or ExtenderTLSConfig()
     has_ca = bool(tls.ca_file or tls.ca_data)
     if tls.insecure and has_ca:
-        raise ConfigError(["specifying a root certificates file with the insecure flag is not allowed"])
+        raise _tls_error("specifying a root certificates file with the insecure flag is not allowed")
     has_cert, has_key = bool(tls.cert_file or tls.cert_data), bool(tls.key_file or tls.key_data)
     if has_cert != has_key:
-        raise ConfigError(["certFile or certData and keyFile or keyData must be given together"])
+        raise _tls_error("certFile or certData and keyFile or keyData must be given together")
     context = ssl.create_default_context()
     if tls.insecure or (extender.enable_https and not has_ca):
         context.check_hostname = False
@@ -44,8 +44,12 @@ def tls_context(extender: Extender) -> ssl.SSLContext:
             certificate = _pem("cert", tls.cert_data, tls.cert_file)
             _load_cert(context, certificate, _pem("key", tls.key_data, tls.key_file))
     except (OSError, ValueError) as error:
-        raise ConfigError([f"tlsConfig cannot be used: {words_of(error)}"]) from error
+        raise _tls_error(f"tlsConfig cannot be used: {words_of(error)}") from error
     return context
+
+
+def _tls_error(message: str) -> ConfigError:
+    return ConfigError([ConfigProblem("tlsConfig", message, sentence=message)])
 
 
 def words_of(error: Exception) -> str:

@@ -22,7 +22,7 @@ from scheduler_core.api import pod as core
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.quantity import Quantity
 from scheduler_core.api.resources import container_limits, is_hugepages, pod_requests
-from scheduler_core.config.decode import parse_text
+from scheduler_core.config.source import parse_text
 
 LABELS = ("namespace", "pod", "node", "scheduler", "priority", "resource", "unit")
 OVERHEAD_LABELS = ("namespace", "pod", "uid", "node")

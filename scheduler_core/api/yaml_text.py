@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import yaml
 
+from scheduler_core.api.places import Found, Place, Places, below
 from scheduler_core.errors import YamlError
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
@@ -68,12 +69,16 @@ class _Open:
     key: str | None = None
 
 
-def read_documents(content: bytes, bounds: YamlBounds) -> Iterator[tuple[int, Any]]:
-    """The documents of a UTF-8 text with their numbers from 1 on, None for an empty one; YamlError."""
+def read_documents(content: bytes, bounds: YamlBounds, *, places: Places | None = None) -> Iterator[tuple[int, Any]]:
+    """The documents of a UTF-8 text with their numbers from 1 on, None for an empty one; YamlError.
+
+    `places` is filled with where everything stands in the last document; a key that stands twice is no error then,
+    the last value counts.
+    """
     if content.count(_TAG_DIRECTIVE) > _MOST_TAG_DIRECTIVES:
         raise YamlError(f"has more than {_MOST_TAG_DIRECTIVES} tag directives", document=1)
     parser = yaml.CSafeLoader(content)
-    reader = _Reader(parser, bounds)
+    reader = _Reader(parser, bounds) if places is None else _PlacingReader(parser, bounds, places)
     try:
         while (document := reader.next_document()) is not None:
             yield document
@@ -226,6 +231,66 @@ class _Reader:
         if _NOT_FINITE.fullmatch(text):
             raise self._error(event, f"{text} is no number that JSON knows")
         return text
+
+
+class _PlacingReader(_Reader):
+    """A reader that notes where everything stands."""
+
+    def __init__(self, parser: Any, bounds: YamlBounds, places: Places) -> None:
+        super().__init__(parser, bounds)
+        self._found = places
+        self._filling: list[Place] = []  # one for each open collection
+        self._key_lines: list[int] = []  # of their pending keys
+        self._finished: Place | None = None  # of the collection that is about to be added
+        self._repeatable: dict[str, Place | None] = {}
+
+    def _start(self, event: Any) -> None:
+        super()._start(event)
+        self._filling.append(Place(event.start_mark.line + 1))
+        self._key_lines.append(0)
+
+    def _end(self, event: Any) -> None:
+        self._finished = self._filling.pop()
+        self._key_lines.pop()
+        super()._end(event)
+
+    def _alias(self, event: Any) -> None:
+        place = self._repeatable.get(event.anchor)
+        self._finished = Place(event.start_mark.line + 1, place.below) if place is not None else None
+        super()._alias(event)
+
+    def _anchor(self, name: str | None, node: _Anchored) -> None:
+        super()._anchor(name, node)
+        if name is not None:
+            self._repeatable[name] = self._finished
+
+    def _add(self, event: Any, value: Any, depth: int) -> None:
+        line = event.start_mark.line + 1
+        place, self._finished = self._finished or Place(line), None
+        if not self._open:
+            self._found.root = place
+        else:
+            top, around = self._open[-1], self._filling[-1]
+            if isinstance(top.value, list):
+                around.below[len(top.value)] = place
+            elif top.key is not None:
+                place.line = self._key_lines[-1]
+                around.below[top.key] = place
+            else:
+                self._key_lines[-1] = line
+                key = _key_text(value)
+                if key is not None and key in top.value:
+                    self._found.duplicates.append(Found(self._path(key), line, key))
+                    top.key = key
+                    return
+        super()._add(event, value, depth)
+
+    def _path(self, key: str) -> str:
+        """The path of a key of the collection being filled."""
+        path = ""
+        for outer in self._open[:-1]:
+            path = below(path, len(outer.value) if isinstance(outer.value, list) else outer.key or "")
+        return below(path, key)
 
 
 def _key_text(value: Any) -> str | None:

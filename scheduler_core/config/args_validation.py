@@ -24,12 +24,13 @@ from scheduler_core.config.types import (
     UtilizationShapePoint,
     VolumeBindingArgs,
 )
+from scheduler_core.errors import ConfigProblem
 
 SCORING_STRATEGIES: Final = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
 _PERCENT: Final = "not in valid range [0, 100]"
 
 
-def validate_args(path: str, args: ConfigValue) -> Iterator[str]:
+def validate_args(path: str, args: ConfigValue) -> Iterator[ConfigProblem]:
     """Problems of one plugin's args; `path` leads to them."""
     match args:
         case DefaultPreemptionArgs():
@@ -52,7 +53,7 @@ def validate_args(path: str, args: ConfigValue) -> Iterator[str]:
                 yield invalid(f"{path}.filterTimeout", args.filter_timeout, "must be zero or positive")
 
 
-def _default_preemption(path: str, args: DefaultPreemptionArgs) -> Iterator[str]:
+def _default_preemption(path: str, args: DefaultPreemptionArgs) -> Iterator[ConfigProblem]:
     percentage, absolute = args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute
     percentage_path, absolute_path = f"{path}.minCandidateNodesPercentage", f"{path}.minCandidateNodesAbsolute"
     if not 0 <= percentage <= 100:
@@ -64,22 +65,28 @@ def _default_preemption(path: str, args: DefaultPreemptionArgs) -> Iterator[str]
         yield invalid(absolute_path, 0, "cannot be zero at the same time as minCandidateNodesPercentage")
 
 
-def _node_affinity(path: str, args: NodeAffinityArgs) -> Iterator[str]:
+def _node_affinity(path: str, args: NodeAffinityArgs) -> Iterator[ConfigProblem]:
     affinity = args.added_affinity
     if affinity is None:
         return
     selector = affinity.required_during_scheduling_ignored_during_execution
     required_path = f"{path}.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution"
     if selector is not None:
-        yield from (f"{required_path}.{error}" for error in parse_node_selector(selector).errors)
+        yield from (_within(required_path, error) for error in parse_node_selector(selector).errors)
     preferred_path = f"{path}.addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
     try:
         parse_preferred_terms(affinity.preferred_during_scheduling_ignored_during_execution or ())
     except SelectorError as error:
-        yield f"{preferred_path}: {error}"
+        yield ConfigProblem(preferred_path, str(error))
 
 
-def _node_resources_fit(path: str, args: NodeResourcesFitArgs) -> Iterator[str]:
+def _within(path: str, error: str) -> ConfigProblem:
+    """A problem of something at `path`, whose text begins with the path from there."""
+    below, _, message = error.partition(": ")
+    return ConfigProblem(f"{path}.{below}", message)
+
+
+def _node_resources_fit(path: str, args: NodeResourcesFitArgs) -> Iterator[ConfigProblem]:
     for index, name in enumerate(args.ignored_resources):
         yield from _label_name(f"{path}.ignoredResources[{index}]", name)
     for index, group in enumerate(args.ignored_resource_groups):
@@ -101,13 +108,13 @@ def _node_resources_fit(path: str, args: NodeResourcesFitArgs) -> Iterator[str]:
         yield from _shape(f"{path}.scoringStrategy.requestedToCapacityRatio.shape", shape)
 
 
-def _label_name(path: str, name: str) -> Iterator[str]:
+def _label_name(path: str, name: str) -> Iterator[ConfigProblem]:
     problem = qualified_name_problem(name)
     if problem is not None:
         yield invalid(path, name, problem)
 
 
-def _balanced_allocation(path: str, resources: tuple[ResourceSpec, ...]) -> Iterator[str]:
+def _balanced_allocation(path: str, resources: tuple[ResourceSpec, ...]) -> Iterator[ConfigProblem]:
     seen: set[str] = set()
     for index, resource in enumerate(resources):
         at = f"{path}.resources[{index}]"
@@ -118,7 +125,7 @@ def _balanced_allocation(path: str, resources: tuple[ResourceSpec, ...]) -> Iter
             yield invalid(f"{at}.weight", resource.weight, "must be 1")
 
 
-def _pod_topology_spread(path: str, args: PodTopologySpreadArgs) -> Iterator[str]:
+def _pod_topology_spread(path: str, args: PodTopologySpreadArgs) -> Iterator[ConfigProblem]:
     if args.defaulting_type not in ("System", "List"):
         yield unsupported(f"{path}.defaultingType", args.defaulting_type, ("System", "List"))
     elif args.defaulting_type == "System" and args.default_constraints:
@@ -145,7 +152,7 @@ def _pod_topology_spread(path: str, args: PodTopologySpreadArgs) -> Iterator[str
         seen.add((key, action))
 
 
-def _volume_binding(path: str, args: VolumeBindingArgs) -> Iterator[str]:
+def _volume_binding(path: str, args: VolumeBindingArgs) -> Iterator[ConfigProblem]:
     if args.bind_timeout_seconds < 0:
         detail = "invalid BindTimeoutSeconds, should not be a negative value"
         yield invalid(f"{path}.bindTimeoutSeconds", args.bind_timeout_seconds, detail)
@@ -154,7 +161,7 @@ def _volume_binding(path: str, args: VolumeBindingArgs) -> Iterator[str]:
         yield invalid(f"{path}.shape", args.shape, detail)
 
 
-def _shape(path: str, shape: tuple[UtilizationShapePoint, ...]) -> Iterator[str]:
+def _shape(path: str, shape: tuple[UtilizationShapePoint, ...]) -> Iterator[ConfigProblem]:
     if not shape:
         yield required(path, "at least one point must be specified")
         return

@@ -22,14 +22,15 @@ from scheduler_core.config.types import (
     Plugins,
     PluginSet,
 )
+from scheduler_core.errors import ConfigProblem
 
 
-def validate(config: KubeSchedulerConfiguration) -> list[str]:
-    """Every problem as one sentence with its field path; empty when the configuration can be used."""
+def validate(config: KubeSchedulerConfiguration) -> list[ConfigProblem]:
+    """Every problem with its field path; empty when the configuration can be used."""
     return list(dict.fromkeys(_problems(config)))
 
 
-def _problems(config: KubeSchedulerConfiguration) -> Iterator[str]:
+def _problems(config: KubeSchedulerConfiguration) -> Iterator[ConfigProblem]:
     if config.parallelism <= 0:
         yield invalid("parallelism", config.parallelism, "should be an integer value greater than zero")
     burst = config.client_connection.burst
@@ -45,6 +46,7 @@ def _problems(config: KubeSchedulerConfiguration) -> Iterator[str]:
             "podMaxBackoffSeconds",
             config.pod_max_backoff_seconds,
             "must be greater than or equal to PodInitialBackoffSeconds",
+            also=("podInitialBackoffSeconds",),
         )
     if not config.profiles:
         yield required("profiles")
@@ -52,12 +54,12 @@ def _problems(config: KubeSchedulerConfiguration) -> Iterator[str]:
     yield from _extenders(config.extenders)
 
 
-def _percentage(path: str, percentage: int | None) -> Iterator[str]:
+def _percentage(path: str, percentage: int | None) -> Iterator[ConfigProblem]:
     if percentage is not None and not 0 <= percentage <= 100:
         yield invalid(path, percentage, "not in valid range [0-100]")
 
 
-def _leader_election(election: LeaderElection) -> Iterator[str]:
+def _leader_election(election: LeaderElection) -> Iterator[ConfigProblem]:
     path = "leaderElection"
     for field, duration in (
         ("leaseDuration", election.lease_duration),
@@ -68,7 +70,12 @@ def _leader_election(election: LeaderElection) -> Iterator[str]:
             yield invalid(f"{path}.{field}", duration, "must be greater than zero")
     if election.lease_duration <= election.renew_deadline:
         # Upstream prints the other duration here.
-        yield invalid(f"{path}.leaseDuration", election.renew_deadline, "must be greater than `RenewDeadline`")
+        yield invalid(
+            f"{path}.leaseDuration",
+            election.renew_deadline,
+            "must be greater than `RenewDeadline`",
+            also=(f"{path}.renewDeadline",),
+        )
     for field, name in (
         ("resourceLock", election.resource_lock),
         ("resourceNamespace", election.resource_namespace),
@@ -80,7 +87,7 @@ def _leader_election(election: LeaderElection) -> Iterator[str]:
         yield invalid(f"{path}.resourceLock", election.resource_lock, 'resourceLock value must be "leases"')
 
 
-def _profiles(profiles: tuple[KubeSchedulerProfile, ...]) -> Iterator[str]:
+def _profiles(profiles: tuple[KubeSchedulerProfile, ...]) -> Iterator[ConfigProblem]:
     first_of: dict[str, str] = {}
     for index, profile in enumerate(profiles):
         path = f"profiles[{index}]"
@@ -97,7 +104,7 @@ def _profiles(profiles: tuple[KubeSchedulerProfile, ...]) -> Iterator[str]:
         yield from _queue_sort(profiles)
 
 
-def _removed_plugins(path: str, profile: KubeSchedulerProfile) -> Iterator[str]:
+def _removed_plugins(path: str, profile: KubeSchedulerProfile) -> Iterator[ConfigProblem]:
     detail = f'was invalid in version "v1" (KubeSchedulerConfiguration is version "{API_VERSION}")'
     for field in Plugins.__struct_fields__:
         if field == "multi_point":
@@ -111,12 +118,12 @@ def _removed_plugins(path: str, profile: KubeSchedulerProfile) -> Iterator[str]:
             yield invalid(f"{path}.pluginConfig[{index}]", config.name, detail)
 
 
-def _plugin_config(path: str, profile: KubeSchedulerProfile) -> Iterator[str]:
+def _plugin_config(path: str, profile: KubeSchedulerProfile) -> Iterator[ConfigProblem]:
     seen: set[str] = set()
     for index, config in enumerate(profile.plugin_config):
         at = f"{path}.pluginConfig[{index}]"
         if config.name in seen:
-            yield duplicate(at, config.name)
+            yield duplicate(at, config.name, also=(f"{at}.name",))
         seen.add(config.name)
         expected = ARGS_TYPES.get(config.name)
         if expected is None:
@@ -127,7 +134,7 @@ def _plugin_config(path: str, profile: KubeSchedulerProfile) -> Iterator[str]:
             yield invalid(f"{at}.args", config.args, "has to match plugin args")
 
 
-def _queue_sort(profiles: tuple[KubeSchedulerProfile, ...]) -> Iterator[str]:
+def _queue_sort(profiles: tuple[KubeSchedulerProfile, ...]) -> Iterator[ConfigProblem]:
     """The one queue is sorted one way: all profiles must agree with the first."""
     first = profiles[0].plugins.queue_sort
     if len(first.enabled) > 1:
@@ -142,17 +149,23 @@ def _queue_sort(profiles: tuple[KubeSchedulerProfile, ...]) -> Iterator[str]:
                 f"profiles[{index}].plugins.queueSort",
                 profile.plugins.queue_sort,
                 "must be the same for all profiles",
+                also=("profiles[0].plugins.queueSort",),
             )
         args = _args_of(profile, sorter)
         if args is not None and args != first_args:
-            yield invalid(f"profiles[{index}].pluginConfig.args", args, "queueSort must be the same for all profiles")
+            yield invalid(
+                f"profiles[{index}].pluginConfig.args",
+                args,
+                "queueSort must be the same for all profiles",
+                also=("profiles[0].pluginConfig",),
+            )
 
 
 def _args_of(profile: KubeSchedulerProfile, name: str) -> object:
     return next((config.args for config in profile.plugin_config if config.name == name), None)
 
 
-def _extenders(extenders: tuple[Extender, ...]) -> Iterator[str]:
+def _extenders(extenders: tuple[Extender, ...]) -> Iterator[ConfigProblem]:
     managed: set[str] = set()
     binders = 0
     for i, extender in enumerate(extenders):

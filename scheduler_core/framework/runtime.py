@@ -7,7 +7,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/runtime/framework.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scheduler_core.api.pod import Pod
 from scheduler_core.config.defaults import DEFAULT_PLUGINS
 from scheduler_core.config.types import KubeSchedulerProfile, Plugins
-from scheduler_core.errors import ConfigError
+from scheduler_core.errors import ConfigError, ConfigProblem
 from scheduler_core.framework import expansion
 from scheduler_core.framework.answers import NominatingInfo, NominatingMode
 from scheduler_core.framework.cycle_state import CycleState
@@ -97,9 +97,16 @@ class Framework:
         self.name = profile.scheduler_name
         self.percentage_of_nodes_to_score = profile.percentage_of_nodes_to_score
         plugins, self.left_out = _without_missing_defaults(profile.plugins, registry)
-        self.instances = _instantiate(profile, expansion.needed_plugins(plugins), registry, handle)
+        making = _Making(profile, registry, handle)
+        self.instances = making.instances(expansion.needed_plugins(plugins))
         self.not_deterministic = _not_deterministic(self.instances)
-        points = expansion.expand(plugins, self.instances)
+        expanding = expansion.Expansion(plugins, self.instances, registry)
+        points = expanding.expand()
+        self.weights = expanding.score_weights(points["score"])
+        problems = [*making.problems, *expanding.problems]
+        problems += _too_few_or_many(self.name, points) if not making.failed else ()
+        if problems:
+            raise ConfigError(problems)
         self.pre_enqueue = cast(list[PreEnqueuePlugin], points["pre_enqueue"])
         self.pre_filter = cast(list[PreFilterPlugin], points["pre_filter"])
         self.filter = cast(list[FilterPlugin], points["filter"])
@@ -128,18 +135,7 @@ class Framework:
         # Asked once: to tell whether an object has a Protocol's methods takes longer than a filter over all nodes.
         self.eviction_observers = [p for p in self.instances.values() if isinstance(p, EvictionObserver)]
         self.device_accountants = [p for p in self.instances.values() if isinstance(p, DeviceAccountant)]
-        queue_sorts = cast(list[QueueSortPlugin], points["queue_sort"])
-        if len(queue_sorts) != 1:
-            raise ConfigError(
-                [
-                    f'only one queue sort plugin required for profile with scheduler name "{self.name}",'
-                    f" but got {len(queue_sorts)}"
-                ]
-            )
-        self.queue_sort = queue_sorts[0]
-        if not self.bind:
-            raise ConfigError([f'at least one bind plugin is needed for profile with scheduler name "{self.name}"'])
-        self.weights = expansion.score_weights(plugins, self.instances, points["score"])
+        self.queue_sort = cast(list[QueueSortPlugin], points["queue_sort"])[0]
         self._filter_plans: dict[frozenset[str], FilterPlan] = {}
         self._score_plans: dict[frozenset[str], ScorePlan] = {}
 
@@ -339,20 +335,42 @@ def _not_deterministic(instances: Mapping[str, Plugin]) -> tuple[str, ...]:
     )
 
 
-def _instantiate(
-    profile: KubeSchedulerProfile, needed: list[str], registry: Mapping[str, PluginFactory], handle: Handle
-) -> dict[str, Plugin]:
-    args: dict[str, Any] = {}
-    for entry in profile.plugin_config:
-        if entry.name in args:
-            raise ConfigError([f"repeated config for plugin {entry.name}"])
-        args[entry.name] = entry.args
-    instances: dict[str, Plugin] = {}
-    for name in needed:
-        if name not in registry:
-            continue  # found missing where it is used, with the name of the point
-        try:
-            instances[name] = registry[name](args.get(name), handle)
-        except ConfigError as error:
-            raise ConfigError([f'initializing plugin "{name}": {error}']) from error
-    return instances
+def _too_few_or_many(name: str, points: Mapping[str, list[Plugin]]) -> Iterator[ConfigProblem]:
+    """A profile needs one queue sort plugin, and a bind plugin."""
+    sorts, binds = len(points["queue_sort"]), len(points["bind"])
+    if sorts != 1:
+        text = f'only one queue sort plugin required for profile with scheduler name "{name}", but got {sorts}'
+        yield ConfigProblem("plugins.queueSort", text, f"{sorts} plugins", "one plugin", sentence=text)
+    if not binds:
+        text = f'at least one bind plugin is needed for profile with scheduler name "{name}"'
+        yield ConfigProblem("plugins.bind", text, "no plugin", "at least one plugin", sentence=text)
+
+
+class _Making:
+    """Makes the plugins of a profile; `failed` are those that could not be made, with their `problems`."""
+
+    def __init__(self, profile: KubeSchedulerProfile, registry: Mapping[str, PluginFactory], handle: Handle) -> None:
+        self.problems: list[ConfigProblem] = []
+        self.failed: set[str] = set()
+        self._registry = registry
+        self._handle = handle
+        self._args: dict[str, Any] = {}
+        for entry in profile.plugin_config:
+            if entry.name in self._args:
+                self._add(entry.name, f"repeated config for plugin {entry.name}")
+            self._args[entry.name] = entry.args
+
+    def instances(self, needed: list[str]) -> dict[str, Plugin]:
+        """The plugins of these names that there are: others are found missing where they are used."""
+        found: dict[str, Plugin] = {}
+        for name in needed:
+            if name in self._registry:
+                try:
+                    found[name] = self._registry[name](self._args.get(name), self._handle)
+                except ConfigError as error:
+                    self.failed.add(name)
+                    self._add(name, f'initializing plugin "{name}": {error}')
+        return found
+
+    def _add(self, name: str, text: str) -> None:
+        self.problems.append(ConfigProblem("pluginConfig", text, item=name, sentence=text))

@@ -13,7 +13,7 @@ from scheduler_core.build import build
 from scheduler_core.config.types import KubeSchedulerProfile, PluginConfig, PluginEntry, Plugins, PluginSet
 from scheduler_core.errors import ConfigError
 from scheduler_core.framework.answers import ClusterEventWithHint, QueueingHint
-from scheduler_core.framework.expansion import expand, needed_plugins, score_weights
+from scheduler_core.framework.expansion import Expansion, needed_plugins
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.model.events import ASSIGNED_POD_DELETE
 from scheduler_core.model.status import Status
@@ -47,7 +47,11 @@ def _expanded(point: str, **sets: PluginSet) -> list[str]:
         "C": EveryPointPlugin("C", [], {}),
         "F": FilteringPlugin("F", [], {}),
     }
-    return [plugin.name for plugin in expand(Plugins(**sets), instances)[point]]
+    expansion = Expansion(Plugins(**sets), instances)
+    found = expansion.expand()[point]
+    if expansion.problems:
+        raise ConfigError(expansion.problems)
+    return [plugin.name for plugin in found]
 
 
 @pytest.mark.parametrize(
@@ -107,15 +111,18 @@ def test_explicit_weight_beats_that_of_multi_point_and_zero_counts_one() -> None
         multi_point=_set(PluginEntry("A", 3), PluginEntry("B")),
         score=_set(PluginEntry("A", 7)),
     )
-    assert score_weights(plugins, {each.name: each for each in scorers}, scorers) == {"A": 7, "B": 1}
+    assert Expansion(plugins, {each.name: each for each in scorers}).score_weights(scorers) == {"A": 7, "B": 1}
 
 
 def test_weights_that_overflow_are_refused() -> None:
     scorers: Any = [ScoringPlugin(name, [], {}) for name in "AB"]
     huge = 2**63 // 100 - 1
     plugins = Plugins(score=_set(PluginEntry("A", huge), PluginEntry("B", huge)))
-    with pytest.raises(ConfigError, match="total score of Score plugins could overflow"):
-        score_weights(plugins, {each.name: each for each in scorers}, scorers)
+    expansion = Expansion(plugins, {each.name: each for each in scorers})
+    expansion.score_weights(scorers)
+    (problem,) = expansion.problems
+    told = (problem.path, problem.item, str(problem))
+    assert told == ("plugins.score.enabled", "B", "total score of Score plugins could overflow")
 
 
 # Examples of the configuration's own documentation, on the default plugins
@@ -217,8 +224,13 @@ def test_failing_factory_is_named(names: tuple[str, ...]) -> None:
         raise ConfigError(["no such shape"])
 
     plugins.factories["P"] = broken
-    with pytest.raises(ConfigError, match='scheduler name default-scheduler: initializing plugin "P": no such shape$'):
+    with pytest.raises(ConfigError) as caught:
         start(profile(*names), plugins=plugins)
+    intro = "initializing profiles: creating profile for scheduler name default-scheduler: "
+    assert caught.value.problems == [
+        f'{intro}initializing plugin "P": no such shape',
+        *(f'{intro}PreEnqueuePlugin "X" does not exist' for name in names if name == "X"),
+    ]
 
 
 # What a scheduler is built with beside the plugins

@@ -17,8 +17,8 @@ import numpy as np
 
 from scheduler_core.api.meta import ResourceList
 from scheduler_core.api.quantity import BINARY_SI, Quantity, parse
-from scheduler_core.config.decode import parse_text
 from scheduler_core.config.duration import Duration
+from scheduler_core.config.source import parse_text
 from scheduler_core.errors import ConfigError
 
 ANNOTATION: Final = "kschedweb.io/kubelet-config"

@@ -24,6 +24,8 @@ from tests.golden.recordings import GOLDEN, recordings
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 HEAD_TEXT = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+HEAD_JSON = '{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"'
+OWN_ARGS = HEAD_JSON + ', "profiles": [{"pluginConfig": [{"name": "Mine", "args": '
 
 
 def load(**fields: Any) -> KubeSchedulerConfiguration:
@@ -186,7 +188,11 @@ def test_merge_keeps_an_explicit_score_entry_with_its_weight() -> None:
             'strict decoding error: line 4: key "parallelism" already set in map',
             id="duplicate key in YAML",
         ),
-        pytest.param('{"a": 1, "a": 2}', 'strict decoding error: duplicate field "a"', id="duplicate key in JSON"),
+        pytest.param(
+            f'{HEAD_JSON}, "parallelism": 1, "parallelism": 2}}',
+            'strict decoding error: duplicate field "parallelism"',
+            id="duplicate key in JSON",
+        ),
         pytest.param(HEAD_TEXT + "1: a", 'strict decoding error: unknown field "1"', id="a key that is no text"),
         pytest.param(
             HEAD_TEXT + "a: &x [*x]",
@@ -214,17 +220,39 @@ def test_merge_keeps_an_explicit_score_entry_with_its_weight() -> None:
             "cannot be read as YAML or JSON: has more than 100,000 values",
             id="too many values",
         ),
-        pytest.param('{"a": ' + "1" * 5000 + "}", "a number of 5000 digits is too long", id="a long number in JSON"),
+        pytest.param(
+            f'{HEAD_JSON}, "parallelism": {"1" * 5000}}}',
+            "a number of 5000 digits is too long",
+            id="a long number in JSON",
+        ),
         pytest.param(
             "a: " + "1" * 5000,
             "cannot be read as YAML or JSON: line 1: a number of 5000 digits",
             id="a long number in YAML",
         ),
-        pytest.param('{"a": NaN}', "NaN is no number that JSON knows", id="no number"),
-        pytest.param('{"a": 1e999}', "1e999 is no number that JSON knows", id="a number without end"),
-        pytest.param('{"a": ["\\ud800"]}', "a[0]: has half a character", id="half a character"),
-        pytest.param('{"a": {"\\u0000": 1}}', "'a.\\x00': has a character of code 0", id="code 0 in a key"),
-        pytest.param('a: "x\\0y"', "a: has a character of code 0", id="code 0 in YAML"),
+        pytest.param(
+            HEAD_JSON + ', "clientConnection": {"qps": NaN}}', "NaN is no number that JSON knows", id="no number"
+        ),
+        pytest.param(
+            HEAD_JSON + ', "clientConnection": {"qps": 1e999}}',
+            "1e999 is no number that JSON knows",
+            id="a number without end",
+        ),
+        pytest.param(
+            HEAD_JSON + ', "profiles": [{"schedulerName": "\\ud800"}]}',
+            "profiles[0].schedulerName: has half a character",
+            id="half a character",
+        ),
+        pytest.param(
+            OWN_ARGS + '{"\\u0000": 1}}]}]}',
+            "'profiles[0].pluginConfig[0].args.\\x00': has a character of code 0",
+            id="code 0 in a key",
+        ),
+        pytest.param(
+            HEAD_TEXT + 'profiles: [{schedulerName: "x\\0y"}]',
+            "profiles[0].schedulerName: has a character of code 0",
+            id="code 0 in YAML",
+        ),
         pytest.param(
             HEAD_TEXT + "parallelism: 2024-13-45",
             "parallelism: expected an integer, got text ('2024-13-45')",

@@ -330,16 +330,20 @@ def test_leader_election_is_not_checked_when_off() -> None:
     assert not loaded.leader_election.leader_elect
 
 
+def told(values: KubeSchedulerConfiguration) -> list[str]:
+    return [str(problem) for problem in validation.validate(values)]
+
+
 def test_values_built_by_hand_are_checked_too() -> None:
     empty = LeaderElection(resource_name="", resource_namespace="", resource_lock="")
     profile = KubeSchedulerProfile("a", plugin_config=(PluginConfig("NodeAffinity", {"x": 1}),))
-    assert validation.validate(KubeSchedulerConfiguration(profiles=(), leader_election=empty)) == [
+    assert told(KubeSchedulerConfiguration(profiles=(), leader_election=empty)) == [
         "leaderElection.resourceLock: Required value",
         "leaderElection.resourceNamespace: Required value",
         "leaderElection.resourceName: Required value",
         'leaderElection.resourceLock: Invalid value: "": resourceLock value must be "leases"',
         "profiles: Required value",
     ]
-    assert validation.validate(KubeSchedulerConfiguration(profiles=(profile,))) == [
+    assert told(KubeSchedulerConfiguration(profiles=(profile,))) == [
         'profiles[0].pluginConfig[0].args: Invalid value: {"x":1}: has to match plugin args'
     ]
