@@ -64,6 +64,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLUSTER}/clock", clusters.ClockView.as_view()),
     path(f"{CLUSTER}/clock/wall", clusters.WallView.as_view()),
     path(f"{CLUSTER}/scheduler-config", configurations.SchedulerConfigView.as_view()),
+    path(f"{CLUSTER}/scheduler-config/check", configurations.SchedulerConfigCheckView.as_view()),
     path(f"{CLUSTER}/scheduler-config/versions", configurations.SchedulerConfigVersionListView.as_view()),
     path(f"{CLUSTER}/scheduler-config/versions/<int:version>", configurations.SchedulerConfigVersionView.as_view()),
     path(f"{CLUSTER}/storage", clusters.StorageView.as_view()),

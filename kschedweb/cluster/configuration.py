@@ -3,19 +3,28 @@
 A scheduler is built from the text with the installed plugins, exactly as the leader of the cluster will build it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from threading import Lock
-from typing import Any
+
+import msgspec
 
 from kschedweb.cluster import extender_http
 from kschedweb.common.errors import InvalidError
-from kschedweb.views import EffectiveConfig, EffectivePlugin, EffectivePoint, EffectiveProfile
+from kschedweb.views import (
+    CheckedConfig,
+    ConfigChange,
+    EffectiveConfig,
+    EffectivePlugin,
+    EffectivePoint,
+    EffectiveProfile,
+)
+from kschedweb.views import ConfigProblem as ConfigProblemView
 from scheduler_core import config
-from scheduler_core.build import build
+from scheduler_core.build import build, problems_of
 from scheduler_core.config.source import MAX_TEXT_BYTES as MAX_TEXT_BYTES
-from scheduler_core.config.source import parse_text
-from scheduler_core.errors import ConfigError
-from scheduler_core.framework.expansion import POINTS
+from scheduler_core.config.writing import changes, complete_text
+from scheduler_core.errors import ConfigError, ConfigProblem
+from scheduler_core.framework.expansion import POINTS, camel
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.lru import LruDict
 from scheduler_core.ports import FirstDraws
@@ -23,16 +32,83 @@ from scheduler_core.scheduler.engine import Observer
 
 
 def effective(text: str | bytes, *, of_mirror: bool = False) -> EffectiveConfig:
-    """Fill in the defaults of a text, YAML or JSON, empty for all defaults; InvalidError lists every problem.
+    """Fill in the defaults of a text, YAML or JSON, empty for all defaults; ConfigInvalidError lists every problem.
 
     What a mirror's scheduler runs and is not here, plugins and extenders, is left out.
     """
+    content = _content(text)
     try:
-        return _effective(text if isinstance(text, bytes) else text.encode(errors="surrogatepass"), of_mirror)
+        return _effective(content, of_mirror)
     except ConfigError as error:
-        # A text can hold halves of characters, which no answer can.
-        problems = [problem.encode(errors="replace").decode()[:_SHOWN] for problem in error.problems[:_PROBLEMS_TOLD]]
-        raise InvalidError(f"the configuration cannot be used: {problems[0]}", problems=problems) from error
+        raise ConfigInvalidError(_problems(content, of_mirror) or error.details) from error
+
+
+def complete(text: str | bytes) -> str:
+    """The configuration of a text in full, as YAML with every default; empty when it cannot be read."""
+    try:
+        return complete_text(config.load(_content(text) or None))
+    except ConfigError:
+        return ""
+
+
+def difference(before: str | bytes, after: str | bytes) -> list[ConfigChange] | None:
+    """What changed from one text to another; None when either cannot be read."""
+    try:
+        found = changes(config.load(_content(before) or None), config.load(_content(after) or None))
+    except ConfigError:
+        return None
+    return [
+        ConfigChange(_storable(each.path), each.kind, _storable(each.before), _storable(each.after)) for each in found
+    ]
+
+
+def checked(text: bytes, before: str, *, of_mirror: bool) -> CheckedConfig:
+    """What a text would be in the place of the one before it."""
+    try:
+        effective(text, of_mirror=of_mirror)
+    except ConfigInvalidError as error:
+        return CheckedConfig(complete="", problems=error.problems, changes=None)
+    return CheckedConfig(complete=complete(text), problems=[], changes=difference(before, text))
+
+
+def _content(text: str | bytes) -> bytes:
+    """The bytes of a text, none for one that says nothing."""
+    content = text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
+    return content if content.strip() else b""
+
+
+class ConfigInvalidError(InvalidError):
+    """The configuration cannot be used; `problems` are those that are told."""
+
+    def __init__(self, problems: Sequence[ConfigProblem]) -> None:
+        self.problems = [_view(problem) for problem in problems[:_PROBLEMS_TOLD]]
+        super().__init__(
+            _storable(f"the configuration cannot be used: {problems[0]}"),
+            problems=[msgspec.structs.asdict(problem) for problem in self.problems],
+        )
+
+
+def _view(problem: ConfigProblem) -> ConfigProblemView:
+    return ConfigProblemView(
+        path=_storable(problem.path),
+        line=problem.line or None,
+        message=_storable(problem.message),
+        found=_storable(problem.found),
+        expected=_storable(problem.expected),
+    )
+
+
+def _storable(text: str) -> str:
+    """A text can hold halves of characters, which no answer can."""
+    return text.encode(errors="replace").decode()[:_SHOWN]
+
+
+def _problems(content: bytes, of_mirror: bool) -> Sequence[ConfigProblem]:
+    """Everything that is wrong with a text, and with a scheduler built of it."""
+    examined = config.examine(content or None)
+    if examined.is_readable:
+        examined.add(problems_of(examined.config, connect_extender=extender_http.connect, is_observer=of_mirror))
+    return examined.problems
 
 
 def _effective(text: bytes, of_mirror: bool) -> EffectiveConfig:
@@ -40,8 +116,7 @@ def _effective(text: bytes, of_mirror: bool) -> EffectiveConfig:
         known = _known.use((text, of_mirror))
     if known is not None:
         return known
-    document: Mapping[str, Any] | None = parse_text(text) if text.strip() else None
-    loaded = config.load(document)
+    loaded = config.load(text or None)
     observer = Observer() if of_mirror else None
     engine = build(loaded, draws=FirstDraws(), connect_extender=extender_http.connect, observer=observer).engine
     profiles = [_profile(framework, loaded.percentage_of_nodes_to_score) for framework in engine.frameworks.values()]
@@ -69,9 +144,7 @@ def _profile(framework: Framework, percentage: int) -> EffectiveProfile:
     return EffectiveProfile(
         scheduler_name=framework.name,
         percentage_of_nodes_to_score=percentage if own is None else own,
-        points=[
-            EffectivePoint(point=_camel(point.field), plugins=_plugins(framework, point.field)) for point in POINTS
-        ],
+        points=[EffectivePoint(point=camel(point.field), plugins=_plugins(framework, point.field)) for point in POINTS],
         left_out=list(framework.left_out),
         not_deterministic=list(framework.not_deterministic),
         ends_reuse=list(framework.ends_reuse),
@@ -83,8 +156,3 @@ def _plugins(framework: Framework, field: str) -> list[EffectivePlugin]:
     running = [framework.queue_sort] if field == "queue_sort" else getattr(framework, field)
     weights = framework.weights if field == "score" else {}
     return [EffectivePlugin(name=plugin.name, weight=weights.get(plugin.name)) for plugin in running]
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)

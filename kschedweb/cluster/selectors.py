@@ -95,6 +95,12 @@ def scheduler_config_version(cluster_id: int, version: int | None = None) -> Sch
     return found
 
 
+def scheduler_config_before(version: SchedulerConfigVersion) -> SchedulerConfigVersion | None:
+    """The configuration that was active before that one; None for the first."""
+    earlier = SchedulerConfigVersion.objects.filter(cluster_id=version.cluster_id, version__lt=version.version)
+    return earlier.order_by("-version").first()
+
+
 def cluster_list() -> QuerySet[Cluster]:
     return Cluster.objects.order_by("name")
 

@@ -33,7 +33,6 @@ class Refused(Exception):
 
     def __init__(self, message: str, answer: Mapping[str, Any] | None = None) -> None:
         self.answer = answer or {"code": "refused", "message": message, "extra": {}}
-        self.problems = [str(problem) for problem in (self.answer.get("extra") or {}).get("problems", ())]
         super().__init__("\n".join([message, *details(message, self.answer.get("extra") or {})]))
 
 

@@ -2,10 +2,12 @@
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kschedweb.ops.client import Client, Refused, connect
+from kschedweb.ops.telling import problem_table, table
 
 
 def configure(*, data_dir: Path, options: argparse.Namespace) -> int:
@@ -26,13 +28,15 @@ def configure(*, data_dir: Path, options: argparse.Namespace) -> int:
         else:
             _, config = client.call("GET", path)
     except Refused as refusal:
-        for problem in refusal.problems or [str(refusal)]:
-            print(f"ksched: {problem}", file=sys.stderr)
+        problems = (refusal.answer.get("extra") or {}).get("problems")
+        print("\n".join(_refused(options.file, problems) if problems else [f"ksched: {refusal}"]), file=sys.stderr)
         return 1
     if options.show:
         sys.stdout.write(config["text"] or "# the defaults\n")
     else:
         print(told(config))
+        if options.file is not None or options.defaults:
+            print("\n".join(["", *_applied(config)]))
     return 0
 
 
@@ -41,7 +45,8 @@ def told(config: dict[str, Any]) -> str:
     lines = [f"version {config['version']}, by {config['actor']} at {config['at']}"]
     if not config["text"]:
         lines[0] += " (the defaults)"
-    lines += [f"cannot be used any more: {problem}" for problem in config["problems"]]
+    if config["problems"]:
+        lines += ["cannot be used any more:", *problem_table(config["problems"])]
     for profile in (config["effective"] or {"profiles": ()})["profiles"]:
         lines.append(f"profile {profile['scheduler_name']}")
         if profile["not_deterministic"]:
@@ -54,6 +59,30 @@ def told(config: dict[str, Any]) -> str:
             if point["plugins"]:
                 lines.append(f"  {point['point']:<11} {', '.join(map(_named, point['plugins']))}")
     return "\n".join(lines)
+
+
+def _refused(file: Path | None, problems: Sequence[Mapping[str, Any]]) -> list[str]:
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    return [f"ksched: {file or 'the defaults'}: refused, nothing was changed; {count}:", *problem_table(problems)]
+
+
+def _applied(config: Mapping[str, Any]) -> list[str]:
+    """What changed against the version before, and from when on it counts."""
+    changes = config["changes"]
+    if changes is None:
+        lines = ["nothing to compare with: this is the first version, or the one before can no longer be read"]
+    elif changes:
+        rows = [(each["path"], each["kind"], each["before"] or "-", each["after"] or "-") for each in changes]
+        lines = ["changed against the version before:", *table(("FIELD", "WHAT", "BEFORE", "NOW"), rows, left=4)]
+    else:
+        lines = ["no setting differs from the version before"]
+    return [*lines, _since(config)]
+
+
+def _since(config: Mapping[str, Any]) -> str:
+    if config["is_in_use"]:
+        return f"version {config['version']} is in use"
+    return f"version {config['version']} counts from the scheduler's next step on; queued pods stay queued"
 
 
 def _named(plugin: dict[str, Any]) -> str:

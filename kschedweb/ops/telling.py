@@ -23,8 +23,22 @@ def counts(found: Mapping[str, int]) -> str:
 
 def details(message: str, extra: Mapping[str, Any]) -> list[str]:
     """What a refusal says beyond its message, a line each: facts that stand in the message are not told twice."""
-    told = [(name, value) for name, value in _facts("", extra) if value and value not in message]
-    return [f"{name}: {value}" if name else value for name, value in told]
+    problems = extra.get("problems") or ()
+    if not all(isinstance(problem, Mapping) for problem in problems):
+        problems = ()
+    facts = {name: value for name, value in extra.items() if name != "problems"} if problems else extra
+    told = [(name, value) for name, value in _facts("", facts) if value and value not in message]
+    lines = [f"{name}: {value}" if name else value for name, value in told]
+    return [*lines, *problem_table(problems)] if problems else lines
+
+
+def problem_table(problems: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Problems of a configuration: where they are, what they are, and what is expected where they do not say it."""
+    rows = [
+        (str(each["line"] or "-"), each["path"] or "-", _with_expected(each["message"], each["expected"]))
+        for each in problems
+    ]
+    return table(("LINE", "FIELD", "PROBLEM"), rows, left=3)
 
 
 def import_report(report: Mapping[str, Any]) -> list[str]:
@@ -48,6 +62,11 @@ def import_report(report: Mapping[str, Any]) -> list[str]:
         ]
         lines += ["", *table(("RESOURCE", "REQUESTED", "AVAILABLE"), wanted)]
     return [*lines, "", f"{report['kept']:,} stored as they were, {report['admitted']:,} admitted", *report["notes"]]
+
+
+def _with_expected(message: str, expected: str) -> str:
+    text = " ".join(message.split())
+    return text if not expected or expected in text else f"{text} (expected: {expected})"
 
 
 def _placed(line: Sequence[str], widths: Sequence[int], left: int) -> list[str]:

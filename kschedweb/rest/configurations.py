@@ -1,5 +1,7 @@
 """Scheduler configurations of a cluster: the one in force, and all there were."""
 
+from collections.abc import Sequence
+
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -8,10 +10,10 @@ from kschedweb import views
 from kschedweb.accounts.permissions import actor
 from kschedweb.cluster import configuration, selectors, services, uploading
 from kschedweb.cluster.models import SchedulerConfigVersion
-from kschedweb.common.errors import InvalidError
 from kschedweb.common.pagination import KeysetPagination
 from kschedweb.common.throttling import UploadThrottle
 from kschedweb.rest.answers import RestView
+from kschedweb.scheduling.selectors import engine_version
 from kschedweb.views import view_of
 
 BODIES = {"application/yaml": OpenApiTypes.STR, "application/json": OpenApiTypes.OBJECT}
@@ -46,6 +48,24 @@ class SchedulerConfigView(RestView):
         return self.put(request, cluster_id)
 
 
+class SchedulerConfigCheckView(RestView):
+    throttle_classes = [UploadThrottle]
+    throttle_scope = "imports"
+    parser_classes = [uploading.RawParser]
+    holds_secrets = True
+
+    @extend_schema(request=BODIES)
+    def post(self, request: Request, cluster_id: int) -> views.CheckedConfig:
+        """Check a configuration without using it: all problems, or the text in full and what would change.
+
+        An empty body means the defaults.
+        """
+        cluster = selectors.cluster_get(cluster_id)
+        content = uploading.content_of(request, configuration.MAX_TEXT_BYTES)
+        with uploading.PUTTING.one():
+            return configuration.checked(content, cluster.scheduler_config, of_mirror=cluster.is_mirror)
+
+
 class ConfigVersionPagination(KeysetPagination):
     ordering = "-version"
 
@@ -72,17 +92,21 @@ class SchedulerConfigVersionView(RestView):
 
 def _config(found: SchedulerConfigVersion) -> views.SchedulerConfig:
     effective: views.EffectiveConfig | None = None
-    problems: list[str] = []
+    problems: Sequence[views.ConfigProblem] = ()
     try:
         effective = configuration.effective(found.text, of_mirror=found.cluster.is_mirror)
-    except InvalidError as error:
-        problems = error.extra["problems"]
+    except configuration.ConfigInvalidError as error:
+        problems = error.problems
+    before = selectors.scheduler_config_before(found)
     return views.SchedulerConfig(
         version=found.version,
         replayable=found.replayable,
         actor=found.actor,
         at=found.at,
         text=found.text,
+        complete=configuration.complete(found.text),
         effective=effective,
         problems=problems,
+        changes=None if before is None else configuration.difference(before.text, found.text),
+        is_in_use=engine_version(found.cluster_id) == found.version,
     )

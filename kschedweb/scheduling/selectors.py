@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from kschedweb.cluster.models import Event
-from kschedweb.scheduling.models import Binding, Eviction
+from kschedweb.scheduling.models import Binding, EngineState, Eviction
 from kschedweb.scheduling.remembered import SERIES_WITHIN_US, LastAttempt, Remembered, Series
 from kschedweb.traces.choices import Result
 from kschedweb.traces.models import Attempt
@@ -15,6 +15,12 @@ from scheduler_core.api.times import microseconds, moment_of
 # What an engine tells of the pod when it hears that work was done: (kind, what) of entries.
 _AFTER_BINDING = {("cache", "confirmed"), ("cache", "finished"), ("cache", "forgotten")}
 _AFTER_EVICTION = {("event", "Preempted")}
+
+
+def engine_version(cluster_id: int) -> int:
+    """The version of the configuration that the last step was decided by; 0 before the first one."""
+    versions = EngineState.objects.filter(pk=cluster_id).values_list("config_version", flat=True)
+    return versions.first() or 0
 
 
 def pod_history(cluster_id: int, uid: str, limit: int) -> list[HistoryEntry]:

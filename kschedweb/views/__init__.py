@@ -73,6 +73,9 @@ from kschedweb.views.clusters import (
     WallQuery,
 )
 from kschedweb.views.configurations import (
+    CheckedConfig,
+    ConfigChange,
+    ConfigProblem,
     EffectiveConfig,
     EffectivePlugin,
     EffectivePoint,
@@ -202,6 +205,9 @@ from kschedweb.views.workloads import (
 )
 
 __all__ = [
+    "CheckedConfig",
+    "ConfigChange",
+    "ConfigProblem",
     "AllocatedDevice",
     "DeviceRecord",
     "DeviceTally",

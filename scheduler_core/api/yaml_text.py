@@ -92,6 +92,11 @@ def read_documents(content: bytes, bounds: YamlBounds, *, places: Places | None 
         parser.dispose()
 
 
+def is_number(text: str) -> bool:
+    """Whether a plain scalar of this text is no text."""
+    return any(form.fullmatch(text) for form in (_INTEGER, _FLOAT, _NOT_FINITE))
+
+
 class _Reader:
     """Turns events into values; one for a text, since the counts are for the text."""
 

@@ -621,6 +621,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/clusters/{cluster_id}/scheduler-config/check": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Check a configuration without using it: all problems, or the text in full and what would change.
+         * @description An empty body means the defaults.
+         */
+        readonly post: operations["SchedulerConfigCheck_post"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/clusters/{cluster_id}/scheduler-config/versions": {
         readonly parameters: {
             readonly query?: never;
@@ -1776,6 +1796,35 @@ export interface components {
              */
             readonly at: string;
         };
+        /** @description What a text would be as a configuration of the cluster. */
+        readonly CheckedConfig: {
+            /** @description with every default written out, as YAML; empty when there are problems */
+            readonly complete: string;
+            readonly problems: readonly components["schemas"]["ConfigProblem"][];
+            /** @description against the active configuration; null when one of the two cannot be read */
+            readonly changes: readonly components["schemas"]["ConfigChange"][] | null;
+        };
+        /** @description A field, profile, plugin or extender that differs between two configurations, defaults included. */
+        readonly ConfigChange: {
+            /** @description with names for items, as profiles[default-scheduler].plugins.score.enabled[NodeName] */
+            readonly path: string;
+            /** @enum {unknown} */
+            readonly kind: "added" | "changed" | "removed" | "reordered";
+            /** @description empty where the path says it all; keys of extenders are not shown */
+            readonly before: string;
+            readonly after: string;
+        };
+        /** @description One problem of a configuration. */
+        readonly ConfigProblem: {
+            /** @description of the field, as profiles[0].schedulerName; empty when it is the text as a whole */
+            readonly path: string;
+            /** @description of the text, from 1; null when it belongs to none */
+            readonly line: number | null;
+            /** @description what is wrong, in kube-scheduler's words where it has some */
+            readonly message: string;
+            readonly found: string;
+            readonly expected: string;
+        };
         /** @description A configuration with all defaults filled in. */
         readonly EffectiveConfig: {
             readonly pod_initial_backoff_seconds: number;
@@ -1817,9 +1866,15 @@ export interface components {
             readonly at: string;
             /** @description YAML or JSON; empty means the defaults */
             readonly text: string;
+            /** @description the same with every default written out, as YAML; empty when it cannot be read */
+            readonly complete: string;
             /** @description null when it can no longer be used: see problems (a plugin may be gone) */
             readonly effective: components["schemas"]["EffectiveConfig"] | null;
-            readonly problems: readonly string[];
+            readonly problems: readonly components["schemas"]["ConfigProblem"][];
+            /** @description against the version before; null for the first one, and when one of the two cannot be read */
+            readonly changes: readonly components["schemas"]["ConfigChange"][] | null;
+            /** @description whether the scheduler's last step was decided by it: it counts from a step on */
+            readonly is_in_use: boolean;
         };
         /** @description A configuration the cluster has had. */
         readonly SchedulerConfigVersion: {
@@ -3092,6 +3147,9 @@ export type StorageTable = components['schemas']['StorageTable'];
 export type Summary = components['schemas']['Summary'];
 export type Wall = components['schemas']['Wall'];
 export type WallQuery = components['schemas']['WallQuery'];
+export type CheckedConfig = components['schemas']['CheckedConfig'];
+export type ConfigChange = components['schemas']['ConfigChange'];
+export type ConfigProblem = components['schemas']['ConfigProblem'];
 export type EffectiveConfig = components['schemas']['EffectiveConfig'];
 export type EffectivePlugin = components['schemas']['EffectivePlugin'];
 export type EffectivePoint = components['schemas']['EffectivePoint'];
@@ -4834,6 +4892,43 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["SchedulerConfig"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly SchedulerConfigCheck_post: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/yaml": string;
+                readonly "application/json": {
+                    readonly [key: string]: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CheckedConfig"];
                 };
             };
             /** @description Refused */

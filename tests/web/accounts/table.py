@@ -117,6 +117,7 @@ ROWS = [
     _get(f"{CLUSTER}/scheduler-config"),
     Row(f"{CLUSTER}/scheduler-config", "PUT", Role.ADMIN, body=lambda world: b"", content_type=YAML),
     Row(f"{CLUSTER}/scheduler-config", "POST", Role.ADMIN, body=lambda world: b"", content_type=YAML),
+    Row(f"{CLUSTER}/scheduler-config/check", "POST", Role.ADMIN, body=lambda world: b"", content_type=YAML),
     _get(f"{CLUSTER}/scheduler-config/versions"),
     _get(f"{CLUSTER}/scheduler-config/versions/<int:version>"),
     # What is in them.

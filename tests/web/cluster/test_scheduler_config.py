@@ -10,6 +10,7 @@ from kschedweb.cluster import configuration, services
 from kschedweb.cluster.changes import unpack
 from kschedweb.cluster.models import Change, Cluster, SchedulerConfigVersion
 from kschedweb.common import wake
+from kschedweb.scheduling.models import EngineState
 from tests.web.rest import logged_in
 
 pytestmark = pytest.mark.django_db
@@ -34,6 +35,10 @@ def points(view: dict[str, Any], profile: int = 0) -> dict[str, list[str]]:
     return {point["point"]: [plugin["name"] for plugin in point["plugins"]] for point in found}
 
 
+def told(problems: list[dict[str, Any]]) -> list[tuple[int | None, str, str]]:
+    return [(problem["line"], problem["path"], problem["message"]) for problem in problems]
+
+
 def profiles(count: int) -> str:
     return HEAD + "profiles:\n" + "".join(f"- schedulerName: a{number}\n" for number in range(count))
 
@@ -42,7 +47,7 @@ def test_profiles_are_bounded_before_any_is_built(cluster: Cluster, monkeypatch:
     monkeypatch.setattr(configuration, "build", lambda *_, **__: pytest.fail("it is built"))
     answer = call(cluster, profiles(10_000))
     assert answer.status_code == 422
-    assert answer.json()["extra"]["problems"] == ["profiles: Too many: 10000: must have at most 100 items"]
+    assert told(answer.json()["extra"]["problems"]) == [(3, "profiles", "Too many: 10000: must have at most 100 items")]
 
 
 def test_configuration_is_built_once_however_often_it_is_asked_for(
@@ -123,34 +128,57 @@ def test_text_in_force_given_again_changes_nothing(cluster: Cluster) -> None:
         pytest.param(
             HEAD + "parallelism: 0\npodInitialBackoffSeconds: 0\n",
             [
-                "parallelism: Invalid value: 0: should be an integer value greater than zero",
-                "podInitialBackoffSeconds: Invalid value: 0: must be greater than 0",
+                (3, "parallelism", "Invalid value: 0: should be an integer value greater than zero"),
+                (4, "podInitialBackoffSeconds", "Invalid value: 0: must be greater than 0"),
             ],
             id="several values",
         ),
         pytest.param(
             HEAD + "profilez: []\nprofiles: [{plugin: {}}]\n",
             [
-                'strict decoding error: unknown field "profilez"',
-                'strict decoding error: unknown field "profiles[0].plugin"',
+                (3, "profilez", 'strict decoding error: unknown field "profilez"'),
+                (4, "profiles[0].plugin", 'strict decoding error: unknown field "profiles[0].plugin"'),
             ],
             id="unknown fields",
         ),
         pytest.param(
-            HEAD + "profiles: [{plugins: {filter: {enabled: [{name: Nope}]}}}]\n",
+            HEAD + "profiles:\n- plugins: {filter: {enabled: [{name: Nope}]}}\n  pluginConfig: {}\n"
+            "extenders:\n- urlPrefix: ftp://x\n- urlPrefix: https://e\n  tlsConfig: {insecure: true, caData: YQ==}\n",
             [
-                "initializing profiles: creating profile for scheduler name default-scheduler:"
-                ' FilterPlugin "Nope" does not exist'
+                (
+                    4,
+                    "profiles[0].plugins.filter.enabled[0]",
+                    "initializing profiles: creating profile for scheduler name default-scheduler:"
+                    ' FilterPlugin "Nope" does not exist',
+                ),
+                (5, "profiles[0].pluginConfig", "expected a list, got an object"),
+                (
+                    7,
+                    "extenders[0].urlPrefix",
+                    'couldn\'t build extenders: urlPrefix "ftp://x" is no http or https URL',
+                ),
+                (
+                    9,
+                    "extenders[1].tlsConfig",
+                    "couldn't build extenders: "
+                    "specifying a root certificates file with the insecure flag is not allowed",
+                ),
             ],
-            id="a plugin that is not installed",
+            id="a plugin that is not installed, and extenders that cannot be reached",
         ),
-        pytest.param("just words", ["expected an object with apiVersion and kind at the top"], id="no document"),
+        pytest.param(
+            "just words", [(1, "", "expected an object with apiVersion and kind at the top")], id="no document"
+        ),
     ],
 )
-def test_refused_configuration_lists_every_problem(cluster: Cluster, content: str, problems: list[str]) -> None:
+def test_refused_configuration_lists_every_problem(
+    cluster: Cluster, content: str, problems: list[tuple[int, str, str]]
+) -> None:
     answer = call(cluster, content)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
-    assert answer.json()["extra"]["problems"] == problems
+    assert told(answer.json()["extra"]["problems"]) == problems
+    checked = call(cluster, content, "POST", "/check")
+    assert (checked.status_code, told(checked.json()["problems"]), checked.json()["changes"]) == (200, problems, None)
     cluster.refresh_from_db()
     assert (cluster.config_version, cluster.scheduler_config) == (1, "")
 
@@ -179,7 +207,42 @@ def test_configuration_that_has_become_unusable_says_so(cluster: Cluster) -> Non
     SchedulerConfigVersion.objects.filter(cluster=cluster).update(text=text)
     view = call(cluster, "", "GET").json()
     assert view["effective"] is None
-    assert "Uninstalled" in view["problems"][0]
+    assert view["complete"]
+    (problem,) = view["problems"]
+    assert (problem["line"], problem["path"]) == (3, "profiles[0].plugins.multiPoint.enabled[0]")
+    assert (problem["found"], problem["expected"]) == ("Uninstalled", "an installed plugin")
+
+
+WEIGHT = HEAD + "profiles: [{plugins: {multiPoint: {enabled: [{name: TaintToleration, weight: 9}]}}}]\n"
+AT_WEIGHT = "profiles[default-scheduler].plugins.multiPoint.enabled[TaintToleration].weight"
+
+
+def test_answer_says_what_changed_against_the_version_before(cluster: Cluster) -> None:
+    assert call(cluster, "", "GET").json()["changes"] is None
+    changed = [{"path": AT_WEIGHT, "kind": "changed", "before": "3", "after": "9"}]
+    assert call(cluster, WEIGHT, "POST", "/check").json()["changes"] == changed
+    cluster.refresh_from_db()
+    assert cluster.config_version == 1
+    assert call(cluster, WEIGHT).json()["changes"] == changed
+    assert call(cluster, WEIGHT + "# words\n").json()["changes"] == []
+    back = call(cluster, "")
+    assert back.json()["changes"] == [{"path": AT_WEIGHT, "kind": "changed", "before": "9", "after": "3"}]
+    assert call(cluster, "", "GET", "/versions/2").json()["changes"] == changed
+
+
+def test_configuration_is_shown_in_full_and_can_be_used_as_such(cluster: Cluster) -> None:
+    full = call(cluster, "", "GET").json()["complete"]
+    assert "leaseDuration: 15s" in full and "- name: DefaultBinder" in full
+    assert call(cluster, "", "POST", "/check").json()["complete"] == full
+    view = call(cluster, full).json()
+    assert (view["text"], view["complete"], view["changes"]) == (full, full, [])
+
+
+def test_configuration_counts_from_the_first_step_on(cluster: Cluster) -> None:
+    assert call(cluster, WEIGHT).json()["is_in_use"] is False
+    EngineState.objects.create(cluster=cluster, config_version=2)
+    assert call(cluster, "", "GET").json()["is_in_use"] is True
+    assert call(cluster, "", "GET", "/versions/1").json()["is_in_use"] is False
 
 
 def test_unknown_cluster_is_not_found() -> None:

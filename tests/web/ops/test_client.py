@@ -198,6 +198,15 @@ REFUSAL = {
             id="what it does not say is",
         ),
         pytest.param(
+            {
+                "code": "invalid",
+                "message": "no",
+                "extra": {"problems": [{"line": 3, "path": "a.b", "message": "bad", "found": "x", "expected": "y"}]},
+            },
+            "ksched: no\nLINE  FIELD  PROBLEM\n3     a.b    bad (expected: y)\n",
+            id="problems of a configuration",
+        ),
+        pytest.param(
             {"code": "invalid", "message": "a: no", "extra": {"fields": {"a": ["no"], "b": ["nor this"]}}},
             "ksched: a: no\nb: nor this\n",
             id="fields",

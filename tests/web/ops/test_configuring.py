@@ -18,6 +18,11 @@ CONFIG = {
     "at": "2026-11-21T10:00:00Z",
     "text": "kind: X\n",
     "problems": [],
+    "changes": [
+        {"path": "parallelism", "kind": "changed", "before": "16", "after": "8"},
+        {"path": "profiles[second]", "kind": "added", "before": "", "after": ""},
+    ],
+    "is_in_use": False,
     "effective": {
         "profiles": [
             {
@@ -74,7 +79,43 @@ def test_config_uploads_the_file_and_tells_what_runs(
         "  not replayable because of RackAware",
         "  no reuse between equivalent pods because of RackAware",
         "  score       NodeResourcesFit*1, RackAware*5",
+        "",
+        "changed against the version before:",
+        "FIELD             WHAT     BEFORE  NOW",
+        "parallelism       changed  16      8",
+        "profiles[second]  added    -       -",
+        "version 3 counts from the scheduler's next step on; queued pods stay queued",
     ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "last"),
+    [
+        pytest.param(
+            {"changes": [], "is_in_use": True},
+            ["no setting differs from the version before", "version 3 is in use"],
+            id="the same again",
+        ),
+        pytest.param(
+            {"changes": None},
+            [
+                "nothing to compare with: this is the first version, or the one before can no longer be read",
+                "version 3 counts from the scheduler's next step on; queued pods stay queued",
+            ],
+            id="nothing to compare with",
+        ),
+    ],
+)
+def test_config_says_when_nothing_changed(
+    service: Callable[[Any], Calls],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    answer: dict[str, Any],
+    last: list[str],
+) -> None:
+    service({**CONFIG, **answer})
+    assert run(tmp_path, "--defaults", "--cluster", "lab") == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == last
 
 
 @pytest.mark.parametrize(
@@ -99,14 +140,37 @@ def test_config_without_a_file(
     assert capsys.readouterr().out.startswith(out)
 
 
-def test_config_prints_every_problem_on_a_line(
+PROBLEMS = [
+    {"line": 12, "path": "profilez", "message": "unknown field", "found": "profilez", "expected": "profiles"},
+    {"line": None, "path": "", "message": "is too\nlarge", "found": "", "expected": ""},
+]
+
+
+def test_config_prints_every_problem_in_a_table(
     service: Callable[[Any], Calls], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    service(client.Refused("cannot be used", {"extra": {"problems": ["a: Invalid", "b: Required"]}}))
+    service(client.Refused("cannot be used", {"extra": {"problems": PROBLEMS}}))
     file = tmp_path / "config.yaml"
     file.write_text("x")
     assert run(tmp_path, str(file), "--cluster", "lab") == 1
-    assert capsys.readouterr().err.splitlines() == ["ksched: a: Invalid", "ksched: b: Required"]
+    assert capsys.readouterr().err.splitlines() == [
+        f"ksched: {file}: refused, nothing was changed; 2 problems:",
+        "LINE  FIELD     PROBLEM",
+        "12    profilez  unknown field (expected: profiles)",
+        "-     -         is too large",
+    ]
+
+
+def test_config_that_can_no_longer_be_used_says_why(
+    service: Callable[[Any], Calls], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service({**CONFIG, "effective": None, "problems": PROBLEMS[:1]})
+    assert run(tmp_path, "--cluster", "lab") == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "cannot be used any more:",
+        "LINE  FIELD     PROBLEM",
+        "12    profilez  unknown field (expected: profiles)",
+    ]
 
 
 @pytest.mark.parametrize(
