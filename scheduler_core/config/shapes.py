@@ -162,8 +162,4 @@ def _words(cls: Any) -> str:
     known = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
     if plain is Duration:
         return "a duration such as 15s"
-    words = known.get(plain, "")
-    bounds = next((part for part in getattr(bare, "__metadata__", ()) if isinstance(part, msgspec.Meta)), None)
-    if words and bounds is not None and bounds.ge is not None and bounds.le is not None:
-        words += f" from {bounds.ge} to {bounds.le}"
-    return words
+    return known.get(plain, "")

@@ -175,6 +175,16 @@ export const api = {
         }),
       ),
     ),
+  /** What a text would be, without using it; an empty one means the defaults. */
+  schedulerConfigCheck: (id: number, text: string) =>
+    answerOf(
+      client.POST("/api/clusters/{cluster_id}/scheduler-config/check", {
+        ...at({ cluster_id: id }),
+        headers: { "Content-Type": "application/yaml" },
+        body: text,
+        bodySerializer: (body) => body,
+      }),
+    ),
   /** The text as it is, YAML or JSON; an empty one means the defaults. */
   schedulerConfigSet: (id: number, text: string) =>
     answerOf(

@@ -76,7 +76,6 @@ profiles:
     NodeAffinity: {}
 """
 )
-INT32 = "from -2147483648 to 2147483647"
 ARGS = "profiles[0].pluginConfig"
 MANY = [
     (3, "parallelism", "expected an integer, got text ('many')"),
@@ -279,7 +278,7 @@ def test_problems_are_told_where_they_stand(text: str, want: list[tuple[int, str
         ),
         pytest.param(HEAD + "profiles: [x]", "text ('x')", "an object (schedulerName, percentageOfNodesToScore, "
                      "plugins, pluginConfig)", id="a profile that is a text"),
-        pytest.param(HEAD + "percentageOfNodesToScore: 40%", "text ('40%')", f"an integer {INT32}", id="a percentage"),
+        pytest.param(HEAD + "percentageOfNodesToScore: 40%", "text ('40%')", "an integer", id="a percentage"),
         pytest.param(HEAD + "profiles: [{schedulerNam: a}]", "schedulerNam", "schedulerName", id="nearly a field"),
         pytest.param(HEAD + "zzz: 1", "zzz", "one of parallelism, leaderElection, clientConnection, enableProfiling, "
                      "enableContentionProfiling, percentageOfNodesToScore, podInitialBackoffSeconds, "

@@ -1,6 +1,6 @@
 import { flushSync, mount, tick, unmount } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Cluster, SchedulerConfig } from "../../contract/api.gen";
+import type { CheckedConfig, Cluster, ConfigProblem, SchedulerConfig } from "../../contract/api.gen";
 import { CLUSTER as TEST_CLUSTER } from "../../live/__fixtures__/cluster";
 import type { State } from "../../live/state";
 import { router } from "../../state/route.svelte";
@@ -14,7 +14,10 @@ const CONFIG: SchedulerConfig = {
   actor: "ada",
   at: "2026-11-21T08:00:00Z",
   text: "kind: KubeSchedulerConfiguration\n",
+  complete: "kind: KubeSchedulerConfiguration\nparallelism: 16\n",
   problems: [],
+  changes: [{ path: "parallelism", kind: "changed", before: "8", after: "16" }],
+  is_in_use: true,
   effective: {
     pod_initial_backoff_seconds: 1,
     pod_max_backoff_seconds: 10,
@@ -45,6 +48,7 @@ let made: ReturnType<typeof mount> | null = null;
 let sent: { method: string; url: string; body: string }[] = [];
 let refusal: unknown = null;
 let inForce = CONFIG;
+let answerOfCheck: CheckedConfig = { complete: "", problems: [], changes: [] };
 
 beforeEach(() => {
   inForce = CONFIG;
@@ -57,16 +61,21 @@ beforeEach(() => {
     const { pathname: url } = new URL(request.url);
     sent.push({ method: request.method, url, body: await request.text() });
     if (request.method === "PUT" && refusal) return new Response(JSON.stringify(refusal), { status: 422 });
+    if (url.endsWith("/check")) return new Response(JSON.stringify(answerOfCheck));
     if (url.endsWith("/versions")) return new Response(JSON.stringify({ results: VERSIONS, next: null }));
     if (url.endsWith("/versions/1")) return new Response(JSON.stringify({ ...CONFIG, version: 1, text: "" }));
-    if (request.method === "PUT") inForce = { ...CONFIG, version: 3 };
+    if (request.method === "PUT") inForce = { ...CONFIG, version: 3, is_in_use: false };
     return new Response(JSON.stringify(inForce));
   });
 });
 
 afterEach(() => {
+  // Drafts outlive the dialog.
+  [...document.querySelectorAll("button")].find((button) => button.textContent === "Cancel")?.click();
+  flushSync();
   if (made) void unmount(made);
   made = null;
+  vi.useRealTimers();
   document.body.replaceChildren();
   vi.unstubAllGlobals();
 });
@@ -97,6 +106,36 @@ async function press(name: string): Promise<void> {
   await settled();
 }
 
+async function type(words: string): Promise<void> {
+  field().value = words;
+  field().dispatchEvent(new Event("input", { bubbles: true }));
+  await settled();
+}
+
+function field(): HTMLTextAreaElement {
+  const found = document.querySelector("textarea");
+  if (!found) throw new Error("nothing is edited");
+  return found;
+}
+
+const problem = (parts: Partial<ConfigProblem>): ConfigProblem => ({
+  path: "",
+  line: null,
+  message: "",
+  found: "",
+  expected: "",
+  ...parts,
+});
+
+function refuse(...problems: Partial<ConfigProblem>[]): void {
+  refusal = { code: "invalid", message: "cannot be used", extra: { problems: problems.map(problem) } };
+}
+
+const words = (element: Element) => (element.textContent ?? "").replace(/\s+/g, " ").trim();
+const listed = () => [...document.querySelectorAll(".problems li")].map(words);
+const marked = () => [...document.querySelectorAll(".mark")].map((each) => each.getAttribute("data-line"));
+const selected = () => field().value.slice(field().selectionStart, field().selectionEnd);
+
 const text = () => document.body.textContent ?? "";
 
 describe("ConfigDialog", () => {
@@ -116,17 +155,95 @@ describe("ConfigDialog", () => {
     expect(text()).toContain("RackAware does not declare depends_on");
   });
 
-  it("lists every problem of a refused text and keeps the draft", async () => {
-    refusal = { code: "invalid", message: "cannot be used", extra: { problems: ["a: Invalid", "b: Required"] } };
+  it("lists every problem of a refused text, marks the lines and keeps the draft", async () => {
+    refuse(
+      { path: "parallelism", line: 2, message: "Invalid value: 0", expected: "more than zero" },
+      { path: "", line: null, message: "is too large" },
+    );
     await show();
     await press("Edit");
+    await type("kind: x\nparallelism: 0\nprofiles: []\n");
     await press("Apply");
-    expect(sent.at(-1)).toEqual({ method: "PUT", url: "/api/clusters/7/scheduler-config", body: CONFIG.text });
-    expect([...document.querySelectorAll(".problems li")].map((each) => each.textContent)).toEqual([
-      "a: Invalid",
-      "b: Required",
-    ]);
-    expect(document.querySelector("textarea")).not.toBeNull();
+    expect(sent.at(-1)).toEqual({ method: "PUT", url: "/api/clusters/7/scheduler-config", body: field().value });
+    expect(listed()).toEqual(["Line 2 parallelism Invalid value: 0 expected: more than zero", "is too large"]);
+    expect(marked()).toEqual(["2"]);
+    expect(field().value).toBe("kind: x\nparallelism: 0\nprofiles: []\n");
+    expect(field().getAttribute("aria-invalid")).toBe("true");
+    expect(document.getElementById(field().getAttribute("aria-describedby") ?? "")).not.toBeNull();
+  });
+
+  it("leads from a problem to its line, which moves with the text until it is changed itself", async () => {
+    refuse({ path: "parallelism", line: 2, message: "Invalid value: 0" });
+    await show();
+    await press("Edit");
+    await type("kind: x\nparallelism: 0\nlast: 1");
+    await press("Apply");
+    await press("Line 2");
+    expect(selected()).toBe("parallelism: 0");
+    await type("# words\nkind: x\nparallelism: 0\nlast: 1");
+    expect(marked()).toEqual(["3"]);
+    await press("Line 3");
+    expect(selected()).toBe("parallelism: 0");
+    await type("# words\nkind: x\nparallelism: 4\nlast: 1");
+    expect(marked()).toEqual([]);
+    expect(listed()).toEqual(["line 2, changed since parallelism Invalid value: 0"]);
+  });
+
+  it("begins with the defaults in full where nothing was written", async () => {
+    inForce = { ...CONFIG, text: "" };
+    await show();
+    expect(document.querySelector("pre")?.textContent).toBe(CONFIG.complete);
+    await press("Edit");
+    expect(field().value).toBe(CONFIG.complete);
+  });
+
+  it("goes back to the defaults, and brings the text back that stood there", async () => {
+    answerOfCheck = { complete: "the: defaults\n", problems: [], changes: [] };
+    await show();
+    await press("Edit");
+    await type("mine: 1\n");
+    await press("Start from the defaults");
+    expect(sent.at(-1)).toEqual({ method: "POST", url: "/api/clusters/7/scheduler-config/check", body: "" });
+    expect(field().value).toBe("the: defaults\n");
+    await press("Bring my text back");
+    expect(field().value).toBe("mine: 1\n");
+    await press("Write out every default");
+    expect(sent.at(-1)?.body).toBe("mine: 1\n");
+    expect(field().value).toBe("the: defaults\n");
+  });
+
+  it("checks a text without applying it", async () => {
+    answerOfCheck = { complete: "x", problems: [], changes: [{ path: "a.b", kind: "added", before: "", after: "7" }] };
+    await show();
+    await press("Edit");
+    await press("Check");
+    expect(document.querySelector("[role=status]")?.textContent).toContain("a.b added: 7");
+    expect(sent.some(({ method }) => method === "PUT")).toBe(false);
+    await type("other: 1");
+    expect(document.querySelector("[role=status]")).toBeNull();
+    answerOfCheck = { complete: "", problems: [problem({ path: "other", line: 1 })], changes: null };
+    await press("Check");
+    expect(marked()).toEqual(["1"]);
+    expect(field().value).toBe("other: 1");
+  });
+
+  it("says what was applied, and asks until the scheduler decides by it", async () => {
+    await show();
+    await press("Edit");
+    vi.useFakeTimers();
+    const pressed = press("Apply");
+    await vi.advanceTimersByTimeAsync(100);
+    await pressed;
+    const told = () => document.querySelector("[role=status]")?.textContent ?? "";
+    expect(told()).toContain("Version 3 is saved and counts from the scheduler's next step on.");
+    expect(told()).toContain("parallelism 8 → 16");
+    inForce = { ...inForce, is_in_use: true };
+    await vi.advanceTimersByTimeAsync(2500);
+    flushSync();
+    expect(told()).toContain("the scheduler decides by it now");
+    sent = [];
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(sent).toEqual([]);
   });
 
   it("takes an old version back into force", async () => {
