@@ -86,6 +86,7 @@ class Ours:
 
 DNS = Worst(begins, ("a", "a-", "!"))
 WORST: dict[str | bytes, Worst | Ours] = {
+    r"^[a-z0-9]([-._a-z0-9]{0,58}[a-z0-9])?$": Worst(whole, ("", "a", "-")),
     r"^Preempted by pod (\S+) on node ": Worst(whole, ("Preempted by pod ", "a", "")),
     rb'"resourceVersion":"(\d+)"': Ours("what a service under measurement sends"),
     r"[=:]": Worst(everywhere, ("", "=", "")),
