@@ -86,6 +86,9 @@ class Ours:
 
 DNS = Worst(begins, ("a", "a-", "!"))
 WORST: dict[str | bytes, Worst | Ours] = {
+    r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|[^\s{}\[\],:"]++': Worst(everywhere, ("", r'"\"', ""), re.DOTALL),
+    r"\[(?P<index>[0-9]{1,9})\]": Worst(begins, ("[", "1", "")),
+    r"expected (?P<expected>.+?)(?:, got (?P<got>.+))?": Ours("what the decoder says of a wrong type"),
     r"^[a-z0-9]([-._a-z0-9]{0,58}[a-z0-9])?$": Worst(whole, ("", "a", "-")),
     r"^Preempted by pod (\S+) on node ": Worst(whole, ("Preempted by pod ", "a", "")),
     rb'"resourceVersion":"(\d+)"': Ours("what a service under measurement sends"),
