@@ -44,7 +44,7 @@ THERE = {"kind": "Pod", "namespace": "default", "seq": 1, "version": 1}
 NAMES = {"nodes": "n1", "pods": "p1", "objects": "p1"}
 # These would end what the other requests are about: they get ids of nothing.
 ENDS = {("/api/clusters/{cluster_id}", "delete"), ("/api/tokens/{token_id}", "delete")}
-# Asked for without a value, so there is none to forbid.
+# Asked for without a value, or with a text of any kind: there is none to forbid.
 WITHOUT_VALUES = {"/api/csrf", "/api/clusters/{cluster_id}/scheduler-config/check"}
 
 described = orjson.loads(OpenApiJsonRenderer().render(SchemaGenerator().get_schema(request=None, public=True)))
