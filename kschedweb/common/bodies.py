@@ -21,6 +21,7 @@ ADDRESS_BYTES = 8 * 1024
 # A body may take START_SECONDS, and a second more for every BYTES_PER_SECOND that have come.
 START_SECONDS = 20.0
 BYTES_PER_SECOND = 32 * 1024
+LOOK_AGAIN_SECONDS = 0.5
 
 log = structlog.get_logger(__name__)
 
@@ -31,6 +32,33 @@ class Large:
 
     limit: int
     is_allowed: Callable[[], bool]
+
+
+class Patience:
+    """How long a body may keep this process waiting: some seconds, and one more for every BYTES_PER_SECOND that came.
+
+    Only waiting counts. How long a busy process took over what had come is not the sender's doing.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+        self._has_looked_again = False
+
+    async def part(self, receive: Receive) -> Message:
+        """The next part of the body; TimeoutError when there is none in time."""
+        asked_at = time.monotonic()
+        try:
+            async with asyncio.timeout(max(0.0, self._left)):
+                message = await receive()
+        except TimeoutError:
+            if self._has_looked_again:
+                raise
+            # Where this process was the late one the part is there by now.
+            self._has_looked_again = True
+            async with asyncio.timeout(LOOK_AGAIN_SECONDS):
+                return await receive()
+        self._left += len(message.get("body", b"")) / BYTES_PER_SECOND - (time.monotonic() - asked_at)
+        return message
 
 
 class Bodies:
@@ -77,7 +105,7 @@ class Bodies:
         return self._counted(receive, limit)
 
     def _counted(self, receive: Receive, limit: int) -> Receive:
-        began = time.monotonic()
+        patience = Patience(self._seconds)
         received = 0
         is_over = False
 
@@ -85,9 +113,8 @@ class Bodies:
             nonlocal received, is_over
             if is_over:
                 return await receive()
-            left = began + self._seconds + received / BYTES_PER_SECOND - time.monotonic()
             try:
-                message = await asyncio.wait_for(receive(), max(0.0, left))
+                message = await patience.part(receive)
             except TimeoutError:
                 raise Refused(408, "too_slow", "the body of the request came too slowly") from None
             received += len(message.get("body", b""))

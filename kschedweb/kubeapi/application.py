@@ -25,6 +25,7 @@ from django.db import connection
 from kschedweb.accounts import sockets
 from kschedweb.cluster import clock
 from kschedweb.common.asgi import Receive, Scope, Send
+from kschedweb.common.bodies import Patience
 from kschedweb.common.connections import give_back
 from kschedweb.kubeapi import access, answering, discovery, openapi, openapi_v2, reviews, watching
 from kschedweb.kubeapi.access import Principal
@@ -41,7 +42,6 @@ BODY_BYTES: Final = 3 * 1024 * 1024
 DROPPED_BYTES: Final = 4 * BODY_BYTES
 ADDRESS_BYTES: Final = 8 * 1024
 BODY_SECONDS: Final = 20.0
-BYTES_PER_SECOND: Final = 32 * 1024
 THREADS: Final = 4
 AT_WORK: Final = 3  # requests of one token
 WATCHES: Final = 500  # of one token
@@ -283,15 +283,13 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
     is_huge = declared.isdigit() and int(declared[:20]) > DROPPED_BYTES
     if is_huge:
         raise RefusedError(TOO_LARGE)
-    began = time.monotonic()
+    patience = Patience(BODY_SECONDS)
     parts: list[bytes] = []
     received = 0
     more = True
     while more and received <= DROPPED_BYTES:
-        left = began + BODY_SECONDS + received / BYTES_PER_SECOND - time.monotonic()
         try:
-            async with asyncio.timeout(max(0.0, left)):
-                message = await receive()
+            message = await patience.part(receive)
         except TimeoutError:
             raise RefusedError(Status(408, "Timeout", "the body of the request came too slowly")) from None
         if message["type"] == "http.disconnect":

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, StorageState, expect
 
 from kschedweb.environment import ROOT
 from tests.browser import large
-from tests.browser.conftest import WAIT_MS, Service, running
+from tests.browser.conftest import WAIT_MS, Service, context_of, running
 from tests.waiting import HANG_SECONDS
 
 expect.set_options(timeout=WAIT_MS)
@@ -76,26 +76,33 @@ def listed(page: Page) -> Locator:
 
 
 def test_first_view_is_small_on_the_wire(
-    context: BrowserContext, service: Service, size: Size, record_property: Callable[[str, object], None]
+    browser: Browser,
+    session: StorageState,
+    service: Service,
+    size: Size,
+    record_property: Callable[[str, object], None],
 ) -> None:
-    page = context.new_page()
-    received: dict[str, float] = {"http": 0.0, "sockets": 0.0}
+    with context_of(browser, session) as context:  # which has nothing of it yet
+        page = context.new_page()
+        received: dict[str, float] = {"http": 0.0, "sockets": 0.0}
 
-    def add(kind: str, length: float) -> None:
-        received[kind] += length
+        def add(kind: str, length: float) -> None:
+            received[kind] += length
 
-    wire = context.new_cdp_session(page)
-    wire.on("Network.loadingFinished", lambda event: add("http", event["encodedDataLength"]))
-    # Compressed frames come as base64 here: four characters for three bytes, so this is no less than was sent.
-    wire.on("Network.webSocketFrameReceived", lambda event: add("sockets", len(event["response"]["payloadData"])))
-    wire.send("Network.enable")
-    page.goto(service.url)
-    figures = page.get_by_role("region", name="Cluster in figures")
-    expect(figures).to_contain_text(f"{size.nodes:,}")
-    page.wait_for_load_state("networkidle")
-    record_property("figures", f"{size}: {received['http']:,.0f} bytes by HTTP, {received['sockets']:,.0f} in frames")
-    assert received["http"] > size.pods * 16, "uids alone are as much: something was not counted"
-    assert sum(received.values()) < size.transferred
+        wire = context.new_cdp_session(page)
+        wire.on("Network.loadingFinished", lambda event: add("http", event["encodedDataLength"]))
+        # Compressed frames come as base64 here: four characters for three bytes, so this is no less than was sent.
+        wire.on("Network.webSocketFrameReceived", lambda event: add("sockets", len(event["response"]["payloadData"])))
+        wire.send("Network.enable")
+        page.goto(service.url)
+        figures = page.get_by_role("region", name="Cluster in figures")
+        expect(figures).to_contain_text(f"{size.nodes:,}")
+        page.wait_for_load_state("networkidle")
+        record_property(
+            "figures", f"{size}: {received['http']:,.0f} bytes by HTTP, {received['sockets']:,.0f} in frames"
+        )
+        assert received["http"] > size.pods * 16, "uids alone are as much: something was not counted"
+        assert sum(received.values()) < size.transferred
 
 
 def test_list_has_few_elements_whatever_the_number_of_nodes(page: Page, size: Size) -> None:

@@ -1,6 +1,7 @@
 """What a request may send before it is refused: bytes, time, and who may send much."""
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,11 +14,12 @@ from kschedweb.accounts.choices import Role
 from kschedweb.cluster import services
 from kschedweb.cluster.models import Cluster
 from kschedweb.common import bodies
-from kschedweb.common.bodies import Bodies, Large
+from kschedweb.common.bodies import Bodies, Large, Patience
 from tests.web import tcp
 from tests.web.rest import items, logged_in, node
 
 MIB = 1024 * 1024
+SECONDS = 0.05  # that a body may keep a process waiting here
 ALLOWED, REFUSED = Large(100_000, lambda: True), Large(100_000, lambda: False)
 
 
@@ -33,8 +35,18 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": str(size).encode()})
 
 
+async def slow_echo(scope: Any, receive: Any, send: Any) -> None:
+    """The same by a process that has more to do than to read."""
+
+    async def late() -> Any:
+        time.sleep(SECONDS / 2)
+        return await receive()
+
+    await echo(scope, late, send)
+
+
 def ask(
-    chunks: list[bytes], headers: dict[str, str], *, large: Large | None = None, **scope: Any
+    chunks: list[bytes], headers: dict[str, str], *, large: Large | None = None, by: Any = echo, **scope: Any
 ) -> tuple[int, bytes, int]:
     """Status, body, and how many parts of the body were taken; after the last one the client is silent."""
     sent: list[Any] = []
@@ -52,8 +64,29 @@ def ask(
 
     named = [(name.encode(), value.encode()) for name, value in headers.items()]
     asked = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "headers": named, **scope}
-    asyncio.run(Bodies(echo, lambda _: large, seconds=0.05)(asked, receive, send))
+    asyncio.run(Bodies(by, lambda _: large, seconds=SECONDS)(asked, receive, send))
     return sent[0]["status"], sent[1]["body"], taken
+
+
+def test_body_that_has_come_is_read_however_busy_the_process_is() -> None:
+    chunks = [b"x"] * 10 + [b"end"]
+    assert ask(chunks, {"transfer-encoding": "chunked"}, by=slow_echo) == (200, b"13", 11)
+
+
+def test_part_that_came_while_the_process_was_busy_counts_as_in_time() -> None:
+    async def wait() -> Any:
+        came = asyncio.Event()
+
+        async def receive() -> Any:
+            await came.wait()
+            return {"body": b"x"}
+
+        loop = asyncio.get_running_loop()
+        loop.call_later(SECONDS * 2, came.set)
+        loop.call_soon(time.sleep, SECONDS * 3)  # nobody looks meanwhile
+        return await Patience(SECONDS).part(receive)
+
+    assert asyncio.run(wait()) == {"body": b"x"}
 
 
 @pytest.mark.parametrize(
