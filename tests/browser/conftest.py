@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
@@ -232,6 +233,28 @@ def cluster(page: Page, service: Service) -> Iterator[Cluster]:
     cluster.call("POST", "pace", {"pace": "run"})
     for path in cluster.made() - before:
         cluster.remove(path)
+
+
+def clusters(page: Page, service: Service, method: str = "GET", path: str = "", body: Any = None) -> Any:
+    """/api/clusters, as the logged-in user."""
+    return Cluster(page, service.url, 0).call(method, f"../../clusters{path}", body)
+
+
+@pytest.fixture
+def own(page: Page, service: Service) -> Iterator[Cluster]:
+    """A frozen cluster of the test's own, shown on the page, with nothing in it."""
+    made = clusters(page, service, "POST", "", {"name": f"own-{datetime.now(UTC):%H%M%S%f}"})
+    cluster = Cluster(page, service.url, made["id"])
+    show(page, service, cluster)
+    yield cluster
+    if any(one["id"] == made["id"] for one in clusters(page, service)["results"]):
+        clusters(page, service, "DELETE", f"/{made['id']}")
+
+
+def show(page: Page, service: Service, cluster: Cluster) -> None:
+    page.goto(f"{service.url}/#/clusters/{cluster.id}")
+    page.reload()
+    page.get_by_role("status").filter(has_text="Live").wait_for()
 
 
 def _logs(data: Path) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, Service, until
+from tests.browser.conftest import WAIT_MS, Cluster, Service, clusters, show, until
 from tests.browser.test_accessible import axe, findings
-from tests.browser.test_whole import clusters, node, pod, put, show
+from tests.browser.test_whole import node, pod, put
 
 expect.set_options(timeout=WAIT_MS)
 __all__ = ["axe"]

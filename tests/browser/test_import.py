@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from kschedweb.environment import ROOT
-from tests.browser.conftest import WAIT_MS, Cluster, Service, until
+from tests.browser.conftest import WAIT_MS, Cluster, Service, clusters, until
 from tests.browser.test_panels import part
-from tests.browser.test_whole import chooser, clusters, node, pod
+from tests.browser.test_whole import chooser, node, pod
 
 expect.set_options(timeout=WAIT_MS)
 

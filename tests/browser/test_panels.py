@@ -15,8 +15,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from kschedweb.environment import ROOT
-from tests.browser.conftest import WAIT_MS, Cluster, Service, until
-from tests.browser.test_whole import clusters
+from tests.browser.conftest import WAIT_MS, Cluster, Service, clusters, until
 from tests.waiting import HANG_SECONDS
 
 expect.set_options(timeout=WAIT_MS)

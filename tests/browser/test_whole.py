@@ -1,14 +1,12 @@
 """The dashboard as a whole tells the truth: its chart, its figures and lists against the answers of REST."""
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, Service, until
+from tests.browser.conftest import WAIT_MS, Cluster, Service, clusters, until
 from tests.browser.test_dashboard import pace
 
 expect.set_options(timeout=WAIT_MS)
@@ -28,22 +26,6 @@ def pod(name: str, *, cpu: str = "100m", on: str = "", gate: str = "") -> dict[s
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
 
 
-def clusters(page: Page, service: Service, method: str = "GET", path: str = "", body: Any = None) -> Any:
-    """/api/clusters, as the logged-in user."""
-    return Cluster(page, service.url, 0).call(method, f"../../clusters{path}", body)
-
-
-@pytest.fixture
-def own(page: Page, service: Service) -> Iterator[Cluster]:
-    """A frozen cluster of the test's own, shown on the page, with nothing in it."""
-    made = clusters(page, service, "POST", "", {"name": f"own-{datetime.now(UTC):%H%M%S%f}"})
-    cluster = Cluster(page, service.url, made["id"])
-    show(page, service, cluster)
-    yield cluster
-    if any(one["id"] == made["id"] for one in clusters(page, service)["results"]):
-        clusters(page, service, "DELETE", f"/{made['id']}")
-
-
 def figure(page: Page, name: str) -> int:
     """The figure of exactly this name: "Nodes" is part of "Pods on nodes"."""
     region = page.get_by_role("region", name="Cluster in figures")
@@ -53,12 +35,6 @@ def figure(page: Page, name: str) -> int:
 
 def chooser(page: Page) -> Locator:
     return page.get_by_role("combobox", name="Cluster", exact=True)
-
-
-def show(page: Page, service: Service, cluster: Cluster) -> None:
-    page.goto(f"{service.url}/#/clusters/{cluster.id}")
-    page.reload()
-    page.get_by_role("status").filter(has_text="Live").wait_for()
 
 
 def put(cluster: Cluster, *objects: dict[str, Any]) -> None:
@@ -128,7 +104,7 @@ def test_pods_that_came_with_a_node_are_not_bound_here(page: Page, own: Cluster)
 
 def test_empty_cluster_says_so_and_no_more(page: Page, own: Cluster) -> None:
     for text in ("No pods are pending.", "This cluster has no nodes.", "No unschedulable pods.", "No cycles yet."):
-        expect(page.get_by_text(text)).to_be_visible()
+        expect(page.get_by_text(text).first).to_be_visible()
     # The only events there can be are those of who leads it, which are about no pod.
     told = page.get_by_role("region", name="Events").get_by_role("listitem")
     until(page, lambda: own.call("GET", "events")["results"])
