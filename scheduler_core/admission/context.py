@@ -6,11 +6,32 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from scheduler_core.api.go_values import quoted, shown
+from scheduler_core.api import field_errors
+from scheduler_core.api.field_errors import OMITTED, Shown
 from scheduler_core.api.policy import LimitRange, PriorityClass, RuntimeClass
 from scheduler_core.api.quantity import Quantity
 from scheduler_core.api.storage import StorageClass
 from scheduler_core.errors import AdmissionError
+
+__all__ = [
+    "OMITTED",
+    "AdmissionContext",
+    "Manifest",
+    "Problem",
+    "Shown",
+    "admin_access_problem",
+    "duplicate",
+    "forbidden",
+    "internal_error",
+    "invalid",
+    "not_found",
+    "refuse",
+    "refused",
+    "required",
+    "too_long",
+    "too_many",
+    "unsupported",
+]
 
 Manifest = dict[str, Any]
 ADMIN_ACCESS: Final = "resource.kubernetes.io/admin-access"
@@ -44,13 +65,6 @@ class AdmissionContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A value that is printed in a way of its own."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Problem:
     """Which field, and what the API server says about it."""
 
@@ -70,35 +84,31 @@ def refuse(problems: Iterable[Problem]) -> None:
 
 def refused(path: str, message: str) -> AdmissionError:
     """An admission plugin does not let the request pass (403)."""
-    return AdmissionError(path, f"Forbidden: {message}", is_forbidden=True)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, Shown):
-        return value.text
-    return shown(str(value) if isinstance(value, Quantity) else value)
+    return AdmissionError(path, field_errors.forbidden(message), is_forbidden=True)
 
 
 def invalid(path: str, value: Any, detail: str) -> Problem:
-    return Problem(path, f"Invalid value: {_text(value)}: {detail}")
+    return Problem(path, field_errors.invalid(_printed(value), detail))
 
 
 def required(path: str, detail: str = "") -> Problem:
-    return Problem(path, "Required value" + (f": {detail}" if detail else ""))
+    return Problem(path, field_errors.required(detail))
 
 
-def duplicate(path: str, value: Any) -> Problem:
-    return Problem(path, f"Duplicate value: {_text(value)}")
+def duplicate(path: str, value: Any, detail: str = "") -> Problem:
+    return Problem(path, field_errors.duplicate(_printed(value), detail))
 
 
-def unsupported(path: str, value: Any, supported: Iterable[str]) -> Problem:
-    """The supported ones in the order given: upstream sorts most sets, but not all."""
-    names = ", ".join(map(quoted, supported))
-    return Problem(path, f"Unsupported value: {_text(value)}" + (f": supported values: {names}" if names else ""))
+def unsupported(path: str, value: Any, supported: Iterable[str], *, is_plain: bool = False) -> Problem:
+    return Problem(path, field_errors.unsupported(_printed(value), supported, is_plain=is_plain))
 
 
 def forbidden(path: str, detail: str) -> Problem:
-    return Problem(path, f"Forbidden: {detail}")
+    return Problem(path, field_errors.forbidden(detail))
+
+
+def internal_error(path: str, detail: str) -> Problem:
+    return Problem(path, field_errors.internal(detail))
 
 
 def admin_access_problem(path: str) -> Problem:
@@ -107,13 +117,17 @@ def admin_access_problem(path: str) -> Problem:
     return forbidden(path, detail)
 
 
-def not_found(path: str, value: Any) -> Problem:
-    return Problem(path, f"Not found: {_text(value)}")
+def not_found(path: str, value: Any, detail: str = "") -> Problem:
+    return Problem(path, field_errors.not_found(_printed(value), detail))
 
 
 def too_long(path: str, most: int) -> Problem:
-    return Problem(path, f"Too long: may not be more than {most} bytes")
+    return Problem(path, field_errors.too_long(most))
 
 
 def too_many(path: str, count: int, most: int) -> Problem:
-    return Problem(path, f"Too many: {count}: must have at most {most} items")
+    return Problem(path, field_errors.too_many(count, most))
+
+
+def _printed(value: Any) -> Any:
+    return str(value) if isinstance(value, Quantity) else value

@@ -19,6 +19,11 @@ def shown(value: Any) -> str:
     """A text quoted, all else as compact JSON; what JSON does not know by its text."""
     if isinstance(value, str):
         return quoted(value)
+    return json_quoted(value)
+
+
+def json_quoted(value: Any) -> str:
+    """Anything as compact JSON, as texts of types of their own are printed too."""
     return json.dumps(value, separators=(",", ":"), default=str, ensure_ascii=False).translate(_IN_JSON)
 
 

@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
+from scheduler_core.api import field_errors
 from scheduler_core.api.affinity import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 from scheduler_core.api.meta import LabelSelector
 from scheduler_core.api.node import Node
@@ -281,43 +282,40 @@ def _field_requirement(expression: NodeSelectorRequirement) -> Requirement:
     if operator not in (Operator.IN, Operator.NOT_IN):
         raise _unsupported(expression, (Operator.IN, Operator.NOT_IN))
     if len(values) != 1:
-        raise SelectorError("values: Invalid value: must have one element")
+        raise _invalid("values", values, "must have one element")
     return Requirement(expression.key, operator, tuple(values))
 
 
 def _unsupported(expression: NodeSelectorRequirement, supported: Iterable[str]) -> SelectorError:
-    listed = ", ".join(f'"{operator}"' for operator in supported)
-    return SelectorError(f'operator: Unsupported value: "{expression.operator}": supported values: {listed}')
+    return SelectorError(f"operator: {field_errors.unsupported(expression.operator, supported)}")
 
 
 def _checked(key: str, operator: Operator, values: tuple[str, ...]) -> Requirement:
     """A requirement that satisfies the syntax of labels. Raises SelectorError."""
     problem = qualified_name_problem(key)
     if problem is not None:
-        raise SelectorError(f'key: Invalid value: "{key}": {problem}')
+        raise _invalid("key", key, problem)
     bound = 0
-    shown = "[" + ",".join(f'"{value}"' for value in values) + "]"
     if operator in (Operator.IN, Operator.NOT_IN):
         if not values:
-            raise SelectorError("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty")
+            raise _invalid("values", values, "for 'in', 'notin' operators, values set can't be empty")
     elif operator in (Operator.EXISTS, Operator.DOES_NOT_EXIST):
         if values:
-            raise SelectorError(
-                f"values: Invalid value: {shown}: values set must be empty for exists and does not exist"
-            )
+            raise _invalid("values", values, "values set must be empty for exists and does not exist")
     else:
         if len(values) != 1:
-            raise SelectorError(
-                f"values: Invalid value: {shown}: for 'Gt', 'Lt' operators, exactly one value is required"
-            )
+            raise _invalid("values", values, "for 'Gt', 'Lt' operators, exactly one value is required")
         number = int64_of(values[0])
         if number is None:
-            raise SelectorError(
-                f"values[0]: Invalid value: \"{values[0]}\": for 'Gt', 'Lt' operators, the value must be an integer"
-            )
+            raise _invalid("values[0]", values[0], "for 'Gt', 'Lt' operators, the value must be an integer")
         bound = number
     for index, value in enumerate(values):
         problem = label_value_problem(value)
         if problem is not None:
-            raise SelectorError(f'values[{index}][{key}]: Invalid value: "{value}": {problem}')
+            raise _invalid(f"values[{index}][{key}]", value, problem)
     return Requirement(key, operator, values, bound)
+
+
+def _invalid(place: str, value: Any, detail: str) -> SelectorError:
+    """No values at all are null, as they are in Go."""
+    return SelectorError(f"{place}: {field_errors.invalid(value if value != () else None, detail)}")

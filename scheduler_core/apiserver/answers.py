@@ -5,26 +5,16 @@ Source: kubernetes v1.34.1, staging/src/k8s.io/apimachinery/pkg/api/errors.
 
 from __future__ import annotations
 
-import json
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
+from scheduler_core.api import field_errors
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.requests import ObjectKey
 from scheduler_core.apiserver.store import ObjectChange, Stored
 from scheduler_core.errors import AdmissionError
-
-_CAUSES: Final = (
-    ("Required value", "FieldValueRequired"),
-    ("Duplicate value", "FieldValueDuplicate"),
-    ("Unsupported value", "FieldValueNotSupported"),
-    ("Forbidden", "FieldValueForbidden"),
-    ("Not found", "FieldValueNotFound"),
-    ("Too long", "FieldValueTooLong"),
-    ("Too many", "FieldValueTooMany"),
-    ("Internal error", "InternalError"),
-)
 
 
 class Cause(msgspec.Struct, frozen=True, gc=False):
@@ -33,6 +23,11 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
     reason: str
     message: str
     field: str = ""
+
+    @classmethod
+    def of(cls, field: str, message: str) -> Cause:
+        """Of an error of `field_errors`, which its reason goes with."""
+        return cls(field_errors.reason(message), message, field)
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -143,7 +138,7 @@ def delete_conflict(key: ObjectKey, detail: str) -> Refused:
 def needs_version(key: ObjectKey) -> Refused:
     """The update does not say what it is based on, which its kind demands; named by the resource."""
     kind = KINDS[key.kind]
-    cause = Cause("FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion")
+    cause = Cause.of("metadata.resourceVersion", field_errors.invalid(0, "must be specified for an update"))
     message = f'{kind.resource} "{key.name}" is invalid: {cause.field}: {cause.message}'
     return Refused(Status(422, "Invalid", message, key.name, kind.group, kind.cls.plural, causes=(cause,)))
 
@@ -169,13 +164,16 @@ def invalid(key: ObjectKey, error: AdmissionError, *, group_kind: tuple[str, str
     """
     if error.is_forbidden:
         return forbidden(key, error.detail.removeprefix("Forbidden: "))
-    causes = tuple(Cause(_reason(detail), detail, path) for path, detail in error.problems)
-    texts = list(dict.fromkeys(f"{path}: {detail}" for path, detail in error.problems))
+    causes = tuple(Cause.of(path, detail) for path, detail in error.problems)
     group, kind = group_kind or (KINDS[key.kind].group, key.kind)
     named = f"{kind}.{group}" if group else kind
-    shown = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    message = f'{named} "{key.name}" is invalid: {shown}'
+    message = f'{named} "{key.name}" is invalid: {told(causes)}'
     return Refused(Status(422, "Invalid", message, key.name, group, kind, causes=causes))
+
+
+def told(causes: Sequence[Cause]) -> str:
+    """What a message says of its causes."""
+    return field_errors.joined(f"{cause.field}: {cause.message}" for cause in causes)
 
 
 def forbidden(key: ObjectKey, detail: str) -> Refused:
@@ -193,7 +191,7 @@ def terminating(key: ObjectKey) -> Refused:
 
 def unpatchable(shown: str, detail: str) -> Refused:
     """What a patch makes of the object does not fit its kind; nothing says which object."""
-    cause = Cause("FieldValueInvalid", f"Invalid value: {json.dumps(shown, ensure_ascii=False)}: {detail}", "patch")
+    cause = Cause.of("patch", field_errors.invalid(shown, detail))
     return Refused(Status(422, "Invalid", f' "" is invalid: patch: {cause.message}', causes=(cause,)))
 
 
@@ -201,10 +199,6 @@ def unreadable(kind: str, detail: str) -> Refused:
     """The body does not fit its kind."""
     version = KINDS[kind].version
     return bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {detail}')
-
-
-def _reason(detail: str) -> str:
-    return next((reason for start, reason in _CAUSES if detail.startswith(start)), "FieldValueInvalid")
 
 
 def of_new_events(refused: Refused) -> Refused:

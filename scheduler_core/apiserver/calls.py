@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from scheduler_core.api import field_errors
 from scheduler_core.apiserver import answers, events, lists
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.applying import repeated_text
@@ -171,7 +172,7 @@ class _Answering:
         try:
             wanted = parse_uint(text)
         except NumberError as error:
-            detail = f'Invalid value: "{text}": {error}'
+            detail = field_errors.invalid(text, str(error))
             raise RefusedError(answers.internal_error(f"resourceVersion: {detail}")) from None
         position = self._server.store.position()
         if wanted > position:

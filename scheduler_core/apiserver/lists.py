@@ -15,6 +15,9 @@ from typing import Any, Final
 
 import msgspec
 
+from scheduler_core.api import field_errors
+from scheduler_core.api.field_errors import forbidden
+from scheduler_core.apiserver import answers
 from scheduler_core.apiserver.answers import Cause, Refused, Status, bad_request
 from scheduler_core.apiserver.go_json import problem_of
 from scheduler_core.apiserver.kinds import KINDS
@@ -24,6 +27,7 @@ from scheduler_core.apiserver.selection import Selection
 from scheduler_core.apiserver.store import History, Stored, key_of
 
 RETRY_SECONDS: Final = 1
+_MATCHES: Final = ("Exact", "NotOlderThan")
 _TOKEN_VERSION: Final = "meta.k8s.io/v1"
 _INVALID: Final = "continue key is not valid"
 _BASE64: Final = frozenset(string.ascii_letters + string.digits + "-_")
@@ -164,23 +168,19 @@ def _go_kind(value: Any) -> str:
 def _problem(query: ListQuery) -> Refused | None:
     """What does not go together in the options of a list."""
     version, match = query.resource_version, query.version_match
-    causes: list[Cause] = []
+    details: list[str] = []
     if match:
         if not version:
-            detail = "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"
-            causes.append(Cause("FieldValueForbidden", detail, "resourceVersionMatch"))
+            details.append(forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided"))
         if query.continued:
-            detail = "Forbidden: resourceVersionMatch is forbidden when continue is provided"
-            causes.append(Cause("FieldValueForbidden", detail, "resourceVersionMatch"))
-        if match not in ("Exact", "NotOlderThan"):
-            detail = f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""'
-            causes.append(Cause("FieldValueNotSupported", detail, "resourceVersionMatch"))
+            details.append(forbidden("resourceVersionMatch is forbidden when continue is provided"))
+        if match not in _MATCHES:
+            details.append(field_errors.unsupported(match, (*_MATCHES, "")))
         if match == "Exact" and version == "0":
-            detail = 'Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
-            causes.append(Cause("FieldValueForbidden", detail, "resourceVersionMatch"))
+            details.append(forbidden('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+    causes = [Cause.of("resourceVersionMatch", detail) for detail in details]
     if query.wants_initial is not None:
-        detail = "Forbidden: sendInitialEvents is forbidden for list"
-        causes.append(Cause("FieldValueForbidden", detail, "sendInitialEvents"))
+        causes.append(Cause.of("sendInitialEvents", forbidden("sendInitialEvents is forbidden for list")))
     if causes:
         return options_refused("ListOptions", causes)
     if query.continued and version not in ("", "0"):
@@ -188,15 +188,14 @@ def _problem(query: ListQuery) -> Refused | None:
     try:
         parse_uint(version or "0")
     except NumberError as error:
-        return bad_request(f'invalid resource version: resourceVersion: Invalid value: "{version}": {error}')
+        told = field_errors.invalid(version, str(error))
+        return bad_request(f"invalid resource version: resourceVersion: {told}")
     return None
 
 
 def options_refused(kind: str, causes: Sequence[Cause]) -> Refused:
     """The options of a request are not valid, whatever it asks for."""
-    texts = [f"{cause.field}: {cause.message}" for cause in causes]
-    shown = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    message = f'{kind}.meta.k8s.io "" is invalid: {shown}'
+    message = f'{kind}.meta.k8s.io "" is invalid: {answers.told(causes)}'
     return Refused(Status(422, "Invalid", message, "", "meta.k8s.io", kind, causes=tuple(causes)))
 
 

@@ -5,12 +5,13 @@ Source: kubernetes v1.34.1, staging/src/k8s.io/apimachinery/pkg/apis/meta/{v1,in
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
+from scheduler_core.api import field_errors
+from scheduler_core.api.go_values import json_quoted
 from scheduler_core.api.schema import DecodeError, read
 from scheduler_core.apiserver import typemeta
 from scheduler_core.apiserver.answers import Cause, Refused, bad_request, internal_error
@@ -74,16 +75,15 @@ def write_options(kind: str, query: Query, agent: str = "", *, is_apply: bool = 
     manager = first(query, "fieldManager")
     causes = list(_manager_problems(manager))
     if is_apply and not manager:
-        causes.append(Cause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager"))
+        causes.append(Cause.of("fieldManager", field_errors.required("is required for apply patch")))
     if kind == "PatchOptions" and not is_apply and query.get("force"):
-        causes.append(Cause("FieldValueForbidden", "Forbidden: may not be specified for non-apply patch", "force"))
+        causes.append(Cause.of("force", field_errors.forbidden("may not be specified for non-apply patch")))
     runs = query.get("dryRun", ())
     causes += _dry_run_problems(runs)
     validation = first(query, "fieldValidation")
     if validation not in _VALIDATIONS:
-        names = ", ".join(f'"{name}"' for name in _VALIDATIONS)
-        detail = f'Unsupported value: "{validation}": supported values: {names}'
-        causes.append(Cause("FieldValueNotSupported", detail, "fieldValidation"))
+        detail = field_errors.unsupported(validation, _VALIDATIONS, is_plain=True)
+        causes.append(Cause.of("fieldValidation", detail))
     if causes:
         return options_refused(kind, causes)
     force = bool(flag(query, "force"))
@@ -92,14 +92,12 @@ def write_options(kind: str, query: Query, agent: str = "", *, is_apply: bool = 
 
 def _manager_problems(manager: str) -> Iterator[Cause]:
     if len(manager.encode()) > LONGEST_MANAGER:
-        detail = f"Too long: may not be more than {LONGEST_MANAGER} bytes"
-        yield Cause("FieldValueTooLong", detail, "fieldManager")
+        yield Cause.of("fieldManager", field_errors.too_long(LONGEST_MANAGER))
     place = 0
     for char in manager:
         if not char.isprintable():
-            shown = json.dumps(manager, ensure_ascii=False)
-            detail = f"Invalid value: {shown}: invalid character U+{ord(char):04X} (at position {place})"
-            yield Cause("FieldValueInvalid", detail, "fieldManager")
+            detail = f"invalid character U+{ord(char):04X} (at position {place})"
+            yield Cause.of("fieldManager", field_errors.invalid(manager, detail))
         place += len(char.encode())
 
 
@@ -155,14 +153,12 @@ def checked_options(body: Mapping[str, Any]) -> DeleteOptions | Refused:
     """The options, unless they contradict one another."""
     runs, policy, orphans = body.get("dryRun") or [], body.get("propagationPolicy"), body.get("orphanDependents")
     causes = []
-    shown = json.dumps(policy, ensure_ascii=False)
     if policy is not None and orphans is not None:
-        detail = f"Invalid value: {shown}: orphanDependents and deletionPropagation cannot be both set"
-        causes.append(Cause("FieldValueInvalid", detail, "propagationPolicy"))
+        shown = field_errors.Shown(json_quoted(policy))
+        detail = "orphanDependents and deletionPropagation cannot be both set"
+        causes.append(Cause.of("propagationPolicy", field_errors.invalid(shown, detail)))
     if policy is not None and policy not in _POLICIES:
-        names = ", ".join(f'"{name}"' for name in (*_POLICIES, "nil"))
-        detail = f"Unsupported value: {shown}: supported values: {names}"
-        causes.append(Cause("FieldValueNotSupported", detail, "propagationPolicy"))
+        causes.append(Cause.of("propagationPolicy", field_errors.unsupported(policy, (*_POLICIES, "nil"))))
     causes += _dry_run_problems(runs)
     if causes:
         return options_refused("DeleteOptions", causes)
@@ -181,5 +177,4 @@ def checked_options(body: Mapping[str, Any]) -> DeleteOptions | Refused:
 def _dry_run_problems(runs: Sequence[str]) -> list[Cause]:
     if set(runs) <= {"All"}:
         return []
-    shown = json.dumps(list(runs), separators=(",", ":"))
-    return [Cause("FieldValueNotSupported", f'Unsupported value: {shown}: supported values: "All"', "dryRun")]
+    return [Cause.of("dryRun", field_errors.unsupported(list(runs), ("All",)))]

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from scheduler_core.api import field_errors
 from scheduler_core.apiserver import answers
 from scheduler_core.apiserver.answers import Refused
 from scheduler_core.apiserver.bodies import Body
@@ -26,13 +27,11 @@ def unfit_binding(binding: Mapping[str, Any], pod: str) -> Refused | None:
         return answers.bad_request("Name parameter required.")
     problems = []
     if target.get("kind") not in (None, "", "Node"):
-        kind = target["kind"]
-        problems.append(f'target.kind: Unsupported value: "{kind}": supported values: "Node", "<empty>"')
+        told = field_errors.unsupported(target["kind"], ("Node", "<empty>"), is_plain=True)
+        problems.append(f"target.kind: {told}")
     if not target.get("name"):
-        problems.append("target.name: Required value")
-    if not problems:
-        return None
-    return answers.internal_error(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+        problems.append(f"target.name: {field_errors.required()}")
+    return answers.internal_error(field_errors.joined(problems)) if problems else None
 
 
 def eviction_body(body: Body) -> Body:

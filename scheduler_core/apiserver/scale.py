@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from scheduler_core.api import field_errors
 from scheduler_core.apiserver.store import Stored
 from scheduler_core.errors import AdmissionError
 
@@ -32,9 +33,9 @@ def scaled(stored: Stored, scale: Mapping[str, Any]) -> Stored:
     """The object with the replicas of a Scale; raises AdmissionError."""
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     if not isinstance(replicas, int) or isinstance(replicas, bool):
-        raise AdmissionError("spec.replicas", f"Invalid value: {replicas!r}: expected an integer")
+        raise AdmissionError("spec.replicas", field_errors.invalid(replicas, "expected an integer"))
     if replicas < 0:
-        raise AdmissionError("spec.replicas", f"Invalid value: {replicas}: must be greater than or equal to 0")
+        raise AdmissionError("spec.replicas", field_errors.invalid(replicas, "must be greater than or equal to 0"))
     return {**stored, "spec": {**stored["spec"], "replicas": replicas}}
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from scheduler_core.api import field_errors
 from scheduler_core.api.selectors import int64_of
 from scheduler_core.api.syntax import label_value_problem, qualified_name_problem
 from scheduler_core.apiserver.kinds import KINDS
@@ -133,7 +134,7 @@ def _term(reader: _Tokens) -> LabelTerm:
     key = reader.take()
     problem = qualified_name_problem(key)
     if problem is not None:
-        raise SelectionError(f'unable to parse requirement: <nil>: Invalid value: "{key}": {problem}')
+        raise _unparsed("<nil>", key, problem)
     token = reader.peek()
     if not token or token == ",":
         return _checked(key, "exists", ())
@@ -177,16 +178,18 @@ def _values(reader: _Tokens) -> tuple[str, ...]:
 def _checked(key: str, operator: str, values: tuple[str, ...]) -> LabelTerm:
     problem = qualified_name_problem(key)
     if problem is not None:
-        raise SelectionError(f'unable to parse requirement: <nil>: Invalid value: "{key}": {problem}')
+        raise _unparsed("<nil>", key, problem)
     if operator in (">", "<") and int64_of(values[0]) is None:
-        detail = "for 'Gt', 'Lt' operators, the value must be an integer"
-        raise SelectionError(f'unable to parse requirement: values[0]: Invalid value: "{values[0]}": {detail}')
+        raise _unparsed("values[0]", values[0], "for 'Gt', 'Lt' operators, the value must be an integer")
     for index, value in enumerate(values):
         problem = label_value_problem(value)
         if problem is not None:
-            place = f"values[{index}][{key}]"
-            raise SelectionError(f'unable to parse requirement: {place}: Invalid value: "{value}": {problem}')
+            raise _unparsed(f"values[{index}][{key}]", value, problem)
     return LabelTerm(key, operator, values)
+
+
+def _unparsed(place: str, value: str, detail: str) -> SelectionError:
+    return SelectionError(f"unable to parse requirement: {place}: {field_errors.invalid(value, detail)}")
 
 
 class _Tokens:

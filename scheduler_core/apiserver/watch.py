@@ -15,6 +15,8 @@ from typing import Any, Final
 
 import msgspec
 
+from scheduler_core.api import field_errors
+from scheduler_core.api.field_errors import forbidden
 from scheduler_core.api.schema import read
 from scheduler_core.apiserver.answers import Cause, Refused, Status, internal_error
 from scheduler_core.apiserver.kinds import KINDS
@@ -71,7 +73,7 @@ def start(store: History, query: ListQuery) -> Watch | Refused:
     try:
         wanted = parse_uint(version or "0")
     except NumberError as error:
-        return internal_error(f'resourceVersion: Invalid value: "{version}": {error}')
+        return internal_error(f"resourceVersion: {field_errors.invalid(version, str(error))}")
     watch = Watch(query.selection, store.position(), [], bookmarks, max(0, query.timeout_seconds))
     if wants_initial or (version in ("", "0") and wants_initial is not False):
         chosen = store.list(query.selection.kind, namespace=query.selection.namespace)
@@ -120,16 +122,11 @@ def _problem(query: ListQuery, wants_initial: bool | None) -> Refused | None:
         wants_initial, match = True, _NOT_OLDER  # what a watch from now on means
     details: list[str] = []
     if wants_initial is not None and match != _NOT_OLDER:
-        details.append(f"Forbidden: sendInitialEvents requires setting resourceVersionMatch to {_NOT_OLDER}")
+        details.append(forbidden(f"sendInitialEvents requires setting resourceVersionMatch to {_NOT_OLDER}"))
     if match and wants_initial is None:
-        forbidden = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        details.append(f"Forbidden: {forbidden}")
+        details.append(forbidden("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
     if match and match != _NOT_OLDER:
-        details.append(f'Unsupported value: "{match}": supported values: "{_NOT_OLDER}"')
+        details.append(field_errors.unsupported(match, (_NOT_OLDER,)))
     if match and query.continued:
-        details.append("Forbidden: resourceVersionMatch is forbidden when continue is provided")
-    causes = [
-        Cause("FieldValueForbidden" if detail.startswith("Forbidden") else "FieldValueNotSupported", detail, _MATCH)
-        for detail in details
-    ]
-    return options_refused("ListOptions", causes) if causes else None
+        details.append(forbidden("resourceVersionMatch is forbidden when continue is provided"))
+    return options_refused("ListOptions", [Cause.of(_MATCH, detail) for detail in details]) if details else None

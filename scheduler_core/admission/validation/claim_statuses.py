@@ -14,9 +14,11 @@ from scheduler_core.admission.context import (
     Problem,
     Shown,
     admin_access_problem,
+    duplicate,
     forbidden,
     invalid,
     required,
+    too_long,
     too_many,
     unsupported,
 )
@@ -83,7 +85,7 @@ def _users(status: Manifest) -> Iterator[Problem]:
     uids = [user.get("uid", "") for user in users]
     for index, uid in enumerate(uids):
         if uid in uids[:index]:
-            yield Problem(f"status.reservedFor[{index}].uid", f'Duplicate value: "{uid}"')
+            yield duplicate(f"status.reservedFor[{index}].uid", uid)
 
 
 def _consumers(status: Manifest, old: Manifest) -> Iterator[Problem]:
@@ -106,7 +108,7 @@ def _devices(devices: Sequence[Manifest], allocation: Manifest) -> Iterator[Prob
     names = [_identity(device) for device in devices]
     for index, name in enumerate(names):
         if name in names[:index]:
-            yield Problem(f"status.devices[{index}].deviceID", f"Duplicate value: {name}")
+            yield duplicate(f"status.devices[{index}].deviceID", Shown(name))
 
 
 def _identity(device: Manifest) -> str:
@@ -136,7 +138,7 @@ def _parts(path: str, device: Manifest) -> Iterator[Problem]:
 def _network(path: str, data: Manifest) -> Iterator[Problem]:
     for field, most in (("interfaceName", 256), ("hardwareAddress", 128)):
         if len(data.get(field, "")) > most:
-            yield Problem(f"{path}.{field}", f"Too long: may not be more than {most} bytes")
+            yield too_long(f"{path}.{field}", most)
     addresses = data.get("ips", ())
     if len(addresses) > _MOST_ADDRESSES:
         yield too_many(f"{path}.ips", len(addresses), _MOST_ADDRESSES)
@@ -151,7 +153,7 @@ def _network(path: str, data: Manifest) -> Iterator[Problem]:
             yield invalid(f"{path}.ips[{index}]", text, f'must be in canonical form ("{canonical}")')
     for index, text in enumerate(addresses):
         if text in addresses[:index]:
-            yield Problem(f"{path}.ips[{index}]", f'Duplicate value: "{text}"')
+            yield duplicate(f"{path}.ips[{index}]", text)
 
 
 def _allocation(path: str, allocation: Manifest, known: set[str]) -> Iterator[Problem]:
@@ -181,5 +183,5 @@ def _configuration(path: str, configuration: Manifest, known: set[str]) -> Itera
         yield from reference_problems(f"{path}.requests[{index}]", name, known)
     for index, name in enumerate(names):
         if name in names[:index]:
-            yield Problem(f"{path}.requests[{index}]", f'Duplicate value: "{name}"')
+            yield duplicate(f"{path}.requests[{index}]", name)
     yield from configuration_problems(path, configuration)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from scheduler_core.admission.context import Manifest, Problem, duplicate, invalid, required, unsupported
+from scheduler_core.admission.context import Manifest, Problem, duplicate, invalid, required, too_long, unsupported
 from scheduler_core.admission.validation import formats
 from scheduler_core.admission.validation.formats import named
 
@@ -49,4 +49,4 @@ def _condition(path: str, condition: Manifest) -> Iterator[Problem]:
         yield invalid(f"{path}.reason", reason, _REASON_DETAIL)
     for field, most in (("reason", 1024), ("message", 32768)):
         if len(condition.get(field, "")) > most:
-            yield Problem(f"{path}.{field}", f"Too long: may not be more than {most} bytes")
+            yield too_long(f"{path}.{field}", most)

@@ -18,6 +18,7 @@ from scheduler_core.admission.context import (
     duplicate,
     invalid,
     required,
+    too_long,
     too_many,
     unsupported,
 )
@@ -41,6 +42,7 @@ _SEMVER: Final = re.compile(
 )
 _PLACES: Final = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 _MOST: Final = 32
+_LONGEST_JSON: Final = 10240  # of an expression, and of parameters of drivers
 
 
 def resource_claim_problems(manifest: Manifest, *, allows_admin: bool = True) -> Iterator[Problem]:
@@ -182,8 +184,8 @@ def selector_problems(path: str, selectors: Any) -> Iterator[Problem]:
         cel = selector.get("cel")
         if cel is None:
             yield required(f"{path}[{index}].cel")
-        elif len(cel["expression"]) > 10240:
-            yield Problem(f"{path}[{index}].cel.expression", "Too long: may not be more than 10240 bytes")
+        elif len(cel["expression"]) > _LONGEST_JSON:
+            yield too_long(f"{path}[{index}].cel.expression", _LONGEST_JSON)
         else:
             refusal = selector_problem(cel["expression"])
             if refusal is not None:
@@ -237,7 +239,7 @@ def pool_name_problems(path: str, name: str) -> Iterator[Problem]:
         yield required(path)
         return
     if len(name) > 253:
-        yield Problem(path, "Too long: may not be more than 253 bytes")
+        yield too_long(path, 253)
     for part in name.split("/"):
         yield from named(path, part, formats.subdomain(part))
 
@@ -284,14 +286,14 @@ def _device(path: str, device: Manifest) -> Iterator[Problem]:
 
 def _attribute(path: str, attribute: Manifest) -> Iterator[Problem]:
     if "string" in attribute and len(attribute["string"]) > 64:
-        yield Problem(f"{path}.string", "Too long: may not be more than 64 bytes")
+        yield too_long(f"{path}.string", 64)
     version = attribute.get("version")
     if version is not None:
         if not _SEMVER.fullmatch(version):
             detail = "must be a string compatible with semver.org spec 2.0.0"
             yield invalid(f"{path}.version", version, detail)
         if len(version) > 64:
-            yield Problem(f"{path}.version", "Too long: may not be more than 64 bytes")
+            yield too_long(f"{path}.version", 64)
     if not attribute:
         yield required(path, "exactly one value must be specified")
     elif len(attribute) > 1:
@@ -313,7 +315,7 @@ def _qualified(path: str, name: str, *, full: bool = False) -> Iterator[Problem]
             yield required(path, "the name must not be empty")
     if last:
         if len(last) > 32:
-            yield Problem(path, "Too long: may not be more than 32 bytes")
+            yield too_long(path, 32)
         yield from named(path, last, formats.c_identifier(last))
     if full and "/" not in name:
         yield invalid(path, name, "must include a domain")

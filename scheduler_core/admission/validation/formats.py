@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
-from scheduler_core.admission.context import Problem, forbidden, invalid, required, unsupported
+from scheduler_core.admission.context import Problem, forbidden, invalid, required, too_long, unsupported
 from scheduler_core.api.quantity import Quantity, parse
 from scheduler_core.api.resources import is_extended
 from scheduler_core.api.syntax import (
@@ -214,7 +214,7 @@ def annotation_problems(path: str, values: Mapping[str, str] | None) -> Iterator
     for key in values or ():
         yield from named(path, key, qualified(key.lower()))
     if sum(len(key.encode()) + len(value.encode()) for key, value in (values or {}).items()) > 262144:
-        yield Problem(path, "Too long: may not be more than 262144 bytes")
+        yield too_long(path, 262144)
 
 
 def label_selector(path: str, selector: Mapping[str, Any] | None) -> Iterator[Problem]:

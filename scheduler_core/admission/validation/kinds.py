@@ -14,6 +14,7 @@ from scheduler_core.admission.context import (
     Shown,
     duplicate,
     forbidden,
+    internal_error,
     invalid,
     required,
     unsupported,
@@ -73,8 +74,8 @@ def taint_problems(spec: Manifest) -> Iterator[Problem]:
         elif effect not in TAINT_EFFECTS:
             yield unsupported(f"{at}.effect", effect, TAINT_EFFECTS)
         if (taint["key"], effect) in seen:
-            text = internal_text(taint, "core.Taint")
-            yield Problem(at, f"Duplicate value: {text}: taints must be unique by key and effect pair")
+            text = Shown(internal_text(taint, "core.Taint"))
+            yield duplicate(at, text, "taints must be unique by key and effect pair")
         seen.add((taint["key"], effect))
 
 
@@ -88,7 +89,7 @@ def _pod_ranges(ranges: list[str]) -> Iterator[Problem]:
     if wrong is not None:
         detail = f"invalid CIDR[{wrong}]: <nil> (invalid CIDR address: {ranges[wrong]})"
         told = f"invalid PodCIDRs. failed to check with dual stack with error:{detail}"
-        yield Problem("spec.podCIDRs", f"Internal error: {told}")
+        yield internal_error("spec.podCIDRs", told)
     if wrong is not None or len({found.version for found in networks if found}) < 2 or len(ranges) > 2:
         yield invalid("spec.podCIDRs", ranges, "may specify no more than one CIDR for each IP family")
     for index, text in enumerate(ranges):
@@ -100,8 +101,8 @@ def node_address_problems(addresses: list[Manifest]) -> Iterator[Problem]:
     """No address of a node stands twice."""
     for index, address in enumerate(addresses):
         if address in addresses[:index]:
-            text = internal_text(address, "core.NodeAddress")
-            yield Problem(f"status.addresses[{index}]", f"Duplicate value: {text}")
+            text = Shown(internal_text(address, "core.NodeAddress"))
+            yield duplicate(f"status.addresses[{index}]", text)
 
 
 def priority_class_problems(manifest: Manifest) -> Iterator[Problem]:
@@ -135,7 +136,7 @@ def runtime_class_problems(manifest: Manifest) -> Iterator[Problem]:
     for index, toleration in enumerate(tolerations):
         if toleration in tolerations[:index]:
             text = Shown(internal_text(toleration, "core.Toleration"))
-            yield Problem(f"scheduling.tolerations[{index}]", f"Duplicate value: {text.text}")
+            yield duplicate(f"scheduling.tolerations[{index}]", text)
 
 
 def limit_range_problems(manifest: Manifest) -> Iterator[Problem]:

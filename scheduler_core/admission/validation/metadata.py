@@ -12,6 +12,7 @@ from typing import Any, Final
 from scheduler_core.admission.context import Manifest, Problem, Shown, forbidden, invalid, required
 from scheduler_core.admission.validation import formats
 from scheduler_core.admission.validation.formats import NameProblems, named
+from scheduler_core.api.go_values import quoted
 from scheduler_core.api.manifests import KINDS
 from scheduler_core.api.schema import json_text
 
@@ -63,7 +64,7 @@ def metadata_update_problems(metadata: Manifest, before: Manifest) -> Iterator[P
     if "deletionTimestamp" in before:
         added = sorted(set(metadata.get("finalizers", ())) - set(before.get("finalizers", ())))
         if added:
-            shown = ", ".join(f'"{name}"' for name in added)
+            shown = ", ".join(map(quoted, added))
             detail = (
                 "no new finalizers can be added if the object is being deleted, found new finalizers"
                 f" []string{{{shown}}}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from scheduler_core.admission.context import Manifest, Problem, Shown, duplicate, forbidden, invalid
+from scheduler_core.admission.context import Manifest, Problem, Shown, duplicate, forbidden, internal_error, invalid
 from scheduler_core.admission.validation import formats
 from scheduler_core.admission.validation.formats import named
 from scheduler_core.admission.validation.security import id_problems
@@ -90,14 +90,14 @@ def _addresses(field: str, status: Manifest, shape: str) -> Iterator[Problem]:
     wrong = next((index for index, address in enumerate(parsed) if address is None), None)
     if wrong is not None:
         reason = f"failed to check for dual stack with error:invalid IP[{wrong}]: {given[wrong]['ip']}"
-        yield Problem(path, f"Internal error: {reason}")
+        yield internal_error(path, reason)
     families = {address.version for address in parsed if address is not None}
     if wrong is not None or len(families) < 2 or len(given) > 2:
         yield invalid(path, Shown(internal_text(given, f"[]{shape}")), _ONE_EACH)
     texts = [one["ip"] for one in given]
     for index, one in enumerate(given):
         if one["ip"] in texts[:index]:
-            yield Problem(f"{path}[{index}]", f"Duplicate value: {internal_text(one, shape)}")
+            yield duplicate(f"{path}[{index}]", Shown(internal_text(one, shape)))
 
 
 def _users(path: str, statuses: Any, system: str) -> Iterator[Problem]:

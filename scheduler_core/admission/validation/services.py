@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from scheduler_core.admission.context import Manifest, Problem, duplicate, forbidden, invalid, required, unsupported
+from scheduler_core.admission.context import (
+    Manifest,
+    Problem,
+    Shown,
+    duplicate,
+    forbidden,
+    invalid,
+    required,
+    unsupported,
+)
 from scheduler_core.admission.validation import formats
 from scheduler_core.admission.validation.containers import PROTOCOLS
 from scheduler_core.admission.validation.endpoints import special_address_problems
@@ -90,8 +99,8 @@ def _port_numbers(kind: str, ports: list[Manifest]) -> Iterator[Problem]:
     for index, port in enumerate(ports):
         pair = (port.get("protocol"), port["port"])
         if pair in seen:
-            text = internal_text({"protocol": pair[0], "port": pair[1]}, "core.ServicePort")
-            yield Problem(f"spec.ports[{index}]", f"Duplicate value: {text}")
+            text = Shown(internal_text({"protocol": pair[0], "port": pair[1]}, "core.ServicePort"))
+            yield duplicate(f"spec.ports[{index}]", text)
         seen.add(pair)
 
 

@@ -21,6 +21,7 @@ _OF_STATUS: Final = "cannot be greater than status.replicas"
 _OF_READY: Final = "cannot be greater than readyReplicas"
 _IP_MODES: Final = ("Proxy", "VIP")
 _LONGEST_ERROR: Final = 1024
+_NO_QUANTITY: Final = "must be a valid resource quantity"
 _MOST_METADATA: Final = 256 * 1024
 _RESIZE_STATES: Final = (
     "ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible",
@@ -72,7 +73,7 @@ def _service(status: Manifest, old: Manifest) -> Iterator[Problem]:
 def _attachment(status: Manifest, old: Manifest) -> Iterator[Problem]:
     for field in ("attachError", "detachError"):
         if len((status.get(field) or {}).get("message", "").encode()) > _LONGEST_ERROR:
-            yield too_long(f"status.{field}.message", _LONGEST_ERROR)
+            yield too_long(f"status.{field}.message", _MOST_METADATA)  # the server tells of another limit
     metadata = status.get("attachmentMetadata") or {}
     if sum(len(key.encode()) + len(value.encode()) for key, value in metadata.items()) > _MOST_METADATA:
         yield too_long("status.attachmentMetadata", _MOST_METADATA)
@@ -100,8 +101,7 @@ def _counts(
 def _claim(status: Manifest, old: Manifest) -> Iterator[Problem]:
     for name, text in status.get("capacity", {}).items():
         if parse(text).nano < 0:
-            at = f"status.capacity[{name}]"
-            yield Problem(at, f"Invalid value: {parse(text).value()}: must be a valid resource quantity")
+            yield invalid(f"status.capacity[{name}]", parse(text).value(), _NO_QUANTITY)
     for name, state in status.get("allocatedResourceStatuses", {}).items():
         yield from _claim_resource("status.allocatedResourceStatus", name)
         if state not in _RESIZE_STATES:
@@ -109,8 +109,7 @@ def _claim(status: Manifest, old: Manifest) -> Iterator[Problem]:
     for name, text in status.get("allocatedResources", {}).items():
         problems = [*_claim_resource("status.allocatedResources", name)]
         if not problems and parse(text).nano < 0:
-            at = f"status.allocatedResources[{name}]"
-            problems = [Problem(at, f"Invalid value: {parse(text).value()}: must be a valid resource quantity")]
+            problems = [invalid(f"status.allocatedResources[{name}]", parse(text).value(), _NO_QUANTITY)]
         yield from problems
 
 
@@ -118,7 +117,7 @@ def _claim_resource(path: str, name: str) -> Iterator[Problem]:
     problems = formats.qualified(name)
     yield from named(path, name, problems)
     if not problems and is_native(name) and name != "storage":
-        yield unsupported(path, name, ("storage",))
+        yield unsupported(path, name, ("storage",), is_plain=True)
 
 
 def _quota(status: Manifest, old: Manifest) -> Iterator[Problem]:

@@ -16,6 +16,7 @@ from scheduler_core.admission.context import (
     forbidden,
     invalid,
     required,
+    too_long,
     unsupported,
 )
 from scheduler_core.admission.validation import formats
@@ -161,12 +162,13 @@ def _provisioner(path: str, name: str) -> Iterator[Problem]:
 
 def _parameters(parameters: Manifest) -> Iterator[Problem]:
     if len(parameters) > 512:
-        yield Problem("parameters", "Too long: may not be more than 512 bytes")
+        yield too_long("parameters", 512)
+        return
     for key in parameters:
         if not key:
             yield invalid("parameters", key, "field can not be empty.")
     if sum(len(key) + len(value) for key, value in parameters.items()) > 262144:
-        yield Problem("parameters", "Too long: may not be more than 262144 bytes")
+        yield too_long("parameters", 262144)
 
 
 def _topologies(terms: Any) -> Iterator[Problem]:

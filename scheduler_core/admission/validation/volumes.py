@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from scheduler_core.admission.context import Manifest, Problem, duplicate, forbidden, invalid, required, unsupported
+from scheduler_core.admission.context import (
+    Manifest,
+    Problem,
+    duplicate,
+    forbidden,
+    invalid,
+    required,
+    too_long,
+    unsupported,
+)
 from scheduler_core.admission.validation import formats
 from scheduler_core.admission.validation.claims import claim_template_problems
 from scheduler_core.admission.validation.environment import field_reference, resource_reference
@@ -265,7 +274,7 @@ def driver_name_problems(path: str, name: str) -> Iterator[Problem]:
     if not name:
         yield required(path)
     if len(name) > 63:
-        yield Problem(path, "Too long: may not be more than 63 bytes")
+        yield too_long(path, 63)
     yield from named(path, name, formats.subdomain(name.lower()))
 
 

@@ -200,7 +200,7 @@ def test_fields_are_not_asked_of_an_object_without_name() -> None:
         ),
         pytest.param(
             field("In", "a", "b"),
-            "nodeSelectorTerms[0].matchFields[0].values: Invalid value: must have one element",
+            'nodeSelectorTerms[0].matchFields[0].values: Invalid value: ["a","b"]: must have one element',
             id="a field takes one value",
         ),
         pytest.param(

@@ -210,4 +210,5 @@ def test_errors_of_attachments_are_short(frozen: ApiServer) -> None:
     make(frozen, "VolumeAttachment", spec={"attacher": "a", "nodeName": "n", "source": {"persistentVolumeName": "v"}})
     assert of_status(frozen, "VolumeAttachment", {"attached": False, "attachError": {"message": "x" * 1024}}) == []
     told = of_status(frozen, "VolumeAttachment", {"attached": False, "attachError": {"message": "x" * 1025}})
-    assert told == ["status.attachError.message: Too long: may not be more than 1024 bytes"]
+    # The server tells of the limit of another field.
+    assert told == ["status.attachError.message: Too long: may not be more than 262144 bytes"]
