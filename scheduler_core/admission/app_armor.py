@@ -11,7 +11,7 @@ from scheduler_core.admission.context import Manifest
 
 ANNOTATION_PREFIX: Final = "container.apparmor.security.beta.kubernetes.io/"
 _LOCALHOST: Final = "localhost/"
-_LONGEST_PROFILE: Final = 4095
+LONGEST_PROFILE: Final = 4095
 
 
 def profile_of_annotation(text: str) -> Manifest | None:
@@ -36,5 +36,5 @@ def copy_annotations(pod: Manifest) -> None:
             if profile is None or "appArmorProfile" in (container.get("securityContext") or {}):
                 continue
             name = profile.get("localhostProfile", "")
-            if profile != own and name.strip() == name and len(name.encode()) <= _LONGEST_PROFILE:
+            if profile != own and name.strip() == name and len(name.encode()) <= LONGEST_PROFILE:
                 container.setdefault("securityContext", {})["appArmorProfile"] = profile

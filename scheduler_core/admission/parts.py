@@ -14,6 +14,8 @@ from scheduler_core.admission.context import AdmissionContext, Manifest, Problem
 from scheduler_core.admission.qos import qos_class
 from scheduler_core.admission.validation import part_update_problems
 from scheduler_core.admission.validation.kinds import namespace_finalizer_problems
+from scheduler_core.admission.validation.pod_annotations import MIRROR, annotation_change_problems
+from scheduler_core.api.go_values import quoted
 from scheduler_core.api.manifests import convert
 from scheduler_core.api.pod import PodSpec
 from scheduler_core.api.schema import internal_diff
@@ -60,21 +62,37 @@ def _take_resources(spec: Manifest, new: Manifest, field: str) -> None:
 
 def part_problems(changed: Manifest, before: Manifest, part: str, context: AdmissionContext) -> list[Problem]:
     problems = part_update_problems(changed, before, context)
+    fixed = _fixed_pod(changed, before, part)
+    if fixed:
+        return [forbidden("[]", fixed)]
     if part == FINALIZE:
         for index, name in enumerate(changed["spec"].get("finalizers", ())):
             problems += namespace_finalizer_problems(f"spec.finalizers[{index}]", name)
     elif part == RESIZE:
         problems += _resize(changed, before)
     else:
+        problems += annotation_change_problems(changed, before)
         problems += _ephemeral(changed["spec"], before["spec"])
     return problems
 
 
+def _fixed_pod(changed: Manifest, before: Manifest, part: str) -> str:
+    """Why no change of this part comes into question, which alone is told then; of the whole object."""
+    is_mirror = MIRROR in (before["metadata"].get("annotations") or {})
+    if part == EPHEMERAL_CONTAINERS:
+        return "static pods do not support ephemeral containers" if is_mirror else ""
+    if part != RESIZE:
+        return ""
+    specs = (changed["spec"], before["spec"])
+    if any((spec.get("resources") or {}).get(field) for spec in specs for field in ("requests", "limits")):
+        return "pods with pod-level resources cannot be resized"
+    if is_mirror:
+        return "static pods cannot be resized"
+    return "windows pods cannot be resized" if before["spec"].get("os", {}).get("name") == "windows" else ""
+
+
 def _resize(changed: Manifest, before: Manifest) -> Iterator[Problem]:
     spec, old = changed["spec"], before["spec"]
-    if any((each.get("resources") or {}).keys() & {"requests", "limits"} for each in (spec, old)):
-        yield forbidden("", "pods with pod-level resources cannot be resized")
-        return
     if qos_class(convert(spec, PodSpec, path="spec")) != qos_class(convert(old, PodSpec, path="spec")):
         word = before["status"].get("qosClass", "")
         yield invalid("spec", word, "Pod QOS Class may not change as a result of resizing")
@@ -134,8 +152,9 @@ def _ephemeral(spec: Manifest, old: Manifest) -> Iterator[Problem]:
     for container in old.get("ephemeralContainers", ()):
         name = container["name"]
         if name not in now:
-            yield forbidden("spec.ephemeralContainers", f'existing ephemeral containers "{name}" may not be removed\n')
+            detail = f"existing ephemeral containers {quoted(name)} may not be removed\n"
+            yield forbidden("spec.ephemeralContainers", detail)
         elif now[name] != container:
             difference = internal_diff(container, now[name], "core.EphemeralContainer")
-            detail = f'existing ephemeral containers "{name}" may not be changed\n{difference}'
+            detail = f"existing ephemeral containers {quoted(name)} may not be changed\n{difference}"
             yield forbidden("spec.ephemeralContainers", detail)

@@ -16,6 +16,7 @@ from scheduler_core.admission.validation import (
     endpoints,
     jobs,
     kinds,
+    persistent_volumes,
     schedules,
     services,
     storage,
@@ -46,6 +47,9 @@ def update_problems(new: Manifest, old: Manifest, kind: str, context: AdmissionC
     """Of an object that replaces another. Its metadata is looked at once for all kinds, and again by the kind."""
     change = list(metadata_update_problems(new["metadata"], old["metadata"]))
     problems = [*metadata_problems(new, kind, any_name=True), *change]
+    if kind in _CHANGE_FIRST:
+        problems += [*change, *change_problems(new, old, kind), *metadata_problems(new, kind)]
+        return _that_count([*problems, *_own(new, kind, context, is_new=False)], context)
     if kind in _CHECKED_WHOLE:
         problems += [*metadata_problems(new, kind)] * (2 if kind in _WHOLLY_TWICE else 1)
     if kind not in _WITHOUT_CHANGE:
@@ -122,8 +126,8 @@ _UNCHECKED_AGAIN: Final = frozenset({"Namespace", "PriorityClass"})
 _CHECKED_WHOLE: Final = frozenset(
     {
         "Pod", "PersistentVolume", "PersistentVolumeClaim", "Job", "LimitRange", "CSINode", "VolumeAttachment",
-        "ConfigMap", "Secret", "ServiceAccount", "Endpoints", "EndpointSlice", "ControllerRevision", "Namespace",
-        "Node", "Service", "ReplicationController", "StorageClass", "RuntimeClass", "CSIStorageCapacity",
+        "ServiceAccount", "Endpoints", "EndpointSlice", "ControllerRevision", "Namespace",
+        "Node", "ReplicationController", "StorageClass", "RuntimeClass", "CSIStorageCapacity",
         "ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "VolumeAttributesClass",
     }
 )  # fmt: skip
@@ -132,6 +136,8 @@ _WHOLLY_TWICE: Final = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
 _CHECKED_TWICE: Final = _WHOLLY_TWICE | {
     "ReplicationController", "ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "VolumeAttributesClass",
 }  # fmt: skip
+# Kinds whose change is looked at before the whole.
+_CHANGE_FIRST: Final = frozenset({"Service", "ConfigMap", "Secret"})
 _WITHOUT_CHANGE: Final = frozenset(
     {"PodDisruptionBudget", "LimitRange", "CSINode", "VolumeAttachment", "EndpointSlice"}
 )
@@ -161,7 +167,7 @@ _CHECKS: Final[dict[str, Callable[[Manifest], Iterator[Problem]]]] = {
     "ConfigMap": configuration.config_map_problems,
     "Secret": configuration.secret_problems,
     "Endpoints": endpoints.endpoints_problems,
-    "PersistentVolume": storage.persistent_volume_problems,
+    "PersistentVolume": persistent_volumes.persistent_volume_problems,
     "PersistentVolumeClaim": storage.persistent_volume_claim_problems,
     "StorageClass": storage.storage_class_problems,
     "VolumeAttributesClass": storage.volume_attributes_class_problems,

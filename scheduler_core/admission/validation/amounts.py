@@ -5,7 +5,7 @@ Source: kubernetes v1.34.1, pkg/apis/core/validation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from scheduler_core.admission.context import (
@@ -32,6 +32,17 @@ from scheduler_core.api.resources import (
     is_pod_level,
 )
 
+# What a quota may limit or count, and what else has a name without a domain.
+QUOTA_NAMES: Final = frozenset(
+    {
+        "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage",
+        "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage", "pods",
+        "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims",
+        "services.nodeports", "services.loadbalancers",
+    }
+)  # fmt: skip
+STANDARD_NAMES: Final = QUOTA_NAMES | {"storage"}
+HUGE_PREFIXES: Final = ("hugepages-", "requests.hugepages-")
 _STANDARD_RESOURCES: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 
 
@@ -61,17 +72,31 @@ def resource_problems(
     named_resources = limits.keys() | requests.keys()
     if any(map(is_hugepages, named_resources)) and not {"cpu", "memory"} & named_resources:
         yield forbidden(path, "HugePages require cpu or memory")
-    seen: set[tuple[str, str]] = set()
-    for index, claim in enumerate(resources.get("claims", ())):
-        at, pair = f"{path}.claims[{index}]", (claim["name"], claim.get("request", ""))
-        if not claim["name"]:
-            yield required(f"{at}.name")
+    yield from _claims(f"{path}.claims", resources.get("claims", ()), claims)
+
+
+def _claims(path: str, references: Sequence[Manifest], claims: frozenset[str]) -> Iterator[Problem]:
+    """Claims of the pod that a container uses: each once, as a whole or by its requests."""
+    seen: set[str] = set()
+    for index, claim in enumerate(references):
+        at, name, request = f"{path}[{index}]", claim["name"], claim.get("request", "")
+        if not name:
+            yield required(at)
+            continue
+        if name in seen:
+            yield duplicate(at, name)
         else:
-            if pair in seen or (claim["name"], "") in seen:
-                yield duplicate(at if pair[1] else f"{at}.name", pair[0] if not pair[1] else f"{pair[0]}/{pair[1]}")
-            if claim["name"] not in claims:
-                yield not_found(f"{at}.name", claim["name"])
-        seen.add(pair)
+            key = f"{name}/{request}" if request else name
+            if request:
+                yield from named(f"{at}.request", request, formats.label(request))
+            if key in seen:
+                yield duplicate(at, key)
+            elif not request:
+                yield from [duplicate(at, name)] * sum(one.startswith(f"{name}/") for one in seen)
+            seen.add(key)
+        if name not in claims:
+            known = f": {', '.join(sorted(claims))}" if claims else " which is empty"
+            yield not_found(at, name, f"must be one of the names in pod.spec.resourceClaims{known}")
 
 
 def is_overcommit_allowed(name: str) -> bool:
@@ -101,13 +126,17 @@ def container_resource_name(path: str, name: str) -> Iterator[Problem]:
 
 
 def pod_resource_name(path: str, name: str) -> Iterator[Problem]:
-    yield from resource_name(path, name)
-    if not is_pod_level(name):
+    problems = list(resource_name(path, name))
+    yield from problems
+    if not problems and not is_pod_level(name):
         yield unsupported(path, name, ("cpu", "hugepages-", "memory"))
 
 
 def resource_name(path: str, name: str) -> Iterator[Problem]:
-    yield from named(path, name, formats.qualified(name))
+    problems = formats.qualified(name)
+    yield from named(path, name, problems)
+    if not problems and "/" not in name and name not in STANDARD_NAMES and not name.startswith(HUGE_PREFIXES):
+        yield invalid(path, name, "must be a standard resource type or fully qualified")
 
 
 def pod_level_problems(path: str, spec: Manifest, claims: frozenset[str]) -> Iterator[Problem]:

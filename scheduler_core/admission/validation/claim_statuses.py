@@ -27,12 +27,13 @@ from scheduler_core.admission.validation.conditions import condition_problems
 from scheduler_core.admission.validation.devices import (
     configuration_problems,
     pool_name_problems,
+    raw_problems,
     reference_problems,
     request_names,
 )
 from scheduler_core.admission.validation.formats import named
 from scheduler_core.admission.validation.pods import node_selector_problems
-from scheduler_core.admission.validation.volumes import driver_name_problems
+from scheduler_core.admission.validation.volume_sources import driver_name_problems
 from scheduler_core.api.schema import internal_text
 
 _MOST_USERS: Final = 256
@@ -123,8 +124,8 @@ def _device(path: str, device: Manifest, allocated: set[str]) -> Iterator[Proble
     if len(conditions) > _MOST_CONDITIONS:
         yield too_many(f"{path}.conditions", len(conditions), _MOST_CONDITIONS)
     yield from condition_problems(f"{path}.conditions", conditions)
-    if device.get("data") is not None and not isinstance(device["data"], dict):
-        yield invalid(f"{path}.data", "<value omitted>", "must be a valid JSON object")
+    if device.get("data") is not None:
+        yield from raw_problems(f"{path}.data", device["data"])
     yield from _network(f"{path}.networkData", device.get("networkData") or {})
 
 

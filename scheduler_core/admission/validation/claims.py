@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from scheduler_core.admission.context import Manifest, Problem, Shown, forbidden, invalid, required, unsupported
+from scheduler_core.admission.context import Manifest, Problem, forbidden, invalid, required, unsupported
 from scheduler_core.admission.validation import formats
 from scheduler_core.admission.validation.formats import named
 from scheduler_core.api.quantity import parse
-from scheduler_core.api.schema import json_text
+from scheduler_core.api.schema import type_named
 
 ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES: Final = ("Block", "Filesystem")
@@ -20,13 +20,17 @@ VOLUME_MODES: Final = ("Block", "Filesystem")
 
 def claim_template_problems(path: str, template: Manifest) -> Iterator[Problem]:
     """A claim of which only labels, annotations and spec are read."""
-    metadata = template.get("metadata", {})
-    yield from formats.labels(f"{path}.metadata.labels", metadata.get("labels"))
-    yield from formats.annotation_problems(f"{path}.metadata.annotations", metadata.get("annotations"))
-    for field in sorted(metadata.keys() - {"labels", "annotations"}):
-        if metadata[field]:
-            yield forbidden(f"{path}.metadata", f"cannot be set for an ephemeral volume: {field}")
+    yield from template_metadata_problems(f"{path}.metadata", template.get("metadata", {}))
     yield from claim_spec_problems(f"{path}.spec", template["spec"])
+
+
+def template_metadata_problems(path: str, metadata: Manifest) -> Iterator[Problem]:
+    """Of the metadata that claims will have which are made by a template."""
+    yield from formats.annotation_problems(f"{path}.annotations", metadata.get("annotations"))
+    yield from formats.labels(f"{path}.labels", metadata.get("labels"))
+    for field in type_named("meta.ObjectMeta").fields:
+        if field not in ("annotations", "labels") and metadata.get(field):
+            yield forbidden(f"{path}.{'uID' if field == 'uid' else field}", "cannot be set")
 
 
 def claim_spec_problems(path: str, spec: Manifest) -> Iterator[Problem]:
@@ -41,13 +45,17 @@ def claim_spec_problems(path: str, spec: Manifest) -> Iterator[Problem]:
     else:
         at = f"{path}.resources[storage]"
         yield from positive_quantity(at, storage)
-    for field in ("storageClassName", "volumeAttributesClassName"):
-        if spec.get(field):
-            yield from named(f"{path}.{field}", spec[field], formats.subdomain(spec[field]))
+    yield from _class(path, spec, "storageClassName")
     mode = spec.get("volumeMode")
     if mode is not None and mode not in VOLUME_MODES:
         yield unsupported(f"{path}.volumeMode", mode, VOLUME_MODES)
     yield from _data_sources(path, spec)
+    yield from _class(path, spec, "volumeAttributesClassName")
+
+
+def _class(path: str, spec: Manifest, field: str) -> Iterator[Problem]:
+    if spec.get(field):
+        yield from named(f"{path}.{field}", spec[field], formats.subdomain(spec[field]))
 
 
 def access_mode_problems(path: str, modes: list[str]) -> Iterator[Problem]:
@@ -69,10 +77,10 @@ def _data_sources(path: str, spec: Manifest) -> Iterator[Problem]:
         if one is not None:
             yield from _data_source(f"{path}.{field}", one)
     if source is not None and reference is not None:
-        pairs = ((one.get("apiGroup") or "", one["kind"], one["name"]) for one in (source, reference))
+        pairs = ((one.get("apiGroup"), one["kind"], one["name"]) for one in (source, reference))
         if len(set(pairs)) > 1 and "namespace" not in reference:
-            text = Shown(json_text(source, "core.TypedLocalObjectReference"))
-            yield invalid(path, text, "must match dataSourceRef")
+            # The server prints a path of its own there, which comes out empty.
+            yield invalid(path, {}, "must match dataSourceRef")
 
 
 def _data_source(path: str, source: Any) -> Iterator[Problem]:

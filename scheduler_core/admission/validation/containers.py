@@ -29,6 +29,7 @@ PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _ONE_HANDLER: Final = "may not specify more than 1 handler type"
 _HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _INIT_ONLY: Final = "may not be set for init containers without restartPolicy=Always"
+_NOT_EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
@@ -56,7 +57,7 @@ def container_problems(path: str, pod: PodView) -> Iterator[Problem]:
         at = f"{path}.containers[{index}]"
         yield from _common(at, container, pod)
         yield from _unique(f"{at}.name", container["name"], names)
-        yield from _life(at, container)
+        yield from _life(at, container, spec)
     yield from _host_ports(f"{path}.containers", containers)
     for index, container in enumerate(spec.get("initContainers", ())):
         at = f"{path}.initContainers[{index}]"
@@ -64,7 +65,7 @@ def container_problems(path: str, pod: PodView) -> Iterator[Problem]:
         yield from _unique(f"{at}.name", container["name"], names)
         yield from _host_ports(f"{path}.initContainers", [container])
         if container.get("restartPolicy") == "Always":
-            yield from _life(at, container)
+            yield from _life(at, container, spec)
         else:
             for name in ("lifecycle", *_PROBES):
                 if name in container:
@@ -72,20 +73,30 @@ def container_problems(path: str, pod: PodView) -> Iterator[Problem]:
     yield from _ephemeral(path, pod, names)
 
 
+def padded_image_problems(path: str, container: Manifest) -> Iterator[Problem]:
+    """Of a container of a pod; those of a template may have blanks around their image."""
+    image = container.get("image", "")
+    if image != image.strip():
+        yield invalid(f"{path}.image", image, "must not have leading or trailing whitespace")
+
+
 def _ephemeral(path: str, pod: PodView, names: set[str]) -> Iterator[Problem]:
-    targets = {container["name"] for container in pod.spec.get("containers") or ()}
+    targets = {one["name"] for field in ("containers", "initContainers") for one in pod.spec.get(field) or ()}
     for index, container in enumerate(pod.spec.get("ephemeralContainers", ())):
         at = f"{path}.ephemeralContainers[{index}]"
         yield from _common(at, container, pod)
+        yield from padded_image_problems(at, container)
         yield from _unique(f"{at}.name", container["name"], names)
         target = container.get("targetContainerName")
         if target and target not in targets:
             yield not_found(f"{at}.targetContainerName", target)
-        for name in ("ports", *_PROBES, "lifecycle", "resizePolicy", "restartPolicy"):
-            if name in container:
-                yield forbidden(f"{at}.{name}", "cannot be set for an Ephemeral Container")
-        if container["resources"]:
-            yield forbidden(f"{at}.resources", "cannot be set for an Ephemeral Container")
+        for name in ("ports", "resources", "resizePolicy", "restartPolicy", *_PROBES, "lifecycle"):
+            if name in container and (container[name] or name != "resources"):
+                yield forbidden(f"{at}.{name}", _NOT_EPHEMERAL)
+        for number, mount in enumerate(container.get("volumeMounts", ())):
+            for name in ("subPath", "subPathExpr"):
+                if mount.get(name):
+                    yield forbidden(f"{at}.volumeMounts[{number}].{name}", _NOT_EPHEMERAL)
 
 
 def _unique(path: str, name: str, names: set[str]) -> Iterator[Problem]:
@@ -115,15 +126,15 @@ def _common(path: str, container: Manifest, pod: PodView) -> Iterator[Problem]:
     yield from container_security_problems(f"{path}.securityContext", container.get("securityContext"), pod.host_users)
 
 
-def _life(path: str, container: Manifest) -> Iterator[Problem]:
+def _life(path: str, container: Manifest, spec: Manifest) -> Iterator[Problem]:
     for hook in ("postStart", "preStop"):
         if hook in container.get("lifecycle", ()):
-            yield from _handler(f"{path}.lifecycle.{hook}", container["lifecycle"][hook])
+            yield from _handler(f"{path}.lifecycle.{hook}", container["lifecycle"][hook], spec)
     for name in _PROBES:
         if name not in container:
             continue
         probe, at = container[name], f"{path}.{name}"
-        yield from _handler(at, probe)
+        yield from _handler(at, probe, spec)
         for number in (
             "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold",
         ):  # fmt: skip
@@ -137,7 +148,7 @@ def _life(path: str, container: Manifest) -> Iterator[Problem]:
             yield invalid(f"{at}.terminationGracePeriodSeconds", grace, "must not be set for readinessProbes")
 
 
-def _handler(path: str, handler: Manifest) -> Iterator[Problem]:
+def _handler(path: str, handler: Manifest, spec: Manifest) -> Iterator[Problem]:
     found = [name for name in _HANDLERS if name in handler]
     if not found:
         yield required(path, "must specify a handler type")
@@ -149,6 +160,8 @@ def _handler(path: str, handler: Manifest) -> Iterator[Problem]:
             if not action.get("command"):
                 yield required(f"{at}.command")
         elif name == "httpGet":
+            if not action.get("path"):
+                yield required(f"{at}.path")
             yield from formats.port_or_name(f"{at}.port", action["port"])
             yield from one_of(f"{at}.scheme", action.get("scheme"), ("HTTP", "HTTPS"))
             for header in action.get("httpHeaders", ()):
@@ -156,7 +169,10 @@ def _handler(path: str, handler: Manifest) -> Iterator[Problem]:
         elif name == "tcpSocket" or name == "grpc":
             yield from formats.port_or_name(f"{at}.port", action["port"])
         elif name == "sleep":
-            yield from not_negative(f"{at}.seconds", action["seconds"])
+            grace = spec.get("terminationGracePeriodSeconds")
+            if grace is not None and not 0 <= action["seconds"] <= grace:
+                detail = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
+                yield invalid(at, action["seconds"], detail)
 
 
 def _ports(path: str, ports: Any) -> Iterator[Problem]:

@@ -23,9 +23,10 @@ from scheduler_core.admission.context import (
     unsupported,
 )
 from scheduler_core.admission.validation import formats
+from scheduler_core.admission.validation.claims import template_metadata_problems
 from scheduler_core.admission.validation.formats import named
 from scheduler_core.admission.validation.pods import node_selector_problems
-from scheduler_core.admission.validation.volumes import driver_name_problems
+from scheduler_core.admission.validation.volume_sources import driver_name_problems
 from scheduler_core.api.go_values import quoted
 from scheduler_core.api.schema import internal_text
 from scheduler_core.cel import INVALID, selector_problem
@@ -55,9 +56,7 @@ def resource_claim_template_problems(manifest: Manifest, *, allows_admin: bool =
     spec = manifest["spec"]
     if not allows_admin:
         yield from _admin_access(spec["spec"])
-    metadata = spec.get("metadata", {})
-    yield from formats.labels("spec.metadata.labels", metadata.get("labels"))
-    yield from formats.annotation_problems("spec.metadata.annotations", metadata.get("annotations"))
+    yield from template_metadata_problems("spec.metadata", spec.get("metadata", {}))
     yield from _device_claim("spec.spec.devices", spec["spec"]["devices"])
 
 
@@ -81,20 +80,25 @@ def request_names(devices: Manifest) -> set[str]:
 def _device_claim(path: str, devices: Manifest) -> Iterator[Problem]:
     requests = devices.get("requests") or []
     known = request_names(devices)
-    yield from _unique(f"{path}.requests", requests, _MOST)
     for index, request in enumerate(requests):
         yield from _request(f"{path}.requests[{index}]", request)
-    for index, constraint in enumerate(devices.get("constraints", ())):
+    yield from _unique(f"{path}.requests", requests, _MOST)
+    constraints, configs = devices.get("constraints", ()), devices.get("config", ())
+    for index, constraint in enumerate(constraints):
         at = f"{path}.constraints[{index}]"
         yield from _references(f"{at}.requests", constraint.get("requests", []), known)
         if "matchAttribute" in constraint:
             yield from _qualified(f"{at}.matchAttribute", constraint["matchAttribute"], full=True)
         else:
             yield required(f"{at}.matchAttribute")
-    for index, config in enumerate(devices.get("config", ())):
+    if len(constraints) > _MOST:
+        yield too_many(f"{path}.constraints", len(constraints), _MOST)
+    for index, config in enumerate(configs):
         at = f"{path}.config[{index}]"
         yield from _references(f"{at}.requests", config.get("requests", []), known)
         yield from configuration_problems(at, config)
+    if len(configs) > _MOST:
+        yield too_many(f"{path}.config", len(configs), _MOST)
 
 
 def _unique(path: str, items: list[Manifest], most: int) -> Iterator[Problem]:
@@ -109,10 +113,12 @@ def _unique(path: str, items: list[Manifest], most: int) -> Iterator[Problem]:
 
 def _references(path: str, names: list[str], known: set[str]) -> Iterator[Problem]:
     for index, name in enumerate(names):
-        at = f"{path}[{index}]"
-        yield from reference_problems(at, name, known)
+        yield from reference_problems(f"{path}[{index}]", name, known)
+    if len(names) > _MOST:
+        yield too_many(path, len(names), _MOST)
+    for index, name in enumerate(names):
         if name in names[:index]:
-            yield duplicate(at, name)
+            yield duplicate(f"{path}[{index}]", name)
 
 
 def reference_problems(path: str, name: str, known: set[str]) -> Iterator[Problem]:
@@ -133,22 +139,27 @@ def configuration_problems(path: str, config: Manifest) -> Iterator[Problem]:
         yield required(f"{path}.opaque")
         return
     yield from driver_name_problems(f"{path}.opaque.driver", opaque["driver"])
-    parameters = opaque.get("parameters")
-    if parameters is None:
-        yield required(f"{path}.opaque.parameters")
-    elif not isinstance(parameters, dict):
-        text = json.dumps(parameters, separators=(",", ":"))
-        yield invalid(f"{path}.opaque.parameters", Shown(text), "must be a valid JSON object")
+    yield from raw_problems(f"{path}.opaque.parameters", opaque.get("parameters"))
+
+
+def raw_problems(path: str, value: Any) -> Iterator[Problem]:
+    """Of what only a driver understands: an object of a limited size, none of which is shown."""
+    if value is None:
+        yield required(path)
+    elif len(json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()) > _LONGEST_JSON:
+        yield too_long(path, _LONGEST_JSON)
+    elif not isinstance(value, dict):
+        yield invalid(path, "<value omitted>", "parameters must be a valid JSON object")
 
 
 def _request(path: str, request: Manifest) -> Iterator[Problem]:
     yield from named(f"{path}.name", request["name"], formats.label(request["name"]))
     alternatives = request.get("firstAvailable", [])
-    yield from _unique(f"{path}.firstAvailable", alternatives, 8)
     for index, one in enumerate(alternatives):
         at = f"{path}.firstAvailable[{index}]"
         yield from named(f"{at}.name", one["name"], formats.label(one["name"]))
         yield from _exact(at, one)
+    yield from _unique(f"{path}.firstAvailable", alternatives, 8)
     if "exactly" in request:
         yield from _exact(f"{path}.exactly", request["exactly"])
     if not alternatives and "exactly" not in request:
@@ -178,8 +189,6 @@ def _exact(path: str, request: Manifest) -> Iterator[Problem]:
 
 
 def selector_problems(path: str, selectors: Any) -> Iterator[Problem]:
-    if len(selectors) > _MOST:
-        yield too_many(path, len(selectors), _MOST)
     for index, selector in enumerate(selectors):
         cel = selector.get("cel")
         if cel is None:
@@ -191,6 +200,8 @@ def selector_problems(path: str, selectors: Any) -> Iterator[Problem]:
             if refusal is not None:
                 shown = f" {quoted(cel['expression'])}:" if refusal.kind == INVALID else ""
                 yield Problem(f"{path}[{index}].cel.expression", f"{refusal.kind}:{shown} {refusal.problem}")
+    if len(selectors) > _MOST:
+        yield too_many(path, len(selectors), _MOST)
 
 
 def _toleration(path: str, toleration: Manifest) -> Iterator[Problem]:
@@ -214,8 +225,11 @@ def _toleration(path: str, toleration: Manifest) -> Iterator[Problem]:
 def device_class_problems(manifest: Manifest) -> Iterator[Problem]:
     spec = manifest["spec"]
     yield from selector_problems("spec.selectors", spec.get("selectors", ()))
-    for index, config in enumerate(spec.get("config", ())):
+    configs = spec.get("config", ())
+    for index, config in enumerate(configs):
         yield from configuration_problems(f"spec.config[{index}]", config)
+    if len(configs) > _MOST:
+        yield too_many("spec.config", len(configs), _MOST)
 
 
 def resource_slice_problems(manifest: Manifest) -> Iterator[Problem]:
@@ -229,9 +243,9 @@ def resource_slice_problems(manifest: Manifest) -> Iterator[Problem]:
         yield invalid("spec.pool.generation", pool["generation"], "must be greater than or equal to zero")
     yield from _placement(spec)
     devices = spec.get("devices") or []
-    yield from _unique("spec.devices", devices, 128)
     for index, device in enumerate(devices):
         yield from _device(f"spec.devices[{index}]", device)
+    yield from _unique("spec.devices", devices, 128)
 
 
 def pool_name_problems(path: str, name: str) -> Iterator[Problem]:
@@ -274,14 +288,14 @@ def _placement(spec: Manifest) -> Iterator[Problem]:
 def _device(path: str, device: Manifest) -> Iterator[Problem]:
     yield from named(f"{path}.name", device["name"], formats.label(device["name"]))
     attributes, capacity = device.get("attributes", {}), device.get("capacity", {})
-    if len(attributes) + len(capacity) > 32:
-        detail = "the total number of attributes and capacities must not exceed 32"
-        yield invalid(path, len(attributes) + len(capacity), detail)
     for name, attribute in attributes.items():
         yield from _qualified(f"{path}.attributes[{name}]", name)
         yield from _attribute(f"{path}.attributes[{name}]", attribute)
     for name in capacity:
         yield from _qualified(f"{path}.capacity[{name}]", name)
+    if len(attributes) + len(capacity) > 32:
+        detail = "the total number of attributes and capacities must not exceed 32"
+        yield invalid(path, len(attributes) + len(capacity), detail)
 
 
 def _attribute(path: str, attribute: Manifest) -> Iterator[Problem]:

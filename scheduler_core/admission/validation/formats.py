@@ -46,6 +46,7 @@ _C_IDENTIFIER_TEXT: Final = (
     "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters"
     " or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')"
 )
+_HTTP_PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+", re.ASCII)
 _IP_TEXT: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _CIDR_TEXT: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 _WHOLE: Final = frozenset(
@@ -157,6 +158,24 @@ def sloppy_network(text: str) -> Network | None:
         return ipaddress.ip_network(f"{address}/{bits}", strict=False)
     except ValueError:
         return None
+
+
+def domain_prefixed(path: str, name: str) -> Iterator[Problem]:
+    """A name of somebody's, with their domain before it."""
+    domain, _, rest = name.partition("/")
+    if not name:
+        yield required(path)
+    elif not domain or not rest:
+        yield invalid(path, name, 'must be a domain-prefixed path (such as "acme.io/foo")')
+    else:
+        yield from named(path, domain, subdomain(domain))
+        if not _HTTP_PATH.fullmatch(rest):
+            yield invalid(path, rest, f"Invalid path (regex used for validation is '{_HTTP_PATH.pattern}')")
+
+
+def as_prefix(name: str) -> str:
+    """The beginning of a name as a whole one: what follows a dash is still to come."""
+    return name[:-1] + "a" if len(name) > 1 and name.endswith("-") else name
 
 
 def port_number(number: int) -> list[str]:

@@ -22,6 +22,8 @@ from scheduler_core.admission.context import (
 from scheduler_core.admission.priority import HIGHEST_USER_PRIORITY, SYSTEM_CLASSES, SYSTEM_PREFIX
 from scheduler_core.admission.validation import formats
 from scheduler_core.admission.validation.amounts import (
+    HUGE_PREFIXES,
+    QUOTA_NAMES,
     container_resource_name,
     is_overcommit_allowed,
     resource_name,
@@ -39,14 +41,17 @@ _QUOTA_COMPUTE: Final = frozenset(
         "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage", "pods",
     }
 )  # fmt: skip
-_QUOTA_NAMES: Final = _QUOTA_COMPUTE | {
-    "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims",
-    "services.nodeports", "services.loadbalancers",
-}  # fmt: skip
 _POD_SCOPES: Final = (
     "Terminating", "NotTerminating", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity",
 )  # fmt: skip
 _SCOPES: Final = ("BestEffort", *_POD_SCOPES, "VolumeAttributesClass")
+_SCOPES_THAT_EXIST: Final = (
+    "BestEffort", "NotBestEffort", "Terminating", "NotTerminating", "CrossNamespacePodAffinity",
+)  # fmt: skip
+_ONLY_EXISTS: Final = (
+    "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating,"
+    " ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+)
 _CONFLICTS: Final = ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"})
 _UNHEALTHY: Final = ("AlwaysAllow", "IfHealthyBudget")
 
@@ -213,23 +218,23 @@ def resource_quota_problems(manifest: Manifest) -> Iterator[Problem]:
         if scope not in _SCOPES:
             yield invalid("spec.scopes", scopes, "unsupported scope")
         for name in sorted(hard):
-            if name in _QUOTA_NAMES and not _scope_fits(scope, name):
+            if name in QUOTA_NAMES and not _scope_fits(scope, name):
                 yield invalid("spec.scopes", scopes, "unsupported scope applied to resource")
     if any(pair <= set(scopes) for pair in _CONFLICTS):
         yield invalid("spec.scopes", scopes, "conflicting scopes")
-    yield from _scope_selector(spec.get("scopeSelector", {}), hard)
+    if "scopeSelector" in spec:
+        yield from _scope_selector(spec["scopeSelector"], hard, scopes)
 
 
 def quota_amount_problems(path: str, name: str, text: str) -> Iterator[Problem]:
     """Of a name that a quota limits or counts, and how much of it."""
     yield from resource_name(path, name)
-    if "/" not in name and name not in _QUOTA_NAMES and not name.startswith(("hugepages-", "requests.hugepages-")):
-        yield invalid(path, name, "must be a standard resource type or fully qualified")
+    if "/" not in name and name not in QUOTA_NAMES and not name.startswith(HUGE_PREFIXES):
         yield invalid(path, name, "must be a standard resource for quota")
     yield from formats.quantity_value(path, name, text)
 
 
-def _scope_selector(selector: Manifest, hard: Any) -> Iterator[Problem]:
+def _scope_selector(selector: Manifest, hard: Any, scopes: list[str]) -> Iterator[Problem]:
     path = "spec.scopeSelector.matchExpressions"
     expressions = selector.get("matchExpressions", [])
     for one in expressions:
@@ -237,13 +242,11 @@ def _scope_selector(selector: Manifest, hard: Any) -> Iterator[Problem]:
         if scope not in _SCOPES:
             yield invalid(f"{path}.scopeName", scope, "unsupported scope")
         for name in sorted(hard):
-            if name in _QUOTA_NAMES and not _scope_fits(scope, name):
-                text = Shown(internal_text(expressions, "[]core.ScopedResourceSelectorRequirement"))
+            if name in QUOTA_NAMES and not _scope_fits(scope, name):
+                text = Shown(internal_text(selector, "core.ScopeSelector"))
                 yield invalid(path, text, "unsupported scope applied to resource")
-        if scope not in ("PriorityClass", "VolumeAttributesClass") and operator != "Exists":
-            named_scopes = "Terminating, NotTerminating, BestEffort, NotBestEffort and CrossNamespacePodAffinity"
-            detail = f"must be 'Exists' only operator when scope is any of {named_scopes}"
-            yield invalid(f"{path}.operator", operator, detail)
+        if scope in _SCOPES_THAT_EXIST and operator != "Exists":
+            yield invalid(f"{path}.operator", operator, _ONLY_EXISTS)
         if operator in ("In", "NotIn"):
             if not values:
                 detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
@@ -254,6 +257,8 @@ def _scope_selector(selector: Manifest, hard: Any) -> Iterator[Problem]:
                 yield invalid(f"{path}.values", values, detail)
         else:
             yield invalid(f"{path}.operator", operator, "not a valid selector operator")
+    if any(pair <= {one["scopeName"] for one in expressions} for pair in _CONFLICTS):
+        yield invalid(path, scopes or None, "conflicting scopes")  # as the server has it: the plain scopes are shown
 
 
 def _scope_fits(scope: str, name: str) -> bool:

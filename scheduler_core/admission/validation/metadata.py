@@ -38,9 +38,7 @@ def metadata_problems(manifest: Manifest, kind: str, *, any_name: bool = False) 
     check = formats.path_segment if any_name else _NAMES.get(kind, formats.subdomain)
     prefix, name = metadata.get("generateName"), metadata.get("name")
     if prefix:
-        # What follows a dash is still to come.
-        whole = prefix[:-1] + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
-        yield from named("metadata.generateName", prefix, check(whole))
+        yield from named("metadata.generateName", prefix, check(formats.as_prefix(prefix)))
     if not name:
         yield required("metadata.name", "name or generateName is required")
     else:

@@ -42,6 +42,9 @@ def pod_status_problems(status: Manifest, old: Manifest) -> Iterator[Problem]:
     yield from _container_states("ephemeralContainerStatuses", status, before, "Never")
     yield from _claims(status.get("resourceClaimStatuses", ()), spec)
     yield from _addresses("podIPs", status, "core.PodIP")
+    hosts = status.get("hostIPs", ())
+    if hosts and hosts[0]["ip"] != status.get("hostIP", ""):
+        yield invalid("status.hostIPs[0].ip", hosts[0]["ip"], "must be equal to `hostIP`")
     yield from _addresses("hostIPs", status, "core.HostIP")
     system = (spec.get("os") or {}).get("name", "linux")
     for field in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):

@@ -5,7 +5,7 @@ Source: kubernetes v1.34.1, pkg/apis/core/validation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 from scheduler_core.admission.context import (
@@ -19,18 +19,19 @@ from scheduler_core.admission.context import (
     unsupported,
 )
 from scheduler_core.admission.validation import formats
-from scheduler_core.admission.validation.amounts import pod_level_problems
-from scheduler_core.admission.validation.containers import PodView, container_problems
+from scheduler_core.admission.validation.amounts import container_resource_name, pod_level_problems, resource_problems
+from scheduler_core.admission.validation.containers import PodView, container_problems, padded_image_problems
 from scheduler_core.admission.validation.formats import MAX_INT32, named, one_of
-from scheduler_core.admission.validation.pod_annotations import pod_annotation_problems
+from scheduler_core.admission.validation.pod_annotations import pod_annotation_problems, profile_match_problems
 from scheduler_core.admission.validation.security import host_users_problems, pod_security_problems
 from scheduler_core.admission.validation.volumes import volume_problems
+from scheduler_core.admission.validation.windows import host_process_problems, os_problems
 from scheduler_core.api.schema import internal_text
 
 TAINT_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
-_DNS_POLICIES: Final = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+_DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _UNSATISFIABLE: Final = ("DoNotSchedule", "ScheduleAnyway")
 _INCLUSION: Final = ("Honor", "Ignore")
 _ACCOUNT_TOKEN: Final = "must not be specified when serviceAccountName is not set"
@@ -47,21 +48,15 @@ def pod_problems(pod: Manifest, *, is_new: bool) -> Iterator[Problem]:
                 if "serviceAccountToken" in source:
                     at = f"spec.volumes[{index}].projected.sources[{number}].serviceAccountToken"
                     yield forbidden(at, _ACCOUNT_TOKEN)
-    for field in ("containers", "initContainers", "ephemeralContainers"):
-        yield from padded_image_problems(f"spec.{field}", spec.get(field) or ())
+    for field in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(field) or ()):
+            yield from padded_image_problems(f"spec.{field}[{index}]", container)
     if is_new:
         if spec.get("ephemeralContainers"):
             yield forbidden("spec.ephemeralContainers", "cannot be set on create")
         if spec.get("nodeName") and spec.get("schedulingGates"):
             yield forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
-
-
-def padded_image_problems(path: str, containers: Sequence[Manifest]) -> Iterator[Problem]:
-    """Of the containers of a pod; those of a template may have blanks around their image."""
-    for index, container in enumerate(containers):
-        image = container.get("image", "")
-        if image != image.strip():
-            yield invalid(f"{path}[{index}].image", image, "must not have leading or trailing whitespace")
+        yield from profile_match_problems("spec", spec, pod["metadata"].get("annotations") or {})
 
 
 def pod_spec_problems(path: str, spec: Manifest, pod_name: str = "", *, is_pod: bool = True) -> Iterator[Problem]:
@@ -89,6 +84,7 @@ def pod_spec_problems(path: str, spec: Manifest, pod_name: str = "", *, is_pod: 
         yield from named(f"{path}.readinessGates[{index}].conditionType", name, formats.qualified(name))
     yield from _gates(f"{path}.schedulingGates", spec.get("schedulingGates", ()))
     yield from _spread(f"{path}.topologySpreadConstraints", spec.get("topologySpreadConstraints", ()))
+    yield from host_process_problems(path, spec)
     yield from host_users_problems(path, spec)
     yield from _names(path, spec)
     deadline = spec.get("activeDeadlineSeconds")
@@ -107,10 +103,10 @@ def pod_spec_problems(path: str, spec: Manifest, pod_name: str = "", *, is_pod: 
             yield from named(f"{path}.{field}", spec[field], formats.subdomain(spec[field]))
     policy = spec.get("preemptionPolicy")
     if policy is not None:
-        yield from one_of(f"{path}.preemptionPolicy", policy, ("Never", "PreemptLowerPriority"))
-    for name, text in spec.get("overhead", {}).items():
-        yield from formats.quantity_value(f"{path}.overhead.limits[{name}]", name, text)
-    yield from _os(path, spec)
+        yield from one_of(f"{path}.preemptionPolicy", policy, ("PreemptLowerPriority", "Never"))
+    overhead = {"limits": spec.get("overhead", {})}
+    yield from resource_problems(f"{path}.overhead", overhead, container_resource_name, frozenset())
+    yield from os_problems(path, spec)
 
 
 def _names(path: str, spec: Manifest) -> Iterator[Problem]:
@@ -119,21 +115,6 @@ def _names(path: str, spec: Manifest) -> Iterator[Problem]:
         yield from named(f"{path}.serviceAccountName", account, formats.subdomain(account))
     if node:
         yield from named(f"{path}.nodeName", node, formats.subdomain(node))
-
-
-def _os(path: str, spec: Manifest) -> Iterator[Problem]:
-    if "os" not in spec:
-        return
-    name = spec["os"]["name"]
-    if not name:
-        yield required(f"{path}.os.name")
-    elif name not in ("linux", "windows"):
-        yield unsupported(f"{path}.os", name, ("linux", "windows"))
-    elif name == "windows":
-        for field in ("hostPID", "hostIPC", "shareProcessNamespace"):
-            if spec.get(field):
-                where = f"{path}.securityContext.{field}" if field == "shareProcessNamespace" else f"{path}.{field}"
-                yield forbidden(where, "cannot be set for a windows pod")
 
 
 def _claims(path: str, claims: Any) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from scheduler_core.admission.app_armor import LONGEST_PROFILE
 from scheduler_core.admission.context import (
     Manifest,
     Problem,
@@ -17,11 +18,15 @@ from scheduler_core.admission.context import (
     forbidden,
     invalid,
     required,
+    too_long,
     unsupported,
 )
 from scheduler_core.admission.validation.formats import MAX_INT32, descending_path
+from scheduler_core.admission.validation.windows import options_problems
+from scheduler_core.api.go_values import json_quoted
 from scheduler_core.api.schema import internal_text
 
+_PROFILE_TYPES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
 _ID_RANGE: Final = f"must be between 0 and {MAX_INT32}, inclusive"
 _SYSCTL: Final = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?", re.ASCII)
 _SYSCTL_TEXT: Final = (
@@ -40,7 +45,7 @@ def container_security_problems(path: str, context: Manifest | None, host_users:
             yield unsupported(f"{path}.procMount", mount, ("Default", "Unmasked"))
         if host_users and mount == "Unmasked":
             yield invalid(f"{path}.procMount", mount, "`hostUsers` must be false to use `Unmasked`")
-    yield from _profiles(path, context)
+    yield from _seccomp(f"{path}.seccompProfile", context.get("seccompProfile"))
     if context.get("allowPrivilegeEscalation") is False:
         shown = Shown(internal_text(context, "core.SecurityContext"))
         if context.get("privileged"):
@@ -50,6 +55,8 @@ def container_security_problems(path: str, context: Manifest | None, host_users:
             if capability == "CAP_SYS_ADMIN":
                 detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
                 yield invalid(path, shown, detail)
+    yield from options_problems(f"{path}.windowsOptions", context.get("windowsOptions"))
+    yield from _app_armor(f"{path}.appArmorProfile", context.get("appArmorProfile"))
 
 
 def pod_security_problems(path: str, spec: Manifest) -> Iterator[Problem]:
@@ -63,15 +70,18 @@ def pod_security_problems(path: str, spec: Manifest) -> Iterator[Problem]:
         detail = "ShareProcessNamespace and HostPID cannot both be enabled"
         yield invalid(f"{path}.shareProcessNamespace", True, detail)
     yield from _sysctls(f"{at}.sysctls", context, spec)
-    for field, supported in (
-        ("fsGroupChangePolicy", ("Always", "OnRootMismatch")),
-        ("supplementalGroupsPolicy", ("Merge", "Strict")),
-        ("seLinuxChangePolicy", ("MountOption", "Recursive")),
-    ):
-        value = context.get(field)
-        if value is not None and value not in supported:
-            yield unsupported(f"{at}.{field}", value, supported)
-    yield from _profiles(at, context)
+    yield from _policy(at, context, "fsGroupChangePolicy", ("Always", "OnRootMismatch"))
+    yield from _seccomp(f"{at}.seccompProfile", context.get("seccompProfile"))
+    yield from options_problems(f"{at}.windowsOptions", context.get("windowsOptions"))
+    yield from _app_armor(f"{at}.appArmorProfile", context.get("appArmorProfile"))
+    yield from _policy(at, context, "supplementalGroupsPolicy", ("Merge", "Strict"))
+    yield from _policy(at, context, "seLinuxChangePolicy", ("MountOption", "Recursive"))
+
+
+def _policy(path: str, context: Manifest, field: str, supported: tuple[str, ...]) -> Iterator[Problem]:
+    value = context.get(field)
+    if value is not None and value not in supported:
+        yield unsupported(f"{path}.{field}", value, supported)
 
 
 def host_users_problems(path: str, spec: Manifest) -> Iterator[Problem]:
@@ -98,43 +108,44 @@ def id_problems(path: str, number: int) -> Iterator[Problem]:
         yield invalid(path, number, _ID_RANGE)
 
 
-def _profiles(path: str, context: Manifest) -> Iterator[Problem]:
-    yield from _profile(f"{path}.seccompProfile", context.get("seccompProfile"), "localhost")
-    yield from _profile(f"{path}.appArmorProfile", context.get("appArmorProfile"), "apparmor")
-
-
-def _profile(path: str, profile: Manifest | None, kind: str) -> Iterator[Problem]:
+def _seccomp(path: str, profile: Manifest | None) -> Iterator[Problem]:
     if profile is None:
         return
     local, which = profile.get("localhostProfile"), profile["type"]
+    yield from _profile_type(f"{path}.type", which, "seccompProfile")
     at = f"{path}.localhostProfile"
-    if kind == "localhost":
-        if which == "Localhost":
-            if local is None:
-                yield required(at, "must be set when seccomp type is Localhost")
-            else:
-                yield from descending_path(at, local)
-        elif which not in ("RuntimeDefault", "Unconfined"):
-            supported = ("Localhost", "RuntimeDefault", "Unconfined")
-            if not which:
-                yield required(f"{path}.type", "type is required when seccompProfile is set")
-            else:
-                yield unsupported(f"{path}.type", which, supported)
-        if which != "Localhost" and local is not None:
-            yield invalid(at, local, "can only be set when seccomp type is Localhost")
+    if which != "Localhost":
+        if local is not None:
+            shown = Shown(internal_text(profile, "core.SeccompProfile"))
+            yield invalid(at, shown, "can only be set when seccomp type is Localhost")
+    elif local is None:
+        yield required(at, "must be set when seccomp type is Localhost")
+    else:
+        yield from descending_path(at, local)
+
+
+def _app_armor(path: str, profile: Manifest | None) -> Iterator[Problem]:
+    if profile is None:
         return
-    if which == "Localhost":
-        if local is None:
-            yield required(at, "must be set when AppArmor type is Localhost")
-        elif not local.strip() or local != local.strip():
-            yield invalid(at, local, "must not be padded with whitespace")
-    elif which not in ("RuntimeDefault", "Unconfined"):
-        if not which:
-            yield required(f"{path}.type", "type is required when appArmorProfile is set")
-        else:
-            yield unsupported(f"{path}.type", which, ("Localhost", "RuntimeDefault", "Unconfined"))
-    if which != "Localhost" and local is not None:
-        yield invalid(at, local, "can only be set when AppArmor type is Localhost")
+    local, which, at = profile.get("localhostProfile"), profile["type"], f"{path}.localhostProfile"
+    yield from _profile_type(f"{path}.type", which, "appArmorProfile")
+    if which in ("RuntimeDefault", "Unconfined") and local is not None:
+        yield invalid(at, Shown(json_quoted(local)), "can only be set when AppArmor type is Localhost")
+    if which != "Localhost":
+        return
+    if local is not None and local.strip() != local:
+        yield invalid(at, local, "must not be padded with whitespace")
+    elif not local:
+        yield required(at, "must be set when AppArmor type is Localhost")
+    if len((local or "").encode()) > LONGEST_PROFILE:
+        yield too_long(at, LONGEST_PROFILE)
+
+
+def _profile_type(path: str, which: str, field: str) -> Iterator[Problem]:
+    if not which:
+        yield required(path, f"type is required when {field} is set")
+    elif which not in _PROFILE_TYPES:
+        yield unsupported(path, which, _PROFILE_TYPES)
 
 
 def _sysctls(path: str, context: Manifest, spec: Manifest) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""What is checked of volumes, claims and what storage drivers write.
+"""What is checked of claims of volumes, their classes and what storage drivers write.
 
 Source: kubernetes v1.34.1, pkg/apis/{core,storage}/validation.
 """
@@ -11,7 +11,6 @@ from typing import Any, Final
 from scheduler_core.admission.context import (
     Manifest,
     Problem,
-    Shown,
     duplicate,
     forbidden,
     invalid,
@@ -20,112 +19,16 @@ from scheduler_core.admission.context import (
     unsupported,
 )
 from scheduler_core.admission.validation import formats
-from scheduler_core.admission.validation.claims import (
-    VOLUME_MODES,
-    access_mode_problems,
-    claim_spec_problems,
-    positive_quantity,
-)
+from scheduler_core.admission.validation.claims import claim_spec_problems
 from scheduler_core.admission.validation.formats import named
-from scheduler_core.admission.validation.pods import node_selector_problems
-from scheduler_core.admission.validation.volumes import SOURCES, driver_name_problems
+from scheduler_core.admission.validation.persistent_volumes import volume_spec_problems
+from scheduler_core.admission.validation.volume_sources import driver_name_problems
 from scheduler_core.api.quantity import parse
-from scheduler_core.api.schema import json_text, type_named
 
-_RECLAIM: Final = ("Delete", "Recycle", "Retain")
 _BINDING_MODES: Final = ("Immediate", "WaitForFirstConsumer")
-_SOURCE_FIELDS: Final = tuple(type_named("core.PersistentVolumeSource").fields)
 _LIFECYCLES: Final = ("Ephemeral", "Persistent")
 _FS_GROUP_POLICIES: Final = ("ReadWriteOnceWithFSType", "File", "None")
-_MOUNT_OPTIONS: Final = "volume.beta.kubernetes.io/mount-options"
-_MOUNTED_WITH_OPTIONS: Final = {
-    "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "nfs", "rbd", "quobyte", "iscsi", "cinder", "cephfs",
-    "azureFile", "vsphereVolume", "azureDisk", "photonPersistentDisk",
-}  # fmt: skip
 _ONE_SOURCE: Final = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
-
-
-def persistent_volume_problems(manifest: Manifest) -> Iterator[Problem]:
-    spec = manifest["spec"]
-    yield from volume_spec_problems("spec", spec)
-    if _MOUNT_OPTIONS in (manifest["metadata"].get("annotations") or {}) and not _MOUNTED_WITH_OPTIONS & spec.keys():
-        yield forbidden(f"metadata.annotations.{_MOUNT_OPTIONS}", "may not specify mount options for this volume type")
-
-
-def volume_spec_problems(path: str, spec: Manifest) -> Iterator[Problem]:
-    modes = spec.get("accessModes", [])
-    if not modes:
-        yield required(f"{path}.accessModes")
-    yield from access_mode_problems(f"{path}.accessModes", modes)
-    capacity = spec.get("capacity", {})
-    if not capacity:
-        yield required(f"{path}.capacity")
-    if set(capacity) != {"storage"}:
-        shown = Shown(json_text(capacity, "{}quantity") if capacity else "null")
-        yield unsupported(f"{path}.capacity", shown, ("storage",))
-    for name, text in capacity.items():
-        if parse(text).nano < 0:
-            yield invalid(f"{path}.capacity[{name}]", text, "must be a valid resource quantity")
-        yield from positive_quantity(f"{path}.capacity[{name}]", text)
-    policy = spec.get("persistentVolumeReclaimPolicy")
-    if policy and policy not in _RECLAIM:
-        yield unsupported(f"{path}.persistentVolumeReclaimPolicy", policy, _RECLAIM)
-    affinity = spec.get("nodeAffinity")
-    if affinity is not None:
-        if "required" in affinity:
-            yield from node_selector_problems(f"{path}.nodeAffinity.required", affinity["required"])
-        else:
-            yield required(f"{path}.nodeAffinity.required", "must specify required node constraints")
-    yield from _volume_source(path, spec)
-    if spec.get("hostPath", {}).get("path") == "/" and policy == "Recycle":
-        detail = "may not be 'recycle' for a hostPath mount of '/'"
-        yield forbidden(f"{path}.persistentVolumeReclaimPolicy", detail)
-    for field in ("storageClassName",):
-        if spec.get(field):
-            yield from named(f"{path}.{field}", spec[field], formats.subdomain(spec[field]))
-    mode = spec.get("volumeMode")
-    if mode is not None and mode not in VOLUME_MODES:
-        yield unsupported(f"{path}.volumeMode", mode, VOLUME_MODES)
-    if "volumeAttributesClassName" in spec:
-        name = spec["volumeAttributesClassName"]
-        if not name:
-            yield required(f"{path}.volumeAttributesClassName", "an empty string is disallowed")
-        else:
-            yield from named(f"{path}.volumeAttributesClassName", name, formats.subdomain(name))
-        if "csi" not in spec:
-            yield required(f"{path}.csi", "has to be specified when using volumeAttributesClassName")
-
-
-def _volume_source(path: str, spec: Manifest) -> Iterator[Problem]:
-    found = [name for name in _SOURCE_FIELDS if name in spec]
-    if not found:
-        yield required(path, "must specify a volume type")
-    for number, name in enumerate(found):
-        if number:
-            yield forbidden(f"{path}.{name}", "may not specify more than 1 volume type")
-        elif name == "csi":
-            yield from driver_name_problems(f"{path}.csi.driver", spec["csi"]["driver"])
-            if not spec["csi"]["volumeHandle"]:
-                yield required(f"{path}.csi.volumeHandle")
-            yield from _secrets(f"{path}.csi", spec["csi"])
-        elif name == "local":
-            place = spec["local"]["path"]
-            if not place:
-                yield required(f"{path}.local.path")
-            yield from formats.no_backsteps(f"{path}.local.path", place)
-            if "nodeAffinity" not in spec:
-                yield required(f"{path}.nodeAffinity", "Local volume requires node affinity")
-        elif name in SOURCES:
-            yield from SOURCES[name](f"{path}.{name}", spec[name])
-
-
-def _secrets(path: str, source: Manifest) -> Iterator[Problem]:
-    for field in (
-        "controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef",
-    ):  # fmt: skip
-        for part in ("name", "namespace"):
-            if field in source and not source[field].get(part):
-                yield required(f"{path}.{field}.{part}")
 
 
 def persistent_volume_claim_problems(manifest: Manifest) -> Iterator[Problem]:
@@ -157,7 +60,7 @@ def _provisioner(path: str, name: str) -> Iterator[Problem]:
     if not name:
         yield required(path, name)
     else:
-        yield from named(path, name, formats.qualified(name.lower()))
+        yield from named(path, name.lower(), formats.qualified(name.lower()))
 
 
 def _parameters(parameters: Manifest) -> Iterator[Problem]:
@@ -228,6 +131,7 @@ def csi_driver_problems(manifest: Manifest) -> Iterator[Problem]:
         at = f"spec.tokenRequests[{index}]"
         if request["audience"] in audiences:
             yield duplicate(f"{at}.audience", request["audience"])
+            continue
         audiences.add(request["audience"])
         seconds = request.get("expirationSeconds")
         if seconds is not None and seconds < 600:
@@ -252,12 +156,19 @@ def volume_attachment_problems(manifest: Manifest, *, is_new: bool = True) -> It
     spec = manifest["spec"]
     if not spec["attacher"]:
         yield required("spec.attacher")
-    yield from driver_name_problems("spec.attacher", spec["attacher"])
     source = spec["source"]
     if len(source) != 1:
         yield required("spec.source", _ONE_SOURCE) if not source else forbidden("spec.source", _ONE_SOURCE)
     elif source.get("persistentVolumeName") == "":
         detail = "must specify non empty persistentVolumeName"
         yield required("spec.source.persistentVolumeName", detail)
-    if is_new:
-        yield from named("spec.nodeName", spec["nodeName"], formats.subdomain(spec["nodeName"]))
+    elif "inlineVolumeSpec" in source:
+        inline = source["inlineVolumeSpec"]
+        yield from volume_spec_problems("spec.source.inlineVolumeSpec", inline, "", is_inline=True)
+    yield from named("spec.nodeName", spec["nodeName"], formats.subdomain(spec["nodeName"]))
+    if not is_new:
+        return
+    yield from driver_name_problems("spec.attacher", spec["attacher"])
+    name = source.get("persistentVolumeName")
+    if name is not None:
+        yield from named("spec.source.persistentVolumeName", name, formats.subdomain(name))

@@ -9,22 +9,19 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from scheduler_core.admission.context import Manifest, Problem, Shown, forbidden, invalid, required
-from scheduler_core.admission.gates import gate_problems, gated_problems
+from scheduler_core.admission.context import Manifest, Problem, Shown, forbidden, invalid
+from scheduler_core.admission.storage_class import BETA_CLASS
 from scheduler_core.admission.validation.configuration import locked_problems, revision_change_problems
 from scheduler_core.admission.validation.endpoints import slice_endpoints_problems
-from scheduler_core.admission.validation.formats import IMMUTABLE, MAX_INT32
+from scheduler_core.admission.validation.formats import IMMUTABLE
 from scheduler_core.admission.validation.kinds import node_address_problems, taint_problems
-from scheduler_core.admission.validation.pods import padded_image_problems
+from scheduler_core.admission.validation.persistent_volumes import volume_change_problems
+from scheduler_core.admission.validation.pod_changes import pod_change_problems, take
 from scheduler_core.admission.validation.schedules import cron_job_spec_problems
+from scheduler_core.admission.validation.services import service_change_problems
 from scheduler_core.api.quantity import parse
-from scheduler_core.api.schema import internal_diff, internal_text, json_text, type_named
+from scheduler_core.api.schema import internal_diff, internal_text, json_text
 
-_ONLY_THESE: Final = (
-    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
-    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
-    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
-)
 _SET_FIELDS: Final = (
     "replicas", "template", "updateStrategy", "minReadySeconds", "ordinals", "revisionHistoryLimit",
     "persistentVolumeClaimRetentionPolicy",
@@ -36,7 +33,6 @@ _SET_FORBIDDEN: Final = (
 _CLAIM_FORBIDDEN: Final = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 )
-_SOURCES: Final = tuple(type_named("core.PersistentVolumeSource").fields)
 
 
 def change_problems(new: Manifest, old: Manifest, kind: str) -> Iterator[Problem]:
@@ -57,86 +53,6 @@ def _immutable(path: str, new: Any, old: Any, shape: str) -> Iterator[Problem]:
     else:
         shown = internal_text(new, shape)
     yield invalid(path, Shown(shown), IMMUTABLE)
-
-
-def _pod(new: Manifest, old: Manifest) -> Iterator[Problem]:
-    spec, before = new["spec"], old["spec"]
-    for field in ("containers", "initContainers"):
-        ours, theirs = spec.get(field) or [], before.get(field) or []
-        if len(ours) != len(theirs):
-            yield forbidden(f"spec.{field}", "pod updates may not add or remove containers")
-            return
-        for index, container in enumerate(ours):
-            if not container.get("image"):
-                yield required(f"spec.{field}[{index}].image")
-        yield from padded_image_problems(f"spec.{field}", ours)
-    after, was = spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds")
-    if after is not None and not 0 <= after <= MAX_INT32:
-        yield invalid("spec.activeDeadlineSeconds", after, f"must be between 0 and {MAX_INT32}, inclusive")
-        return
-    if after is not None and was is not None and was < after:
-        yield invalid("spec.activeDeadlineSeconds", after, "must be less than or equal to previous value")
-        return
-    if after is None and was is not None:
-        yield invalid("spec.activeDeadlineSeconds", None, "must not update from a positive integer to nil value")
-    yield from _tolerations(spec.get("tolerations", []), before.get("tolerations", []))
-    yield from gate_problems(before, spec)
-    if spec == before:
-        return
-    munged = _munged(spec, before)
-    if before.get("schedulingGates"):
-        yield from gated_problems(before, spec)
-        if "nodeSelector" in before:
-            munged["nodeSelector"] = before["nodeSelector"]
-        else:
-            munged.pop("nodeSelector", None)
-        _copy_node_affinity(munged, before)
-    if munged != before:
-        difference = internal_diff(before, munged, "core.PodSpec")
-        yield forbidden("spec", f"{_ONLY_THESE}\n{difference}")
-
-
-def _munged(spec: Manifest, before: Manifest) -> Manifest:
-    """The new spec with the old values of what has rules of its own."""
-    munged = copy.deepcopy(spec)
-    for field in ("containers", "initContainers"):
-        for container, other in zip(munged.get(field) or (), before.get(field) or (), strict=True):
-            _take(container, other, "image")
-    for field in ("activeDeadlineSeconds", "schedulingGates", "tolerations"):
-        _take(munged, before, field)
-    if before.get("terminationGracePeriodSeconds", 0) < 0 and munged.get("terminationGracePeriodSeconds") == 1:
-        munged["terminationGracePeriodSeconds"] = before["terminationGracePeriodSeconds"]
-    return munged
-
-
-def _take(holder: Manifest, other: Manifest, field: str) -> None:
-    if field in other:
-        holder[field] = other[field]
-    else:
-        holder.pop(field, None)
-
-
-def _copy_node_affinity(munged: Manifest, before: Manifest) -> None:
-    """Node affinity has been checked by itself; whether there is an affinity at all follows it."""
-    ours, theirs = munged.get("affinity"), before.get("affinity", {}).get("nodeAffinity")
-    if (ours or {}).get("nodeAffinity") == theirs:
-        return
-    if ours is None:
-        munged["affinity"] = {"nodeAffinity": theirs}
-    elif "affinity" not in before and not {"podAffinity", "podAntiAffinity"} & ours.keys():
-        del munged["affinity"]
-    else:
-        _take(ours, before.get("affinity", {}), "nodeAffinity")
-
-
-def _tolerations(new: list[Manifest], old: list[Manifest]) -> Iterator[Problem]:
-    kept = [_without_seconds(toleration) for toleration in new]
-    if any(_without_seconds(toleration) not in kept for toleration in old):
-        yield forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")
-
-
-def _without_seconds(toleration: Manifest) -> Manifest:
-    return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
 
 
 def _node(new: Manifest, old: Manifest) -> Iterator[Problem]:
@@ -210,11 +126,11 @@ def _with_scheduling(template: Manifest, new: Manifest) -> Manifest:
     """The old template with the new one's directives for the scheduler, which a suspended job may change."""
     result = copy.deepcopy(template)
     for field in ("labels", "annotations"):
-        _take(result["metadata"], new["metadata"], field)
+        take(result["metadata"], new["metadata"], field)
     for field in ("nodeSelector", "tolerations", "schedulingGates"):
-        _take(result["spec"], new["spec"], field)
+        take(result["spec"], new["spec"], field)
     ours = result["spec"].get("affinity", {})
-    _take(ours, new["spec"].get("affinity", {}), "nodeAffinity")
+    take(ours, new["spec"].get("affinity", {}), "nodeAffinity")
     if ours:
         result["spec"]["affinity"] = ours
     else:
@@ -222,33 +138,24 @@ def _with_scheduling(template: Manifest, new: Manifest) -> Manifest:
     return result
 
 
-def _persistent_volume(new: Manifest, old: Manifest) -> Iterator[Problem]:
-    spec, before = new["spec"], old["spec"]
-    sources = [{name: each[name] for name in _SOURCES if name in each} for each in (before, spec)]
-    if sources[0] != sources[1]:
-        difference = internal_diff(sources[0], sources[1], "core.PersistentVolumeSource")
-        detail = f"spec.persistentvolumesource is immutable after creation\n{difference}"
-        yield forbidden("spec.persistentvolumesource", detail)
-    yield from _immutable("volumeMode", spec.get("volumeMode"), before.get("volumeMode"), "string")
-    affinity, was = spec.get("nodeAffinity"), before.get("nodeAffinity")
-    if was is not None and affinity != was:
-        shown = Shown(internal_text(affinity, "core.VolumeNodeAffinity") if affinity is not None else "null")
-        yield invalid("nodeAffinity", shown, f"{IMMUTABLE}, except for updating from beta label to GA")
-    if "volumeAttributesClassName" in before and "volumeAttributesClassName" not in spec:
-        yield forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden")
-
-
 def _claim(new: Manifest, old: Manifest) -> Iterator[Problem]:
     ours, theirs = copy.deepcopy(new["spec"]), copy.deepcopy(old["spec"])
+    classes = [(each["metadata"].get("annotations") or {}).get(BETA_CLASS) for each in (new, old)]
+    chosen = ours.get("storageClassName")
     if not theirs.get("volumeName"):
-        _take(theirs, ours, "volumeName")
-    if "storageClassName" not in theirs:
-        _take(ours, theirs, "storageClassName")
+        take(theirs, ours, "volumeName")
+    is_upgraded = "storageClassName" not in theirs and chosen is not None and classes[1] in (None, chosen)
+    if is_upgraded:
+        take(ours, theirs, "storageClassName")
+    # With the field the annotation may go, but not become another one.
+    if (classes[0] or "") != (classes[1] or "") and not (is_upgraded and classes[0] is None):
+        yield invalid(f"metadata.annotations.{BETA_CLASS}", classes[0] or "", IMMUTABLE)
     sizes = [each["spec"]["resources"].get("requests", {}).get("storage", "0") for each in (new, old)]
     if new["status"].get("phase") == "Bound":
         if "requests" in ours["resources"] and "storage" in theirs["resources"].get("requests", {}):
             ours["resources"]["requests"]["storage"] = theirs["resources"]["requests"]["storage"]
-        _take(ours, theirs, "volumeAttributesClassName")
+        if "volumeAttributesClassName" in ours:
+            take(ours, theirs, "volumeAttributesClassName")
     if ours != theirs:
         difference = internal_diff(theirs, ours, "core.PersistentVolumeClaimSpec")
         yield forbidden("spec", f"{_CLAIM_FORBIDDEN}\n{difference}")
@@ -257,19 +164,10 @@ def _claim(new: Manifest, old: Manifest) -> Iterator[Problem]:
         if parse(sizes[0]) <= parse(held):
             yield forbidden("spec.resources.requests.storage", "field can not be less than status.capacity")
     yield from _immutable("volumeMode", new["spec"].get("volumeMode"), old["spec"].get("volumeMode"), "string")
-
-
-def _service(new: Manifest, old: Manifest) -> Iterator[Problem]:
-    spec, before = new["spec"], old["spec"]
-    classes = [each.get("loadBalancerClass") for each in (spec, before)]
-    if spec["type"] == before["type"] == "LoadBalancer" and classes[0] != classes[1]:
-        yield invalid("spec.loadBalancerClass", classes[0], "may not change once set")
-    if "ExternalName" in (spec["type"], before["type"]):
-        return
-    ours, theirs = spec.get("clusterIPs", []), before.get("clusterIPs", [])
-    if theirs and (not ours or ours[0] != theirs[0]):
-        detail = "may not change once set" if ours else "primary clusterIP can not be unset"
-        yield invalid("spec.clusterIPs[0]", ours, detail)
+    named = [each["spec"].get("volumeAttributesClassName") for each in (new, old)]
+    if named[1] is not None and not named[0]:
+        what = "nil" if named[0] is None else "an empty string"
+        yield forbidden("spec.volumeAttributesClassName", f"update from non-nil value to {what} is forbidden")
 
 
 def _whole_spec(shape: str) -> Callable[[Manifest, Manifest], Iterator[Problem]]:
@@ -343,7 +241,7 @@ _CHECKS: Final[dict[str, Callable[[Manifest, Manifest], Iterator[Problem]]]] = {
     "EndpointSlice": _endpoint_slice,
     "CronJob": _cron_job,
     "ControllerRevision": revision_change_problems,
-    "Pod": _pod,
+    "Pod": pod_change_problems,
     "Node": _node,
     "PriorityClass": _priority_class,
     "StorageClass": _storage_class,
@@ -353,9 +251,9 @@ _CHECKS: Final[dict[str, Callable[[Manifest, Manifest], Iterator[Problem]]]] = {
     "DaemonSet": _selector,
     "StatefulSet": _stateful_set,
     "Job": _job,
-    "PersistentVolume": _persistent_volume,
+    "PersistentVolume": volume_change_problems,
     "PersistentVolumeClaim": _claim,
-    "Service": _service,
+    "Service": service_change_problems,
     "ResourceClaim": _whole_spec("resource.ResourceClaimSpec"),
     "ResourceClaimTemplate": _whole_spec("resource.ResourceClaimTemplateSpec"),
     "ResourceSlice": _resource_slice,

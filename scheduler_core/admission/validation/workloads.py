@@ -21,7 +21,7 @@ from scheduler_core.admission.context import (
 from scheduler_core.admission.validation import formats
 from scheduler_core.admission.validation.claims import claim_spec_problems
 from scheduler_core.admission.validation.formats import not_negative
-from scheduler_core.admission.validation.pod_annotations import pod_annotation_problems
+from scheduler_core.admission.validation.pod_annotations import pod_annotation_problems, profile_match_problems
 from scheduler_core.admission.validation.pods import pod_spec_problems
 from scheduler_core.api.manifests import convert
 from scheduler_core.api.meta import LabelSelector
@@ -44,6 +44,7 @@ def template_problems(path: str, template: Manifest) -> Iterator[Problem]:
     spec = template["spec"]
     yield from pod_annotation_problems(f"{path}.annotations", metadata.get("annotations") or {}, spec)
     yield from pod_spec_problems(f"{path}.spec", spec, is_pod=False)
+    yield from profile_match_problems(f"{path}.spec", spec, metadata.get("annotations") or {})
     if spec.get("ephemeralContainers"):
         yield forbidden(f"{path}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template")
 

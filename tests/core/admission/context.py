@@ -9,6 +9,7 @@ from scheduler_core.admission import AdmissionContext, admit_create, admit_updat
 from scheduler_core.admission.context import refuse
 from scheduler_core.admission.defaults import default
 from scheduler_core.admission.validation import create_problems
+from scheduler_core.api.manifests import KINDS
 from scheduler_core.api.schema import read
 
 NOW = 1_893_456_000_000_000  # 2030-01-01T00:00:00Z
@@ -32,3 +33,14 @@ def validate(manifest: dict[str, Any], kind: str) -> None:
     filled, _ = read(manifest, manifest["apiVersion"], kind)
     default(filled, kind)
     refuse(create_problems(filled, kind, make_context()))
+
+
+def problems_of(manifest: dict[str, Any]) -> list[str]:
+    """Everything that is wrong with a new object in a cluster where things run, in the server's order."""
+    given = {**manifest, "metadata": {"uid": "u", "namespace": "default", **manifest["metadata"]}}
+    kind = given["kind"]
+    if not KINDS[kind].namespaced:
+        del given["metadata"]["namespace"]
+    filled, _ = read(given, given["apiVersion"], kind)
+    default(filled, kind)
+    return [f"{one.path}: {one.detail}" for one in create_problems(filled, kind, make_context(is_simulated=False))]
