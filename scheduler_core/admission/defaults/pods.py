@@ -38,7 +38,7 @@ def default_pod_status(pod: Manifest) -> None:
     for one, many in (("podIP", "podIPs"), ("hostIP", "hostIPs")):  # the one is the first of the others
         if status.get(one) and not status.get(many):
             status[many] = [{"ip": status[one]}]
-        elif status.get(many):
+        elif status.get(many) and one == "podIP":  # who writes the host's has to write both
             status[one] = status[many][0].get("ip", "")
 
 

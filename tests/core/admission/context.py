@@ -24,8 +24,8 @@ def create(manifest: dict[str, Any], **lookups: Any) -> dict[str, Any]:
     return admit_create(manifest, manifest["kind"], make_context(**lookups), now=NOW)
 
 
-def update(old: dict[str, Any], new: dict[str, Any], **lookups: Any) -> dict[str, Any]:
-    return admit_update(old, new, old["kind"], make_context(**lookups), now=NOW)
+def update(old: dict[str, Any], new: dict[str, Any], *, subresource: str = "", **lookups: Any) -> dict[str, Any]:
+    return admit_update(old, new, old["kind"], make_context(**lookups), now=NOW, subresource=subresource)
 
 
 def validate(manifest: dict[str, Any], kind: str) -> None:

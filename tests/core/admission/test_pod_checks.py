@@ -327,3 +327,25 @@ def test_annotations_of_mirrors_and_profiles_stay(before: dict[str, str], after:
         update(old, new)
     assert [f"{path}: {detail}" for path, detail in refused.value.problems] == [want]
     assert update(old, {**old, "metadata": {**old["metadata"], "annotations": {**before, "a": "b"}}})
+
+
+@pytest.mark.parametrize(
+    ("part", "annotations", "spec", "want"),
+    [
+        ("resize", {"kubernetes.io/config.mirror": "a"}, {}, "[]: Forbidden: static pods cannot be resized"),
+        ("resize", {}, {"os": {"name": "windows"}}, "[]: Forbidden: windows pods cannot be resized"),
+        ("resize", {}, {"resources": {"requests": {"cpu": "1"}}},
+         "[]: Forbidden: pods with pod-level resources cannot be resized"),
+        ("ephemeralcontainers", {"kubernetes.io/config.mirror": "a"}, {},
+         "[]: Forbidden: static pods do not support ephemeral containers"),
+        ("status", {}, {}, "status.hostIPs[0].ip: Invalid value: \"10.0.0.1\": must be equal to `hostIP`"),
+    ],
+)  # fmt: skip
+def test_changes_of_parts_that_are_refused(
+    part: str, annotations: dict[str, str], spec: dict[str, Any], want: str
+) -> None:
+    old = create(make_pod("p").container().on("n").annotation(annotations).spec(**spec).manifest())
+    new = {**old, "status": {**old["status"], "hostIP": "10.0.0.2", "hostIPs": [{"ip": "10.0.0.1"}]}}
+    with pytest.raises(AdmissionError) as refused:
+        update(old, new, subresource=part)
+    assert [f"{path}: {detail}" for path, detail in refused.value.problems] == [want]

@@ -145,7 +145,7 @@ def test_containers_that_ended(
         ({"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}] * 2},
          [f'status.podIPs: Invalid value: [{{"IP":"10.0.0.1"}},{{"IP":"10.0.0.1"}}]: {ONE_EACH}',
           'status.podIPs[1]: Duplicate value: {"IP":"10.0.0.1"}']),
-        ({"hostIPs": [{"ip": "10.0.0.2"}, {"ip": "10.0.0.3"}]},
+        ({"hostIP": "10.0.0.2", "hostIPs": [{"ip": "10.0.0.2"}, {"ip": "10.0.0.3"}]},
          [f'status.hostIPs: Invalid value: [{{"IP":"10.0.0.2"}},{{"IP":"10.0.0.3"}}]: {ONE_EACH}']),
         ({"resourceClaimStatuses": [{"name": "odd"}]},
          ['status.resourceClaimStatuses[0].name: Invalid value: "odd": must match the name of an entry in'
