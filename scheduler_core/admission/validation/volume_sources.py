@@ -26,11 +26,10 @@ _CACHING_MODES: Final = ("None", "ReadOnly", "ReadWrite")
 _DISK_KINDS: Final = ("Dedicated", "Managed", "Shared")
 _MANAGED_DISK: Final = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
 _BLOB_DISK: Final = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
-_INITIATORS: Final = {
-    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9\-.]+)(:[^,;*&$|\s]+)\Z", re.ASCII),
-    "eui": re.compile(r"^eui.[A-Za-z0-9]{16}\Z", re.ASCII),
-    "naa": re.compile(r"^naa.[A-Za-z0-9]{32}\Z", re.ASCII),
-}
+_NAMING: Final = ("iqn", "eui", "naa")
+_INITIATOR: Final = re.compile(
+    r"iqn\.\d{4}-\d{2}\.[A-Za-z0-9.-]++:[^,;*&$|\s]++|eui.[A-Za-z0-9]{16}|naa.[A-Za-z0-9]{32}", re.ASCII
+)
 
 
 def fields(*names: str) -> Check:
@@ -102,10 +101,9 @@ def iscsi_problems(path: str, source: Manifest, *, of_pod: bool = True) -> Itera
 
 
 def _initiator(path: str, name: str, wrong_start: str) -> Iterator[Problem]:
-    pattern = _INITIATORS.get(name[:3])
-    if pattern is None:
+    if not name.startswith(_NAMING):
         yield invalid(path, name, wrong_start)
-    elif not pattern.search(name):
+    elif not _INITIATOR.fullmatch(name):
         yield invalid(path, name, "must be valid format")
 
 

@@ -5,7 +5,6 @@ Source: kubernetes v1.34.1, pkg/apis/core/validation.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -31,13 +30,8 @@ _CONTAINER_FIELDS: Final = (
 _SYSTEMS: Final = ("linux", "windows")
 _MOST_SPEC_KIB: Final = 64
 _LONGEST_DOMAIN, _LONGEST_USER = 256, 104
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
-_NET_BIOS: Final = re.compile(r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}')
-_DNS: Final = re.compile(
-    r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*"
-)
-_ONLY_DOTS: Final = re.compile(r"[. ]+")
-_NOT_IN_USERS: Final = re.compile(r'["/\\:;|=,+*?<>@\[\]]')
+_NOT_IN_DOMAINS: Final = frozenset('\\/:*?"<>|')
+_NOT_IN_USERS: Final = frozenset('"/\\:;|=,+*?<>@[]')
 
 
 def containers_of(path: str, spec: Manifest) -> Iterator[tuple[str, Manifest]]:
@@ -75,7 +69,7 @@ def _user_problems(name: str) -> Iterator[str]:
     if not name:
         yield " cannot be an empty string"
         return
-    if _CONTROL.search(name):
+    if any(char < " " or char == "\x7f" for char in name):
         yield " cannot contain control characters"
         return
     if len(parts) > 2:
@@ -84,16 +78,28 @@ def _user_problems(name: str) -> Iterator[str]:
     domain, user = parts if len(parts) == 2 else ("", name)
     if len(domain.encode()) >= _LONGEST_DOMAIN:
         yield f"'s Domain length must be under {_LONGEST_DOMAIN} characters"
-    if len(parts) == 2 and not (_NET_BIOS.fullmatch(domain) or _DNS.fullmatch(domain)):
+    if len(parts) == 2 and not (_is_net_bios(domain) or _is_dns(domain)):
         yield "'s Domain doesn't match the NetBios nor the DNS format"
     if not user:
         yield "'s User cannot be empty"
     elif len(user.encode()) > _LONGEST_USER:
         yield f"'s User length must not be longer than {_LONGEST_USER} characters"
-    if _ONLY_DOTS.fullmatch(user):
+    if user and not user.strip(". "):
         yield "'s User cannot contain only periods or spaces"
-    if _NOT_IN_USERS.search(user):
+    if _NOT_IN_USERS & set(user):
         yield "'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"
+
+
+def _is_net_bios(domain: str) -> bool:
+    return 1 <= len(domain) <= 15 and domain[0] != "." and not _NOT_IN_DOMAINS & set(domain)
+
+
+def _is_dns(domain: str) -> bool:
+    """Labels of letters, digits and dashes inside."""
+    return domain.isascii() and all(
+        label.replace("-", "a").isalnum() and len(label) <= 63 and label.strip("-") == label
+        for label in domain.split(".")
+    )
 
 
 def host_process_problems(path: str, spec: Manifest) -> Iterator[Problem]:

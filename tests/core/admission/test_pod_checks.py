@@ -109,7 +109,11 @@ CHECKS: list[tuple[str, dict[str, Any], list[str]]] = [
       '"/\\:;|=,+*?<>@[]']),
     ("long user", windows_user("u" * 105),
      [f"{USER}: Invalid value: \"{'u' * 105}\": runAsUserName's User length must not be longer than 104 characters"]),
-    ("good user", windows_user("a.example\\u"), []),
+    ("good user", windows_user("a.example-of-a-domain.net\\u"), []),
+    ("user of a short domain", windows_user("a_b\\u"), []),
+    ("long domain that is no DNS name", windows_user("a_0123456789abcdef\\u"),
+     [f"{USER}: Invalid value: \"a_0123456789abcdef\\\\u\": runAsUserName's Domain doesn't match the NetBios nor"
+      " the DNS format"]),
     ("empty credentials", {"securityContext": {"windowsOptions": {"gmsaCredentialSpec": ""}}},
      ['spec.securityContext.windowsOptions.gmsaCredentialSpec: Invalid value: "": gmsaCredentialSpec cannot be an empty'
       " string"]),
