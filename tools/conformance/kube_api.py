@@ -22,8 +22,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from kschedweb.environment import ROOT
 from kschedweb.ops import up
 
@@ -130,9 +128,7 @@ def _ksched(data: Path, *words: str) -> str:
 
 
 def _token(data: Path, role: str) -> str:
-    config = yaml.safe_load(_ksched(data, "kubeconfig", CLUSTER, "--role", role))
-    token: str = config["users"][0]["user"]["token"]
-    return token
+    return _ksched(data, "token", "make", "--name", f"{CLUSTER}-{role}", "--role", role).strip()
 
 
 def _parser() -> argparse.ArgumentParser:

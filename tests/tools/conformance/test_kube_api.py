@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kschedweb.environment import variables
 from tools.conformance import main
 
 # As the program beside the recordings: plays GETs and counts what agrees.
@@ -75,3 +76,13 @@ def test_folder_without_recordings_is_exit_code_2(tmp_path: Path, capsys: pytest
 def test_server_needs_a_token(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--kube-api", "--server", "http://127.0.0.1:1", str(recording)]) == 2
     assert "--token" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_service_is_started_where_none_is_named(
+    recording: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (*variables(), "DJANGO_SETTINGS_MODULE"):
+        monkeypatch.delenv(name, raising=False)  # of the run of tests
+    assert main(["--kube-api", str(recording)]) == 1
+    assert capsys.readouterr().out.endswith("0 passed, 1 failed\n"), "a version that nobody has was played"
