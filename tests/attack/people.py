@@ -41,7 +41,7 @@ class Person:
 def users_create(service: Service, names: list[str]) -> None:
     """Accounts with PASSWORD and no role."""
     words = [sys.executable, "manage.py", "shell", "--verbosity", "0", "-c", _MAKE.format(password=PASSWORD)]
-    environment = {**service.given_environment(), "DJANGO_SETTINGS_MODULE": "kschedweb.settings"}
+    environment = {**service.given_environment, "DJANGO_SETTINGS_MODULE": "kschedweb.settings"}
     subprocess.run(words, cwd=ROOT, env=environment, input=" ".join(names), text=True, check=True)
 
 

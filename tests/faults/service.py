@@ -65,6 +65,7 @@ class Service:
         self.environment = {**inherited, "PYTHONPATH": str(ROOT), **QUICK_LEASE, **(environment or {})}
         self.process: subprocess.Popen[bytes] | None = None
         self.database_url = ""
+        self.given_environment: dict[str, str] = {}  # to its processes by `./ksched up`
         self.joined: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self) -> None:
@@ -82,13 +83,10 @@ class Service:
             )
         is_up = wait_until(lambda: "open http" in self.output or self.process_ended, seconds=HANG_SECONDS)
         assert is_up and not self.process_ended, self.output + self.logs()
-        # The embedded server's address is what the processes were given.
-        self.database_url = self.given_environment()["DATABASE_URL"]
-
-    def given_environment(self) -> dict[str, str]:
-        """What `./ksched up` has given its processes."""
+        # The embedded server's address is in what the processes were given. Later a process may be down that is asked.
         words = Path(f"/proc/{self.pid('web')}/environ").read_bytes().decode().split("\0")
-        return dict(word.split("=", 1) for word in words if "=" in word)
+        self.given_environment = dict(word.split("=", 1) for word in words if "=" in word)
+        self.database_url = self.given_environment["DATABASE_URL"]
 
     def join(self, name: str) -> None:
         """Start one more worker as another machine would: `binding-2` is of the kind `binding`. Not supervised."""
@@ -96,7 +94,7 @@ class Service:
             self.joined[name] = subprocess.Popen(
                 [sys.executable, "-P", "-m", "kschedweb.ops.worker", name.partition("-")[0]],
                 cwd=ROOT,
-                env=self.given_environment(),
+                env=self.given_environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
