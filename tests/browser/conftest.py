@@ -18,7 +18,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from playwright.sync_api import APIResponse, Browser, BrowserContext, Page, StorageState, ViewportSize, sync_playwright
+from playwright.sync_api import (
+    APIResponse,
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    StorageState,
+    ViewportSize,
+    sync_playwright,
+)
 
 from kschedweb.environment import ROOT
 from kschedweb.ops.processes import die_with_parent
@@ -29,6 +38,10 @@ AGAIN_MS = 100
 CLASSES = itertools.count()
 T = TypeVar("T")
 RESTORE = "stored => { localStorage.clear(); for (const { name, value } of stored) localStorage.setItem(name, value) }"
+# What the browser itself says of answers and connections: tests refuse and break them on purpose.
+OF_THE_NETWORK = re.compile(
+    r"Failed to load resource: (net::|the server responded with a status of 4)|WebSocket connec"
+)
 LOGIN_LINK = re.compile(r"open (http\S+)\s+\(logs you in")
 
 
@@ -211,16 +224,27 @@ def context(kept_context: BrowserContext, service: Service, session: StorageStat
 
 @pytest.fixture
 def page(context: BrowserContext, service: Service) -> Iterator[Page]:
-    """The dashboard of the sample cluster; a script error or a request to another host fails the test."""
+    """The dashboard of the sample cluster; what `problems_of` tells of fails the test."""
     page = context.new_page()
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("console", lambda said: problems.append(said.text) if "Content Security Policy" in said.text else None)
-    page.on("request", lambda request: None if request.url.startswith(service.url) else problems.append(request.url))
+    problems = problems_of(page, service)
     page.goto(service.url)
     page.get_by_role("heading", name="Scheduling queue").wait_for()
     yield page
     assert not problems
+
+
+def problems_of(page: Page, service: Service) -> list[str]:
+    """What goes wrong in the page from now on: errors, warnings on its console, requests to other hosts."""
+    problems: list[str] = []
+
+    def hear(said: ConsoleMessage) -> None:
+        if said.type in ("warning", "error") and not OF_THE_NETWORK.match(said.text):
+            problems.append(f"{said.type}: {said.text}")
+
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", hear)
+    page.on("request", lambda request: None if request.url.startswith(service.url) else problems.append(request.url))
+    return problems
 
 
 @pytest.fixture

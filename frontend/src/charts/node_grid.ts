@@ -3,6 +3,7 @@
  * Painted only when something changed; cells shrink until all of them fit the height, down to a size still hit by a mouse.
  * From there on the canvas grows, and the page with it: no row is hidden in a box that scrolls.
  */
+import { fitted, sharedStart } from "../lib/names";
 import { box, type Cell, drawMarks } from "./node_marks";
 
 export interface Zone {
@@ -97,8 +98,11 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
       context.font = `600 12px ${colours.font}`;
       context.textAlign = "left";
       context.fillStyle = colours.muted;
-      for (const label of layout.labels)
-        context.fillText(fitted(context, label.text, label.width), label.x, label.y + 8);
+      const shared = sharedStart(data.zones.map((zone) => zone.label));
+      for (const { text, x, y, width } of layout.labels) {
+        const fits = (part: string): boolean => context.measureText(part).width <= width;
+        context.fillText(fitted(text, shared, fits), x, y + 8);
+      }
       lettered = true;
     } else {
       for (const area of layout.areas) context.clearRect(area.x - 4, area.y - 4, area.width + 8, area.height + 8);
@@ -293,13 +297,6 @@ function stale(layout: Layout, data: GridData): boolean {
     }
   }
   return index !== layout.cells.length;
-}
-
-function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
-  if (context.measureText(text).width <= width) return text;
-  let cut = text;
-  while (cut.length > 1 && context.measureText(`${cut}…`).width > width) cut = cut.slice(0, -1);
-  return `${cut}…`;
 }
 
 function readColours(host: HTMLElement) {

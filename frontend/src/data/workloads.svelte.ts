@@ -17,26 +17,22 @@ export class WorkloadList {
     const changed = $derived(live().workloads);
     $effect(() => {
       const id = clusterId;
-      let isOver = false;
-      const { ask, stop } = asker(async () => {
-        try {
-          const found = await api.workloads(id);
-          if (isOver) return;
+      const { ask, stop } = asker(
+        () => api.workloads(id),
+        (found) => {
           this.found = found;
           this.problem = null;
-        } catch (error) {
-          if (!isOver) this.problem = apiError(error);
-        }
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      });
+        },
+        (error) => {
+          this.problem = apiError(error);
+        },
+        PAUSE_MS,
+      );
       $effect(() => {
         void changed;
         untrack(ask);
       });
-      return () => {
-        isOver = true;
-        stop();
-      };
+      return stop;
     });
   }
 }

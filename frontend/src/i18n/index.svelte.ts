@@ -8,6 +8,7 @@ import { read, write } from "../state/preferences.svelte";
 import en from "./en.json";
 
 export type TextKey = keyof typeof en;
+export const isTextKey = (key: string): key is TextKey => Object.hasOwn(en, key);
 export const LANGUAGES = { en: "English", "zh-Hans": "简体中文" } as const;
 export type Language = keyof typeof LANGUAGES;
 

@@ -1,6 +1,8 @@
 /** A pod's history in words, and which part of it belongs to an attempt. */
 import type { HistoryEntry } from "../contract/api.gen";
 import { i18n, t } from "../i18n/index.svelte";
+import { eventText } from "./clusterEvents";
+import { PREEMPTION } from "./queues";
 
 export type Tone = "good" | "bad" | "warn" | "cool" | "";
 
@@ -15,6 +17,7 @@ export function historyText(entry: HistoryEntry): string {
   switch (entry.kind) {
     case "queue": {
       const queue = QUEUES.find((name) => name === entry.what);
+      if (queue === "gated" && entry.plugins.includes(PREEMPTION)) return t("history.queue.preempting");
       return queue ? t(`history.queue.${queue}`) : t("history.queue.left");
     }
     case "cache": {
@@ -42,21 +45,29 @@ export function historyText(entry: HistoryEntry): string {
   }
 }
 
+/** A short text, and what its words mean where they are the engine's own. */
+export interface Detail {
+  readonly text: string;
+  readonly why: string | null;
+}
+
 /** What moved it, who is blamed, how long it waits, why it failed. */
-export function historyDetails(entry: HistoryEntry): readonly string[] {
-  const said: string[] = [];
-  if (entry.event) said.push(t("history.by", { event: entry.event }));
-  if (entry.hint) said.push(t("history.hint", { plugin: entry.hint }));
+export function historyDetails(entry: HistoryEntry): readonly Detail[] {
+  const said: Detail[] = [];
+  const say = (text: string, why: string | null = null) => said.push({ text, why });
+  if (entry.event) say(t("history.by", { event: entry.event }), eventText(entry.event));
+  if (entry.hint) say(t("history.hint", { plugin: entry.hint }), t("history.hintWhy", { plugin: entry.hint }));
   if (entry.plugins.length) {
     const plugins = entry.plugins.join(", ");
-    said.push(entry.kind === "cache" ? t("history.waitsFor", { plugins }) : t("history.blamed", { plugins }));
+    if (entry.kind === "cache") say(t("history.waitsFor", { plugins }));
+    else say(t("history.blamed", { plugins }), t("history.blamedWhy"));
   }
-  if (entry.early) said.push(t("history.early"));
+  if (entry.early) say(t("history.early"), eventText("PopFromBackoffQ"));
   if (entry.until) {
     const time = i18n.moment(Date.parse(entry.until));
-    said.push(t(entry.kind === "queue" ? "history.latest" : "history.until", { time }));
+    say(t(entry.kind === "queue" ? "history.latest" : "history.until", { time }));
   }
-  if (entry.message && entry.kind !== "attempt") said.push(entry.message);
+  if (entry.message && entry.kind !== "attempt") say(entry.message);
   return said;
 }
 

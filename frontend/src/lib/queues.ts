@@ -122,6 +122,13 @@ export function isNominated({ pod }: Waiting): boolean {
   return pod !== undefined && pod.nominated !== "" && pod.node === "";
 }
 
+export const PREEMPTION = "DefaultPreemption";
+
+/** Nothing but its own preemption holds it: it is in the queue of gated pods until its victims are evicted. */
+export function isPreempting(view: QueueView, pod: Pick<PodView, "gated"> | undefined): boolean {
+  return view.queue === "gated" && pod?.gated !== true && view.plugins.includes(PREEMPTION);
+}
+
 /** The active queue's order: higher priority first, then who has waited longest. */
 function byPriority(a: Waiting, b: Waiting): number {
   return (b.pod?.priority ?? 0) - (a.pod?.priority ?? 0) || bySince(a, b);

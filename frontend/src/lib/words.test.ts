@@ -64,6 +64,18 @@ describe("the state of a pod in backoff", () => {
   });
 });
 
+describe("the state of a pod that is held back", () => {
+  it.each<[string, boolean, readonly string[], RegExp]>([
+    ["by its gates", true, ["SchedulingGates"], /^Gated: not tried until its scheduling gates are removed$/],
+    ["by its gates, after it preempted", true, ["DefaultPreemption"], /^Gated: not tried/],
+    ["by its preemption", false, ["DefaultPreemption", "NodeResourcesFit"], /^Preemption is under way: .* victims/],
+    ["by a plugin of one's own", false, ["Quota"], /^Held back by Quota: /],
+  ])("%s", (_by, gated, plugins, want) => {
+    const view = { ...QUEUED, queue: "gated", plugins: [...plugins] } as const;
+    expect(stateText(stateOf("frozen"), { ...POD, node: "", gated }, view, 0)).toMatch(want);
+  });
+});
+
 describe("the state of a pod that no queue has", () => {
   const HAS = ["default-scheduler", "gpu"];
   it.each<[string, Partial<PodView>, readonly string[], string]>([

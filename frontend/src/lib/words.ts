@@ -3,7 +3,7 @@ import type { Attempt, Cluster, NominatedBy, PodView, QueueView } from "../contr
 import { i18n, t } from "../i18n/index.svelte";
 import type { State } from "../live/state";
 import { span } from "./format";
-import { hasNoProfile, lanesOf } from "./queues";
+import { hasNoProfile, isPreempting, lanesOf } from "./queues";
 import { refusalsOf } from "./rejections";
 
 export function stateText(state: State, pod: PodView, view: QueueView | undefined, now: number): string {
@@ -31,6 +31,7 @@ export function stateText(state: State, pod: PodView, view: QueueView | undefine
     case "unschedulable":
       return t("state.unschedulable");
     case "gated":
+      if (isPreempting(view, pod)) return t("state.preempting");
       return pod.gated ? t("state.gated") : t("state.gatedBy", { plugins: view.plugins.join(", ") || "PreEnqueue" });
     case "waiting":
       return t("state.waiting", { node });

@@ -15,15 +15,14 @@ export class PodAttempts {
     private readonly clusterId: number,
     private readonly key: string,
   ) {
-    this.newest = asker(() =>
-      api.podAttempts(clusterId, key).then(
-        (page) => this.take(page),
-        (error: unknown) => {
-          const problem = apiError(error);
-          if (problem.status === 404) this.found = [];
-          else this.problem = problem;
-        },
-      ),
+    this.newest = asker(
+      () => api.podAttempts(clusterId, key),
+      (page) => this.take(page),
+      (error) => {
+        const problem = apiError(error);
+        if (problem.status === 404) this.found = [];
+        else this.problem = problem;
+      },
     );
   }
 

@@ -49,11 +49,12 @@ let sent: { method: string; url: string; body: string }[] = [];
 let refusal: unknown = null;
 let inForce = CONFIG;
 let answerOfCheck: CheckedConfig = { complete: "", problems: [], changes: [] };
+let held: Promise<void> | null = null; // what an answer to a text waits for
 
 beforeEach(() => {
   inForce = CONFIG;
   sent = [];
-  refusal = null;
+  [refusal, held] = [null, null];
   HTMLDialogElement.prototype.showModal = function () {
     this.open = true;
   };
@@ -64,6 +65,7 @@ beforeEach(() => {
     if (url.endsWith("/check")) return new Response(JSON.stringify(answerOfCheck));
     if (url.endsWith("/versions")) return new Response(JSON.stringify({ results: VERSIONS, next: null }));
     if (url.endsWith("/versions/1")) return new Response(JSON.stringify({ ...CONFIG, version: 1, text: "" }));
+    if (request.method === "PUT") await held;
     if (request.method === "PUT") inForce = { ...CONFIG, version: 3, is_in_use: false };
     return new Response(JSON.stringify(inForce));
   });
@@ -244,6 +246,21 @@ describe("ConfigDialog", () => {
     sent = [];
     await vi.advanceTimersByTimeAsync(10_000);
     expect(sent).toEqual([]);
+  });
+
+  it("closed while it is saved, leaves the page where it is", async () => {
+    await show(configHref(7, 1));
+    let answer = () => {};
+    held = new Promise((resolve) => {
+      answer = resolve;
+    });
+    await press("Use this version again");
+    if (made) void unmount(made);
+    router.open("#/clusters/7");
+    answer();
+    await settled();
+    expect(inForce.version).toBe(3);
+    expect(location.hash).toBe("#/clusters/7");
   });
 
   it("takes an old version back into force", async () => {

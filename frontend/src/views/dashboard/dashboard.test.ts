@@ -130,7 +130,9 @@ describe("Lane", () => {
     });
     flushSync();
     const shown = document.querySelector(".nominated");
-    expect([shown?.textContent, shown?.getAttribute("title")]).toEqual(["→ n7", "nominated to n7"]);
+    const name = shown?.querySelector(".hidden")?.textContent;
+    expect([name, shown?.getAttribute("title")]).toEqual(["n7", "nominated to n7"]);
+    expect(shown?.textContent).toMatch(/^→ /);
   });
 
   it("shows the end of a backoff as the latest moment", () => {
@@ -143,6 +145,20 @@ describe("Lane", () => {
     const shown = document.querySelector(".remark");
     expect(shown?.textContent).toMatch(/^≤ /);
     expect(shown?.getAttribute("title")).toMatch(/at the latest$/);
+  });
+
+  it.each([
+    [["DefaultPreemption"], "waits for victims"],
+    [["SchedulingGates"], undefined],
+  ])("says of a pod that %s holds back what it waits for: %s", (plugins, want) => {
+    const view = { ...QUEUED, queue: "gated", event: "ScheduleAttemptFailure", plugins } as const;
+    made = mount(Lane, {
+      target: document.body,
+      props: { lane: "gated", pods: [{ view, pod: undefined }], clusterId: 1 },
+    });
+    flushSync();
+    expect(document.querySelector(".remark")?.textContent).toBe(want);
+    expect(document.querySelector("a.chip")?.getAttribute("title")).toContain("An attempt at the pod failed");
   });
 
   it("says so when nobody waits", () => {
