@@ -36,6 +36,7 @@ from tests.waiting import HANG_MS, HANG_SECONDS
 WAIT_MS = HANG_MS
 AGAIN_MS = 100
 CLASSES = itertools.count()
+FIRST = 1_000_000_000  # the highest priority there is for users: no pod of the sample comes before
 T = TypeVar("T")
 RESTORE = "stored => { localStorage.clear(); for (const { name, value } of stored) localStorage.setItem(name, value) }"
 # What the browser itself says of answers and connections: tests refuse and break them on purpose.

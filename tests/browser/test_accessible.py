@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, Service, until
+from tests.browser.conftest import FIRST, WAIT_MS, Cluster, Service, until
 from tests.browser.test_attempts import node_create, open_pod
 from tests.browser.test_dashboard import chip, pace
 from tests.browser.test_import import drop, into_new, manifest, new_name, start
@@ -68,7 +68,7 @@ def dashboard(page: Page, cluster: Cluster) -> None:
     pending(cluster, "seen-pending", "Insufficient cpu")
     put(cluster, pod("seen-gated", gate="example.com/later"))
     pace(page, "Pause")
-    cluster.pod_create("seen-active", priority=600_000)
+    cluster.pod_create("seen-active", priority=FIRST)
     for queue, name in (("Active", "seen-active"), ("Unschedulable", "seen-pending"), ("Gated", "seen-gated")):
         chip(page, queue, name).wait_for()
     page.get_by_role("region", name="Pending: top reasons").get_by_role("button").first.click()

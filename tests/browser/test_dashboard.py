@@ -5,7 +5,7 @@ import time
 
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, Service, until
+from tests.browser.conftest import FIRST, WAIT_MS, Cluster, Service, until
 
 expect.set_options(timeout=WAIT_MS)
 
@@ -33,7 +33,7 @@ def test_pods_move_from_queue_to_node_when_the_cluster_runs(page: Page, cluster:
     page.evaluate("window.notReloaded = true")
     pace(page, "Pause")
     expect(page.get_by_role("button", name="Pause", exact=True)).to_have_attribute("aria-pressed", "true")
-    cluster.pod_create("traveller", priority=900_000)
+    cluster.pod_create("traveller", priority=FIRST)
     expect(chip(page, "Active", "traveller")).to_be_visible()
     page.get_by_role("status").filter(has_text="Live").wait_for()
     before = figure(page, "Pods on nodes")
@@ -75,8 +75,8 @@ def test_frames_are_no_reason_to_ask_again(page: Page) -> None:
 def test_one_pod_changes_its_lane_when_one_cycle_is_stepped(page: Page, cluster: Cluster) -> None:
     pace(page, "Pause")
     expect(page.get_by_role("button", name="Step one cycle")).to_be_enabled()
-    cluster.pod_create("first-in-line", priority=800_002)
-    cluster.pod_create("second-in-line", priority=800_001)
+    cluster.pod_create("first-in-line", priority=FIRST)
+    cluster.pod_create("second-in-line", priority=FIRST - 1)
     expect(lane(page, "Active").get_by_role("listitem").first).to_contain_text("first-in-line")
     expect(chip(page, "Active", "second-in-line")).to_be_visible()
     page.get_by_role("button", name="Step one cycle").click()
@@ -186,7 +186,7 @@ def test_texts_are_chinese_when_that_is_chosen(page: Page) -> None:
 
 def test_names_in_lanes_can_be_read_whatever_stands_behind_them(page: Page, cluster: Cluster) -> None:
     pace(page, "Pause")
-    cluster.pod_create("name-with-many-marks", priority=700_000)
+    cluster.pod_create("name-with-many-marks", priority=FIRST)
     expect(chip(page, "Active", "name-with-many-marks")).to_be_visible()
 
     def marked(route: Route) -> None:
