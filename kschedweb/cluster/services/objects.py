@@ -40,8 +40,12 @@ DEFAULT_NAMESPACE = "default"
 # More objects than this are matched against the whole cluster instead of by name.
 _MATCH_BY_NAME = 500
 _FORMS = (
-    ("name", re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9.]*[a-z0-9])?"), "lower-case letters, digits, '-' and '.'"),
-    ("namespace", re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"), "lower-case letters, digits and '-'"),
+    (
+        "name",
+        re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9.]*[a-z0-9])?"),
+        "at most 253 lower-case letters, digits, '-' and '.'",
+    ),
+    ("namespace", re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"), "at most 63 lower-case letters, digits and '-'"),
     ("uid", re.compile(r"[!-~]{1,128}"), "at most 128 visible characters"),
 )
 # Where the scheduler and the volume controller put an object.

@@ -142,7 +142,7 @@ CASES = [
         orjson.dumps(pod("Not A Name")),
         422,
         "upload_invalid",
-        "metadata.name: expected lower-case letters, digits, '-' and '.', got 'Not A Name'",
+        "metadata.name: expected at most 253 lower-case letters, digits, '-' and '.', got 'Not A Name'",
         id="a bad name",
     ),
     pytest.param(
