@@ -8,7 +8,7 @@ import sys
 from kschedweb.ops import cli
 from tools.bench.options import add_options as add_bench_options
 
-TEST_GROUPS = ("core", "web", "front", "browser", "faults", "attack")
+TEST_GROUPS = ("web", "core", "front", "browser", "faults", "attack")
 
 
 def main(words: list[str]) -> int:
