@@ -39,9 +39,10 @@ CLASSES = itertools.count()
 FIRST = 1_000_000_000  # the highest priority there is for users: no pod of the sample comes before
 T = TypeVar("T")
 RESTORE = "stored => { localStorage.clear(); for (const { name, value } of stored) localStorage.setItem(name, value) }"
-# What the browser itself says of answers and connections: tests refuse and break them on purpose.
+# What the browser itself says of answers and connections: tests refuse and break them on purpose, and a database that
+# does not answer in time is asked again.
 OF_THE_NETWORK = re.compile(
-    r"Failed to load resource: (net::|the server responded with a status of 4)|WebSocket connec"
+    r"Failed to load resource: (net::|the server responded with a status of (4|503))|WebSocket connec"
 )
 LOGIN_LINK = re.compile(r"open (http\S+)\s+\(logs you in")
 

@@ -33,10 +33,10 @@ def test_headings_lead_through_the_page(page: Page, cluster: Cluster, width: int
     page.set_viewport_size({"width": width, "height": HEIGHT})
     name = page.get_by_role("combobox", name="Cluster").locator("option:checked").inner_text()
     expect(page.get_by_role("heading", level=1, name=name, exact=True)).to_be_attached()
-    cluster.pod_create("headed")
+    cluster.pod_create(pod := f"headed-{width}")
     page.get_by_role("button", name="Time passes:").click()
     page.get_by_role("heading", name="How time passes").wait_for()
-    open_pod(page, cluster, "headed").get_by_role("region", name="Last attempt").wait_for()
+    open_pod(page, cluster, pod).get_by_role("region", name="Last attempt").wait_for()
     found = levels(page)
     assert found[0] == 1 and found.count(1) == 1
     assert all(after <= before + 1 for before, after in zip(found, found[1:], strict=False)), found
@@ -57,7 +57,7 @@ def test_names_in_lanes_keep_their_ends(page: Page, cluster: Cluster) -> None:
     cluster.pod_create(name, cpu="900")
     found = chip(page, "Unschedulable", name)
     found.wait_for()
-    end = found.get_by_text("-lane-1639", exact=True)
+    end = found.locator("[data-text='-lane-1639']")
     row, shown = found.bounding_box(), end.bounding_box()
     assert row and shown and shown["x"] + shown["width"] <= row["x"] + row["width"]
     assert end.evaluate("one => one.scrollWidth <= one.clientWidth + 1 || getComputedStyle(one).display === 'inline'")
