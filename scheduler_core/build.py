@@ -42,6 +42,7 @@ from scheduler_core.queue.options import MAX_IN_UNSCHEDULABLE_US, SECOND_US, Que
 from scheduler_core.queue.scheduling_queue import SchedulingQueue
 from scheduler_core.queue.sub_queues import QueueParts
 from scheduler_core.scheduler import checkpoint
+from scheduler_core.scheduler.amounts import Keeper
 from scheduler_core.scheduler.engine import Engine, Observer
 from scheduler_core.scheduler.handle import EngineHandle
 from scheduler_core.scheduler.scheduler import Scheduler
@@ -63,6 +64,7 @@ def build(
     connect_extender: Connect | None = None,
     log: LogSink = discard_log,
     recorder: Recorder | None = None,
+    keeper: Keeper | None = None,
     state: bytes | None = None,
     observer: Observer | None = None,
 ) -> Scheduler:
@@ -73,7 +75,8 @@ def build(
     packages bring; `feature_gates` changes defaults by name; `state` is a checkpoint of an engine with the same
     configuration. After `pod_max_in_unschedulable_us` without an event a pod is tried again: upstream has it as a flag,
     not in the configuration. `connect_extender` makes the transport of a configured extender; without it a
-    configuration with extenders is refused. `recorder` hears what metrics want to know.
+    configuration with extenders is refused. `recorder` hears what metrics want to know, and
+    `keeper` says which attempts are kept with amounts.
     With an `observer` the scheduler watches another one at work: it decides and carries nothing out; extenders and
     plugins of the configuration that are not here are left out and named in it.
     """
@@ -134,6 +137,7 @@ def build(
         percentage_of_nodes_to_score=config.percentage_of_nodes_to_score,
         extenders=extenders,
         recorder=recorder,
+        keeper=keeper,
         observer=observer,
         write_limit=WriteLimit.of(config.client_connection) if observer is None else None,
     )

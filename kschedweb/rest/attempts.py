@@ -1,7 +1,5 @@
 """Attempts: lists, one with its matrix, searches for victims, the slowest cycles."""
 
-from functools import partial
-
 from rest_framework.request import Request
 
 from kschedweb import views
@@ -10,9 +8,6 @@ from kschedweb.common.pagination import KeysetPagination
 from kschedweb.rest import inputs
 from kschedweb.rest.answers import RestView
 from kschedweb.traces import selectors
-from kschedweb.views import view_of
-
-attempt_view = partial(view_of, views.Attempt)
 
 
 class NewestFirst(KeysetPagination):
@@ -26,7 +21,7 @@ class AttemptListView(RestView):
         """List the cluster's attempts, newest first."""
         cluster_selectors.cluster_get(cluster_id)
         found = selectors.attempts(cluster_id, inputs.attempt_filter(query, cluster_id))
-        return NewestFirst(page).page_of(views.AttemptPage, found, request, attempt_view)
+        return NewestFirst(page).page_of(views.AttemptPage, found, request, selectors.attempt_view)
 
 
 class AttemptView(RestView):
@@ -57,4 +52,4 @@ class SlowestView(RestView):
         """List the attempts that took longest, with the duration of each phase."""
         cluster_selectors.cluster_get(cluster_id)
         found = selectors.slowest_attempts(cluster_id, inputs.attempt_filter(query, cluster_id))[: query.limit]
-        return list(map(attempt_view, found))
+        return list(map(selectors.attempt_view, found))

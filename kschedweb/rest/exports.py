@@ -124,9 +124,8 @@ def _pages(found: QuerySet[M], key: str) -> Iterator[list[M]]:
 
 def _attempts(cluster_id: int, wanted: selectors.AttemptFilter) -> Iterator[list[Row]]:
     found = selectors.attempts(cluster_id, wanted).defer(None).defer("matrix")
-    fields = views.Attempt.__struct_fields__
     for page in _pages(found, "seq"):
-        yield [{name: getattr(one, name) for name in fields} | {"digest": bytes(one.digest).hex()} for one in page]
+        yield [builtins_of(selectors.attempt_view(one)) | {"digest": bytes(one.digest).hex()} for one in page]
 
 
 def _preemptions(cluster_id: int, wanted: selectors.AttemptFilter) -> Iterator[list[Row]]:

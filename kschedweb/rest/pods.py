@@ -10,7 +10,7 @@ from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.cluster import services as cluster_services
 from kschedweb.common.errors import NotFoundError
 from kschedweb.rest.answers import RestView
-from kschedweb.rest.attempts import NewestFirst, attempt_view
+from kschedweb.rest.attempts import NewestFirst
 from kschedweb.scheduling import selectors as scheduling_selectors
 from kschedweb.traces import selectors
 from kschedweb.views import given
@@ -79,7 +79,7 @@ class PodAttemptListView(RestView):
     ) -> views.AttemptPage:
         """List the pod's attempts, newest first."""
         found = selectors.pod_attempts(cluster_id, namespace, name, **given(query))
-        return NewestFirst(page).page_of(views.AttemptPage, found, request, attempt_view)
+        return NewestFirst(page).page_of(views.AttemptPage, found, request, selectors.attempt_view)
 
 
 class PodHistoryView(RestView):

@@ -20,6 +20,7 @@ from kschedweb.scheduling.remembered import LastAttempt, Remembered
 from kschedweb.traces.choices import StepKind
 from kschedweb.traces.models import BestNodesField
 from scheduler_core.api.times import moment_of
+from scheduler_core.model.amounts import packed
 from scheduler_core.model.effects import (
     Attempt,
     CacheMove,
@@ -150,7 +151,7 @@ class _LogWriter:
     def attempt(self, attempt: Attempt) -> None:
         """One that repeats the pod's last is counted on that one's row, any other gets a row of its own."""
         rows, remembered, uid, key = self.rows, self.remembered, attempt.pod_uid, attempt.pod_key
-        place, attempt_digest = len(self.digests), digest.attempt_digest(attempt)
+        place, attempt_digest = len(self.digests), attempt.digest or digest.attempt_digest(attempt)
         self.digests.append((attempt.attempt, attempt_digest))
         self.tried[uid] = attempt.attempt
         # What extenders answered is no part of the digest, and a replay needs every answer.
@@ -313,6 +314,7 @@ def _attempt_row(attempt: Attempt, place_of: tuple[int, ...], attempt_digest: by
             {"plugin": reason.plugin, "reason": reason.reason, "code": reason.code, "count": reason.count}
             for reason in told.rejections
         ],
+        [packed(reason.amounts) for reason in told.rejections] if attempt.amounts else None,
         sorted({word for reason in told.rejections for word in (reason.plugin, reason.reason) if word}),
         BestNodesField.pack([(best.node_name, best.total, best.scores) for best in told.best]),
         _preemption_view(told.preemption),

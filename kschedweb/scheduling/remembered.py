@@ -44,12 +44,22 @@ class Remembered:
     _sweep_at: int = 1_000
 
     def attempt_repeated(self, uid: str, attempt_digest: bytes, at: int) -> int | None:
-        """The position of the stored attempt this one repeats."""
-        last = self.attempts.get(uid)
-        if last is None or last.digest != attempt_digest or at - last.seen_at > REPEAT_WITHIN_US:
+        """The position of the stored attempt this one repeats, which it does from now on."""
+        last = self._repeated(uid, attempt_digest, at)
+        if last is None:
             return None
         self.attempts[uid] = LastAttempt(attempt_digest, last.seq, at)
         return last.seq
+
+    def would_repeat(self, uid: str, attempt_digest: bytes, at: int) -> bool:
+        """Whether `attempt_repeated` would find one."""
+        return self._repeated(uid, attempt_digest, at) is not None
+
+    def _repeated(self, uid: str, attempt_digest: bytes, at: int) -> LastAttempt | None:
+        last = self.attempts.get(uid)
+        if last is None or last.digest != attempt_digest or at - last.seen_at > REPEAT_WITHIN_US:
+            return None
+        return last
 
     def event_counted(self, key: SeriesKey, at: int) -> Series | None:
         """Return the series that this event continues, with its count raised."""

@@ -1,6 +1,6 @@
 """Convert stored matrices to views: nodes with verdicts and scores, searches for victims."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -9,15 +9,26 @@ import zstandard
 from msgspec import UNSET
 
 from kschedweb import views
-from scheduler_core.errors import TraceError
+from scheduler_core.api import manifests
+from scheduler_core.api.node import Node
+from scheduler_core.api.pod import Pod
+from scheduler_core.errors import ManifestError, TraceError
+from scheduler_core.explain.on_node import amounts_on_node, node_with
+from scheduler_core.model.amounts import Amounts, unpacked
 from scheduler_core.model.effects import ExtenderExchange, PostFilterRecord, PreemptionRecord
+from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.trace import codec, lookup
 from scheduler_core.trace.matrix import AttemptMatrix, NodeVerdict, PluginScore
 
 __all__ = [
+    "NodeNow",
     "TraceError",
+    "amounts_now",
+    "amounts_view",
+    "amounts_views",
     "matrix_view",
     "node_names",
+    "node_now",
     "preemption_search",
     "preemption_view",
     "refusal_view",
@@ -25,6 +36,45 @@ __all__ = [
 
 # Far above 100,000 node names.
 _MAX_NAMES_BYTES = 64 << 20
+
+
+def amounts_views(stored: Sequence[Any]) -> list[views.Amounts]:
+    """What was asked and what there was, as attempts keep it of one rejection; empty where it cannot be read."""
+    try:
+        return list(map(amounts_view, unpacked(stored)))
+    except msgspec.ValidationError:
+        return []
+
+
+def amounts_view(amounts: Amounts) -> views.Amounts:
+    """Convert the figures about one subject."""
+    values = [views.AmountValue(value, count) for value, count in amounts.values]
+    told = {name: getattr(amounts, name) for name in Amounts.__struct_fields__}
+    return views.Amounts(**told | {"kind": amounts.kind.value, "values": values})
+
+
+NodeNow = NodeInfo
+
+
+def node_now(manifest: Any, pods: Iterable[Any]) -> NodeNow | None:
+    """The node with these pods on it, by their manifests; None where the node cannot be read."""
+    node = _read(manifest)
+    on_it = [pod for pod in map(_read, pods) if isinstance(pod, Pod)]
+    return node_with(node, on_it) if isinstance(node, Node) else None
+
+
+def amounts_now(pod: Any, node: NodeNow, plugin: str, reasons: Sequence[str]) -> list[views.Amounts] | None:
+    """What the pod of this manifest asks of the node, and what there is; see views.NOW."""
+    asking = _read(pod)
+    found = amounts_on_node(asking, node, plugin, reasons) if isinstance(asking, Pod) else None
+    return None if found is None else list(map(amounts_view, found))
+
+
+def _read(manifest: Any) -> object:
+    try:
+        return manifests.decode(manifest)
+    except ManifestError:
+        return None
 
 
 def node_names(packed: bytes) -> tuple[str, ...]:
@@ -149,6 +199,7 @@ def _node(verdict: NodeVerdict, tied: bool) -> views.MatrixNode:
         total=verdict.total,
         tied=tied,
         scores=scores,
+        now=None,
     )
 
 

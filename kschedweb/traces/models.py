@@ -184,6 +184,9 @@ class Attempt(models.Model):
     unschedulable_plugins = ArrayField(models.CharField(max_length=128), default=list)
     # [{plugin, reason, code, count}], the most frequent first.
     rejections = models.JSONField(default=list)
+    # Of each rejection, in their order, what was asked and what there was, as scheduler_core.model.amounts packs it;
+    # null: nothing is known, and in rows older than the column.
+    amounts = CompactJSONField(null=True, blank=True)
     # Every plugin and every reason of the rejections once: what questions over many attempts look up.
     refused = ArrayField(models.TextField(), default=list)
     # [{node, total, scores: {plugin: weighted}}], the best first.

@@ -1,6 +1,7 @@
 """The one contract: everything REST takes and answers and the WebSocket sends, as msgspec structs.
 
 The OpenAPI document and the types of the browser's code are made from these (kschedweb/rest/openapi.py).
+Longer than 400 lines because it names every one of them.
 """
 
 from kschedweb.views.accounts import (
@@ -16,6 +17,7 @@ from kschedweb.views.accounts import (
     TokenPage,
     TokenQuery,
 )
+from kschedweb.views.amounts import AmountKind, Amounts, AmountValue
 from kschedweb.views.attempts import (
     CODES,
     Attempt,
@@ -209,6 +211,9 @@ __all__ = [
     "ConfigChange",
     "ConfigProblem",
     "AllocatedDevice",
+    "AmountKind",
+    "AmountValue",
+    "Amounts",
     "DeviceRecord",
     "DeviceTally",
     "SelectorRefusal",

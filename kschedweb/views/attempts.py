@@ -6,9 +6,14 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from kschedweb.views.amounts import Amounts
 from kschedweb.views.base import Input, Moment, Page, SpanQuery, View, doc, number, text
 from kschedweb.views.devices import DeviceRecord
 
+NOW = (
+    "as it is now, which may differ from the attempt: what the pod asks of the node, and what there is. Empty: the"
+    " reason does not hold any more; null: not asked for, or the node alone does not tell"
+)
 CODES = "Unschedulable, UnschedulableAndUnresolvable, Pending or Error"
 Result = Literal["scheduled", "unschedulable", "error", "skipped", "noProfile", "proposed"]
 Outcome = Literal["candidate", "refused", "untried"]
@@ -37,6 +42,7 @@ class Rejection(View):
     reason: str
     code: Annotated[str, doc(CODES)]
     count: Annotated[int, doc("nodes rejected for it")]
+    amounts: Annotated[Sequence[Amounts], doc("of attempts that found no node, at that attempt; empty: not known")] = ()
 
 
 class BestNode(View):
@@ -145,6 +151,7 @@ class MatrixNode(View):
     total: int | None
     tied: Annotated[bool, doc("for the highest total")]
     scores: Annotated[Mapping[str, Score], doc("by plugin")]
+    now: Annotated[Sequence[Amounts] | None, doc(NOW)]
 
 
 class PostFilter(View):
@@ -302,6 +309,9 @@ class MatrixQuery(Input):
     reason: Annotated[str, text(1000, "for which, in full")] | UnsetType = UNSET
     feasible: bool | UnsetType = UNSET
     tied: Annotated[bool, doc("for the highest total, the chosen node among them")] | UnsetType = UNSET
+    now: Annotated[
+        bool, doc("say of the first 50 rejected nodes of the page what is asked of them and what there is as it is now")
+    ] = False
     sort: Annotated[
         str,
         msgspec.Meta(

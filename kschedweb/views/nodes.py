@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, UnsetType
 
-from kschedweb.views.attempts import CODES, RefusalQuery
+from kschedweb.views.amounts import Amounts
+from kschedweb.views.attempts import CODES, NOW, RefusalQuery
 from kschedweb.views.base import Input, Moment, View, doc, number, text
 from kschedweb.views.devices import NodeDevice
 from kschedweb.views.pods import PodView
@@ -57,6 +58,7 @@ class NodeRefusal(View):
     plugin: str
     code: Annotated[str, doc(CODES)]
     reasons: Sequence[str]
+    now: Annotated[Sequence[Amounts] | None, doc(NOW)]
 
 
 class NodeRefusals(View):

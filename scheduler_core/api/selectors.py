@@ -75,6 +75,17 @@ class Requirement:
     def matches(self, labels: Labels) -> bool:
         return self.accepts(labels.get(self.key))
 
+    def __str__(self) -> str:
+        """As kubectl takes it."""
+        match self.operator:
+            case Operator.IN | Operator.NOT_IN:
+                return f"{self.key} {self.operator.lower()} ({', '.join(self.values)})"
+            case Operator.EXISTS:
+                return self.key
+            case Operator.DOES_NOT_EXIST:
+                return f"!{self.key}"
+        return f"{self.key} {'>' if self.operator is Operator.GT else '<'} {self.bound}"
+
 
 @dataclass(frozen=True, slots=True)
 class LabelSelectorMatcher:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -14,7 +14,7 @@ from scheduler_core.framework.handle import NominatedPods
 from scheduler_core.framework.runtime import Framework
 from scheduler_core.model.effects import Attempt
 from scheduler_core.model.node_info import NodeInfo
-from scheduler_core.model.types import Diagnosis
+from scheduler_core.model.types import Diagnosis, PodInfo
 from scheduler_core.ports import Stopwatch
 
 
@@ -24,6 +24,7 @@ class Cycle(msgspec.Struct):
     `start`: the node at which the walk begins. `wanted`: how many feasible nodes end it. `num_refused`: nodes of which
     the diagnosis has, or would have, a status. `sent_back`: the feasible nodes as an extender returned them, when it
     did; they are scored instead of the snapshot's. `is_exhaustive`: all nodes are looked at, whatever the profile says.
+    `crowded`: where no node fits, the nominated pods that counted against the pod, by node.
     """
 
     profile: Framework
@@ -43,6 +44,7 @@ class Cycle(msgspec.Struct):
     num_refused: int = 0
     sent_back: Sequence[NodeInfo] | None = None
     is_exhaustive: bool = False
+    crowded: Mapping[int, Sequence[PodInfo]] = msgspec.field(default_factory=dict)
 
     def end_of(self, phase: str) -> None:
         """Add the time since the last phase ended to this phase of the attempt."""

@@ -7,7 +7,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/runtime/framework.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -41,7 +41,7 @@ from scheduler_core.framework.points import (
     ScorePlugin,
 )
 from scheduler_core.framework.reuse import CacheablePlugin, NodeJudgePlugin, NodeScorerPlugin, SometimesOnClusterPlugin
-from scheduler_core.framework.roles import DeviceAccountant, EvictionObserver
+from scheduler_core.framework.roles import AmountsTeller, DeviceAccountant, EvictionObserver
 from scheduler_core.framework.table_forms import (
     HeadroomPlugin,
     TableFilterPlugin,
@@ -135,6 +135,7 @@ class Framework:
         # Asked once: to tell whether an object has a Protocol's methods takes longer than a filter over all nodes.
         self.eviction_observers = [p for p in self.instances.values() if isinstance(p, EvictionObserver)]
         self.device_accountants = [p for p in self.instances.values() if isinstance(p, DeviceAccountant)]
+        self.amounts_tellers = {p.name: p for p in self.instances.values() if isinstance(p, AmountsTeller)}
         self.queue_sort = cast(list[QueueSortPlugin], points["queue_sort"])[0]
         self._filter_plans: dict[frozenset[str], FilterPlan] = {}
         self._score_plans: dict[frozenset[str], ScorePlan] = {}
@@ -208,16 +209,24 @@ class Framework:
         """Whether the pod fits both with the pods nominated to the node and without them."""
         extra = [info for info in nominated.nominated_pods_for_node(node_info.name) if counts_against(info.pod, pod)]
         if extra:
-            crowded_state, crowded = state.clone(), node_info.copy()
-            for info in extra:
-                crowded.add_pod(info)
-                status = self.run_add_pod(crowded_state, pod, info, crowded)
-                if not status.is_success:
-                    return status
-            status = self.run_filters(crowded_state, pod, crowded)
+            crowded_state, crowded, status = self.with_pods(state, pod, node_info, extra)
+            if status.is_success:
+                status = self.run_filters(crowded_state, pod, crowded)
             if not status.is_success:
                 return status
         return self.run_filters(state, pod, node_info)
+
+    def with_pods(
+        self, state: CycleState, pod: Pod, node_info: NodeInfo, infos: Iterable[PodInfo]
+    ) -> tuple[CycleState, NodeInfo, Status]:
+        """Copies of the state and the node as they would be with these pods there, or how far that came."""
+        crowded_state, crowded = state.clone(), node_info.copy()
+        for info in infos:
+            crowded.add_pod(info)
+            status = self.run_add_pod(crowded_state, pod, info, crowded)
+            if not status.is_success:
+                return crowded_state, crowded, status
+        return crowded_state, crowded, SUCCESS
 
     def run_post_filter(
         self, state: CycleState, pod: Pod, node_to_status: NodeToStatus

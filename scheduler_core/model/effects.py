@@ -6,7 +6,7 @@ step returns. Positions inside a step are the order of the lists.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from scheduler_core.api.meta import KubeObject
     from scheduler_core.api.resource_claims import AllocationResult
+from scheduler_core.model.amounts import Amounts, RefusalKey
 from scheduler_core.model.status import Status
 
 
@@ -159,6 +160,9 @@ class Attempt(msgspec.Struct):
     requeued_to: str = ""  # Active, Backoff or Unschedulable; empty when the pod left the queue
     exchanges: list[ExtenderExchange] = msgspec.field(default_factory=list)
     devices: DeviceRecord | None = None  # of a pod with claims that were to be allocated
+    # Of a pod that fits nowhere, where they are kept: what was asked and there was, by refusal.
+    amounts: Mapping[RefusalKey, Sequence[Amounts]] = msgspec.field(default_factory=dict)
+    digest: bytes = b""  # of `trace.digest`, where it was taken before the step ended
     durations_ns: dict[str, int] = msgspec.field(default_factory=dict)
 
 

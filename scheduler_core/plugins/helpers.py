@@ -6,8 +6,8 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/helper.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -104,6 +104,23 @@ def refused_at(
     if anywhere is None or codes is None or not np.count_nonzero(anywhere):
         return None
     return RowVerdicts(codes.astype(np.uint16), statuses)
+
+
+# Amounts
+
+
+def groups_of(numbers: npt.NDArray[Any]) -> Iterator[tuple[int, int, int]]:
+    """Each number that occurs, none below 0; how often, and at which place first: in that order."""
+    counts, first = np.bincount(numbers), np.zeros(int(numbers.max()) + 1, dtype=np.intp)
+    first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)  # of equal indices the last one stays
+    present = np.flatnonzero(counts)
+    present = present[first[present].argsort()]
+    yield from zip(present.tolist(), counts[present].tolist(), first[present].tolist(), strict=True)
+
+
+def name_at(table: NodeTable, rows: Rows, place: int) -> str:
+    """The name of the node of the row at this place."""
+    return table.names[rows.item(place)] or ""
 
 
 # Taints

@@ -10,7 +10,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/nodeaffinity
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,9 +44,12 @@ from scheduler_core.framework.answers import (
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.handle import Handle
 from scheduler_core.framework.reuse import DependsOn
+from scheduler_core.framework.roles import Refused
+from scheduler_core.model.amounts import Amounts
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
+from scheduler_core.plugins.asked_labels import AskedLabels, label_amounts, label_amounts_on
 from scheduler_core.plugins.helpers import Rows, as_node, check_args, default_normalize, queue_if
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.selection import rows_matching, rows_matching_term, rows_meeting
@@ -118,6 +121,21 @@ class NodeAffinity:
         if self._added_required is not None:
             codes[~rows_matching(table, self._added_required)] = 2
         return RowVerdicts(codes[rows], _STATUSES) if np.count_nonzero(codes) else None
+
+    def amounts_on(
+        self, state: CycleState, pod: Pod, node_info: NodeInfo, reason: str, alone: bool
+    ) -> Iterable[Amounts]:
+        node = node_info.node
+        return () if node is None else label_amounts_on(self._asked(state, pod, reason), node)
+
+    def amounts(self, state: CycleState, pod: Pod, table: NodeTable, refused: Refused) -> Iterable[Amounts]:
+        return label_amounts(self._asked(state, pod, refused.reason), table, refused.rows)
+
+    def _asked(self, state: CycleState, pod: Pod, reason: str) -> AskedLabels:
+        """What is required of a node by whom the reason blames."""
+        if reason == REASON_ENFORCED:
+            return AskedLabels.of(RequiredNodeAffinity({}, self._added_required))
+        return AskedLabels.of(_required(state, pod) if reason == REASON_POD else RequiredNodeAffinity({}, None))
 
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
         rules = _rules(pod)

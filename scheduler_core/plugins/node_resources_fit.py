@@ -32,6 +32,8 @@ from scheduler_core.framework.answers import (
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.handle import Handle
 from scheduler_core.framework.reuse import DependsOn
+from scheduler_core.framework.roles import Refused
+from scheduler_core.model.amounts import AmountKind, Amounts
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
@@ -39,7 +41,7 @@ from scheduler_core.model.types import Resource
 from scheduler_core.plugins.demand import Demand, Lines
 from scheduler_core.plugins.fit_hints import FitHints, pod_request
 from scheduler_core.plugins.fit_strategies import scorer, strategy_of
-from scheduler_core.plugins.helpers import BoolArray, Rows, check_args, refuse_all
+from scheduler_core.plugins.helpers import BoolArray, Rows, check_args, name_at, refuse_all
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.resources import MAX_AMOUNT, ResourceColumns
 
@@ -184,6 +186,42 @@ class NodeResourcesFit:
             shortages.add(short, insufficient_reason(resource), offered < amount)
         return shortages.verdicts()
 
+    # Amounts
+
+    def amounts_on(
+        self, state: CycleState, pod: Pod, node_info: NodeInfo, reason: str, alone: bool
+    ) -> Iterable[Amounts]:
+        found = state.find(PreFilterState)
+        for lack in shortages(found.amounts if found is not None else (), node_info):
+            if lack.reason == reason:
+                left = lack.capacity - lack.used
+                yield _amounts(lack.resource, 1, lack.requested, left, node_info.name, lack.capacity).with_nearest(
+                    int(alone), left, node_info.name
+                )
+
+    def amounts(self, state: CycleState, pod: Pod, table: NodeTable, refused: Refused) -> Iterable[Amounts]:
+        found, columns, rows = state.find(PreFilterState), table.resources, refused.rows
+        wanted = {insufficient_reason(name): (name, amount) for name, amount in found.amounts} if found else {}
+        if refused.reason == TOO_MANY_PODS:
+            resource, asked = PODS, 1
+            offered, used = columns.allowed_pods.take(rows), columns.pod_count.take(rows)
+        elif refused.reason in wanted:
+            resource, asked = wanted[refused.reason]
+            offered = used = np.zeros(len(rows), dtype=np.int64)
+            if resource in columns.index_of:  # else no node has ever named it
+                index = columns.lines_of((resource,))[1]
+                offered, used = columns.allocatable_at(index, rows)[0], columns.requested_at(index, rows)[0]
+        else:
+            return
+        left = offered - used
+        best = int(left.argmax())
+        told = _amounts(resource, len(rows), asked, left.item(best), name_at(table, rows, best), offered.item(best))
+        only = np.flatnonzero(refused.alone)
+        if len(only):
+            near = int(only[left[only].argmax()])
+            told = told.with_nearest(len(only), left.item(near), name_at(table, rows, near))
+        yield told
+
     def _amounts_to_check(self, request: Resource) -> Iterator[tuple[str, int]]:
         """(resource, amount) in the order of the reasons: scalars last, by name, as upstream's order is random."""
         return ((name, amount) for name, amount in request.items() if amount and not self._is_ignored(name))
@@ -251,6 +289,11 @@ class NodeResourcesFit:
             ClusterEventWithHint(pod_event, self._hints.after_pod_change),
             ClusterEventWithHint(node_event, self._hints.after_node_change),
         )
+
+
+def _amounts(resource: str, nodes: int, asked: int, left: int, node: str, capacity: int) -> Amounts:
+    kind = AmountKind.PODS if resource == PODS else AmountKind.RESOURCE
+    return Amounts(kind, resource, nodes, asked, left, node, capacity)
 
 
 def room_judge(request: Resource) -> Callable[[NodeInfo], Status]:

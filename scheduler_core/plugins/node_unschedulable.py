@@ -5,7 +5,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/nodeunschedulable
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from scheduler_core.api.affinity import Taint
 from scheduler_core.api.meta import KubeObject
@@ -15,15 +15,18 @@ from scheduler_core.framework.answers import ClusterEventWithHint, QueueingHint,
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.handle import Handle
 from scheduler_core.framework.reuse import DependsOn
+from scheduler_core.framework.roles import Refused
+from scheduler_core.model.amounts import AmountKind, Amounts
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
-from scheduler_core.plugins.helpers import as_node, as_pod, queue_if, refuse
+from scheduler_core.plugins.helpers import as_node, as_pod, name_at, queue_if, refuse
 from scheduler_core.table.node_table import NodeTable
 
 REASON = "node(s) were unschedulable"
 UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
+_TOLERATION = f"{UNSCHEDULABLE_TAINT.key}:{UNSCHEDULABLE_TAINT.effect}"  # that the pod lacks
 _CORDONED = Status.unresolvable(REASON)
 
 
@@ -45,6 +48,16 @@ class NodeUnschedulable:
     def filter_nodes(self, state: CycleState, pod: Pod, table: NodeTable, rows: RowIndex) -> RowVerdicts | None:
         cordoned = refuse(table.unschedulable[rows], _CORDONED)
         return None if cordoned is None or _tolerates_cordon(pod) else cordoned
+
+    def amounts_on(
+        self, state: CycleState, pod: Pod, node_info: NodeInfo, reason: str, alone: bool
+    ) -> Iterable[Amounts]:
+        if reason == REASON:
+            yield Amounts(AmountKind.CORDON, _TOLERATION, node=node_info.name)
+
+    def amounts(self, state: CycleState, pod: Pod, table: NodeTable, refused: Refused) -> Iterable[Amounts]:
+        if refused.reason == REASON:
+            yield Amounts(AmountKind.CORDON, _TOLERATION, len(refused.rows), node=name_at(table, refused.rows, 0))
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         node_event = ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT)

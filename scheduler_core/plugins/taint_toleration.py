@@ -21,6 +21,8 @@ from scheduler_core.framework.answers import ClusterEventWithHint, Int64Array, Q
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.handle import Handle
 from scheduler_core.framework.reuse import DependsOn
+from scheduler_core.framework.roles import Refused
+from scheduler_core.model.amounts import AmountKind, Amounts
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
@@ -29,7 +31,9 @@ from scheduler_core.plugins.helpers import (
     as_node,
     default_normalize,
     first_untolerated,
+    groups_of,
     is_tolerated,
+    name_at,
     queue_if,
     queue_if_same_pod,
 )
@@ -41,6 +45,11 @@ NO_PRE_SCORE = f'failed to read "PreScore{names.TAINT_TOLERATION}" from cycleSta
 
 def untolerated_reason(taint: Taint) -> str:
     return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
+
+
+def taint_text(taint: Taint) -> str:
+    """As it is written for kubectl."""
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,23 @@ class TaintToleration:
             return None
         codes = np.array(code_by_set, dtype=np.uint16)[table.taints.set_ids[rows]]
         return RowVerdicts(codes, tuple(map(Status.unresolvable, numbers)))
+
+    def amounts_on(
+        self, state: CycleState, pod: Pod, node_info: NodeInfo, reason: str, alone: bool
+    ) -> Iterable[Amounts]:
+        taints = node_info.node.taints if node_info.node is not None else ()
+        taint = first_untolerated(taints, pod.spec.tolerations or ())
+        if taint is not None and untolerated_reason(taint) == reason:
+            yield Amounts(AmountKind.TAINT, taint_text(taint), node=node_info.name)
+
+    def amounts(self, state: CycleState, pod: Pod, table: NodeTable, refused: Refused) -> Iterable[Amounts]:
+        found: list[Amounts] = []
+        for number, count, place in groups_of(table.taints.set_ids.take(refused.rows)):
+            taint = first_untolerated(table.taints.sets[number], pod.spec.tolerations or ())
+            if taint is not None and untolerated_reason(taint) == refused.reason:
+                node = name_at(table, refused.rows, place)
+                found.append(Amounts(AmountKind.TAINT, taint_text(taint), count, node=node))
+        return found
 
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
         soft = ("", PREFER_NO_SCHEDULE)  # no effect means every effect

@@ -29,6 +29,7 @@ from scheduler_core.model.status import CODE_NAMES, Status
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.ports import Draws, LogSink, Recorder, Stopwatch
 from scheduler_core.queue.scheduling_queue import SchedulingQueue
+from scheduler_core.scheduler.amounts import Keeper
 from scheduler_core.scheduler.hints_off import WithoutHints
 from scheduler_core.scheduler.store import ObjectStore
 from scheduler_core.scheduler.write_limit import WriteLimit
@@ -97,6 +98,7 @@ class Engine:
     percentage_of_nodes_to_score: int
     extenders: Extenders
     recorder: Recorder | None = None
+    keeper: Keeper | None = None  # None: amounts are kept of no attempt
     timed_frameworks: dict[str, Framework] = field(default_factory=dict)  # for cycles the recorder samples
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)
     bindings: dict[str, BindingCycle] = field(default_factory=dict)  # by pod uid

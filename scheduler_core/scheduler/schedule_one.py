@@ -15,6 +15,7 @@ import numpy as np
 from scheduler_core.api.pod import Pod
 from scheduler_core.cache.cache import CacheError
 from scheduler_core.cycle.cycle import Cycle
+from scheduler_core.cycle.filtering import nominated_that_count
 from scheduler_core.cycle.runner import Runner
 from scheduler_core.cycle.view import Int32Array, PickedNodes
 from scheduler_core.cycle.walk import Walk, WalkStatuses, num_feasible_nodes_to_find, with_refusals
@@ -28,6 +29,7 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Code, Status
 from scheduler_core.model.types import Diagnosis, FitError, NodeToStatus, QueuedPodInfo
 from scheduler_core.scheduler import binding_cycle
+from scheduler_core.scheduler.amounts import amounts_of
 from scheduler_core.scheduler.engine import FAILED_SCHEDULING, BindingCycle, Engine
 from scheduler_core.scheduler.failure import (
     Failure,
@@ -58,6 +60,7 @@ def schedule_one(engine: Engine, queued: QueuedPodInfo) -> Attempt:
         result = "unschedulable" if chosen.status.is_rejected else "error"
         engine.measure_attempt(result, attempt.profile, cycle.started_ns)
         handle_scheduling_failure(engine, cycle.profile, queued, chosen, attempt)
+        _tell_amounts(engine, cycle)
     else:
         chosen.started_ns, chosen.is_sampled = cycle.started_ns, cycle.is_sampled
         attempt.result = "scheduled"
@@ -76,11 +79,20 @@ def _account_for_devices(cycle: Cycle) -> None:
         attempt.devices = plugin.account(cycle.state, cycle.pod, attempt.filter_rows, cycle.view.infos)
 
 
+def _tell_amounts(engine: Engine, cycle: Cycle) -> None:
+    """Have the attempt say what was asked and what there was, if it found no node and is kept by itself."""
+    attempt = cycle.attempt
+    fits_nowhere = attempt.filter_rows is not None and attempt.feasible is not None and not len(attempt.feasible)
+    if engine.keeper is not None and fits_nowhere and engine.keeper.keeps(attempt):
+        attempt.amounts = amounts_of(cycle)
+
+
 def _propose(engine: Engine, cycle: Cycle, queued: QueuedPodInfo) -> None:
     """Choose a node and leave it at that: the pod waits for the scheduler that is observed, and is tried again."""
     chosen = choose_node(engine, cycle)
     if isinstance(chosen, Failure):
         handle_scheduling_failure(engine, cycle.profile, queued, chosen, cycle.attempt)
+        _tell_amounts(engine, cycle)
     else:
         cycle.attempt.result, cycle.attempt.node_name = "proposed", chosen
         cycle.attempt.requeued_to = requeue(engine, queued, None) or ""
@@ -197,6 +209,8 @@ def choose_node(engine: Engine, cycle: Cycle) -> str | Failure:
     attempt.feasible, num_feasible = feasible.nodes, len(feasible)
     attempt.evaluated_nodes = num_feasible + cycle.num_refused
     if num_feasible == 0:
+        if engine.keeper is not None:
+            cycle.crowded = nominated_that_count(cycle)  # PostFilter may clear nominations
         return _post_filter(cycle, FitError(len(view.order.names), cycle.diagnosis))
     if num_feasible == 1:
         return view.order.names[int(feasible.nodes[0])]

@@ -43,7 +43,7 @@ def rows_matching_term(table: NodeTable, term: NodeTermMatcher) -> BoolArray:
     for requirement in term.requirements:
         matching &= rows_accepted(table, requirement)
     for field in term.fields:
-        matching &= _rows_with_field(table, field)
+        matching &= rows_with_field(table, field)
     return matching
 
 
@@ -67,7 +67,8 @@ def rows_meeting(table: NodeTable, required: RequiredNodeAffinity) -> BoolArray 
     return matching
 
 
-def _rows_with_field(table: NodeTable, field: Requirement) -> BoolArray:
+def rows_with_field(table: NodeTable, field: Requirement) -> BoolArray:
+    """Rows whose node has the field the requirement asks for."""
     if field.key != NAME_FIELD:
         return np.full(table.n_rows, field.accepts(""))
     named = np.zeros(table.n_rows, dtype=np.bool_)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_core.model.amounts import Amounts
 from scheduler_core.model.effects import Attempt, PostFilterRecord
 from scheduler_core.model.status import Status
 
@@ -16,12 +18,16 @@ VICTIMS_TOLD = 20
 
 @dataclass(slots=True)
 class Rejection:
-    """One reason a plugin gave, and how many nodes it kept out; a node refused for two reasons counts for both."""
+    """One reason a plugin gave, and how many nodes it kept out; a node refused for two reasons counts for both.
+
+    `amounts`: what was asked of these nodes and what there was, where that was kept.
+    """
 
     plugin: str
     reason: str
     code: str
     count: int
+    amounts: Sequence[Amounts] = ()
 
 
 @dataclass(slots=True)
@@ -92,7 +98,7 @@ def _rejections(attempt: Attempt) -> tuple[Rejection, ...]:
                 _count(counted, rows.statuses[code - 1], count)
     elif attempt.nominated is not None and attempt.nominated.status is not None and not attempt.nominated.fits:
         _count(counted, attempt.nominated.status, 1)
-    rejections = [Rejection(*what, count) for what, count in counted.items()]
+    rejections = [Rejection(*what, count, attempt.amounts.get(what, ())) for what, count in counted.items()]
     return tuple(sorted(rejections, key=lambda r: (-r.count, r.plugin, r.reason)))
 
 

@@ -6,7 +6,7 @@ scheduled pod is confirmed as bound and Running, victims leave at once, nominati
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -24,6 +24,7 @@ from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.model.types import NodeToStatus, QueuedPodInfo
 from scheduler_core.plugins.dynamic_resources import DynamicResources
 from scheduler_core.ports import FirstDraws
+from scheduler_core.scheduler.engine import Engine
 from scheduler_core.scheduler.scheduler import Budget, Scheduler
 from scheduler_core.sim.world import World
 from tools.conformance import volumes
@@ -37,9 +38,12 @@ _MOST_ATTEMPTS = 4  # of a pod for which claims are given back
 _NO_CYCLES = Budget(max_cycles=0)
 
 
-def run_scenario(scenario: Mapping[str, Any], *, use_table: bool) -> Json:
-    """Run the scenario on our engine; return the result in the recordings' shape."""
+def run_scenario(
+    scenario: Mapping[str, Any], *, use_table: bool, watch: Callable[[Engine], None] = lambda _: None
+) -> Json:
+    """Run the scenario on our engine, which `watch` gets before; return the result in the recordings' shape."""
     scheduler = build(config.load(scenario["config"]), draws=FirstDraws(), use_table=use_table)
+    watch(scheduler.engine)
     run = _Run(scheduler, scenario["objects"], scenario["pending"], scenario.get("bindDelay") or {})
     cycles = run.cycles()
     result: Json = {

@@ -1021,6 +1021,41 @@ export interface components {
             /** @description whose; without it your own. Those of others are for superusers */
             readonly username?: string;
         };
+        /** @description What was asked of rejecting nodes, and what there was, about one subject. See docs/amounts.md. */
+        readonly Amounts: {
+            /** @enum {unknown} */
+            readonly kind: "apart" | "claim" | "cordon" | "disk" | "keptApart" | "label" | "limit" | "near" | "noKey" | "pods" | "port" | "resource" | "spread" | "taint" | "unbound" | "volume";
+            /** @description the resource, taint, requirement, port, topology key, volume or claim */
+            readonly subject: string;
+            /** @description rejecting nodes that this is about */
+            readonly nodes: number;
+            /** @description how much; cpu in thousandths, memory and storage in bytes */
+            readonly asked: number | null;
+            /** @description the most that any of the nodes has of it */
+            readonly there: number | null;
+            /** @description the first that has so much */
+            readonly node: string;
+            /** @description what that node has in all */
+            readonly capacity: number | null;
+            /** @description nodes that nothing else keeps the pod from, as far as the plugin looked */
+            readonly only: number;
+            /** @description the most that one of these has */
+            readonly nearest: number | null;
+            readonly nearest_node: string;
+            /** @description what there is instead: the first of them */
+            readonly values: readonly components["schemas"]["AmountValue"][];
+            /** @description how many more values there are */
+            readonly others: number;
+            /** @description namespace/name of the pod that stands against it, on `node` */
+            readonly pod: string;
+            /** @description nodes without the label */
+            readonly without: number;
+        };
+        /** @description A value there is, and how many nodes have it, or pods of its domain count. */
+        readonly AmountValue: {
+            readonly value: string;
+            readonly count: number;
+        };
         /**
          * @description One attempt to schedule a pod, or several in a row with equal results.
          *
@@ -1249,6 +1284,8 @@ export interface components {
             readonly scores: {
                 readonly [key: string]: components["schemas"]["Score"];
             };
+            /** @description as it is now, which may differ from the attempt: what the pod asks of the node, and what there is. Empty: the reason does not hold any more; null: not asked for, or the node alone does not tell */
+            readonly now: readonly components["schemas"]["Amounts"][] | null;
         };
         /** @description Which nodes of a matrix, in which order, from where. Nodes without the value they are sorted by come last. */
         readonly MatrixQuery: {
@@ -1261,6 +1298,11 @@ export interface components {
             readonly feasible?: boolean;
             /** @description for the highest total, the chosen node among them */
             readonly tied?: boolean;
+            /**
+             * @description say of the first 50 rejected nodes of the page what is asked of them and what there is as it is now
+             * @default false
+             */
+            readonly now?: boolean;
             /**
              * @description walk, node, total, or raw:, normalized:, weighted: with a plugin's name
              * @default walk
@@ -1450,6 +1492,8 @@ export interface components {
             readonly code: string;
             /** @description nodes rejected for it */
             readonly count: number;
+            /** @description of attempts that found no node, at that attempt; empty: not known */
+            readonly amounts: readonly components["schemas"]["Amounts"][];
         };
         /** @description A plugin's score of a node. */
         readonly Score: {
@@ -2523,6 +2567,8 @@ export interface components {
             /** @description Unschedulable, UnschedulableAndUnresolvable, Pending or Error */
             readonly code: string;
             readonly reasons: readonly string[];
+            /** @description as it is now, which may differ from the attempt: what the pod asks of the node, and what there is. Empty: the reason does not hold any more; null: not asked for, or the node alone does not tell */
+            readonly now: readonly components["schemas"]["Amounts"][] | null;
         };
         /** @description Which rejections on which node. */
         readonly NodeRefusalQuery: {
@@ -3099,6 +3145,8 @@ export type TokenCreate = components['schemas']['TokenCreate'];
 export type TokenCreated = components['schemas']['TokenCreated'];
 export type TokenPage = components['schemas']['TokenPage'];
 export type TokenQuery = components['schemas']['TokenQuery'];
+export type Amounts = components['schemas']['Amounts'];
+export type AmountValue = components['schemas']['AmountValue'];
 export type Attempt = components['schemas']['Attempt'];
 export type AttemptDetail = components['schemas']['AttemptDetail'];
 export type AttemptPage = components['schemas']['AttemptPage'];
@@ -3521,6 +3569,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description part of a node's name */
                 readonly node?: string;
+                /** @description say of the first 50 rejected nodes of the page what is asked of them and what there is as it is now */
+                readonly now?: boolean;
                 readonly offset?: number;
                 /** @description that rejected the node */
                 readonly plugin?: string;

@@ -62,9 +62,9 @@ describe("AttemptCard", () => {
     const attempt: Attempt = {
       ...ATTEMPT,
       rejections: [
-        { plugin: "NodeUnschedulable", reason: "node(s) were unschedulable", code: "Unschedulable", count: 25 },
-        { ...refused, code: "UnschedulableAndUnresolvable", count: 20 },
-        { ...refused, code: "Unschedulable", count: 15 },
+        { plugin: "NodeUnschedulable", reason: "node(s) were unschedulable", code: "Unschedulable", count: 25, amounts: [] },
+        { ...refused, code: "UnschedulableAndUnresolvable", count: 20, amounts: [] },
+        { ...refused, code: "Unschedulable", count: 15, amounts: [] },
       ],
     };
     made = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
@@ -77,7 +77,13 @@ describe("AttemptCard", () => {
   });
 
   it("counts no nodes where a pod was refused before any was evaluated", () => {
-    const refused = { plugin: "VolumeBinding", reason: "no claim", code: "UnschedulableAndUnresolvable", count: 12 };
+    const refused = {
+      plugin: "VolumeBinding",
+      reason: "no claim",
+      code: "UnschedulableAndUnresolvable",
+      count: 12,
+      amounts: [],
+    };
     const attempt: Attempt = { ...ATTEMPT, evaluated: 0, rejections: [refused] };
     expect(attemptText(attempt)).toBe("Rejected before any node was evaluated: no claim (VolumeBinding).");
     expect(attemptText({ ...attempt, rejections: [] })).toBe("Rejected before any node was evaluated.");

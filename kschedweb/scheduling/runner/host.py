@@ -28,9 +28,9 @@ from kschedweb.scheduling.checkpoints import (
     checkpoint_store,
     checkpoint_want,
 )
-from kschedweb.scheduling.remembered import Remembered
 from kschedweb.scheduling.runner import building, slow_cycles
 from kschedweb.scheduling.runner.cluster_row import ClusterRow, read_row
+from kschedweb.scheduling.runner.keeping import AttemptKeeper
 from kschedweb.scheduling.runner.meter import Meter
 from kschedweb.scheduling.runner.pace import Allowance, PaceSetting
 from kschedweb.scheduling.services import StepPosition
@@ -94,7 +94,7 @@ class EngineHost:
     _config_version: int = 0
     _digest: bytes = START_OF_CHAIN
     _last_now: int = 0
-    _remembered: Remembered = field(default_factory=Remembered)
+    _keeper: AttemptKeeper = field(default_factory=AttemptKeeper)
     _allowance: Allowance = field(default_factory=Allowance)
     _refused_version: int = 0  # of a configuration this process cannot use
     _stands_still: bool = False  # for want of a configuration that can be used
@@ -221,7 +221,7 @@ class EngineHost:
         engine.restore_bindings(stored.in_flight)
         engine.restore_attempts(stored.attempts)
         effects = engine.step(now, changes, Budget(max_cycles=0))
-        self._remembered = selectors.remembered(
+        self._keeper.remembered = selectors.remembered(
             cluster_id=self.cluster_id,
             pod_uids=[move.pod_uid for move in effects.moves if isinstance(move, QueueMove)],
             now=now,
@@ -240,6 +240,7 @@ class EngineHost:
             stopwatch=self.stopwatch,
             connect_extender=lambda extender: extender_http.connect(extender, self.step_time, self.monotonic),
             recorder=self._meter,
+            keeper=self._keeper,
             log=_engine_log,
             observer=Observer(is_configured=bool(text)) if is_mirror else None,
         )
@@ -307,7 +308,7 @@ class EngineHost:
             config_version=self._config_version,
             previous_digest=self._digest,
             now=now,
-            remembered=self._remembered,
+            remembered=self._keeper.end_step(),
             tried=tried,
             queued=self._engine.engine.queue.sizes() if kind != StepKind.APPLY or moves_queue(effects) else None,
         )

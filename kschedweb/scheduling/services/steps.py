@@ -45,6 +45,7 @@ ATTEMPT_COLUMNS = [
     *(
         "unschedulable_plugins",
         "rejections",
+        "amounts",
         "refused",
         "best",
         "preemption",

@@ -22,6 +22,7 @@ from kschedweb.cluster.models import Pod
 from kschedweb.common.errors import NotFoundError
 from kschedweb.traces import adapters
 from kschedweb.traces.models import Attempt, NodeOrder
+from kschedweb.traces.selectors.now import matrix_now
 from kschedweb.views import MatrixQuery, PreemptionQuery, view_of
 
 _HEAVY = ("matrix", "digest")
@@ -102,10 +103,22 @@ def attempt_get(cluster_id: int, seq: int) -> Attempt:
     return attempt
 
 
+def attempt_view(attempt: Attempt) -> views.Attempt:
+    """The attempt without its matrix."""
+    told = view_of(views.Attempt, attempt)
+    if not attempt.amounts:
+        return told
+    rejections = [
+        msgspec.structs.replace(each, amounts=adapters.amounts_views(stored))
+        for each, stored in zip(told.rejections, attempt.amounts, strict=True)
+    ]
+    return msgspec.structs.replace(told, rejections=rejections)
+
+
 def attempt_detail(attempt: Attempt, query: MatrixQuery) -> views.AttemptDetail:
     """The attempt with one page of its matrix."""
     return views.AttemptDetail(
-        **msgspec.structs.asdict(view_of(views.Attempt, attempt)),
+        **msgspec.structs.asdict(attempt_view(attempt)),
         seed=attempt_seed(attempt),
         digest=bytes(attempt.digest).hex(),
         matrix=attempt_matrix(attempt, query),
@@ -118,9 +131,10 @@ def attempt_matrix(attempt: Attempt, query: MatrixQuery = _WHOLE) -> views.Matri
         return None
     names = order_names(attempt.cluster_id, attempt.node_order)
     try:
-        return adapters.matrix_view(bytes(attempt.matrix), names, query)
+        matrix = adapters.matrix_view(bytes(attempt.matrix), names, query)
     except adapters.TraceError as error:
         raise NotFoundError(f"the matrix of this attempt cannot be read: {error}", seq=attempt.seq) from error
+    return matrix_now(attempt.cluster_id, attempt.pod_uid, matrix) if query.now else matrix
 
 
 def attempt_preemption(attempt: Attempt, query: PreemptionQuery) -> views.PreemptionSearch:

@@ -18,6 +18,7 @@ from kschedweb.cluster.models import Cluster
 from kschedweb.traces import adapters
 from kschedweb.traces.models import Attempt
 from kschedweb.traces.selectors.attempts import LAST_ATTEMPT, AttemptFilter, attempts, order_names
+from kschedweb.traces.selectors.now import refusals_now
 from kschedweb.views import NodeRefusal, NodeRefusals, Pending, PendingPod, PendingReason, Unqueued
 
 QUESTION_SECONDS = 0.7
@@ -46,7 +47,8 @@ def node_refusals(
     with transaction.atomic():  # a cursor of the server lives in a transaction; nothing is fetched before it is needed
         for pod_uid, node_order, matrix, *columns in rows.iterator(chunk_size=ROWS_AT_ONCE):
             if len(found) >= limit or monotonic() > ends_at:
-                return NodeRefusals(list(found.values()), examined, columns[_ATTEMPT_COLUMNS.index("seq")] + 1)
+                before = columns[_ATTEMPT_COLUMNS.index("seq")] + 1
+                return NodeRefusals(refusals_now(cluster_id, node, found.values()), examined, before)
             if pod_uid in found or matrix is None:
                 continue
             if node_order not in places:
@@ -74,8 +76,9 @@ def node_refusals(
                 plugin=refusal.plugin,
                 code=refusal.code,
                 reasons=refusal.reasons,
+                now=None,
             )
-    return NodeRefusals(list(found.values()), examined, None)
+    return NodeRefusals(refusals_now(cluster_id, node, found.values()), examined, None)
 
 
 def refused_attempts(cluster_id: int, wanted: AttemptFilter, before: int | None = None) -> QuerySet[Attempt]:

@@ -89,7 +89,8 @@ def test_query_is_read_from_text() -> None:
     query = {"offset": "5", "descending": "true", "feasible": "false"}
     read = asking.read(views.MatrixQuery, query, is_text=True)
     assert (read.offset, read.descending, read.feasible) == (5, True, False)
-    assert views.given(read) == {"offset": 5, "descending": True, "feasible": False, "sort": "walk", "limit": 200}
+    defaults = {"sort": "walk", "limit": 200, "now": False}
+    assert views.given(read) == {"offset": 5, "descending": True, "feasible": False, **defaults}
 
 
 def test_span_without_a_zone_is_utc_and_begins_once() -> None:

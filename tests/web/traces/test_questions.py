@@ -95,7 +95,7 @@ def _line(cluster_id: int, made: Attempt) -> str:
         "duration_us": "{duration}", "durations": _braces("{}"), "evaluated": NODES, "feasible": 0,
         "unschedulable_plugins": _braces("{}"), "rejections": _braces(bulk.json_text(rejections)),
         "refused": _braces("{" + ",".join(f'"{word}"' for word in refused) + "}"), "best": "[]",
-        "preemption": "\\N", "tied": "\\N", "tried_first": "f", "devices": "\\N",
+        "preemption": "\\N", "tied": "\\N", "tried_first": "f", "devices": "\\N", "amounts": "\\N",
         "node_order": node_order(NODES).digest, "matrix": f"\\\\x{codec.encode(made).hex()}", "digest": "d",
         "repeat_count": 0, "last_seen_at": "{at}",
     }  # fmt: skip

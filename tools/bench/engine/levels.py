@@ -20,8 +20,8 @@ LEVELS: dict[str, Run] = {"L1": l1.run, "L2": l2.run}
 def run_level(level: str, prepare: Callable[..., Prepared], meter: Meter, trace: Trace) -> Figures:
     """One run on a scheduler of its own; `prepare` makes it from a clock and the scheduler's stopwatch."""
     stopwatch = stopped_watch if trace is Trace.OFF else meter.clock
-    ready = prepare(clock=meter.clock, stopwatch=stopwatch)
     keeper = Keeper(trace)
+    ready = prepare(clock=meter.clock, stopwatch=stopwatch, keeper=keeper if trace is Trace.STORED else None)
     durations: list[dict[str, int]] = []
     scheduled = 0
     for attempt in LEVELS[level](ready, meter, keeper):

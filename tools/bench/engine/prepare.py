@@ -12,6 +12,7 @@ from typing import Any
 from scheduler_core.build import build
 from scheduler_core.config.types import KubeSchedulerConfiguration
 from scheduler_core.ports import SeededDraws, Stopwatch, stopped_watch
+from scheduler_core.scheduler.amounts import Keeper
 from scheduler_core.scheduler.scheduler import Budget
 from scheduler_core.sim.world import World
 from tools.bench.engine.workload import Workload
@@ -40,13 +41,16 @@ def prepare(
     reuse: bool = True,
     use_table: bool = True,
     config: KubeSchedulerConfiguration | None = None,
+    keeper: Keeper | None = None,
     settle: Callable[[], None] = lambda: None,
 ) -> Prepared:
-    """`stopwatch` is the scheduler's own, for the phases of its attempts; `settle` is called when all is there."""
+    """`stopwatch` is the scheduler's own, for the phases of its attempts; `keeper` says of which it makes amounts;
+    `settle` is called when all is there."""
     started = clock()
     objects, pods = workload.objects(), workload.pods()
     parsed = clock()
-    scheduler = build(config, draws=SeededDraws(SEED), stopwatch=stopwatch, reuse=reuse, use_table=use_table)
+    draws = SeededDraws(SEED)
+    scheduler = build(config, draws=draws, stopwatch=stopwatch, reuse=reuse, use_table=use_table, keeper=keeper)
     world = World(scheduler, now=NOW_US, evict_gracefully=False)
     world.load(objects)
     world.step(NO_CYCLES)

@@ -1,0 +1,74 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { Amounts } from "../contract/api.gen";
+import { i18n } from "../i18n/index.svelte";
+import { quantities, type Sentence, sentenceOnNode, sentencesOf } from "./amounts";
+
+const CPU: Amounts = {
+  kind: "resource",
+  subject: "cpu",
+  nodes: 1203,
+  asked: 31_000,
+  there: 15_850,
+  node: "node-7",
+  capacity: 16_000,
+  only: 37,
+  nearest: 15_850,
+  nearest_node: "node-7",
+  values: [],
+  others: 0,
+  pod: "",
+  without: 0,
+};
+
+const text = (sentence: Sentence): string =>
+  sentence.map((part) => ("text" in part ? part.text : "node" in part ? `[${part.node}]` : `<${part.pod}>`)).join("");
+const said = (about: Partial<Amounts>): readonly string[] => sentencesOf({ ...CPU, only: 0, ...about }).map(text);
+
+afterEach(() => i18n.use("en"));
+
+describe("sentences about amounts", () => {
+  it("say what was asked, the most that was free and where, and who lacks only that", () => {
+    expect(sentencesOf(CPU).map(text)).toEqual([
+      "Asks 31; the most free is 15.85 of 16, on [node-7].",
+      "37 nodes lack only cpu, the nearest by 15.15: [node-7].",
+    ]);
+  });
+
+  it.each([
+    [{ kind: "pods", capacity: 110, only: 2 }, "All places for pods are taken; [node-7] has 110."],
+    [
+      { kind: "taint", subject: "team=a:NoSchedule", nodes: 3 },
+      "Not tolerated: team=a:NoSchedule, on 3 nodes such as [node-7].",
+    ],
+    [
+      { kind: "label", subject: "disk in (ssd)", nodes: 4, values: [{ value: "hdd", count: 3 }], without: 1 },
+      "Wanted: disk in (ssd). Other values on 4 nodes: hdd (3), no such label (1).",
+    ],
+    [{ kind: "label", subject: "metadata.name in (a)", nodes: 4 }, "Wanted: metadata.name in (a). Other than 4 nodes."],
+    [
+      { kind: "port", subject: "80/TCP", nodes: 1, pod: "default/web" },
+      "Port 80/TCP is taken on 1 node; on [node-7] <default/web> has it.",
+    ],
+    [{ kind: "cordon", subject: "k:NoSchedule" }, "Cordoned, as [node-7] is; the pod does not tolerate k:NoSchedule."],
+  ] as const)("of %o", (about, want) => expect(said(about)[0]).toBe(want));
+
+  it("of a single node name no other", () => {
+    expect(text(sentenceOnNode(CPU))).toBe("asks 31; 15.85 of 16 are free.");
+  });
+
+  it("are there in Chinese", async () => {
+    await i18n.use("zh-Hans");
+    expect(said({})[0]).toBe("请求 31；空闲最多的是 [node-7]：16 中的 15.85。");
+  });
+});
+
+describe("quantities", () => {
+  it.each([
+    ["cpu", [250, 15_850, 0, -500], ["250m", "15.85", "0", "-500m"]],
+    ["memory", [1 << 30, 3 << 28], ["1 Gi", "768 Mi"]],
+    ["memory", [2 ** 33, 2 ** 33 - 1], ["8,589,934,592 B", "8,589,934,591 B"]],
+    ["example.com/gpu", [8, 0], ["8", "0"]],
+  ] as const)("of %s tell apart what differs", (resource, values, want) =>
+    expect(quantities(resource, values)).toEqual(want),
+  );
+});

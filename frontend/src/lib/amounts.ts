@@ -1,0 +1,112 @@
+/** What was asked of nodes and what there was, in sentences, with the nodes and pods they name to be linked to. */
+import type { Amounts } from "../contract/api.gen";
+import { i18n, type TextKey, t } from "../i18n/index.svelte";
+import { bytes, quantity } from "./format";
+
+export type Part = { readonly text: string } | { readonly node: string } | { readonly pod: string };
+export type Sentence = readonly Part[];
+
+/** The sentences about what attempts kept of one subject, of all nodes it is about. */
+export function sentencesOf(about: Amounts): readonly Sentence[] {
+  const found = [main(about)];
+  if (about.only && about.kind === "resource" && about.nearest !== null && about.asked !== null) {
+    const [lack = ""] = quantities(about.subject, [about.asked - about.nearest]);
+    found.push(linked("amounts.only", about, { lack, node: { node: about.nearest_node } }));
+  } else if (about.only && (about.kind === "pods" || about.kind === "label")) {
+    found.push(linked("amounts.nothingElse", about, {}));
+  }
+  return found;
+}
+
+/** The sentence about one subject of a single node. */
+export function sentenceOnNode(about: Amounts): Sentence {
+  switch (about.kind) {
+    case "resource":
+      return linked("amounts.one.resource", about, amountsOf(about));
+    case "pods":
+      return linked("amounts.one.pods", about, { capacity: about.capacity ?? 0 });
+    case "taint":
+      return linked("amounts.one.taint", about, {});
+    case "cordon":
+      return linked("amounts.one.cordon", about, {});
+    case "label":
+      return linked("amounts.one.label", about, { values: valuesOf(about) });
+    case "port":
+      return about.pod ? linked("amounts.one.port", about, { pod: { pod: about.pod } }) : main(about);
+    default:
+      return main(about);
+  }
+}
+
+function main(about: Amounts): Sentence {
+  const node = { node: about.node };
+  switch (about.kind) {
+    case "resource":
+      return linked("amounts.resource", about, { ...amountsOf(about), node });
+    case "pods":
+      return linked("amounts.pods", about, { node, capacity: about.capacity ?? 0 });
+    case "taint":
+      return linked("amounts.taint", about, { node });
+    case "cordon":
+      return linked("amounts.cordon", about, { node });
+    case "label": {
+      const values = valuesOf(about);
+      return values ? linked("amounts.label", about, { values }) : linked("amounts.name", about, {});
+    }
+    case "port":
+      return about.pod
+        ? linked("amounts.port", about, { node, pod: { pod: about.pod } })
+        : linked("amounts.portOfNobody", about, { node });
+    default:
+      return linked("amounts.other", about, {});
+  }
+}
+
+/** Asked, free and all there is, so that what differs looks different. */
+function amountsOf(about: Amounts): Readonly<Record<string, string>> {
+  const [asked = "", there = "", capacity = ""] = quantities(about.subject, [
+    about.asked ?? 0,
+    about.there ?? 0,
+    about.capacity ?? 0,
+  ]);
+  return { asked, there, capacity };
+}
+
+/** Amounts of a resource: exact for cpu and what is counted, rounded for bytes unless two would look alike. */
+export function quantities(resource: string, values: readonly number[]): readonly string[] {
+  if (resource === "cpu")
+    return values.map((milli) => (Math.abs(milli) < 1000 && milli ? `${milli}m` : `${milli / 1000}`));
+  const texts = values.map((value) => quantity(resource, value));
+  const isBytes = texts[0] !== undefined && texts[0] === bytes(values[0] ?? 0);
+  if (!isBytes) return values.map((value) => i18n.number(value));
+  return new Set(texts).size === new Set(values).size ? texts : values.map((value) => `${i18n.number(value)} B`);
+}
+
+function valuesOf(about: Amounts): string {
+  const found = about.values.map(({ value, count }) => `${value || '""'} (${i18n.number(count)})`);
+  if (about.others) found.push(t("amounts.moreValues", { count: about.others }));
+  if (about.without) found.push(t("amounts.without", { count: about.without }));
+  return found.join(", ");
+}
+
+// Stands in a text for a value that becomes a link.
+const MARK = "\u0000";
+
+function linked(
+  key: TextKey,
+  about: Amounts,
+  values: Readonly<Record<string, string | number | { node: string } | { pod: string }>>,
+): Sentence {
+  const links: Part[] = [];
+  const texts: Record<string, string | number> = { subject: about.subject, nodes: about.nodes, only: about.only };
+  for (const [name, value] of Object.entries(values)) {
+    if (typeof value === "object") {
+      texts[name] = `${MARK}${links.length}${MARK}`;
+      links.push(value);
+    } else texts[name] = value;
+  }
+  return t(key, texts)
+    .split(MARK)
+    .map((text, place) => (place % 2 ? (links[Number(text)] ?? { text }) : { text }))
+    .filter((part) => !("text" in part) || part.text);
+}

@@ -1,0 +1,173 @@
+"""What an attempt that found no node keeps of each refusal: what was asked, and what there was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from scheduler_core.api.meta import KubeObject
+from scheduler_core.build import build
+from scheduler_core.model.amounts import AmountKind, Amounts, packed, unpacked
+from scheduler_core.model.changes import ObjectPut
+from scheduler_core.model.effects import Attempt
+from scheduler_core.ports import FirstDraws
+from scheduler_core.scheduler.scheduler import Budget
+from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod
+from tests.core.scheduler.harness import START
+
+GPU = "example.com/gpu"
+MANY = Budget(max_cycles=100)
+
+
+@dataclass
+class Keeper:
+    """Keeps what it is told to, and counts the questions."""
+
+    answer: bool = True
+    asked: list[str] = field(default_factory=list)
+
+    def keeps(self, attempt: Attempt) -> bool:
+        self.asked.append(attempt.pod_key)
+        return self.answer
+
+
+def room(name: str, **amounts: str) -> NodeBuilder:
+    return make_node(name).capacity({"cpu": "4", "memory": "8Gi", "pods": "10"} | amounts)
+
+
+def attempt_at(pod: PodBuilder, *others: NodeBuilder | PodBuilder, keeper: Keeper | None = None) -> Attempt:
+    """The attempt at a pod that is to fit nowhere."""
+    scheduler = build(draws=FirstDraws(), keeper=keeper or Keeper())
+    objects: Sequence[KubeObject] = [each.build() for each in (*others, pod)]
+    effects = scheduler.step(START, [ObjectPut(each) for each in objects], MANY)
+    (attempt,) = (each for each in effects.attempts if each.pod_key == pod.build().key)
+    assert attempt.result == "unschedulable"
+    return attempt
+
+
+def told(pod: PodBuilder, *others: NodeBuilder | PodBuilder) -> list[Amounts]:
+    """All that is kept, whatever the refusal."""
+    return [amounts for each in attempt_at(pod, *others).amounts.values() for amounts in each]
+
+
+FIRST = (("0", 1), ("1", 1), ("2", 1))  # of five values
+
+CASES = [
+    pytest.param(
+        make_pod().req(cpu="31"),
+        [room("a"), room("b", cpu="16"), make_pod("x").req(cpu="150m").on("b")],
+        [Amounts(AmountKind.RESOURCE, "cpu", 2, 31_000, 15_850, "b", 16_000, 2, 15_850, "b")],
+        id="cpu: the most that is free",
+    ),
+    pytest.param(
+        make_pod().req(cpu="5", memory="9Gi"),
+        [room("a"), room("b", cpu="3", memory="16Gi"), room("c", cpu="4500m", memory="16Gi")],
+        [
+            Amounts(AmountKind.RESOURCE, "cpu", 3, 5_000, 4_500, "c", 4_500, 2, 4_500, "c"),
+            Amounts(AmountKind.RESOURCE, "memory", 1, 9 << 30, 8 << 30, "a", 8 << 30),
+        ],
+        id="nodes that lack only one",
+    ),
+    pytest.param(
+        make_pod().req({GPU: "2"}),
+        [room("a"), room("b", **{GPU: "1"})],
+        [Amounts(AmountKind.RESOURCE, GPU, 2, 2, 1, "b", 1, 2, 1, "b")],
+        id="an extended resource",
+    ),
+    pytest.param(
+        make_pod(),
+        [room("a", pods="1"), make_pod("x").on("a")],
+        [Amounts(AmountKind.PODS, "pods", 1, 1, 0, "a", 1, 1, 0, "a")],
+        id="places for pods",
+    ),
+    pytest.param(
+        make_pod().toleration("team", value="b"),
+        [room("a").taint("team", "a"), room("b").taint("team", "a", "NoExecute"), room("c").taint("team", "a")],
+        [
+            Amounts(AmountKind.TAINT, "team=a:NoSchedule", 2, node="a"),
+            Amounts(AmountKind.TAINT, "team=a:NoExecute", 1, node="b"),
+        ],
+        id="taints with one key and several effects",
+    ),
+    pytest.param(
+        make_pod(),
+        [room("a").unschedulable()],
+        [Amounts(AmountKind.CORDON, "node.kubernetes.io/unschedulable:NoSchedule", 1, node="a")],
+        id="a cordon",
+    ),
+    pytest.param(
+        make_pod().node_selector(disk="ssd", tier="x"),
+        [room("a").label(disk="hdd", tier="x"), room("b").label(disk="hdd"), room("c").label(disk="tape", tier="x"),
+         room("d").label(tier="x")],
+        [
+            Amounts(AmountKind.LABEL, "disk in (ssd)", 4, node="a", only=3, values=(("hdd", 2), ("tape", 1)),
+                    without=1),
+            Amounts(AmountKind.LABEL, "tier in (x)", 1, node="b", without=1),
+        ],
+        id="labels wanted, and those there are",
+    ),
+    pytest.param(
+        make_pod().required_node_affinity(
+            {"matchExpressions": [{"key": "rank", "operator": "Gt", "values": ["3"]}]},
+            {"matchExpressions": [{"key": "gone", "operator": "DoesNotExist"}]},
+        ),
+        [room("a").label(rank="1", gone="yes")],
+        [
+            Amounts(AmountKind.LABEL, "!gone", 1, node="a", values=(("yes", 1),)),
+            Amounts(AmountKind.LABEL, "rank > 3", 1, node="a", values=(("1", 1),)),
+        ],
+        id="of alternatives none is the only thing",
+    ),
+    pytest.param(
+        make_pod().node_selector(rank="9"),
+        [room(f"n{rank}").label(rank=str(rank)) for rank in range(5)],
+        [Amounts(AmountKind.LABEL, "rank in (9)", 5, node="n0", only=5, values=FIRST, others=2)],
+        id="many values",
+    ),
+    pytest.param(
+        make_pod().host_port(80),
+        [room("a"), room("b"), make_pod("x").host_port(80).on("a"), make_pod("y").host_port(80, ip="10.0.0.1").on("b")],
+        [Amounts(AmountKind.PORT, "80/TCP", 2, node="a", pod="default/x")],
+        id="a port, and who has it",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pod", "others", "want"), CASES)
+def test_refusal_says_what_was_asked_and_what_there_was(
+    pod: PodBuilder, others: list[NodeBuilder | PodBuilder], want: list[Amounts]
+) -> None:
+    found = told(pod, *others)
+    assert found == want
+    assert unpacked(packed(found)) == found
+
+
+def test_amounts_stand_beside_the_refusal_they_are_about() -> None:
+    attempt = attempt_at(make_pod().req(cpu="31"), room("a"), room("b").taint("team", "a"))
+    assert {key: [each.nodes for each in amounts] for key, amounts in attempt.amounts.items()} == {
+        ("NodeResourcesFit", "Insufficient cpu", "UnschedulableAndUnresolvable"): [1],
+        ("TaintToleration", "node(s) had untolerated taint {team: a}", "UnschedulableAndUnresolvable"): [1],
+    }
+
+
+def test_nominated_pods_take_what_they_are_to_have() -> None:
+    victim, first = make_pod("x").req(cpu="3").on("a"), make_pod("first").req(cpu="3").priority(9)
+    found = told(make_pod().req(cpu="2"), room("a"), victim, first)
+    assert found == [Amounts(AmountKind.RESOURCE, "cpu", 1, 2_000, -2_000, "a", 4_000, 1, -2_000, "a")]
+
+
+def test_nothing_is_made_of_what_is_not_kept() -> None:
+    keeper = Keeper(answer=False)
+    attempt = attempt_at(make_pod().req(cpu="31"), room("a"), keeper=keeper)
+    assert (dict(attempt.amounts), keeper.asked) == ({}, ["default/pod"])
+
+
+def test_pods_that_find_a_node_are_not_asked_about() -> None:
+    keeper = Keeper()
+    scheduler = build(draws=FirstDraws(), keeper=keeper)
+    scheduler.step(
+        START, [ObjectPut(each.build()) for each in (room("a"), room("b", cpu="1"), make_pod().req(cpu="2"))], MANY
+    )
+    assert keeper.asked == []
