@@ -107,6 +107,10 @@ class LabelSelectorMatcher:
                 return False
         return True
 
+    def __str__(self) -> str:
+        """As kubectl takes it; empty for what matches everything."""
+        return "(nothing)" if self.nothing else ",".join(map(str, self.requirements))
+
     def extended(self, requirements: Iterable[Requirement]) -> LabelSelectorMatcher:
         """The selector with more requirements; nothing stays nothing."""
         return self if self.nothing else LabelSelectorMatcher((*self.requirements, *requirements))

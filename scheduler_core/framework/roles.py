@@ -41,11 +41,15 @@ class DeviceAccountant(Protocol):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """The rows of the table, in walk order, that a plugin refused for a reason; `alone` where it gave no other."""
+    """The rows of the table, in walk order, that a plugin refused for a reason; `alone` where it gave no other.
+
+    `are_all`: no other nodes will be added to what is told of these, so that only the first values are wanted.
+    """
 
     reason: str
     rows: npt.NDArray[np.intp]
     alone: npt.NDArray[np.bool_]
+    are_all: bool
 
 
 @runtime_checkable

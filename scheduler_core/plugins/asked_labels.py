@@ -10,7 +10,7 @@ import numpy as np
 from scheduler_core.api.node import Node
 from scheduler_core.api.selectors import NAME_FIELD, Operator, RequiredNodeAffinity, Requirement
 from scheduler_core.model.amounts import AmountKind, Amounts
-from scheduler_core.plugins.helpers import BoolArray, Rows, groups_of, name_at
+from scheduler_core.plugins.helpers import BoolArray, Rows, name_at, numbers_in, values_of
 from scheduler_core.table.labels import NO_VALUE
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.selection import rows_accepted, rows_with_field
@@ -49,8 +49,8 @@ def label_amounts_on(asked: AskedLabels, node: Node) -> Iterator[Amounts]:
         yield Amounts(AmountKind.LABEL, str(each), 1, node=node.name, only=only)
 
 
-def label_amounts(asked: AskedLabels, table: NodeTable, rows: Rows) -> Iterator[Amounts]:
-    """Of all these rows."""
+def label_amounts(asked: AskedLabels, table: NodeTable, rows: Rows, *, few: bool) -> Iterator[Amounts]:
+    """Of all these rows; of `few` values only the first."""
     failed: list[tuple[Requirement, BoolArray]] = [(each, ~rows_accepted(table, each)[rows]) for each in asked.labels]
     failed += ((each, ~rows_with_field(table, each)[rows]) for each in asked.fields)
     times = np.zeros(len(rows), dtype=np.int64)
@@ -63,17 +63,14 @@ def label_amounts(asked: AskedLabels, table: NodeTable, rows: Rows) -> Iterator[
         only = int(np.count_nonzero(times[at] == 1)) if asked.all_count else 0
         told = Amounts(AmountKind.LABEL, str(each), len(at), node=name_at(table, rows, int(at[0])), only=only)
         if place < len(asked.labels):
-            told = _with_values(told, each.key, table, rows[at])
+            told = _with_values(told, each.key, table, rows[at], few)
         yield told
 
 
-def _with_values(told: Amounts, key: str, table: NodeTable, rows: Rows) -> Amounts:
+def _with_values(told: Amounts, key: str, table: NodeTable, rows: Rows, few: bool) -> Amounts:
     """With the values that these rows have of the label."""
-    column, values, without = table.label(key), [], 0
-    for number, count, _ in groups_of(column.ids.take(rows) - NO_VALUE):
-        value = column.values.values[number + NO_VALUE] if number + NO_VALUE >= 0 else None
-        if value is None:
-            without = count
-        else:
-            values.append((value, count))
-    return msgspec.structs.replace(told, values=tuple(values), without=without)
+    column = table.label(key)
+    numbers, counts, _ = numbers_in(column.ids.take(rows) - NO_VALUE)
+    has, numbers = numbers != 0, numbers + NO_VALUE
+    values, others = values_of(column, numbers[has], counts[has], few=few)
+    return msgspec.structs.replace(told, values=values, others=others, without=int(counts[~has].sum()))

@@ -21,7 +21,9 @@ from scheduler_core.config.types import ConfigValue
 from scheduler_core.errors import ConfigError
 from scheduler_core.framework.answers import MAX_NODE_SCORE, Int64Array, QueueingHint, RowIndex, RowVerdicts
 from scheduler_core.lru import LruDict
+from scheduler_core.model.amounts import MOST_VALUES
 from scheduler_core.model.status import Status
+from scheduler_core.table.labels import LabelColumn
 from scheduler_core.table.node_table import NodeTable
 
 HARD_TAINT_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
@@ -109,13 +111,29 @@ def refused_at(
 # Amounts
 
 
-def groups_of(numbers: npt.NDArray[Any]) -> Iterator[tuple[int, int, int]]:
+def numbers_in(numbers: npt.NDArray[Any]) -> tuple[Rows, Rows, Rows]:
     """Each number that occurs, none below 0; how often, and at which place first: in that order."""
     counts, first = np.bincount(numbers), np.zeros(int(numbers.max()) + 1, dtype=np.intp)
     first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)  # of equal indices the last one stays
     present = np.flatnonzero(counts)
     present = present[first[present].argsort()]
-    yield from zip(present.tolist(), counts[present].tolist(), first[present].tolist(), strict=True)
+    return present, counts[present], first[present]
+
+
+def groups_of(numbers: npt.NDArray[Any]) -> Iterator[tuple[int, int, int]]:
+    """`numbers_in`, one by one."""
+    yield from zip(*(each.tolist() for each in numbers_in(numbers)), strict=True)
+
+
+def values_of(
+    column: LabelColumn, numbers: Rows, counts: npt.NDArray[Any], *, few: bool, smallest: bool = False
+) -> tuple[tuple[tuple[str, int], ...], int]:
+    """Values of the label by number, with these counts; of `few` the first by count, and how many others there are."""
+    order = np.argsort(counts if smallest else -counts, kind="stable")
+    if few:
+        order = order[:MOST_VALUES]
+    pairs = zip(numbers[order].tolist(), counts[order].tolist(), strict=True)
+    return tuple((column.values.values[number] or "", count) for number, count in pairs), len(numbers) - len(order)
 
 
 def name_at(table: NodeTable, rows: Rows, place: int) -> str:

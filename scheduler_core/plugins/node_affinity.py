@@ -129,7 +129,7 @@ class NodeAffinity:
         return () if node is None else label_amounts_on(self._asked(state, pod, reason), node)
 
     def amounts(self, state: CycleState, pod: Pod, table: NodeTable, refused: Refused) -> Iterable[Amounts]:
-        return label_amounts(self._asked(state, pod, refused.reason), table, refused.rows)
+        return label_amounts(self._asked(state, pod, refused.reason), table, refused.rows, few=refused.are_all)
 
     def _asked(self, state: CycleState, pod: Pod, reason: str) -> AskedLabels:
         """What is required of a node by whom the reason blames."""

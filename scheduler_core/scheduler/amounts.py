@@ -21,6 +21,8 @@ from scheduler_core.model.effects import Attempt, FilterRows
 
 BoolArray = npt.NDArray[np.bool_]
 
+_MEMO_KEY = "amounts"
+
 
 class Keeper(Protocol):
     """Says of which attempts the amounts are kept; they reach no decision."""
@@ -32,8 +34,20 @@ class Keeper(Protocol):
 
 def amounts_of(cycle: Cycle) -> dict[RefusalKey, tuple[Amounts, ...]]:
     """The amounts of the attempt's refusals as far as they are known; nothing is decided by them."""
-    rows, found = cycle.attempt.filter_rows, {}
+    rows, memo = cycle.attempt.filter_rows, cycle.state.memo
     assert rows is not None
+    _, last = memo.get(_MEMO_KEY, (None, None))
+    if last is not None and last[0] is rows:
+        return last[1]  # type: ignore[no-any-return]
+    found = _asked(cycle, rows)
+    if not cycle.crowded:
+        # An equivalent pod has the same walk as long as nothing changed.
+        memo[_MEMO_KEY] = (None, (rows, found))
+    return found
+
+
+def _asked(cycle: Cycle, rows: FilterRows) -> dict[RefusalKey, tuple[Amounts, ...]]:
+    found: dict[RefusalKey, tuple[Amounts, ...]] = {}
     for key, codes in _codes_by_refusal(rows).items():
         teller = cycle.profile.amounts_tellers.get(key[0])
         if teller is None:
@@ -79,7 +93,7 @@ def _of_nodes(
         nodes, alone = nodes[~apart], alone[~apart]
     if len(nodes):
         rows: Rows = view.rows[nodes]
-        yield from teller.amounts(state, pod, view.table, Refused(reason, rows, alone))
+        yield from teller.amounts(state, pod, view.table, Refused(reason, rows, alone, not crowded))
 
 
 def _looks_at_pods(cycle: Cycle, teller: AmountsTeller) -> bool:

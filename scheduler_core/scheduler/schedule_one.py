@@ -60,7 +60,7 @@ def schedule_one(engine: Engine, queued: QueuedPodInfo) -> Attempt:
         result = "unschedulable" if chosen.status.is_rejected else "error"
         engine.measure_attempt(result, attempt.profile, cycle.started_ns)
         handle_scheduling_failure(engine, cycle.profile, queued, chosen, attempt)
-        _tell_amounts(engine, cycle)
+        tell_amounts(engine, cycle)
     else:
         chosen.started_ns, chosen.is_sampled = cycle.started_ns, cycle.is_sampled
         attempt.result = "scheduled"
@@ -79,7 +79,7 @@ def _account_for_devices(cycle: Cycle) -> None:
         attempt.devices = plugin.account(cycle.state, cycle.pod, attempt.filter_rows, cycle.view.infos)
 
 
-def _tell_amounts(engine: Engine, cycle: Cycle) -> None:
+def tell_amounts(engine: Engine, cycle: Cycle) -> None:
     """Have the attempt say what was asked and what there was, if it found no node and is kept by itself."""
     attempt = cycle.attempt
     fits_nowhere = attempt.filter_rows is not None and attempt.feasible is not None and not len(attempt.feasible)
@@ -92,7 +92,7 @@ def _propose(engine: Engine, cycle: Cycle, queued: QueuedPodInfo) -> None:
     chosen = choose_node(engine, cycle)
     if isinstance(chosen, Failure):
         handle_scheduling_failure(engine, cycle.profile, queued, chosen, cycle.attempt)
-        _tell_amounts(engine, cycle)
+        tell_amounts(engine, cycle)
     else:
         cycle.attempt.result, cycle.attempt.node_name = "proposed", chosen
         cycle.attempt.requeued_to = requeue(engine, queued, None) or ""

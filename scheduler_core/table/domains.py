@@ -60,6 +60,10 @@ class Domains(Protocol):
         """Whether any amount is not 0."""
         ...
 
+    def total(self) -> int:
+        """All amounts added up."""
+        ...
+
     def clone(self) -> Domains: ...
 
 
@@ -98,6 +102,9 @@ class DomainsByValue:
 
     def has_any(self) -> bool:
         return any(self.amounts.values())
+
+    def total(self) -> int:
+        return sum(self.amounts.values())
 
     def clone(self) -> DomainsByValue:
         return DomainsByValue(dict(self.amounts), self._smallest)
@@ -166,6 +173,10 @@ class TalliedDomains:
         if not self._changes and all(times > 0 for times in self.times):
             return any(sums.total for sums in self.sums)
         return bool(self._by_number().any())
+
+    def total(self) -> int:
+        of_sums = sum(sums.total * times for sums, times in zip(self.sums, self.times, strict=True))
+        return of_sums + sum(self._changes.values())
 
     def clone(self) -> TalliedDomains:
         return TalliedDomains(self.sums, self.times, dict(self._changes))

@@ -50,6 +50,30 @@ describe("sentences about amounts", () => {
       "Port 80/TCP is taken on 1 node; on [node-7] <default/web> has it.",
     ],
     [{ kind: "cordon", subject: "k:NoSchedule" }, "Cordoned, as [node-7] is; the pod does not tolerate k:NoSchedule."],
+    [
+      {
+        kind: "spread",
+        subject: "zone (app in (web))",
+        nodes: 3,
+        asked: 1,
+        there: 2,
+        values: [{ value: "a", count: 4 }],
+      },
+      "Spread by zone (app in (web)): the emptiest has 2 pods, maxSkew is 1; too full on 3 nodes: a (4).",
+    ],
+    [{ kind: "noKey", subject: "zone", nodes: 1 }, "No label zone on 1 node such as [node-7]."],
+    [
+      { kind: "near", subject: "zone (app in (web))", nodes: 2, there: 0 },
+      "To be near, by zone (app in (web)): 0 such pods in all, none by 2 nodes such as [node-7].",
+    ],
+    [
+      { kind: "apart", subject: "host (app in (web))", nodes: 2, pod: "default/web" },
+      "To be apart, by host (app in (web)): on 2 nodes; <default/web> stands against [node-7].",
+    ],
+    [
+      { kind: "keptApart", subject: "host", nodes: 2, pod: "default/db" },
+      "<default/db> is to be apart from this pod, by host, which keeps [node-7] from it: 2 nodes in all are kept so.",
+    ],
   ] as const)("of %o", (about, want) => expect(said(about)[0]).toBe(want));
 
   it("of a single node name no other", () => {

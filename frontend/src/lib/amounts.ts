@@ -57,6 +57,22 @@ function main(about: Amounts): Sentence {
       return about.pod
         ? linked("amounts.port", about, { node, pod: { pod: about.pod } })
         : linked("amounts.portOfNobody", about, { node });
+    case "spread":
+      return linked("amounts.spread", about, {
+        asked: about.asked ?? 0,
+        there: about.there ?? 0,
+        values: valuesOf(about),
+      });
+    case "noKey":
+      return linked("amounts.noKey", about, { node });
+    case "near":
+      return linked("amounts.near", about, { node, there: about.there ?? 0 });
+    case "apart":
+    case "keptApart":
+      return linked(`amounts.${about.kind}`, about, {
+        node,
+        pod: about.pod ? { pod: about.pod } : t("amounts.somebody"),
+      });
     default:
       return linked("amounts.other", about, {});
   }

@@ -37,12 +37,14 @@ from scheduler_core.framework.answers import (
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.handle import Handle
 from scheduler_core.framework.reuse import DependsOn
+from scheduler_core.framework.roles import Refused
+from scheduler_core.model.amounts import Amounts
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from scheduler_core.model.types import PodInfo
 from scheduler_core.plugins.helpers import Rows, as_node, as_pod, check_args, queue_if, refuse_all
-from scheduler_core.plugins.inter_pod_affinity import filtering, scoring
+from scheduler_core.plugins.inter_pod_affinity import amounts, filtering, scoring
 from scheduler_core.plugins.inter_pod_affinity.incoming import Incoming
 from scheduler_core.table.node_table import NodeTable
 
@@ -115,6 +117,16 @@ class InterPodAffinity:
         if counted is None:
             return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
         return filtering.judge_rows(counted, table, rows)
+
+    def amounts_on(
+        self, state: CycleState, pod: Pod, node_info: NodeInfo, reason: str, alone: bool
+    ) -> Iterable[Amounts]:
+        counted = state.find(filtering.PreFilterState)
+        return () if counted is None else amounts.amounts_on(counted, self._handle.snapshot.table, node_info, reason)
+
+    def amounts(self, state: CycleState, pod: Pod, table: NodeTable, refused: Refused) -> Iterable[Amounts]:
+        counted = state.find(filtering.PreFilterState)
+        return () if counted is None else amounts.amounts(counted, table, refused)
 
     # Score
 

@@ -76,14 +76,22 @@ class PreFilterState:
 
     def allowed(self) -> list[int]:
         """How many matching pods a domain may have for the pod to fit in, by constraint."""
+        rules = self.rules
+        return [
+            constraint.max_skew + fewest - itself
+            for constraint, fewest, itself in zip(rules.constraints, self.fewest(), rules.itself, strict=True)
+        ]
+
+    def fewest(self) -> list[int]:
+        """How many matching pods the emptiest domain counts for, by constraint."""
         found = []
-        for constraint, domains, itself in zip(self.rules.constraints, self.domains, self.rules.itself, strict=True):
+        for constraint, domains in zip(self.rules.constraints, self.domains, strict=True):
             smallest = domains.smallest()
             if len(domains) < constraint.min_domains:
                 smallest = 0
             elif smallest is None:
                 smallest = _NO_DOMAINS
-            found.append(constraint.max_skew + smallest - itself)
+            found.append(smallest)
         return found
 
     def update(self, pod: Pod, changed: Pod, node: Node, amount: int) -> None:

@@ -9,7 +9,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/podtopologyspread/pl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from scheduler_core.api.meta import KubeObject
@@ -28,12 +28,14 @@ from scheduler_core.framework.answers import (
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.handle import Handle
 from scheduler_core.framework.reuse import DependsOn
+from scheduler_core.framework.roles import Refused
+from scheduler_core.model.amounts import Amounts
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from scheduler_core.model.types import PodInfo
 from scheduler_core.plugins.helpers import Rows, as_node, as_pod, check_args, queue_if, refuse_all
-from scheduler_core.plugins.pod_topology_spread import filtering, scoring
+from scheduler_core.plugins.pod_topology_spread import amounts, filtering, scoring
 from scheduler_core.plugins.pod_topology_spread.constraints import (
     HARD,
     SOFT,
@@ -113,6 +115,16 @@ class PodTopologySpread:
         if counted is None:
             return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
         return filtering.judge_rows(counted, table, rows)
+
+    def amounts_on(
+        self, state: CycleState, pod: Pod, node_info: NodeInfo, reason: str, alone: bool
+    ) -> Iterable[Amounts]:
+        counted = state.find(filtering.PreFilterState)
+        return () if counted is None else amounts.amounts_on(counted, node_info, reason)
+
+    def amounts(self, state: CycleState, pod: Pod, table: NodeTable, refused: Refused) -> Iterable[Amounts]:
+        counted = state.find(filtering.PreFilterState)
+        return () if counted is None else amounts.amounts(counted, table, refused)
 
     # Score
 

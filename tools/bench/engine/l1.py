@@ -14,7 +14,7 @@ from scheduler_core.model.effects import Attempt, Effects
 from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.scheduler.engine import Engine
 from scheduler_core.scheduler.failure import Failure, handle_scheduling_failure
-from scheduler_core.scheduler.schedule_one import decide, open_cycle
+from scheduler_core.scheduler.schedule_one import decide, open_cycle, tell_amounts
 from scheduler_core.sim.world import World
 from tools.bench.engine.keeping import STEP_CYCLES, Keeper, Trace
 from tools.bench.engine.meter import Meter
@@ -68,6 +68,7 @@ def _cycle(engine: Engine, queued: QueuedPodInfo) -> Attempt:
     decided = decide(engine, cycle)
     if isinstance(decided, Failure):
         handle_scheduling_failure(engine, cycle.profile, queued, decided, attempt)
+        tell_amounts(engine, cycle)
     else:
         if decided.spec.resource_claims:
             status = cycle.profile.run_reserve(cycle.state, decided, decided.spec.node_name)
