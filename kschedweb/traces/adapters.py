@@ -42,14 +42,15 @@ def amounts_views(stored: Sequence[Any]) -> list[views.Amounts]:
     """What was asked and what there was, as attempts keep it of one rejection; empty where it cannot be read."""
     try:
         return list(map(amounts_view, unpacked(stored)))
-    except msgspec.ValidationError:
-        return []
+    except (msgspec.ValidationError, IndexError):
+        return []  # of a version after this one
 
 
 def amounts_view(amounts: Amounts) -> views.Amounts:
     """Convert the figures about one subject."""
     values = [views.AmountValue(value, count) for value, count in amounts.values]
     told = {name: getattr(amounts, name) for name in Amounts.__struct_fields__}
+    told["nearest"], told["nearest_node"] = amounts.nearest_of_only
     return views.Amounts(**told | {"kind": amounts.kind.value, "values": values})
 
 

@@ -18,7 +18,6 @@ AmountKind = Literal[
     "apart",
     "keptApart",
     "volume",
-    "unbound",
     "limit",
     "disk",
     "claim",

@@ -17,7 +17,7 @@ MOST_VALUES: Final = 3  # of one subject
 
 
 class AmountKind(StrEnum):
-    """What the figures are about."""
+    """What the figures are about. Stored by place: new ones come last."""
 
     RESOURCE = "resource"  # how much is asked, and the most that is free
     PODS = "pods"  # places for pods
@@ -31,7 +31,6 @@ class AmountKind(StrEnum):
     APART = "apart"  # a required anti-affinity term, and a pod that matches it
     KEPT_APART = "keptApart"  # a pod there whose anti-affinity refuses
     VOLUME = "volume"  # a volume that cannot be reached, and its node affinity
-    UNBOUND = "unbound"  # a claim that finds no volume
     LIMIT = "limit"  # volumes of a driver
     DISK = "disk"  # a disk, and the pod that uses it
     CLAIM = "claim"  # a claim for one pod, and the pod that uses it
@@ -42,7 +41,8 @@ class Amounts(msgspec.Struct, frozen=True, array_like=True):
 
     `nodes`: how many refused nodes they are about. `asked` of `subject`, and `there`, the most that any of them has,
     which is `node`; it has `capacity` in all. `only`: nodes that this reason and this subject alone keep the pod from,
-    as far as the plugin that refused them looked; `nearest` is the most that one of these has, `nearest_node`.
+    as far as the plugin that refused them looked; `nearest` is the most that one of these has, `nearest_node`, where it
+    is another than `node`.
     `values`: what there is instead, with a count; `others`: how many more values; `without`: nodes without the label.
     `pod`: who stands against it.
     """
@@ -66,12 +66,22 @@ class Amounts(msgspec.Struct, frozen=True, array_like=True):
         """With the nodes that nothing else keeps the pod from, and what the nearest has; unchanged without any."""
         if not only:
             return self
+        if node == self.node:
+            return msgspec.structs.replace(self, only=only)
         return msgspec.structs.replace(self, only=only, nearest=most, nearest_node=node)
+
+    @property
+    def nearest_of_only(self) -> tuple[int | None, str]:
+        """The most that one of the nodes has that nothing else keeps the pod from, and which it is."""
+        if self.nearest is not None or not self.only or self.there is None:
+            return self.nearest, self.nearest_node
+        return self.there, self.node
 
 
 RefusalKey = tuple[str, str, str]
 """Plugin, reason and name of the code."""
 
+_KINDS: Final = tuple(AmountKind)
 _DEFAULTS: Final[tuple[Any, ...]] = tuple(
     list(field.default) if field.default == () else field.default for field in msgspec.structs.fields(Amounts)
 )
@@ -85,12 +95,13 @@ def packed(amounts: Iterable[Amounts]) -> list[list[Any]]:
     for values in found:
         while values[-1] == _DEFAULTS[len(values) - 1]:
             values.pop()
+        values[0] = _KINDS.index(values[0])
     return found
 
 
 def unpacked(values: Sequence[Any]) -> list[Amounts]:
-    """What `packed` made plain values of. msgspec.ValidationError for others."""
-    return msgspec.convert(values, list[Amounts])
+    """What `packed` made plain values of. msgspec.ValidationError and IndexError for others."""
+    return msgspec.convert([[_KINDS[kind], *others] for kind, *others in values], list[Amounts])
 
 
 def merged(amounts: Iterable[Amounts]) -> tuple[Amounts, ...]:
@@ -114,7 +125,11 @@ def shortened(amounts: Iterable[Amounts]) -> tuple[Amounts, ...]:
 
 def _both(first: Amounts, second: Amounts) -> Amounts:
     best = second if _is_more(second.there, first.there) else first
-    near = second if _is_more(second.nearest, first.nearest) else first
+    near, other = first.nearest_of_only, second.nearest_of_only
+    if _is_more(other[0], near[0]):
+        near = other
+    if near[1] == best.node:
+        near = (None, "")
     if first.kind in _COUNTED_BY_NODE:
         counted = Counter(dict(first.values))
         counted.update(dict(second.values))
@@ -129,8 +144,7 @@ def _both(first: Amounts, second: Amounts) -> Amounts:
         best.node,
         best.capacity,
         first.only + second.only,
-        near.nearest,
-        near.nearest_node,
+        *near,
         tuple(counted.items()),
         first.others + second.others,
         best.pod,

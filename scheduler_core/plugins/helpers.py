@@ -22,6 +22,7 @@ from scheduler_core.errors import ConfigError
 from scheduler_core.framework.answers import MAX_NODE_SCORE, Int64Array, QueueingHint, RowIndex, RowVerdicts
 from scheduler_core.lru import LruDict
 from scheduler_core.model.amounts import MOST_VALUES
+from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Status
 from scheduler_core.table.labels import LabelColumn
 from scheduler_core.table.node_table import NodeTable
@@ -134,6 +135,11 @@ def values_of(
         order = order[:MOST_VALUES]
     pairs = zip(numbers[order].tolist(), counts[order].tolist(), strict=True)
     return tuple((column.values.values[number] or "", count) for number, count in pairs), len(numbers) - len(order)
+
+
+def infos_of(table: NodeTable, rows: Rows) -> Iterator[NodeInfo]:
+    """The nodes of the rows, for what is asked node by node."""
+    return (info for info in map(table.node_infos.__getitem__, rows.tolist()) if info is not None)
 
 
 def name_at(table: NodeTable, rows: Rows, place: int) -> str:

@@ -9,7 +9,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/nodevolumelimits
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -42,11 +42,13 @@ from scheduler_core.framework.answers import ClusterEventWithHint, PreFilterResu
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.handle import Handle
 from scheduler_core.framework.reuse import DependsOn
+from scheduler_core.framework.roles import Refused
 from scheduler_core.framework.storage_lister import ObjectMissingError, StorageLister
+from scheduler_core.model.amounts import AmountKind, Amounts
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
-from scheduler_core.plugins.helpers import BoolArray, Rows, as_pod, had_a_place, queue_if
+from scheduler_core.plugins.helpers import BoolArray, Rows, as_pod, had_a_place, infos_of, queue_if
 from scheduler_core.table.node_table import NodeTable
 
 REASON = "node(s) exceed max volume count"
@@ -169,6 +171,22 @@ class NodeVolumeLimits:
                     codes[row] = code_of(self._judge(known, pod, node_info, csi_node))
         return RowVerdicts(codes, tuple(statuses)).at(rows) if codes.any() else None
 
+    def amounts_on(
+        self, state: CycleState, pod: Pod, node_info: NodeInfo, reason: str, alone: bool
+    ) -> Iterable[Amounts]:
+        known, csi_node = state.find(_Known) or self._begin(), self._storage.csi_node(node_info.name)
+        counted = self._counted(known, pod, node_info, csi_node)
+        if reason == REASON and isinstance(counted, tuple):
+            in_use, added, limits = counted
+            for driver in dict.fromkeys(added):
+                asked, left = added.count(driver), limits.get(driver, 0) - in_use.count(driver)
+                if driver in limits and asked > left:
+                    yield Amounts(AmountKind.LIMIT, driver, 1, asked, left, node_info.name, limits[driver])
+
+    def amounts(self, state: CycleState, pod: Pod, table: NodeTable, refused: Refused) -> Iterable[Amounts]:
+        for node_info in infos_of(table, refused.rows):
+            yield from self.amounts_on(state, pod, node_info, refused.reason, True)
+
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         pod_deleted = ClusterEvent(EventResource.POD, ActionType.DELETE)
         claim_added = ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD)
@@ -190,8 +208,20 @@ class NodeVolumeLimits:
 
     def _judge(self, known: _Known, pod: Pod, node_info: NodeInfo | None, csi_node: CSINode | None) -> Status:
         """`node_info` is only looked at when the CSINode has limits."""
+        counted = self._counted(known, pod, node_info, csi_node)
+        if counted is None or isinstance(counted, Status):
+            return counted or SUCCESS
+        in_use, added, limits = counted
+        limited = [driver for driver in set(added) if driver in limits]
+        exceeded = any(in_use.count(driver) + added.count(driver) > limits[driver] for driver in limited)
+        return _TOO_MANY if exceeded else SUCCESS
+
+    def _counted(
+        self, known: _Known, pod: Pod, node_info: NodeInfo | None, csi_node: CSINode | None
+    ) -> tuple[list[str], list[str], dict[str, int]] | Status | None:
+        """Drivers of the volumes in use and of those the pod adds, one for each, and limits; None: nothing counts."""
         if not pod.spec.volumes:
-            return SUCCESS
+            return None
         migrated = _migrated(csi_node)
         new = known.new.get(migrated)
         if new is None:
@@ -200,7 +230,7 @@ class NodeVolumeLimits:
             return new
         limits = _limits(csi_node)
         if node_info is None or not new or not limits:
-            return SUCCESS
+            return None
         used: Attachable = {}
         try:
             for info in node_info.pods:
@@ -210,13 +240,7 @@ class NodeVolumeLimits:
             return Status.failed(str(error))
         self._add_attached(known.attached.get(node_info.name, ()), used)
         added = [driver for key, driver in new.items() if key not in used]
-        if not added:
-            return SUCCESS
-        in_use = list(used.values())
-        exceeded = any(
-            driver in limits and in_use.count(driver) + added.count(driver) > limits[driver] for driver in set(added)
-        )
-        return _TOO_MANY if exceeded else SUCCESS
+        return (list(used.values()), added, limits) if added else None
 
     def _new_volumes(self, pod: Pod, csi_node: CSINode | None) -> Attachable | Status:
         new: Attachable = {}

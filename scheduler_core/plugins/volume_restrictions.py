@@ -10,7 +10,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/volumerestrictions
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,12 +23,14 @@ from scheduler_core.framework.answers import ClusterEventWithHint, PreFilterResu
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.handle import Handle
 from scheduler_core.framework.reuse import DependsOn
+from scheduler_core.framework.roles import Refused
 from scheduler_core.framework.storage_lister import ObjectMissingError, StorageLister
+from scheduler_core.model.amounts import AmountKind, Amounts
 from scheduler_core.model.events import NODE_ADD, ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from scheduler_core.model.types import PodInfo
-from scheduler_core.plugins.helpers import as_pod, queue_if
+from scheduler_core.plugins.helpers import as_pod, infos_of, name_at, queue_if
 from scheduler_core.table.node_table import NodeTable
 
 REASON_DISK = "node(s) had no available disk"
@@ -110,6 +112,43 @@ class VolumeRestrictions:
                 if node_info is not None and _disk_in_use(disks, node_info):
                     codes[row] = 1
         return RowVerdicts(codes, statuses).at(rows) if codes.any() else None
+
+    def amounts_on(
+        self, state: CycleState, pod: Pod, node_info: NodeInfo, reason: str, alone: bool
+    ) -> Iterable[Amounts]:
+        found = state.find(PreFilterState)
+        if reason == REASON_DISK:
+            for disk in _disks(pod):
+                for info in node_info.pods:
+                    if any(_conflict(disk, used) for used in info.pod.spec.volumes or ()):
+                        yield Amounts(AmountKind.DISK, disk.name, node=node_info.name, pod=info.pod.key)
+                        break
+        elif reason == REASON_CLAIM and found is not None:
+            for claim, user in self._users(pod, found):
+                yield Amounts(AmountKind.CLAIM, claim, node=node_info.name, pod=user)
+
+    def amounts(self, state: CycleState, pod: Pod, table: NodeTable, refused: Refused) -> Iterable[Amounts]:
+        if refused.reason == REASON_DISK:
+            for node_info in infos_of(table, refused.rows):
+                yield from self.amounts_on(state, pod, node_info, REASON_DISK, True)
+        elif refused.reason == REASON_CLAIM and (found := state.find(PreFilterState)) is not None:
+            for claim, user in self._users(pod, found):
+                node = name_at(table, refused.rows, 0)
+                yield Amounts(AmountKind.CLAIM, claim, len(refused.rows), node=node, pod=user)
+
+    def _users(self, pod: Pod, found: PreFilterState) -> Iterator[tuple[str, str]]:
+        """The claims of the pod that are in use, and by whom."""
+        for key in sorted(f"{pod.namespace}/{name}" for name in found.claims):
+            users = (
+                info.pod.key
+                for node_info in self._handle.snapshot.list()
+                if key in node_info.pvc_ref_counts
+                for info in node_info.pods
+                if key in info.claim_keys
+            )
+            user = next(users, None)
+            if user is not None:
+                yield key, user
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         pod_deleted = ClusterEvent(EventResource.POD, ActionType.DELETE)

@@ -9,7 +9,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/volumezone
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from scheduler_core.api.csi_migration import ZONE_DELIMITER
 from scheduler_core.api.derived import BETA_REGION, BETA_ZONE, REGION, ZONE
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
+from scheduler_core.api.selectors import Operator, Requirement
 from scheduler_core.api.storage import PersistentVolume, StorageClass
 from scheduler_core.api.volumes import WAIT_FOR_FIRST_CONSUMER, as_claim, claim_class_name, uses_claim
 from scheduler_core.config import names
@@ -25,10 +26,13 @@ from scheduler_core.framework.answers import ClusterEventWithHint, PreFilterResu
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.handle import Handle
 from scheduler_core.framework.reuse import DependsOn
+from scheduler_core.framework.roles import Refused
 from scheduler_core.framework.storage_lister import ObjectMissingError, StorageLister
+from scheduler_core.model.amounts import Amounts
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
+from scheduler_core.plugins.asked_labels import AskedLabels, label_amounts, label_amounts_on
 from scheduler_core.plugins.helpers import BoolArray, queue_if, refuse, refuse_all
 from scheduler_core.table.node_table import NodeTable
 
@@ -109,6 +113,22 @@ class VolumeZone:
         for label in _LABELS:
             somewhere |= table.label(label).has_key
         return refuse((elsewhere & somewhere)[rows], _ELSEWHERE)
+
+    def amounts_on(
+        self, state: CycleState, pod: Pod, node_info: NodeInfo, reason: str, alone: bool
+    ) -> Iterable[Amounts]:
+        return label_amounts_on(self._asked(state, pod, reason), node_info.node) if node_info.node is not None else ()
+
+    def amounts(self, state: CycleState, pod: Pod, table: NodeTable, refused: Refused) -> Iterable[Amounts]:
+        return label_amounts(self._asked(state, pod, refused.reason), table, refused.rows, few=refused.are_all)
+
+    def _asked(self, state: CycleState, pod: Pod, reason: str) -> AskedLabels:
+        """What volumes require of nodes; not of beta labels, for which another label of the node may stand."""
+        wanted = self._wanted(state, pod)
+        if isinstance(wanted, Status) or reason != REASON or any(key in _REPLACED_BY for key, _ in wanted):
+            return AskedLabels((), (), True)
+        asked = (Requirement(key, Operator.IN, tuple(sorted(values))) for key, values in wanted)
+        return AskedLabels(tuple(dict.fromkeys(asked)), (), True)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         add_or_update = ActionType.ADD | ActionType.UPDATE

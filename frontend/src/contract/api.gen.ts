@@ -1024,7 +1024,7 @@ export interface components {
         /** @description What was asked of rejecting nodes, and what there was, about one subject. See docs/amounts.md. */
         readonly Amounts: {
             /** @enum {unknown} */
-            readonly kind: "apart" | "claim" | "cordon" | "disk" | "keptApart" | "label" | "limit" | "near" | "noKey" | "pods" | "port" | "resource" | "spread" | "taint" | "unbound" | "volume";
+            readonly kind: "apart" | "claim" | "cordon" | "disk" | "keptApart" | "label" | "limit" | "near" | "noKey" | "pods" | "port" | "resource" | "spread" | "taint" | "volume";
             /** @description the resource, taint, requirement, port, topology key, volume or claim */
             readonly subject: string;
             /** @description rejecting nodes that this is about */

@@ -74,6 +74,22 @@ describe("sentences about amounts", () => {
       { kind: "keptApart", subject: "host", nodes: 2, pod: "default/db" },
       "<default/db> is to be apart from this pod, by host, which keeps [node-7] from it: 2 nodes in all are kept so.",
     ],
+    [
+      { kind: "volume", subject: "pv-1 (zone in (a))", nodes: 2 },
+      "Out of reach of volume pv-1 (zone in (a)): 2 nodes such as [node-7].",
+    ],
+    [
+      { kind: "limit", subject: "ebs.csi.aws.com", asked: 2, there: 1, capacity: 25 },
+      "2 more volumes of ebs.csi.aws.com; the most room is 1 of 25, on [node-7].",
+    ],
+    [
+      { kind: "disk", subject: "data", nodes: 1, pod: "default/db" },
+      "Disk of volume data is in use on 1 node; on [node-7] <default/db> uses it.",
+    ],
+    [
+      { kind: "claim", subject: "default/c", pod: "default/db" },
+      "Claim default/c is for one pod, and <default/db> uses it.",
+    ],
   ] as const)("of %o", (about, want) => expect(said(about)[0]).toBe(want));
 
   it("of a single node name no other", () => {

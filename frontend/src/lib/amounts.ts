@@ -73,8 +73,18 @@ function main(about: Amounts): Sentence {
         node,
         pod: about.pod ? { pod: about.pod } : t("amounts.somebody"),
       });
-    default:
-      return linked("amounts.other", about, {});
+    case "volume":
+      return linked("amounts.volume", about, { node });
+    case "limit":
+      return linked("amounts.limit", about, {
+        node,
+        asked: about.asked ?? 0,
+        there: Math.max(0, about.there ?? 0),
+        capacity: about.capacity ?? 0,
+      });
+    case "disk":
+    case "claim":
+      return linked(`amounts.${about.kind}`, about, { node, pod: { pod: about.pod } });
   }
 }
 

@@ -7,7 +7,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/volumebinding (FindP
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from scheduler_core.api.node import Node
@@ -101,6 +101,14 @@ class Binder:
                 found.static.append((claim, volume))
         self._check_provisions(node, found)
         return found
+
+    def bound_volumes(self, claims: PodClaims) -> Iterator[PersistentVolume]:
+        """The volumes of the bound claims that are there, each once."""
+        for name in dict.fromkeys(claim.spec.volume_name for claim in claims.bound):
+            try:
+                yield self.cache.volume(name)
+            except ObjectMissingError:
+                continue
 
     def _check_bound(self, claims: PodClaims, node: Node, found: NodeVolumes) -> None:
         for claim in claims.bound:

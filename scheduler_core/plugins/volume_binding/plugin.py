@@ -11,7 +11,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/plugins/volumebinding
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,13 +33,15 @@ from scheduler_core.framework.answers import (
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.handle import Handle
 from scheduler_core.framework.reuse import DependsOn
+from scheduler_core.framework.roles import Refused
 from scheduler_core.framework.storage_lister import ObjectMissingError, StorageLister
+from scheduler_core.model.amounts import AmountKind, Amounts
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Code, Status
-from scheduler_core.plugins.helpers import check_args, refuse_all
+from scheduler_core.plugins.helpers import check_args, name_at, refuse_all
 from scheduler_core.plugins.volume_binding import hints, pre_bind
 from scheduler_core.plugins.volume_binding.assume_cache import AssumeCache
-from scheduler_core.plugins.volume_binding.binder import Binder
+from scheduler_core.plugins.volume_binding.binder import NODE_CONFLICT, Binder
 from scheduler_core.plugins.volume_binding.claims import (
     BindingError,
     PodClaims,
@@ -122,6 +124,29 @@ class VolumeBinding:
             return refuse_all(table, rows, Status.failed(NO_PRE_FILTER))
         verdicts = judge_rows(self._binder, found.claims or PodClaims(), table)
         return verdicts.at(rows) if verdicts is not None else None
+
+    def amounts_on(
+        self, state: CycleState, pod: Pod, node_info: NodeInfo, reason: str, alone: bool
+    ) -> Iterable[Amounts]:
+        claims = self._bound(state, reason)
+        if claims is not None and node_info.node is not None:
+            for volume in self._binder.bound_volumes(claims):
+                if not self._binder.reach.reaches_bound(volume, node_info.node):
+                    yield Amounts(AmountKind.VOLUME, self._binder.reach.text(volume), node=node_info.name)
+
+    def amounts(self, state: CycleState, pod: Pod, table: NodeTable, refused: Refused) -> Iterable[Amounts]:
+        claims = self._bound(state, refused.reason)
+        for volume in self._binder.bound_volumes(claims) if claims is not None else ():
+            reached = self._binder.reach.rows_bound(volume, table)
+            places = np.flatnonzero(~reached[refused.rows]) if reached is not None else np.zeros(0, dtype=np.intp)
+            if len(places):
+                node = name_at(table, refused.rows, int(places[0]))
+                yield Amounts(AmountKind.VOLUME, self._binder.reach.text(volume), len(places), node=node)
+
+    def _bound(self, state: CycleState, reason: str) -> PodClaims | None:
+        """The claims whose volumes the reason is about."""
+        found = state.find(PreFilterState)
+        return found.claims if found is not None and reason == NODE_CONFLICT else None
 
     def pre_score(self, state: CycleState, pod: Pod, node_infos: Sequence[NodeInfo]) -> Status:
         return SKIP

@@ -46,6 +46,12 @@ class Reach:
             return is_reached_from(required_reach(with_csi_topology(volume, source.plugin)), node.labels)
         return self.reaches(volume, node)
 
+    def text(self, volume: PersistentVolume) -> str:
+        """The volume's name, and from where it can be reached as it is written."""
+        selector = self._selector(volume)
+        terms = [",".join(map(str, term.requirements)) for term in selector.terms] if selector is not None else []
+        return f"{volume.name} ({' or '.join(terms)})"
+
     def rows(self, volume: PersistentVolume, table: NodeTable) -> BoolArray | None:
         """`reaches` of all rows, None for every one."""
         selector = self._selector(volume)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -16,6 +15,7 @@ from scheduler_core.ports import FirstDraws
 from scheduler_core.scheduler.scheduler import Budget
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod
 from tests.core.scheduler.harness import START
+from tests.core.volumes import DRIVER, make_claim, make_class, make_csi_node, make_volume
 
 GPU = "example.com/gpu"
 MANY = Budget(max_cycles=100)
@@ -37,35 +37,38 @@ def room(name: str, **amounts: str) -> NodeBuilder:
     return make_node(name).capacity({"cpu": "4", "memory": "8Gi", "pods": "10"} | amounts)
 
 
-def attempt_at(pod: PodBuilder, *others: NodeBuilder | PodBuilder, keeper: Keeper | None = None) -> Attempt:
+def attempt_at(
+    pod: PodBuilder, *others: NodeBuilder | PodBuilder | KubeObject, keeper: Keeper | None = None
+) -> Attempt:
     """The attempt at a pod that is to fit nowhere."""
     scheduler = build(draws=FirstDraws(), keeper=keeper or Keeper())
-    objects: Sequence[KubeObject] = [each.build() for each in (*others, pod)]
+    objects = [each.build() if isinstance(each, NodeBuilder | PodBuilder) else each for each in (*others, pod)]
     effects = scheduler.step(START, [ObjectPut(each) for each in objects], MANY)
     (attempt,) = (each for each in effects.attempts if each.pod_key == pod.build().key)
     assert attempt.result == "unschedulable"
     return attempt
 
 
-def told(pod: PodBuilder, *others: NodeBuilder | PodBuilder) -> list[Amounts]:
+def told(pod: PodBuilder, *others: NodeBuilder | PodBuilder | KubeObject) -> list[Amounts]:
     """All that is kept, whatever the refusal."""
     return [amounts for each in attempt_at(pod, *others).amounts.values() for amounts in each]
 
 
+DISK = {"name": "disk", "gcePersistentDisk": {"pdName": "pd-1"}}
 FIRST = (("0", 1), ("1", 1), ("2", 1))  # of five values
 
 CASES = [
     pytest.param(
         make_pod().req(cpu="31"),
         [room("a"), room("b", cpu="16"), make_pod("x").req(cpu="150m").on("b")],
-        [Amounts(AmountKind.RESOURCE, "cpu", 2, 31_000, 15_850, "b", 16_000, 2, 15_850, "b")],
+        [Amounts(AmountKind.RESOURCE, "cpu", 2, 31_000, 15_850, "b", 16_000, 2)],
         id="cpu: the most that is free",
     ),
     pytest.param(
         make_pod().req(cpu="5", memory="9Gi"),
         [room("a"), room("b", cpu="3", memory="16Gi"), room("c", cpu="4500m", memory="16Gi")],
         [
-            Amounts(AmountKind.RESOURCE, "cpu", 3, 5_000, 4_500, "c", 4_500, 2, 4_500, "c"),
+            Amounts(AmountKind.RESOURCE, "cpu", 3, 5_000, 4_500, "c", 4_500, 2),
             Amounts(AmountKind.RESOURCE, "memory", 1, 9 << 30, 8 << 30, "a", 8 << 30),
         ],
         id="nodes that lack only one",
@@ -73,13 +76,13 @@ CASES = [
     pytest.param(
         make_pod().req({GPU: "2"}),
         [room("a"), room("b", **{GPU: "1"})],
-        [Amounts(AmountKind.RESOURCE, GPU, 2, 2, 1, "b", 1, 2, 1, "b")],
+        [Amounts(AmountKind.RESOURCE, GPU, 2, 2, 1, "b", 1, 2)],
         id="an extended resource",
     ),
     pytest.param(
         make_pod(),
         [room("a", pods="1"), make_pod("x").on("a")],
-        [Amounts(AmountKind.PODS, "pods", 1, 1, 0, "a", 1, 1, 0, "a")],
+        [Amounts(AmountKind.PODS, "pods", 1, 1, 0, "a", 1, 1)],
         id="places for pods",
     ),
     pytest.param(
@@ -177,6 +180,49 @@ def test_refusal_says_what_was_asked_and_what_there_was(
     assert unpacked(packed(found)) == found
 
 
+ZONE = "topology.kubernetes.io/zone"
+VOLUMES = [
+    pytest.param(
+        make_pod().claim_volume("c"),
+        [room("a"), room("b"), make_claim("c", volume="v"), make_volume("v", node="z")],
+        [Amounts(AmountKind.VOLUME, "v (kubernetes.io/hostname in (z))", 2, node="a")],
+        id="a volume and its node affinity",
+    ),
+    pytest.param(
+        make_pod().claim_volume("c"),
+        [room("a").label({ZONE: "x"}), make_claim("c", volume="v"), make_volume("v", labels={ZONE: "y"})],
+        [Amounts(AmountKind.LABEL, f"{ZONE} in (y)", 1, node="a", only=1, values=(("x", 1),))],
+        id="a volume's zone",
+    ),
+    pytest.param(
+        make_pod().claim_volume("c1").claim_volume("c2"),
+        [room("a"), make_csi_node("a", example=1), make_class(), make_claim("c1"), make_claim("c2")],
+        [Amounts(AmountKind.LIMIT, DRIVER, 1, 2, 1, "a", 1)],
+        id="a driver's limit",
+    ),
+    pytest.param(
+        make_pod().claim_volume("c"),
+        [room("a"), make_claim("c", volume="v", modes=("ReadWriteOncePod",)), make_volume("v"),
+         make_pod("x").claim_volume("c").on("a")],
+        [Amounts(AmountKind.CLAIM, "default/c", 1, node="a", pod="default/x")],
+        id="a claim for one pod",
+    ),
+    pytest.param(
+        make_pod().spec(volumes=[DISK]),
+        [room("a"), make_pod("x").spec(volumes=[DISK]).on("a")],
+        [Amounts(AmountKind.DISK, "disk", 1, node="a", pod="default/x")],
+        id="a disk",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pod", "others", "want"), VOLUMES)
+def test_refusal_for_volumes_says_which(
+    pod: PodBuilder, others: list[NodeBuilder | PodBuilder | KubeObject], want: list[Amounts]
+) -> None:
+    assert told(pod, *others) == want
+
+
 def test_amounts_stand_beside_the_refusal_they_are_about() -> None:
     attempt = attempt_at(make_pod().req(cpu="31"), room("a"), room("b").taint("team", "a"))
     assert {key: [each.nodes for each in amounts] for key, amounts in attempt.amounts.items()} == {
@@ -188,7 +234,7 @@ def test_amounts_stand_beside_the_refusal_they_are_about() -> None:
 def test_nominated_pods_take_what_they_are_to_have() -> None:
     victim, first = make_pod("x").req(cpu="3").on("a"), make_pod("first").req(cpu="3").priority(9)
     found = told(make_pod().req(cpu="2"), room("a"), victim, first)
-    assert found == [Amounts(AmountKind.RESOURCE, "cpu", 1, 2_000, -2_000, "a", 4_000, 1, -2_000, "a")]
+    assert found == [Amounts(AmountKind.RESOURCE, "cpu", 1, 2_000, -2_000, "a", 4_000, 1)]
 
 
 def test_nothing_is_made_of_what_is_not_kept() -> None:

@@ -9,7 +9,8 @@ stored   and then digested, summed up and encoded, as the service does before it
 from __future__ import annotations
 
 from enum import StrEnum
-from json import dumps
+
+import msgspec
 
 from scheduler_core.model.amounts import packed
 from scheduler_core.model.effects import Attempt
@@ -49,7 +50,7 @@ class Keeper:
             digest = attempt.digest or attempt_digest(attempt)
             if self._last_digests.get(attempt.pod_uid) != digest:
                 self._last_digests[attempt.pod_uid] = digest
-                told = [packed(rejection.amounts) for rejection in summarize(attempt).rejections]
-                self.bytes_stored += len(encode(attempt)) + (
-                    len(dumps(told, separators=(",", ":"))) if any(told) else 0
-                )
+                rejections = summarize(attempt).rejections
+                self.bytes_stored += len(encode(attempt))
+                if attempt.amounts:
+                    self.bytes_stored += len(msgspec.json.encode([packed(each.amounts) for each in rejections]))
