@@ -114,6 +114,12 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     config.add_argument("--defaults", action="store_true", help="go back to the default configuration")
     config.add_argument("--show", action="store_true", help="print the active configuration, and nothing else")
 
+    why = command("why", "Say what kept a pod from all nodes in its last attempt, and what it asked.")
+    data_dir(why)
+    why.add_argument("pod", metavar="[NAMESPACE/]POD", help="the pod; without a namespace, of default")
+    why.add_argument("--cluster", help="name of the cluster (default: the only one there is)")
+    why.add_argument("--json", action="store_true", help="print one JSON document")
+
     prune = command("prune", "Delete history of clusters, by their retention settings or by those given here.")
     data_dir(prune)
     prune.add_argument("--cluster", help="name of the cluster (default: all)")
@@ -201,6 +207,10 @@ def dispatch(options: argparse.Namespace) -> int:
         return up.down(data_dir=data)
     if options.command == "status":
         return up.status(data_dir=data)
+    if options.command == "why":
+        from kschedweb.ops.explaining import why
+
+        return why(data_dir=data, options=options)
     if options.command == "prune":
         from kschedweb.ops.pruning import prune
 

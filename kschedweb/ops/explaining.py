@@ -1,0 +1,104 @@
+"""`./ksched why`: what kept a pod from all nodes in its last attempt, with what was asked and what there was."""
+
+import argparse
+import json
+import sys
+import urllib.parse
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from kschedweb.ops.client import Client, Refused, connect
+
+Amounts = Mapping[str, Any]
+_BYTES = ("memory", "ephemeral-storage")
+
+
+def why(*, data_dir: Path, options: argparse.Namespace) -> int:
+    """Print the pod's last attempt; 1 when there is none, or the service does not tell."""
+    namespace, _, name = options.pod.rpartition("/")
+    try:
+        client = connect(data_dir)
+        path = f"/api/clusters/{_cluster(client, options.cluster)}/pods"
+        pod = "/".join(urllib.parse.quote(part, safe="") for part in (namespace or "default", name))
+        _, answer = client.call("GET", f"{path}/{pod}/attempts?limit=1")
+        if not answer["results"]:
+            raise Refused(f"no attempt at the pod {namespace or 'default'}/{name} is stored")
+    except Refused as refusal:
+        print(f"ksched: {refusal}", file=sys.stderr)
+        return 1
+    (attempt,) = answer["results"]
+    print(json.dumps(attempt) if options.json else "\n".join(told(attempt)))
+    return 0
+
+
+def told(attempt: Mapping[str, Any]) -> Iterator[str]:
+    """The attempt in lines: its result, its message, and below each reason what was asked and what there was."""
+    place = f" on {attempt['node_name']}" if attempt["node_name"] else ""
+    yield f"{attempt['namespace']}/{attempt['name']}: attempt {attempt['last_attempt']}, {attempt['result']}{place}"
+    if attempt["message"]:
+        yield attempt["message"]
+    for rejection in attempt["rejections"]:
+        yield f"  {rejection['count']:>6}  {rejection['plugin']}: {rejection['reason']}"
+        yield from (f"          {sentence(each)}" for each in rejection["amounts"])
+
+
+def sentence(about: Amounts) -> str:
+    """What was asked and what there was of one subject."""
+    subject, node, pod = about["subject"], about["node"], about["pod"] or "another pod"
+    nodes = f"{about['nodes']:,} node{'' if about['nodes'] == 1 else 's'}"
+    match about["kind"]:
+        case "resource":
+            text = f"asks {_amount(subject, about['asked'])}, most free {_amount(subject, about['there'])} on {node}"
+            if about["only"]:
+                lack = _amount(subject, about["asked"] - about["nearest"])
+                text += f"; {about['only']:,} lack only {subject}, the nearest by {lack} ({about['nearest_node']})"
+            return text
+        case "pods":
+            return f"all places for pods are taken; {node} has {about['capacity']}"
+        case "taint" | "cordon":
+            return f"not tolerated: {subject}, on {nodes} such as {node}"
+        case "label":
+            return f"wanted: {subject}; on {nodes}: {_values(about) or 'others'}"
+        case "port" | "disk":
+            return f"{subject} is taken on {nodes}; on {node} by {pod}"
+        case "spread":
+            fewest = f"the emptiest has {about['there']}, maxSkew is {about['asked']}"
+            return f"{subject}: {fewest}; too full on {nodes}: {_values(about)}"
+        case "near":
+            return f"{subject}: {about['there']} such pods in all, none by {nodes} such as {node}"
+        case "apart" | "keptApart":
+            return f"{subject}: {pod} stands against {node}, one of {nodes}"
+        case "limit":
+            return f"asks {about['asked']} of {subject}, most left {about['there']} of {about['capacity']} on {node}"
+        case "claim":
+            return f"{subject} is used by {pod}"
+    return f"{subject}: {nodes} such as {node}"
+
+
+def _values(about: Amounts) -> str:
+    values = [f"{each['value']} ({each['count']:,})" for each in about["values"]]
+    values += [f"{about['others']:,} more values"] if about["others"] else []
+    return ", ".join(values + ([f"no such label ({about['without']:,})"] if about["without"] else []))
+
+
+def _amount(resource: str, value: int) -> str:
+    """CPU in cores, or thousandths below one; bytes with a unit only where it divides them."""
+    if resource == "cpu":
+        return f"{value}m" if 0 < abs(value) < 1000 else str(value / 1000).removesuffix(".0")
+    if resource in _BYTES or resource.startswith("hugepages-"):
+        for unit, size in (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)):
+            if value and value % size == 0:
+                return f"{value // size:,}{unit}"
+    return f"{value:,}"
+
+
+def _cluster(client: Client, name: str | None) -> int:
+    """The cluster's id; the only one there is where none is named."""
+    clusters = [one for one in client.all("/api/clusters") if name in (None, one["name"])]
+    if not clusters:
+        raise Refused(f"there is no cluster named {name}" if name else "there is no cluster")
+    if len(clusters) > 1:
+        raise Refused(f"name one with --cluster: {', '.join(sorted(one['name'] for one in clusters))}")
+    found: int = clusters[0]["id"]
+    return found

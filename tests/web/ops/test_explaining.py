@@ -1,0 +1,114 @@
+"""What `./ksched why` asks and says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kschedweb.ops import explaining
+from tools import cli
+
+NOTHING: dict[str, Any] = {
+    "nodes": 2, "asked": None, "there": None, "node": "n1", "capacity": None, "only": 0, "nearest": None,
+    "nearest_node": "", "values": [], "others": 0, "pod": "", "without": 0,
+}  # fmt: skip
+CPU = NOTHING | {
+    "kind": "resource", "subject": "cpu", "asked": 31_000, "there": 15_850, "capacity": 16_000, "only": 1,
+    "nearest": 30_750, "nearest_node": "n2",
+}  # fmt: skip
+
+
+class Service:
+    """Answers with one attempt."""
+
+    def __init__(self, *clusters: str) -> None:
+        self.clusters = clusters
+        self.asked: list[str] = []
+
+    def all(self, path: str) -> list[dict[str, Any]]:
+        return [{"id": number, "name": name} for number, name in enumerate(self.clusters, start=1)]
+
+    def call(self, method: str, path: str) -> tuple[int, Any]:
+        self.asked.append(path)
+        rejection = {"plugin": "NodeResourcesFit", "reason": "Insufficient cpu", "count": 2, "amounts": [CPU]}
+        attempt = {
+            "namespace": "shop", "name": "big", "last_attempt": 3, "result": "unschedulable", "node_name": "",
+            "message": "0/2 nodes", "rejections": [rejection],
+        }  # fmt: skip
+        return 200, {"results": [attempt] if "big" in path else []}
+
+
+def run(monkeypatch: pytest.MonkeyPatch, service: Service, *words: str) -> int:
+    monkeypatch.setattr(explaining, "connect", lambda data_dir: service)
+    return explaining.why(data_dir=Path("data"), options=cli.parser().parse_args(["why", *words]))
+
+
+def test_last_attempt_is_told_with_its_amounts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service = Service("c")
+    assert run(monkeypatch, service, "shop/big") == 0
+    assert service.asked == ["/api/clusters/1/pods/shop/big/attempts?limit=1"]
+    assert capsys.readouterr().out.splitlines() == [
+        "shop/big: attempt 3, unschedulable",
+        "0/2 nodes",
+        "       2  NodeResourcesFit: Insufficient cpu",
+        "          asks 31, most free 15.85 on n1; 1 lack only cpu, the nearest by 250m (n2)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("clusters", "words", "problem"),
+    [
+        pytest.param((), ["p"], "there is no cluster", id="no cluster"),
+        pytest.param(("a", "b"), ["p"], "name one with --cluster: a, b", id="several clusters"),
+        pytest.param(("a",), ["p", "--cluster", "x"], "there is no cluster named x", id="another name"),
+        pytest.param(("a",), ["gone"], "no attempt at the pod default/gone is stored", id="no attempt"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    clusters: tuple[str, ...],
+    words: list[str],
+    problem: str,
+) -> None:
+    assert run(monkeypatch, Service(*clusters), *words) == 1
+    assert capsys.readouterr().err == f"ksched: {problem}\n"
+
+
+@pytest.mark.parametrize(
+    ("about", "want"),
+    [
+        ({"kind": "taint", "subject": "a=b:NoSchedule"}, "not tolerated: a=b:NoSchedule, on 2 nodes such as n1"),
+        (
+            {"kind": "label", "subject": "disk in (ssd)", "values": [{"value": "hdd", "count": 1}], "without": 1},
+            "wanted: disk in (ssd); on 2 nodes: hdd (1), no such label (1)",
+        ),
+        ({"kind": "port", "subject": "80/TCP", "nodes": 1, "pod": "d/x"}, "80/TCP is taken on 1 node; on n1 by d/x"),
+        (
+            {"kind": "spread", "subject": "zone (a)", "asked": 1, "there": 0, "values": [{"value": "z", "count": 2}]},
+            "zone (a): the emptiest has 0, maxSkew is 1; too full on 2 nodes: z (2)",
+        ),
+        (
+            {"kind": "near", "subject": "zone (a)", "there": 0},
+            "zone (a): 0 such pods in all, none by 2 nodes such as n1",
+        ),
+        ({"kind": "keptApart", "subject": "zone", "pod": "d/x"}, "zone: d/x stands against n1, one of 2 nodes"),
+        (
+            {"kind": "limit", "subject": "drv", "asked": 2, "there": 1, "capacity": 3},
+            "asks 2 of drv, most left 1 of 3 on n1",
+        ),
+        ({"kind": "claim", "subject": "d/c", "pod": "d/x"}, "d/c is used by d/x"),
+        ({"kind": "volume", "subject": "v (zone in (a))"}, "v (zone in (a)): 2 nodes such as n1"),
+        ({"kind": "pods", "subject": "pods", "capacity": 110}, "all places for pods are taken; n1 has 110"),
+        (
+            {"kind": "resource", "subject": "memory", "asked": 3 << 30, "there": 1 << 20},
+            "asks 3Gi, most free 1Mi on n1",
+        ),
+    ],
+)
+def test_each_kind_has_a_sentence(about: dict[str, Any], want: str) -> None:
+    assert explaining.sentence(NOTHING | about) == want
