@@ -79,6 +79,7 @@ class PodColumns:
     start_time: datetime | None
     condition_reason: str
     condition_message: str
+    owner: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +216,7 @@ def pod_columns(pod: Pod) -> PodColumns:
         start_time=pod.status.start_time,
         condition_reason=scheduled.reason if scheduled else "",
         condition_message=scheduled.message if scheduled else "",
+        owner=next((f"{one.kind}/{one.name}" for one in pod.metadata.owner_references or () if one.controller), ""),
     )
 
 
@@ -249,7 +251,14 @@ def changing_pod_columns(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "start_time": moment_of(status.get("startTime")),
         "condition_reason": scheduled.get("reason") or "",
         "condition_message": scheduled.get("message") or "",
+        "owner": owner_of(manifest),
     }
+
+
+def owner_of(manifest: Mapping[str, Any]) -> str:
+    """Kind/name of the controller of a stored object; empty without one."""
+    references = manifest["metadata"].get("ownerReferences") or ()
+    return next((f"{one['kind']}/{one['name']}" for one in references if one.get("controller")), "")
 
 
 def moment_of(text: str | None) -> datetime | None:

@@ -274,6 +274,7 @@ _TABLES = {
             "created_at": "timestamptz",
             "condition_reason": "text",
             "condition_message": "text",
+            "owner": "text",
             "manifest": "bytea",
         },
     ),

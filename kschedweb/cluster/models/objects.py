@@ -65,6 +65,8 @@ class Pod(models.Model):
     # Of the PodScheduled condition.
     condition_reason = models.CharField(max_length=128, blank=True, default="")
     condition_message = models.TextField(blank=True, default="")
+    # Kind/name of its controller: lists are searched by it.
+    owner = models.CharField(max_length=317, blank=True, default="")
     # Written three times in the life of the shortest pod, and never searched.
     manifest = PackedJSONField()
 

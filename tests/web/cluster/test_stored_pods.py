@@ -49,6 +49,15 @@ RESIZED = {
             id="it is refused and nominated",
         ),
         pytest.param(pod({"schedulingGates": [{"name": "example.com/wait"}]}), id="it is gated"),
+        pytest.param(
+            pod(
+                ownerReferences=[
+                    {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "1"},
+                    {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "2", "controller": True},
+                ]
+            ),
+            id="it has a controller",
+        ),
         pytest.param(pod(deletionTimestamp="2030-01-01T00:00:30Z", deletionGracePeriodSeconds=30), id="it is going"),
         pytest.param(
             pod(

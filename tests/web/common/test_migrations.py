@@ -50,3 +50,20 @@ def test_manifests_of_pods_stay_as_they_are_when_they_are_compressed_and_when_th
     executor = MigrationExecutor(connection)
     assert executor.migrate(before).apps.get_model("cluster", "Pod").objects.get().manifest == manifest
     MigrationExecutor(connection).migrate(leaves)
+
+
+@pytest.mark.django_db
+def test_pods_that_are_there_get_their_controllers_in_a_column() -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "2", "controller": True}
+    owned, alone = make_pod("owned").manifest(), make_pod("alone").manifest()
+    owned["metadata"]["ownerReferences"] = [owner | {"name": "other", "controller": False}, owner]
+    leaves = MigrationExecutor(connection).loader.graph.leaf_nodes()
+    pods = MigrationExecutor(connection).migrate([("cluster", "0017_profiles")]).apps.get_model("cluster", "Pod")
+    for manifest in (owned, alone):
+        name = manifest["metadata"]["name"]
+        given = {"namespace": "default", "uid": name, "created_at": timezone.now(), "manifest": manifest}
+        pods.objects.create(cluster_id=1, name=name, **given)
+    executor = MigrationExecutor(connection)
+    found = executor.migrate([("cluster", "0018_owners")]).apps.get_model("cluster", "Pod").objects
+    assert dict(found.values_list("name", "owner")) == {"owned": "ReplicaSet/web-1", "alone": ""}
+    MigrationExecutor(connection).migrate(leaves)

@@ -112,6 +112,7 @@ def _pods(cluster_id: int) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
         "namespace": "shop", "rv": 1, "node_name": "", "phase": "Pending", "priority": 0, "gated": False,
         "scheduler_name": "default-scheduler", "nominated_node_name": "", "requests": "{}",
         "manifest": packing.packed({}), "created_at": NOW, "condition_reason": "Unschedulable", "condition_message": "",
+        "owner": "",
     }  # fmt: skip
     columns = ["cluster_id", "name", "uid", *values]
     names = (f"pod-{number:05}" for number in range(PENDING))
