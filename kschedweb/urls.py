@@ -13,6 +13,7 @@ from kschedweb.rest import (
     events,
     exports,
     imports,
+    lists,
     live,
     mirrors,
     nodes,
@@ -97,5 +98,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLUSTER}/pending", pods.PendingView.as_view()),
     path(f"{CLUSTER}/pending/pods", pods.PendingPodListView.as_view()),
     path(f"{CLUSTER}/slowest", attempts.SlowestView.as_view()),
+    path("api/lists", lists.ListTableView.as_view()),
+    path(f"{CLUSTER}/lists/<str:what>", lists.ListedView.as_view()),
+    path(f"{CLUSTER}/lists/<str:what>/completion", lists.ListCompletionView.as_view()),
+    path(f"{CLUSTER}/lists/<str:what>/export.<str:form>", lists.ListExportView.as_view()),
     path(f"{CLUSTER}/export/<str:what>.<str:form>", exports.ExportView.as_view()),
 ]

@@ -2,7 +2,7 @@
 
 contract/api.gen.ts comes from the OpenAPI document (kschedweb/rest/openapi.py) by way of openapi-typescript;
 docs/coverage.md from the names of tests; the table of settings in docs/operations.md from
-kschedweb/environment.py. `stale()` compares without writing.
+kschedweb/environment.py; the tables of docs/lists.md from kschedweb/query/keys.py. `stale()` compares without writing.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from kschedweb.environment import ROOT
-from tools import checklist, settings_table
+from tools import checklist, lists_table, settings_table
 from tools.node import FRONTEND, install_front, node_environment
 
 TYPES = FRONTEND / "src" / "contract" / "api.gen.ts"
@@ -33,6 +33,7 @@ def render() -> dict[Path, str]:
     return {
         checklist.path(): checklist.render(),
         settings_table.PAGE: settings_table.render(),
+        lists_table.PAGE: lists_table.render(),
         TYPES: _types(),
     }
 

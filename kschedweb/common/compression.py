@@ -19,7 +19,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
-PATHS = ("/api/clusters", "/api/schema", "/metrics", "/static/")
+PATHS = ("/api/clusters", "/api/lists", "/api/schema", "/metrics", "/static/")
 TEXT = (
     "text/",
     "application/json",

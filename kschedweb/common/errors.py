@@ -68,6 +68,12 @@ class UnsupportedError(ApplicationError):
     status_code = status.HTTP_500_INTERNAL_SERVER_ERROR
 
 
+class QueryRefusedError(ApplicationError):
+    """The text is no query; `at` and `end` say where it is wrong, in characters."""
+
+    code = "invalid_query"
+
+
 class ReadOnlyError(ApplicationError):
     """What was to be changed is only read here: it belongs to a cluster elsewhere."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kschedweb import environment
 from kschedweb.ops import certificates, postgres, supervisor, up, valkey
+from kschedweb.query import LISTS, help_text
 
 DEFAULT_PORT = 8480
 LIFECYCLE = (
@@ -160,6 +161,24 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     tokens.add_argument("--all", action="store_true", help="list those that are over, too")
     tokens.add_argument("--json", action="store_true", help="print one JSON document")
 
+    for one in LISTS.values():
+        shown = commands.add_parser(
+            one.name,
+            help=f"List {one.name} of a cluster of the running service.",
+            description=f"{one.text} The query:\n\n{help_text(one)}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        data_dir(shown)
+        names = ", ".join(column.name for column in one.columns)
+        shown.add_argument("query", nargs="*", metavar="QUERY", help="which, in one word or several (default: all)")
+        shown.add_argument("--cluster", help="name of the cluster (default: the only one)")
+        shown.add_argument("--sort", default=one.sort, help=f"a column; --sort=-COLUMN downwards (default: {one.sort})")
+        shown.add_argument("--columns", metavar="NAME,...", help=f"of {names}")
+        shown.add_argument("--limit", type=int, default=50, help="rows at most, 0 for all (default: 50)")
+        form = shown.add_mutually_exclusive_group()
+        form.add_argument("--json", action="store_true", help="print all rows as one JSON document")
+        form.add_argument("--csv", action="store_true", help="print all rows as CSV")
+
     cluster = command("cluster", "Make a cluster in the running service.")
     data_dir(cluster)
     cluster.add_argument("action", choices=["create"], metavar="create", help="what to do")
@@ -231,6 +250,10 @@ def dispatch(options: argparse.Namespace) -> int:
         from kschedweb.ops.kubernetes import cluster_create
 
         return cluster_create(data_dir=data, options=options)
+    if options.command in LISTS:
+        from kschedweb.ops.listing import show
+
+        return show(data_dir=data, options=options)
     if options.command in ("mirror", "fork"):
         from kschedweb.ops import mirroring
 

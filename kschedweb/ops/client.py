@@ -49,6 +49,14 @@ class Client:
         self, method: str, path: str, body: bytes | None = None, content_type: str = "application/json"
     ) -> tuple[int, Any]:
         """Status and parsed answer; Refused when the service says no."""
+        status, text = self._asked(method, path, body, content_type)
+        return status, _parsed(text)
+
+    def text(self, path: str) -> str:
+        """What the service sends as a download; Refused when it says no."""
+        return self._asked("GET", path, None, "")[1]
+
+    def _asked(self, method: str, path: str, body: bytes | None, content_type: str) -> tuple[int, str]:
         connection = up.connection_to(self.host, self.port, self.certificate, TIMEOUT_SECONDS)
         headers = {"Accept": "application/json", "Authorization": f"Bearer {self.token}"}
         if body is not None:
@@ -61,13 +69,9 @@ class Client:
             raise Refused(f"the service at {self.host}:{self.port} does not answer ({error})") from None
         finally:
             connection.close()
-        try:
-            answer = json.loads(text) if text else None
-        except ValueError:
-            answer = {"message": text[:500]}
         if response.status >= 400:
-            raise _refused(response.status, answer)
-        return response.status, answer
+            raise _refused(response.status, _parsed(text))
+        return response.status, text
 
     def post(self, path: str, values: Mapping[str, Any]) -> Any:
         return self.call("POST", path, json.dumps(values).encode())[1]
@@ -244,6 +248,13 @@ def multipart(uploads: list[tuple[str, bytes]]) -> tuple[bytes, str]:
         )
         parts.append(f"--{boundary}\r\n{head}\r\n\r\n".encode() + content + b"\r\n")
     return b"".join([*parts, f"--{boundary}--\r\n".encode()]), f"multipart/form-data; boundary={boundary}"
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text) if text else None
+    except ValueError:
+        return {"message": text[:500]}
 
 
 def _refused(status: int, answer: Any) -> Refused:

@@ -5,7 +5,7 @@ a spreadsheet would take for a formula has a quote before it.
 """
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -90,11 +90,24 @@ def json_lines(pages: Iterator[list[Row]]) -> Iterator[bytes]:
         yield b"".join(orjson.dumps(row) + b"\n" for row in page)
 
 
-def csv_lines(pages: Iterator[list[Row]]) -> Iterator[bytes]:
-    """A head line with the names of the columns, then a line for each row."""
+def json_array(pages: Iterable[Sequence[Mapping[str, Any]]]) -> Iterator[bytes]:
+    """One array, a row on each line."""
+    before = b"["
+    for page in pages:
+        for row in page:
+            yield before + b"\n" + orjson.dumps(row)
+            before = b","
+    yield b"[]\n" if before == b"[" else b"\n]\n"
+
+
+def csv_lines(pages: Iterable[Sequence[Mapping[str, Any]]], columns: Sequence[str] | None = None) -> Iterator[bytes]:
+    """A head line with the names of the columns, then a line for each row. Without `columns` the first row has them."""
     lines = _Lines()
     writer = csv.writer(lines)
-    head = False
+    head = columns is not None
+    if columns is not None:
+        writer.writerow(columns)
+        yield lines.take()
     for page in pages:
         for row in page:
             if not head:

@@ -1,5 +1,7 @@
 """The one contract: everything REST takes and answers and the WebSocket sends, as msgspec structs.
 
+Longer than 400 lines because it names each of them once where it is from and once for those that import all.
+
 The OpenAPI document and the types of the browser's code are made from these (kschedweb/rest/openapi.py).
 Longer than 400 lines because it names every one of them.
 """
@@ -96,6 +98,19 @@ from kschedweb.views.devices import (
     SelectorRefusal,
 )
 from kschedweb.views.events import Event, EventPage, EventQuery, EventView, ObjectEventQuery, ObjectEvents
+from kschedweb.views.lists import (
+    CompletionQuery,
+    ListColumn,
+    ListCompletion,
+    Listed,
+    ListExportQuery,
+    ListFilter,
+    ListHelp,
+    ListKey,
+    ListQuery,
+    Lists,
+    lists,
+)
 from kschedweb.views.live import (
     AttemptMade,
     CacheMove,
@@ -291,6 +306,17 @@ __all__ = [
     "Input",
     "Leadership",
     "LifecycleMode",
+    "CompletionQuery",
+    "ListColumn",
+    "ListCompletion",
+    "ListExportQuery",
+    "ListFilter",
+    "ListHelp",
+    "ListKey",
+    "ListQuery",
+    "Listed",
+    "Lists",
+    "lists",
     "LiveEvent",
     "Matrix",
     "MatrixNode",

@@ -286,6 +286,57 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/clusters/{cluster_id}/lists/{what}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List pods, attempts, … that a query asks for, in any order, with their total. */
+        readonly get: operations["Listed_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/clusters/{cluster_id}/lists/{what}/completion": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List what can stand at a place of a query: keys, their words, and what the cluster has. */
+        readonly get: operations["ListCompletion_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/clusters/{cluster_id}/lists/{what}/export.{form}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Download all rows that a query asks for, in the order and columns asked for, as CSV or one JSON array. */
+        readonly get: operations["ListExport_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/clusters/{cluster_id}/mirror": {
         readonly parameters: {
             readonly query?: never;
@@ -842,6 +893,23 @@ export interface paths {
          * @description A large copy goes on after the answer, as an import of the new cluster.
          */
         readonly post: operations["ForkList_post"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/lists": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read which lists there are: their columns, and the keys by which they are asked. */
+        readonly get: operations["ListTable_get"];
+        readonly put?: never;
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2095,6 +2163,112 @@ export interface components {
             /** @description the newest, newest first */
             readonly events: readonly components["schemas"]["EventView"][];
         };
+        /** @description Where in which query somebody is writing. */
+        readonly CompletionQuery: {
+            /** @default  */
+            readonly q?: string;
+            /**
+             * @description place in the text, in characters
+             * @default 0
+             */
+            readonly at?: number;
+        };
+        /** @description A column of a list. */
+        readonly ListColumn: {
+            readonly name: string;
+            /** @enum {unknown} */
+            readonly form: "duration" | "moment" | "number" | "text";
+            /** @description until somebody chooses columns */
+            readonly shown: boolean;
+        };
+        /** @description What can stand at a place of a query; an option replaces the text from `at` to `end`. */
+        readonly ListCompletion: {
+            readonly at: number;
+            readonly end: number;
+            readonly options: readonly string[];
+        };
+        /** @description A page of a list. */
+        readonly Listed: {
+            /** @description by column; moments are times in UTC, durations microseconds */
+            readonly results: readonly {
+                readonly [key: string]: string | number | null;
+            }[];
+            /** @description of all rows on all pages; null on those after the first */
+            readonly total: number | null;
+            /** @description address of the next page; null on the last */
+            readonly next: string | null;
+        };
+        /** @description Which rows and columns. */
+        readonly ListExportQuery: {
+            /**
+             * @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:.
+             * @default
+             */
+            readonly q?: string;
+            /** @description a column, after `-` downwards. Columns of pods: namespace, name, status, node, owner, profile, priority, created, attempts, result, message, uid; attempts: seq, seen, namespace, name, attempt, times, result, node, nominated, profile, evaluated, feasible, duration, message, uid. */
+            readonly sort?: string;
+            /** @description names with commas between them; those shown at first when left out */
+            readonly columns?: string;
+        };
+        /** @description Which rows, in which order. */
+        readonly ListFilter: {
+            /**
+             * @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:.
+             * @default
+             */
+            readonly q?: string;
+            /** @description a column, after `-` downwards. Columns of pods: namespace, name, status, node, owner, profile, priority, created, attempts, result, message, uid; attempts: seq, seen, namespace, name, attempt, times, result, node, nominated, profile, evaluated, feasible, duration, message, uid. */
+            readonly sort?: string;
+        };
+        /** @description What a list shows, and how it is asked. */
+        readonly ListHelp: {
+            readonly name: string;
+            readonly text: string;
+            readonly columns: readonly components["schemas"]["ListColumn"][];
+            readonly keys: readonly components["schemas"]["ListKey"][];
+            /** @description what free words are part of */
+            readonly free: string;
+            /** @description its order until another is asked for */
+            readonly sort: string;
+        };
+        /** @description A key by which a list is asked. */
+        readonly ListKey: {
+            readonly name: string;
+            /**
+             * @description name: a whole one, `*` stands for any letters; part: of a text; span: a length of time
+             * @enum {unknown}
+             */
+            readonly kind: "name" | "number" | "part" | "span" | "word";
+            /** @description how a term with it begins */
+            readonly begins: string;
+            /** @description what it is compared with */
+            readonly text: string;
+            /** @description all that a key of kind word takes */
+            readonly words: readonly string[];
+        };
+        /** @description Which page of which rows. */
+        readonly ListQuery: {
+            /**
+             * @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:.
+             * @default
+             */
+            readonly q?: string;
+            /** @description a column, after `-` downwards. Columns of pods: namespace, name, status, node, owner, profile, priority, created, attempts, result, message, uid; attempts: seq, seen, namespace, name, attempt, times, result, node, nominated, profile, evaluated, feasible, duration, message, uid. */
+            readonly sort?: string;
+            /** @description from `next` of another page */
+            readonly cursor?: string;
+            /**
+             * @description of the rows in one page
+             * @default 100
+             */
+            readonly limit?: number;
+        };
+        /** @description All lists. */
+        readonly Lists: {
+            readonly lists: readonly components["schemas"]["ListHelp"][];
+            /** @description of all of them */
+            readonly grammar: readonly string[];
+        };
         /** @description An attempt to schedule a pod ended. */
         readonly AttemptMade: {
             /** @enum {unknown} */
@@ -3218,6 +3392,16 @@ export type EventQuery = components['schemas']['EventQuery'];
 export type EventView = components['schemas']['EventView'];
 export type ObjectEventQuery = components['schemas']['ObjectEventQuery'];
 export type ObjectEvents = components['schemas']['ObjectEvents'];
+export type CompletionQuery = components['schemas']['CompletionQuery'];
+export type ListColumn = components['schemas']['ListColumn'];
+export type ListCompletion = components['schemas']['ListCompletion'];
+export type Listed = components['schemas']['Listed'];
+export type ListExportQuery = components['schemas']['ListExportQuery'];
+export type ListFilter = components['schemas']['ListFilter'];
+export type ListHelp = components['schemas']['ListHelp'];
+export type ListKey = components['schemas']['ListKey'];
+export type ListQuery = components['schemas']['ListQuery'];
+export type Lists = components['schemas']['Lists'];
 export type AttemptMade = components['schemas']['AttemptMade'];
 export type CacheMoved = components['schemas']['CacheMoved'];
 export type ClusterSetting = components['schemas']['ClusterSetting'];
@@ -4056,6 +4240,121 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Leadership"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly Listed_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description from `next` of another page */
+                readonly cursor?: string;
+                /** @description of the rows in one page */
+                readonly limit?: number;
+                /** @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:. */
+                readonly q?: string;
+                /** @description a column, after `-` downwards. Columns of pods: namespace, name, status, node, owner, profile, priority, created, attempts, result, message, uid; attempts: seq, seen, namespace, name, attempt, times, result, node, nominated, profile, evaluated, feasible, duration, message, uid. */
+                readonly sort?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly what: "attempts" | "pods";
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Listed"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly ListCompletion_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description place in the text, in characters */
+                readonly at?: number;
+                readonly q?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly what: "attempts" | "pods";
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ListCompletion"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly ListExport_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description names with commas between them; those shown at first when left out */
+                readonly columns?: string;
+                /** @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:. */
+                readonly q?: string;
+                /** @description a column, after `-` downwards. Columns of pods: namespace, name, status, node, owner, profile, priority, created, attempts, result, message, uid; attempts: seq, seen, namespace, name, attempt, times, result, node, nominated, profile, evaluated, feasible, duration, message, uid. */
+                readonly sort?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly form: "csv" | "json";
+                readonly what: "attempts" | "pods";
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/csv": string;
+                    readonly "application/json": string;
                 };
             };
             /** @description Refused */
@@ -5382,6 +5681,34 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Cluster"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly ListTable_get: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Lists"];
                 };
             };
             /** @description Refused */

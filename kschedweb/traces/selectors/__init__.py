@@ -25,6 +25,7 @@ from kschedweb.traces.selectors.history import (
     pod_log,
     pod_uid,
 )
+from kschedweb.traces.selectors.lists import list_page, list_rows, list_total, list_values
 from kschedweb.traces.selectors.live import (
     SNAPSHOT_ATTEMPTS,
     SNAPSHOT_EVENTS,
@@ -66,6 +67,10 @@ __all__ = [
     "frames_after",
     "head",
     "history_entries",
+    "list_page",
+    "list_rows",
+    "list_total",
+    "list_values",
     "log_event",
     "log_range",
     "moves",

@@ -84,6 +84,7 @@ ROWS = [
     _get("api/me", LOGGED_IN),
     _get("api/schema", LOGGED_IN),
     _get("api/docs", LOGGED_IN),
+    _get("api/lists", LOGGED_IN),
     _get("api/clusters", LOGGED_IN),
     _get("api/tokens", PERSON),
     Row("api/tokens", "POST", PERSON, 201, body=lambda world: {"name": f"made-{world.serial}"}),
@@ -171,6 +172,10 @@ ROWS = [
     _get(f"{CLUSTER}/pending"),
     _get(f"{CLUSTER}/pending/pods"),
     _get(f"{CLUSTER}/slowest"),
+    *(
+        _get(f"{CLUSTER}/lists/<str:what>{rest}", values={"str:what": "pods", "str:form": "csv"})
+        for rest in ("", "/completion", "/export.<str:form>")
+    ),
     _get(f"{CLUSTER}/export/<str:what>.<str:form>", values={"str:what": "attempts", "str:form": "csv"}),
 ]
 

@@ -1,0 +1,147 @@
+"""Lists that are asked by a query (kschedweb.query): pages, completion, downloads, and the table of what there is."""
+
+import base64
+import binascii
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import orjson
+from django.http import StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from msgspec import UNSET, UnsetType
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.utils.urls import replace_query_param
+
+from kschedweb import views
+from kschedweb.cluster import clock
+from kschedweb.cluster import selectors as cluster_selectors
+from kschedweb.common.errors import NotFoundError, QueryRefusedError
+from kschedweb.common.streaming import stream
+from kschedweb.query import LISTS, ListOf, QueryError, Term, completion, list_of, parse
+from kschedweb.rest.answers import RestView
+from kschedweb.rest.exports import csv_lines, json_array
+from kschedweb.traces import selectors
+from scheduler_core.api.times import moment_of
+
+WHAT = OpenApiParameter("what", str, OpenApiParameter.PATH, enum=list(LISTS))
+FORMS = {"csv": "text/csv", "json": "application/json"}
+
+
+class ListTableView(RestView):
+    def get(self, request: Request) -> views.Lists:
+        """Read which lists there are: their columns, and the keys by which they are asked."""
+        return views.lists()
+
+
+class ListedView(RestView):
+    @extend_schema(parameters=[WHAT])
+    def get(self, request: Request, cluster_id: int, what: str, query: views.ListQuery) -> views.Listed:
+        """List pods, attempts, … that a query asks for, in any order, with their total."""
+        wanted, terms, now = _asked(cluster_id, what, query)
+        sort = _sort(wanted, query.sort)
+        after = None if query.cursor is UNSET else _place(query.cursor, sort)
+        try:
+            page = selectors.list_page(cluster_id, wanted, terms, sort=sort, limit=query.limit, now=now, after=after)
+        except ValueError:
+            raise _no_cursor() from None
+        total = None if after is not None else selectors.list_total(cluster_id, wanted, terms, now=now)
+        next_page = None if page.next is None else _cursor(sort, page.next)
+        address = next_page and replace_query_param(request.build_absolute_uri(), "cursor", next_page)
+        return views.Listed(page.rows, total, address)
+
+
+class ListCompletionView(RestView):
+    @extend_schema(parameters=[WHAT])
+    def get(self, request: Request, cluster_id: int, what: str, query: views.CompletionQuery) -> views.ListCompletion:
+        """List what can stand at a place of a query: keys, their words, and what the cluster has."""
+        cluster_selectors.cluster_get(cluster_id)
+        found = completion(
+            query.q, query.at, _list(what), lambda key, part: selectors.list_values(cluster_id, key, part)
+        )
+        return views.ListCompletion(found.at, found.end, found.options)
+
+
+class ListExportView(RestView):
+    @extend_schema(
+        parameters=[WHAT, OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(FORMS))],
+        responses={(200, "text/csv"): OpenApiTypes.STR, (200, "application/json"): OpenApiTypes.STR},
+    )
+    def get(
+        self, request: Request, cluster_id: int, what: str, form: str, query: views.ListExportQuery
+    ) -> StreamingHttpResponse:
+        """Download all rows that a query asks for, in the order and columns asked for, as CSV or one JSON array."""
+        cluster = cluster_selectors.cluster_get(cluster_id)
+        wanted, terms, now = _asked(cluster_id, what, query)
+        if form not in FORMS:
+            raise NotFoundError("there is no such form", form=form)
+        columns = _columns(wanted, query.columns)
+        found = selectors.list_rows(cluster_id, wanted, terms, sort=_sort(wanted, query.sort), now=now)
+        pages = ([{name: row[name] for name in columns} for row in rows] for rows in found)
+        chunks = csv_lines(pages, columns) if form == "csv" else json_array(pages)
+        return stream(
+            request._request,
+            chunks,
+            user=request.user.pk,
+            content_type=f"{FORMS[form]}; charset=utf-8",
+            headers={"Content-Disposition": f'attachment; filename="{cluster.name}-{what}.{form}"'},
+        )
+
+
+def _asked(cluster_id: int, what: str, query: views.ListFilter) -> tuple[ListOf, Sequence[Term], datetime]:
+    """List, terms, and the time in the cluster. NotFoundError, QueryRefusedError."""
+    cluster_selectors.cluster_get(cluster_id)
+    wanted = _list(what)
+    try:
+        terms = parse(query.q, wanted)
+    except QueryError as error:
+        raise QueryRefusedError(error.message, at=error.at, end=error.end) from None
+    return wanted, terms, moment_of(clock.now_of(cluster_id))
+
+
+def _list(what: str) -> ListOf:
+    wanted = list_of(what)
+    if wanted is None:
+        raise NotFoundError("there is no such list", what=what, known=", ".join(LISTS))
+    return wanted
+
+
+def _sort(wanted: ListOf, asked: str | UnsetType) -> str:
+    sort = asked or wanted.sort if isinstance(asked, str) else wanted.sort
+    if sort not in wanted.sorts:
+        raise ValidationError({"sort": [f"is no column of {wanted.name}: {_names(wanted)}; downwards after '-'"]})
+    return sort
+
+
+def _columns(wanted: ListOf, asked: str | UnsetType) -> Sequence[str]:
+    if not isinstance(asked, str):
+        return [column.name for column in wanted.columns if column.shown]
+    names = list(dict.fromkeys(asked.split(",")))
+    if unknown := [name for name in names if wanted.column(name) is None]:
+        raise ValidationError({"columns": [f"{unknown[0]!r} is none of {wanted.name}: {_names(wanted)}"]})
+    return names
+
+
+def _names(wanted: ListOf) -> str:
+    return ", ".join(column.name for column in wanted.columns)
+
+
+def _cursor(sort: str, place: Sequence[str | int]) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps([sort, *place])).decode().rstrip("=")
+
+
+def _place(cursor: str, sort: str) -> Sequence[Any]:
+    """The place a cursor names. ValidationError for one of another order."""
+    try:
+        order, *place = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (ValueError, TypeError, binascii.Error):
+        raise _no_cursor() from None
+    if order != sort:
+        raise _no_cursor()
+    return list(place)
+
+
+def _no_cursor() -> ValidationError:
+    return ValidationError({"cursor": ["is none of this list in this order"]})

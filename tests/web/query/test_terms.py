@@ -1,0 +1,176 @@
+"""A query is read as it is written, and what is wrong in it is pointed at."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedweb import views
+from kschedweb.query import KEYS, LISTS, QueryError, Term, completion, help_text, parse, written
+from kschedweb.query.keys import PLACES, RESULTS
+from kschedweb.query.terms import MOST_NUMBER, MOST_SECONDS, MOST_TERMS
+from kschedweb.traces.choices import Queue, Result
+from kschedweb.traces.selectors.lists import SOURCES
+from tests.examples import examples
+
+PODS = LISTS["pods"]
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        pytest.param("", (), id="nothing"),
+        pytest.param("  web \t", (Term("", "", ("web",)),), id="a word"),
+        pytest.param("ns:web", (Term("ns", ":", ("web",)),), id="a key"),
+        pytest.param("NS:web", (Term("ns", ":", ("web",)),), id="a key in capitals"),
+        pytest.param("status:PENDING", (Term("status", ":", ("pending",)),), id="a word in capitals"),
+        pytest.param("status:errorbackoff", (Term("status", ":", ("errorBackoff",)),), id="a word of two"),
+        pytest.param("ns:a,b", (Term("ns", ":", ("a", "b")),), id="alternatives"),
+        pytest.param("-ns:a -b", (Term("ns", ":", ("a",), True), Term("", "", ("b",), True)), id="negated"),
+        pytest.param("age>10m", (Term("age", ">", (600,)),), id="minutes"),
+        pytest.param("age<=1h30m", (Term("age", "<=", (5400,)),), id="hours and minutes"),
+        pytest.param("age>0s", (Term("age", ">", (0,)),), id="no time"),
+        pytest.param("priority>-5", (Term("priority", ">", (-5,)),), id="a negative number"),
+        pytest.param("attempts:1,2", (Term("attempts", ":", (1, 2)),), id="equal numbers"),
+        pytest.param('reason:"Insufficient cpu"', (Term("reason", ":", ("Insufficient cpu",)),), id="quotes"),
+        pytest.param(r'reason:"a \"b\" \\ c\d"', (Term("reason", ":", ('a "b" \\ c\\d',)),), id="quotes in quotes"),
+        pytest.param('"ns:web"', (Term("", "", ("ns:web",)),), id="a word like a key"),
+        pytest.param("reason:a:b", (Term("reason", ":", ("a:b",)),), id="a colon in a value"),
+        pytest.param("ns:web-*", (Term("ns", ":", ("web-*",)),), id="any letters"),
+    ],
+)
+def test_text_is_read(text: str, terms: tuple[Term, ...]) -> None:
+    assert parse(text, PODS) == terms
+    assert parse(written(terms), PODS) == terms
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "told"),
+    [
+        pytest.param("web foo:x", "foo", "pods have no key 'foo'; known: status, ns,", id="an unknown key"),
+        pytest.param("ns>web", ">", "ns takes :", id="a name is compared"),
+        pytest.param("age:10m", ":", "age takes > or <", id="an exact age"),
+        pytest.param("x status:", "status:", "a value for status is missing", id="no value"),
+        pytest.param("ns:a,,b", "ns:a,,b", "a value for ns is missing", id="an empty alternative"),
+        pytest.param("a -", "-", "a word is missing", id="nothing is negated"),
+        pytest.param('a ""', '""', "a word is missing", id="empty quotes"),
+        pytest.param("status:pending,odd", "odd", "status is one of pending, active,", id="an unknown word"),
+        pytest.param("attempts>few", "few", "attempts is a whole number of at most 2147483647", id="no number"),
+        pytest.param("attempts>3000000000", "3000000000", "attempts is a whole number", id="a large number"),
+        pytest.param("attempts>٣", "٣", "attempts is a whole number", id="digits of another script"),
+        pytest.param("attempts>1,2", ",2", "attempts> takes one value", id="above one of two"),
+        pytest.param("age>10", "10", "age is a time such as 90s, 10m, 1h30m or 2d", id="no unit"),
+        pytest.param("age>10m5h", "10m5h", "age is a time", id="units in another order"),
+        pytest.param("age>99999w", "99999w", "age is a time", id="longer than a century"),
+        pytest.param('ns:"web', '"web', "the quote is not closed", id="an open quote"),
+        pytest.param('ns:"web"x', "x", "a quote ends a value", id="letters after a quote"),
+        pytest.param('ns:we"b"', '"', "a quote stands around a whole value", id="a quote in the middle"),
+        pytest.param("ns:a\0b", "a\0b", "no text holds a character of code 0", id="a NUL"),
+        pytest.param("a " * (MOST_TERMS + 1), "a", f"at most {MOST_TERMS} terms", id="many terms"),
+    ],
+)
+def test_wrong_text_is_pointed_at(text: str, place: str, told: str) -> None:
+    with pytest.raises(QueryError) as refused:
+        parse(text, PODS)
+    assert refused.value.message.startswith(told)
+    assert text[refused.value.at : refused.value.end].startswith(place)
+
+
+def values_of(name: str, wanted: Any) -> st.SearchStrategy[Any]:
+    match KEYS[name].kind:
+        case "word":
+            return st.sampled_from(wanted.words[name])
+        case "number":
+            return st.integers(-MOST_NUMBER, MOST_NUMBER)
+        case "span":
+            return st.integers(0, MOST_SECONDS)
+    return st.text(st.characters(exclude_characters="\0"), min_size=1)
+
+
+@st.composite
+def queries(draw: st.DrawFn) -> tuple[Any, tuple[Term, ...]]:
+    wanted = draw(st.sampled_from(list(LISTS.values())))
+    terms = []
+    for name in draw(st.lists(st.sampled_from(["", *wanted.keys]), max_size=6)):
+        if not name:
+            values, operator = st.text(st.characters(exclude_characters="\0"), min_size=1), ""
+        else:
+            values, kind = values_of(name, wanted), KEYS[name].kind
+            operators = {"span": "<>", "number": ":<>"}.get(kind, ":")
+            operator = draw(st.sampled_from(operators))
+            if operator != ":":
+                operator += draw(st.sampled_from(["", "="]))
+        most = 1 if operator.startswith(("<", ">")) else 3
+        found = tuple(draw(st.lists(values, min_size=1, max_size=most)))
+        terms.append(Term(name, operator, found, draw(st.booleans())))
+    return wanted, tuple(terms)
+
+
+@examples(300)
+@given(queries())
+def test_terms_come_back_from_their_text(query: tuple[Any, tuple[Term, ...]]) -> None:
+    wanted, terms = query
+    text = written(terms)
+    assert parse(text, wanted) == terms
+    assert written(parse(text, wanted)) == text
+
+
+PIECES = [*KEYS, *':<>=-,"\\ *x٣\0', "10m", "pending", "ns:", "-", '"a b"', "age>", "é"]
+
+
+@examples(500)
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_any_text_is_read_or_pointed_at(text: str) -> None:
+    try:
+        terms = parse(text, PODS)
+    except QueryError as error:
+        assert 0 <= error.at < error.end <= len(text)
+    else:
+        assert parse(written(terms), PODS) == terms
+
+
+@examples(200)
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join), st.integers(0, 60))
+def test_completion_stays_within_the_text(text: str, caret: int) -> None:
+    found = completion(text, caret, PODS, lambda key, part: ["web", "a b"])
+    assert 0 <= found.at <= found.end <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "options"),
+    [
+        pytest.param(
+            "", 0, "status: ns: node: owner: plugin: reason: profile: priority> age> attempts> result:", id="keys"
+        ),
+        pytest.param("web pl", 4, "plugin:", id="a key that is begun"),
+        pytest.param("-st", 1, "status:", id="a key that is negated"),
+        pytest.param("status:un", 7, "unschedulable unseen unknown", id="words"),
+        pytest.param("status:active,sc", 14, "", id="no word begins so"),
+        pytest.param("status:active,run", 14, "running", id="the second of two"),
+        pytest.param("ns:w", 3, "web awe", id="values, those that begin so first"),
+        pytest.param("age>1", 4, "", id="times"),
+        pytest.param("foo:", 0, "", id="an unknown key"),
+        pytest.param('reason:"x y', 7, '"x y z"', id="in quotes"),
+    ],
+)
+def test_completion_of_what_is_begun(text: str, at: int, options: str) -> None:
+    known = {"ns": ["web", "awe", "shop"], "reason": ["x y z"]}
+    found = completion(text, len(text), PODS, lambda key, part: known.get(key, ()))
+    assert found.at == at
+    assert " ".join(option.strip() for option in found.options) == options
+
+
+def test_table_is_whole() -> None:
+    """What is read from it elsewhere is there: words of the database, columns and conditions of each list."""
+    assert (*PLACES,) == tuple(Queue.values)
+    assert (*RESULTS,) == tuple(Result.values) == views.Result.__args__
+    assert SOURCES.keys() == LISTS.keys()
+    for name, one in LISTS.items():
+        source = SOURCES[name]
+        assert list(source.columns) == [column.name for column in one.columns]
+        assert {*source.conditions, *(("plugin", "reason") if source.rejections else ())} == {"", *one.keys}
+        assert {key for key in one.keys if KEYS[key].kind == "word"} == set(one.words)
+        assert one.sort in one.sorts
+        for key in one.keys:
+            assert f"\n{key}" in f"\n{help_text(one)}"

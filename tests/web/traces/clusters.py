@@ -1,0 +1,170 @@
+"""Random clusters as rows of the database: shaped like the sample, and like a trace of tasks with GPUs."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from kschedweb.cluster import services
+from kschedweb.cluster.models import ApiObject, Cluster, Node, Pod
+from kschedweb.traces.choices import Queue, Result
+from kschedweb.traces.models import Attempt, QueueState
+
+NOW = datetime(2030, 6, 1, 12, tzinfo=UTC)
+REASONS = (
+    ("NodeResourcesFit", "Insufficient cpu"),
+    ("NodeResourcesFit", "Insufficient memory"),
+    ("TaintToleration", "node(s) had untolerated taint {dedicated: db_x}"),
+    ("NodeAffinity", "node(s) didn't match Pod's node affinity/selector"),
+    ("VolumeBinding", "100% of cpu_volumes"),
+)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What names and numbers a cluster has."""
+
+    namespaces: Sequence[str]
+    pod: str
+    nodes: Sequence[str]
+    profiles: Sequence[str]
+    priorities: Sequence[int]
+    owned: float  # share of pods with a controller
+    pods: int
+
+
+SHAPES = {
+    "sample": Shape(
+        ("web", "shop", "data_1", "kube-system"),
+        "checkout-{:03}",
+        ("zone-a-1", "zone-a-2", "zone-b-1"),
+        ("default-scheduler", "batch", "nobody"),
+        (0, 100, 2_000_000_000),
+        0.7,
+        90,
+    ),
+    "openb": Shape(
+        ("default", "gpu"),
+        "openb-pod-{:04}",
+        tuple(f"openb-node-{place:04}" for place in range(20)),
+        ("default-scheduler",),
+        (0, -10, 7),
+        0.0,
+        140,
+    ),
+}
+
+
+def clusters_like(name: str, seed: int) -> Cluster:
+    """A cluster of that shape; the same seed makes the same rows."""
+    shape, chance = SHAPES[name], random.Random(f"{name}/{seed}")
+    cluster = services.cluster_create(name=f"{name}-{seed}")
+    Cluster.objects.filter(pk=cluster.pk).update(
+        profiles=[one for one in shape.profiles if one != "nobody"], clock_offset_us=0
+    )
+    for node in shape.nodes:
+        Node.objects.create(cluster=cluster, name=node, uid=node, manifest={"metadata": {"name": node}})
+    sets = [_replica_set(cluster, shape, chance, place) for place in range(8)] if shape.owned else []
+    pods = [_pod(cluster, shape, chance, place, sets) for place in range(shape.pods)]
+    Pod.objects.bulk_create(pods)
+    seq = 0
+    attempts, queues = [], []
+    for pod in chance.sample(pods, len(pods)):
+        for number in range(1, chance.randrange(4)):
+            seq += 1
+            attempts.append(attempt_of(pod, seq, number, chance))
+        if not pod.node_name and pod.phase == "Pending" and chance.random() < 0.7:
+            queues.append(_queue(pod, seq, chance))
+    Attempt.objects.bulk_create(attempts)
+    QueueState.objects.bulk_create(queues)
+    return cluster
+
+
+def _replica_set(cluster: Cluster, shape: Shape, chance: random.Random, place: int) -> ApiObject:
+    namespace = chance.choice(shape.namespaces)
+    metadata: dict[str, Any] = {"name": f"site-{place % 3}-rev{place}", "namespace": namespace, "uid": f"rs{place}"}
+    if place % 4:
+        metadata["ownerReferences"] = [
+            {"kind": "Deployment", "name": f"site-{place % 3}", "uid": f"d{place}", "controller": place % 5 != 0}
+        ]
+    return ApiObject.objects.create(
+        cluster=cluster,
+        kind="ReplicaSet",
+        namespace=namespace,
+        name=metadata["name"],
+        uid=metadata["uid"],
+        manifest={"metadata": metadata},
+    )
+
+
+def _pod(cluster: Cluster, shape: Shape, chance: random.Random, place: int, sets: Sequence[ApiObject]) -> Pod:
+    name, owner = shape.pod.format(place), None
+    namespace = chance.choice(shape.namespaces)
+    metadata: dict[str, Any] = {"name": name, "uid": f"pod{place}"}
+    if chance.random() < shape.owned:
+        owner = chance.choice(sets)
+        namespace = owner.namespace
+        metadata["ownerReferences"] = [{"kind": "ReplicaSet", "name": owner.name, "uid": owner.uid, "controller": True}]
+    bound = chance.random() < 0.5
+    phases = ("Running", "Succeeded", "Failed", "Pending", "Unknown") if bound else ("Pending", "Pending", "Failed")
+    return Pod(
+        cluster=cluster,
+        namespace=namespace,
+        name=name,
+        uid=f"pod{place}",
+        node_name=chance.choice(shape.nodes) if bound else "",
+        phase=chance.choice(phases),
+        priority=chance.choice(shape.priorities),
+        scheduler_name=chance.choice(shape.profiles),
+        deletion_timestamp=NOW if chance.random() < 0.1 else None,
+        created_at=NOW - timedelta(seconds=chance.choice((0, 60, 600, 3600, 90_000))),
+        owner=f"ReplicaSet/{owner.name}" if owner else "",
+        manifest={"metadata": metadata},
+    )
+
+
+def attempt_of(pod: Pod, seq: int, number: int, chance: random.Random) -> Attempt:
+    """An attempt at the pod; of some the last of equal ones tells of itself."""
+    result = chance.choice(Result.values)
+    refused = chance.sample(REASONS, chance.randrange(3)) if result != Result.NO_PROFILE else []
+    repeats = chance.choice((0, 0, 3))
+    last = {"attempt": number + repeats, "duration_us": seq * 3, "durations": {}}
+    return Attempt(
+        cluster_id=pod.cluster_id,
+        seq=seq,
+        step=1,
+        place=0,
+        pod_uid=pod.uid,
+        namespace=pod.namespace,
+        name=pod.name,
+        attempt=number,
+        profile=pod.scheduler_name,
+        result=result,
+        node_name=f"n{seq % 5}" if result in (Result.SCHEDULED, Result.PROPOSED) else "",
+        nominated_node_name=chance.choice((None, "", "n1")),
+        message=f"0/{seq} nodes: {', '.join(reason for _, reason in refused)}",
+        started_at=NOW - timedelta(seconds=10 * seq),
+        last_seen_at=NOW - timedelta(seconds=chance.choice((seq, 10 * seq))),
+        duration_us=chance.choice((7, 1000, 2000)),
+        evaluated=chance.randrange(20),
+        feasible=chance.randrange(5),
+        rejections=[
+            {"plugin": plugin, "reason": reason, "code": "Unschedulable", "count": 1} for plugin, reason in refused
+        ],
+        refused=sorted({word for pair in refused for word in pair}),
+        repeat_count=repeats,
+        last_repeat=last if repeats and chance.random() < 0.7 else None,
+        digest=b"d",
+    )
+
+
+def _queue(pod: Pod, seq: int, chance: random.Random) -> QueueState:
+    return QueueState(
+        cluster_id=pod.cluster_id,
+        pod_uid=pod.uid,
+        pod_key=pod.key,
+        queue=chance.choice(Queue.values),
+        since=NOW,
+        seq=seq,
+    )
