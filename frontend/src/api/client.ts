@@ -12,6 +12,7 @@ import type {
   Fork,
   Import,
   ImportOptions,
+  ListFilter,
   MatrixQuery,
   MirrorChange,
   MirrorCreate,
@@ -28,6 +29,8 @@ import type {
   TokenCreate,
 } from "../contract/api.gen";
 import { snapshotOf } from "../live/columns";
+
+export type ListName = paths["/api/clusters/{cluster_id}/lists/{what}"]["get"]["parameters"]["path"]["what"];
 
 const ATTEMPTS = 100;
 const CSRF_COOKIE = "ksched_csrf";
@@ -161,6 +164,24 @@ export const api = {
   /** Deletes an object that has no namespace. */
   objectDelete: (id: number, kind: string, name: string) =>
     done(client.DELETE("/api/clusters/{cluster_id}/objects/{kind}/{name}", at({ cluster_id: id, kind, name }))),
+  /** Which lists there are, their columns and keys. */
+  lists: () => answerOf(client.GET("/api/lists")),
+  /** A page of a list: its first rows without a cursor. */
+  listed: (id: number, what: ListName, query: ListFilter, cursor: string | null = null) =>
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/lists/{what}", {
+        params: { path: { cluster_id: id, what }, query: { ...query, ...pageAt(cursor) } },
+      }),
+    ),
+  /** What can stand at a place of a query, in characters. */
+  listCompletion: (id: number, what: ListName, q: string, at: number) =>
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/lists/{what}/completion", {
+        params: { path: { cluster_id: id, what }, query: { q, at } },
+      }),
+    ),
+  listExportHref: (id: number, what: ListName, form: "csv" | "json", query: ListFilter & { columns: string }) =>
+    `/api/clusters/${id}/lists/${what}/export.${form}?${new URLSearchParams(Object.entries(query))}`,
   schedulerConfig: (id: number) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/scheduler-config", at({ cluster_id: id }))),
   schedulerConfigVersion: (id: number, version: number) =>

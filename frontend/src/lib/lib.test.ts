@@ -234,6 +234,7 @@ describe("settings of a view", () => {
     const go = (to: string) => followed([ground, pod], "#/c/1/p/a/b?span=day&all=yes&from=5", to);
     expect(go("#/c/1/p/a/b")).toBe("#/c/1/p/a/b?span=day&all=yes");
     expect(go("#/c/1/p/a/b?span=hour")).toBe("#/c/1/p/a/b?span=hour&all=yes");
+    expect(go("#/c/1/p/a/b?span=")).toBe("#/c/1/p/a/b?all=yes");
     expect(go("#/c/1/p/a/other")).toBe("#/c/1/p/a/other?span=day");
     expect(go("#/c/1")).toBe("#/c/1?span=day");
     expect(go("#/c/2")).toBe("#/c/2");

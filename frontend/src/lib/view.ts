@@ -105,7 +105,7 @@ export interface Staying {
   readonly stays: readonly string[];
 }
 
-/** The address of a link as it is followed: settings that stay come along while their view does. */
+/** The address of a link as it is followed: settings that stay come along while their view does, but for those it has empty. */
 export function followed(views: readonly Staying[], from: string, to: string): string {
   const [before, { path, settings }] = [new URLSearchParams(partsOf(from).settings), partsOf(to)];
   const given = new URLSearchParams(settings);
@@ -114,7 +114,8 @@ export function followed(views: readonly Staying[], from: string, to: string): s
     if (!left || left.identity !== entered?.identity) continue;
     for (const name of view.stays) {
       const value = before.get(name);
-      if (value !== null && !given.has(name)) given.set(name, value);
+      if (given.get(name) === "") given.delete(name);
+      else if (value !== null && !given.has(name)) given.set(name, value);
     }
   }
   return joinedParts(path, given);

@@ -1,7 +1,7 @@
 /**
  * A long list of which only the rows in sight are drawn, all of one height.
  *
- * The list is one stop for Tab; arrow keys, Page Up, Page Down, Home and End move the focus from row to row. The row
+ * The list is one stop for Tab; arrow keys, j and k, Page Up, Page Down, Home and End move the focus from row to row. The row
  * that has the focus is drawn wherever it is, so that scrolling and new data never take the focus away.
  *
  * In the view: `{@attach list.attach}` on the element that scrolls; for each index of `list.shown` a row with
@@ -81,10 +81,13 @@ export class ListWindow {
 
   private onKey(event: KeyboardEvent): void {
     if (this.focusedRow < 0 || event.altKey || event.metaKey || event.shiftKey) return;
+    if (event.ctrlKey && event.key.length === 1) return; // a command of the page or the browser
     const page = Math.max(1, Math.floor(this.height / this.rowHeight) - 1);
     const steps: Readonly<Record<string, number>> = {
       ArrowDown: 1,
       ArrowUp: -1,
+      j: 1,
+      k: -1,
       PageDown: page,
       PageUp: -page,
       Home: -this.focusedRow,

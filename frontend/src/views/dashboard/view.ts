@@ -11,7 +11,16 @@ export const dashboardView = view({
     pending: words(),
     single: flag,
     events: oneOf("all", "warnings", "nodes", "workloads", "pods"),
+    // A list in the place of the cards, its query, its order and its columns.
+    list: words(),
+    q: words(),
+    sort: words(),
+    columns: words(),
   },
-  stays: ["nodes", "span", "slowest", "pending", "single", "events"],
+  stays: ["nodes", "span", "slowest", "pending", "single", "events", "list", "q", "sort", "columns"],
   load: () => import("./Dashboard.svelte"),
 });
+
+/** The address of a list; whatever was asked of another one does not come along. */
+export const listHref = (clusterId: number, list: string, q = ""): string =>
+  `${dashboardView.href({ clusterId })}?${new URLSearchParams({ list, q, sort: "", columns: "" })}`;

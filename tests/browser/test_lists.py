@@ -1,0 +1,151 @@
+"""Lists in the browser: what is asked stands in the address, for reloads and for others; the keyboard is enough."""
+
+import csv
+import io
+import json
+import re
+from urllib.parse import parse_qs
+
+from playwright.sync_api import Browser, Locator, Page, StorageState, expect
+
+from tests.browser.conftest import WAIT_MS, Cluster, Service, context_of, until
+from tests.browser.test_accessible import axe, findings
+
+expect.set_options(timeout=WAIT_MS)
+__all__ = ["axe"]
+POD = "listed-pod"
+
+
+def grid(page: Page, name: str = "Pods") -> Locator:
+    return page.get_by_role("grid", name=name)
+
+
+def box(page: Page) -> Locator:
+    return page.get_by_role("combobox", name="Query")
+
+
+def settings_of(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(page.url.partition("?")[2]).items()}
+
+
+def open_lists(page: Page) -> None:
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_role("link", name="Lists").click()
+    expect(grid(page)).to_be_visible()
+
+
+def names_in(page: Page, name: str = "Pods") -> list[str]:
+    return [link.get_attribute("href") or "" for link in grid(page, name).get_by_role("link").all()]
+
+
+def three_pending(cluster: Cluster) -> list[str]:
+    names = [f"{POD}-{place}" for place in range(3)]
+    for name in names:
+        cluster.pod_create(name, cpu="900")
+    return names
+
+
+def test_query_stands_in_the_address_for_a_reload_and_for_others(
+    page: Page, cluster: Cluster, browser: Browser, service: Service, session: StorageState
+) -> None:
+    names = three_pending(cluster)
+    open_lists(page)
+    box(page).fill("")
+    box(page).press_sequentially(f"{POD} status:pend")
+    page.get_by_role("option", name="pending").wait_for()
+    box(page).press("ArrowDown")
+    box(page).press("Enter")
+    expect(box(page)).to_have_value(f"{POD} status:pending ")
+    expect(grid(page).get_by_role("link")).to_have_count(len(names))
+    grid(page).get_by_role("button", name="Name", exact=True).click()
+    grid(page).get_by_role("button", name="Name", exact=True).click()
+    until(page, lambda: settings_of(page).get("sort") == "-name")
+    until(page, lambda: [href.rpartition("/")[2].partition("?")[0] for href in names_in(page)] == names[::-1])
+    shown = names_in(page)
+    address = page.url
+    assert settings_of(page) == {"list": "pods", "q": f"{POD} status:pending ", "sort": "-name"}
+    page.reload()
+    until(page, lambda: names_in(page) == shown)
+    with context_of(browser, session) as other:
+        theirs = other.new_page()
+        theirs.goto(address)
+        until(theirs, lambda: names_in(theirs) == shown)
+        expect(box(theirs)).to_have_value(f"{POD} status:pending ")
+
+
+def test_keyboard_moves_opens_and_leaves(page: Page, cluster: Cluster) -> None:
+    names = three_pending(cluster)
+    open_lists(page)
+    box(page).fill(POD)
+    expect(grid(page).get_by_role("link")).to_have_count(len(names))
+    page.keyboard.press("Escape")  # what can stand there is no longer shown
+    page.keyboard.press("Escape")
+    links = grid(page).get_by_role("link")
+    expect(links.nth(0)).to_be_focused()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(links.nth(2)).to_be_focused()
+    page.keyboard.press("k")
+    expect(links.nth(1)).to_be_focused()
+    page.keyboard.press("Enter")
+    panel = page.get_by_role("complementary", name=re.compile(names[1]))
+    expect(panel).to_be_visible()
+    assert settings_of(page)["q"] == POD  # the list stays under the panel
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    expect(links.nth(1)).to_be_focused()
+    page.keyboard.press("?")
+    help_ = page.get_by_role("dialog", name="Query language and keys")
+    expect(help_).to_contain_text("age> age<")
+    page.keyboard.press("Escape")
+    expect(help_).to_be_hidden()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("heading", name="Scheduling queue")).to_be_visible()
+    assert settings_of(page) == {}
+
+
+def test_wrong_query_is_marked_where_it_is_wrong(page: Page, cluster: Cluster) -> None:
+    open_lists(page)
+    box(page).fill("web stats:x")
+    box(page).press("Enter")
+    expect(page.get_by_role("mark")).to_have_text("stats")
+    expect(page.get_by_text("pods have no key 'stats'; known: status, ns,")).to_be_visible()
+    expect(box(page)).to_have_attribute("aria-invalid", "true")
+    box(page).fill("")
+    expect(page.get_by_role("mark")).to_be_hidden()
+
+
+def test_attempts_lead_to_their_pods_and_columns_can_be_chosen(page: Page, cluster: Cluster, axe: str) -> None:
+    three_pending(cluster)
+    open_lists(page)
+    page.get_by_role("navigation", name="Lists").get_by_role("link", name="Attempts").click()
+    attempts = grid(page, "Attempts")
+    box(page).fill(f"result:unschedulable reason:cpu {POD}-1")
+    expect(attempts.get_by_role("link")).to_have_count(1)
+    assert not list(findings(page, axe))
+    page.set_viewport_size({"width": 1440, "height": 1000})
+    expect(attempts.get_by_role("columnheader", name="Feasible")).to_be_hidden()
+    page.locator("summary").filter(has_text="Columns").click()
+    page.get_by_role("checkbox", name="Feasible").check()
+    expect(attempts.get_by_role("columnheader", name="Feasible")).to_be_visible()
+    page.keyboard.press("Escape")
+    assert "feasible" in settings_of(page)["columns"].split(",")
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="CSV").click()
+    head, row = csv.reader(io.StringIO(saved.value.path().read_text()))
+    assert head == settings_of(page)["columns"].split(",")
+    assert row[head.index("name")] == f"{POD}-1"
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="JSON").click()
+    assert [list(one) for one in json.loads(saved.value.path().read_text())] == [head]
+    attempts.get_by_role("link").click()
+    expect(page.get_by_role("complementary", name=re.compile(f"{POD}-1"))).to_be_visible()
+    assert "/attempts/" in page.url
+
+
+def test_list_speaks_chinese(page: Page, cluster: Cluster) -> None:
+    open_lists(page)
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_label("Language", exact=True).select_option("zh-Hans")
+    expect(page.get_by_role("columnheader", name="命名空间")).to_be_visible()
+    expect(page.get_by_role("combobox", name="查询")).to_be_visible()
