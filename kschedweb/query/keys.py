@@ -77,15 +77,19 @@ KEYS: Final[Mapping[str, Key]] = {
     for key in (
         Key("status", Kind.WORD, "where it stands"),
         Key("ns", Kind.NAME, "namespace"),
-        Key("node", Kind.NAME, "the node it has, or was given"),
+        Key("node", Kind.NAME, "the node it has, was given or is"),
         Key("owner", Kind.NAME, "what controls it, or controls that: a ReplicaSet or its Deployment"),
         Key("plugin", Kind.NAME, "the plugin that rejected nodes; with reason: both of one rejection"),
-        Key("reason", Kind.PART, "part of the reason for which nodes were rejected"),
+        Key("reason", Kind.PART, "part of the reason for which nodes were rejected, or of an event's reason"),
         Key("profile", Kind.NAME, "the profile of the scheduler, or schedulerName"),
         Key("priority", Kind.NUMBER, "priority of the pod"),
         Key("age", Kind.SPAN, "how long ago, in the cluster's time: 90s, 10m, 1h30m, 2d"),
         Key("attempts", Kind.NUMBER, "number of the last attempt"),
         Key("result", Kind.WORD, "how the attempt, or the last one, ended"),
+        Key("kind", Kind.NAME, "kind of the object, such as Pod"),
+        Key("type", Kind.WORD, "type of the event"),
+        Key("operation", Kind.WORD, "what was done to the object"),
+        Key("actor", Kind.NAME, "who made the change: a user, the scheduler, a controller"),
     )
 }
 
@@ -94,6 +98,9 @@ POD_STATUSES: Final = (
     *("pending", *PLACES, "noProfile", "unseen"),
     *("bound", "running", "unknown", "succeeded", "failed", "deleting"),
 )
+NODE_STATUSES: Final = ("ready", "notReady", "cordoned")
+EVENT_TYPES: Final = ("Normal", "Warning")
+OPERATIONS: Final = ("created", "updated", "deleted", "verdict", "setting")
 RESULTS: Final = ("scheduled", "unschedulable", "error", "skipped", "noProfile", "proposed")
 
 NUMBER, MOMENT, DURATION = Form.NUMBER, Form.MOMENT, Form.DURATION
@@ -147,6 +154,84 @@ LISTS: Final[Mapping[str, ListOf]] = {
             {"result": RESULTS},
             "namespace/name",
             "-seq",
+        ),
+        ListOf(
+            "preemptions",
+            "Attempts that searched for victims.",
+            (
+                Column("seq", NUMBER, shown=False),
+                Column("seen", MOMENT),
+                Column("namespace"),
+                Column("name"),
+                Column("attempt", NUMBER),
+                Column("nominated"),
+                Column("victims", NUMBER),
+                Column("candidates", NUMBER),
+                Column("tried", NUMBER, shown=False),
+                Column("violations", NUMBER, shown=False),
+                Column("result", shown=False),
+                Column("profile", shown=False),
+                Column("message"),
+                Column("uid", shown=False),
+            ),
+            ("ns", "node", "plugin", "reason", "profile", "age", "attempts", "result"),
+            {"result": RESULTS},
+            "namespace/name",
+            "-seq",
+        ),
+        ListOf(
+            "nodes",
+            "Nodes that are in the cluster.",
+            (
+                Column("name"),
+                Column("status"),
+                Column("zone"),
+                Column("region", shown=False),
+                Column("pods", NUMBER),
+                Column("uid", shown=False),
+            ),
+            ("status", "node"),
+            {"status": NODE_STATUSES},
+            "name",
+            "name",
+        ),
+        ListOf(
+            "events",
+            "Events of the scheduler.",
+            (
+                Column("id", NUMBER, shown=False),
+                Column("seen", MOMENT),
+                Column("type"),
+                Column("reason"),
+                Column("kind", shown=False),
+                Column("namespace"),
+                Column("name"),
+                Column("times", NUMBER),
+                Column("message"),
+                Column("uid", shown=False),
+            ),
+            ("type", "ns", "kind", "reason", "age"),
+            {"type": EVENT_TYPES},
+            "namespace/name or message",
+            "-id",
+        ),
+        ListOf(
+            "changes",
+            "Changes in the cluster's log.",
+            (
+                Column("rv", NUMBER),
+                Column("seen", MOMENT),
+                Column("operation"),
+                Column("kind"),
+                Column("namespace"),
+                Column("name"),
+                Column("actor"),
+                Column("uid", shown=False),
+            ),
+            ("operation", "ns", "kind", "actor", "age"),
+            {"operation": OPERATIONS},
+            "namespace/name",
+            "-rv",
         ),
     )
 }

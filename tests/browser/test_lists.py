@@ -143,6 +143,22 @@ def test_attempts_lead_to_their_pods_and_columns_can_be_chosen(page: Page, clust
     assert "/attempts/" in page.url
 
 
+def test_nodes_and_changes_lead_to_their_objects(page: Page, cluster: Cluster) -> None:
+    three_pending(cluster)
+    open_lists(page)
+    page.get_by_role("navigation", name="Lists").get_by_role("link", name="Nodes").click()
+    node = grid(page, "Nodes").get_by_role("link").first
+    name = node.locator(".hidden").text_content() or ""
+    node.click()
+    expect(page.get_by_role("complementary", name=re.compile(f"{name}$"))).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("navigation", name="Lists").get_by_role("link", name="Changes").click()
+    box(page).fill(f"operation:created kind:Pod {POD}-2")
+    expect(grid(page, "Changes").get_by_role("link")).to_have_count(1)
+    grid(page, "Changes").get_by_role("link").click()
+    expect(page.get_by_role("complementary", name=re.compile(f"{POD}-2"))).to_be_visible()
+
+
 def test_list_speaks_chinese(page: Page, cluster: Cluster) -> None:
     open_lists(page)
     page.get_by_role("button", name="Settings").click()

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb import views
+from kschedweb.cluster.choices import Operation
 from kschedweb.query import KEYS, LISTS, QueryError, Term, completion, help_text, parse, written
-from kschedweb.query.keys import PLACES, RESULTS
+from kschedweb.query.keys import OPERATIONS, PLACES, RESULTS
 from kschedweb.query.terms import MOST_NUMBER, MOST_SECONDS, MOST_TERMS
 from kschedweb.traces.choices import Queue, Result
 from kschedweb.traces.selectors.lists import SOURCES
@@ -165,6 +166,7 @@ def test_table_is_whole() -> None:
     """What is read from it elsewhere is there: words of the database, columns and conditions of each list."""
     assert (*PLACES,) == tuple(Queue.values)
     assert (*RESULTS,) == tuple(Result.values) == views.Result.__args__
+    assert (*OPERATIONS,) == tuple(Operation.values)
     assert SOURCES.keys() == LISTS.keys()
     for name, one in LISTS.items():
         source = SOURCES[name]

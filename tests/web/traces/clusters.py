@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kschedweb.cluster import services
-from kschedweb.cluster.models import ApiObject, Cluster, Node, Pod
+from kschedweb.cluster.choices import Operation
+from kschedweb.cluster.models import ApiObject, Change, Cluster, Event, Node, Pod
 from kschedweb.traces.choices import Queue, Result
 from kschedweb.traces.models import Attempt, QueueState
 
@@ -64,7 +65,15 @@ def clusters_like(name: str, seed: int) -> Cluster:
         profiles=[one for one in shape.profiles if one != "nobody"], clock_offset_us=0
     )
     for node in shape.nodes:
-        Node.objects.create(cluster=cluster, name=node, uid=node, manifest={"metadata": {"name": node}})
+        Node.objects.create(
+            cluster=cluster,
+            name=node,
+            uid=node,
+            zone=node[:6],
+            ready=chance.random() < 0.8,
+            unschedulable=chance.random() < 0.4,
+            manifest={"metadata": {"name": node}},
+        )
     sets = [_replica_set(cluster, shape, chance, place) for place in range(8)] if shape.owned else []
     pods = [_pod(cluster, shape, chance, place, sets) for place in range(shape.pods)]
     Pod.objects.bulk_create(pods)
@@ -78,6 +87,9 @@ def clusters_like(name: str, seed: int) -> Cluster:
             queues.append(_queue(pod, seq, chance))
     Attempt.objects.bulk_create(attempts)
     QueueState.objects.bulk_create(queues)
+    Event.objects.bulk_create(_event(pod, chance) for pod in pods)
+    rv = cluster.rv + 10
+    Change.objects.bulk_create(_change(pod, rv + place, chance) for place, pod in enumerate(pods))
     return cluster
 
 
@@ -154,6 +166,7 @@ def attempt_of(pod: Pod, seq: int, number: int, chance: random.Random) -> Attemp
         ],
         refused=sorted({word for pair in refused for word in pair}),
         repeat_count=repeats,
+        preemption=_preemption(chance) if chance.random() < 0.4 else None,
         last_repeat=last if repeats and chance.random() < 0.7 else None,
         digest=b"d",
     )
@@ -167,4 +180,44 @@ def _queue(pod: Pod, seq: int, chance: random.Random) -> QueueState:
         queue=chance.choice(Queue.values),
         since=NOW,
         seq=seq,
+    )
+
+
+def _preemption(chance: random.Random) -> dict[str, Any]:
+    counts = {name: chance.randrange(4) for name in ("num_victims", "candidates", "tried", "num_pdb_violations")}
+    return {**counts, "node": "", "victims": [], "tied": 0, "cleared": []}
+
+
+def _event(pod: Pod, chance: random.Random) -> Event:
+    at = NOW - timedelta(seconds=chance.choice((0, 60, 600, 3600, 90_000)))
+    return Event(
+        cluster_id=pod.cluster_id,
+        namespace=pod.namespace,
+        name=f"{pod.name}.1",
+        type=chance.choice(("Normal", "Warning")),
+        reason=chance.choice(("FailedScheduling", "Scheduled", "Preempted")),
+        note=chance.choice(("0/3 nodes: cpu_x", "100% done", "")),
+        regarding_kind="Pod",
+        regarding_namespace=pod.namespace,
+        regarding_name=pod.name,
+        regarding_uid=pod.uid,
+        reporter="default-scheduler",
+        count=chance.randint(1, 3),
+        first_at=at,
+        last_at=at,
+    )
+
+
+def _change(pod: Pod, rv: int, chance: random.Random) -> Change:
+    return Change(
+        cluster_id=pod.cluster_id,
+        rv=rv,
+        kind=chance.choice(("Pod", "Node", "ReplicaSet")),
+        namespace=pod.namespace,
+        name=pod.name,
+        uid=pod.uid,
+        operation=chance.choice(Operation.values),
+        object=b"",
+        actor=chance.choice(("ada", "scheduler", "token:ci@ada")),
+        at=NOW - timedelta(seconds=chance.choice((0, 60, 600, 3600, 90_000))),
     )

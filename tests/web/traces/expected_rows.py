@@ -1,11 +1,12 @@
 """What a list should show, worked out in plain Python from the rows of a cluster."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Any
 
-from kschedweb.cluster.models import ApiObject, Cluster, Pod
+from kschedweb.cluster.models import ApiObject, Change, Cluster, Event, Node, Pod
 from kschedweb.query import KEYS, LISTS, Term
 from kschedweb.traces.models import Attempt, QueueState
 from kschedweb.traces.selectors.lists import order_of
@@ -107,7 +108,100 @@ def attempts(cluster: Cluster) -> Iterator[Facts]:
         }
 
 
-FACTS: Mapping[str, Callable[[Cluster], Iterator[Facts]]] = {"pods": pods, "attempts": attempts}
+def preemptions(cluster: Cluster) -> Iterator[Facts]:
+    of_seq = {one.seq: one for one in Attempt.objects.filter(cluster=cluster)}
+    for facts in attempts(cluster):
+        one, row = of_seq[facts["row"]["seq"]], facts["row"]
+        if one.preemption is None:
+            continue
+        found = {
+            "victims": one.preemption["num_victims"],
+            "candidates": one.preemption["candidates"],
+            "tried": one.preemption["tried"],
+            "violations": one.preemption["num_pdb_violations"],
+        }
+        names = [column.name for column in LISTS["preemptions"].columns]
+        yield {**facts, "node": {row["nominated"]}, "row": {name: (row | found)[name] for name in names}}
+
+
+def nodes(cluster: Cluster) -> Iterator[Facts]:
+    held = Counter(
+        pod.node_name for pod in Pod.objects.filter(cluster=cluster) if pod.phase not in ("Succeeded", "Failed")
+    )
+    for node in Node.objects.filter(cluster=cluster):
+        status = "notReady" if not node.ready else "cordoned" if node.unschedulable else "ready"
+        yield {
+            "row": {
+                "name": node.name,
+                "status": status,
+                "zone": node.zone,
+                "region": node.region,
+                "pods": held[node.name],
+                "uid": node.uid,
+            },
+            "status": {status},
+            "node": {node.name},
+            "": node.name,
+        }
+
+
+def events(cluster: Cluster) -> Iterator[Facts]:
+    for one in Event.objects.filter(cluster=cluster):
+        yield {
+            "row": {
+                "id": one.pk,
+                "seen": iso(one.last_at),
+                "type": one.type,
+                "reason": one.reason,
+                "kind": one.regarding_kind,
+                "namespace": one.regarding_namespace,
+                "name": one.regarding_name,
+                "times": one.count,
+                "message": one.note,
+                "uid": one.regarding_uid,
+            },
+            "type": {one.type},
+            "ns": {one.regarding_namespace},
+            "kind": {one.regarding_kind},
+            "reason": one.reason,
+            "age": (NOW - one.last_at).total_seconds(),
+            "": f"{one.regarding_namespace}/{one.regarding_name} {one.note}",
+        }
+
+
+def changes(cluster: Cluster) -> Iterator[Facts]:
+    for one in Change.objects.filter(cluster=cluster):
+        yield {
+            "row": {
+                "rv": one.rv,
+                "seen": iso(one.at),
+                "operation": one.operation,
+                "kind": one.kind,
+                "namespace": one.namespace,
+                "name": one.name,
+                "actor": one.actor,
+                "uid": one.uid,
+            },
+            "operation": {one.operation},
+            "ns": {one.namespace},
+            "kind": {one.kind},
+            "actor": {one.actor},
+            "age": (NOW - one.at).total_seconds(),
+            "": f"{one.namespace}/{one.name}",
+        }
+
+
+FACTS: Mapping[str, Callable[[Cluster], Iterator[Facts]]] = {
+    "pods": pods,
+    "attempts": attempts,
+    "preemptions": preemptions,
+    "nodes": nodes,
+    "events": events,
+    "changes": changes,
+}
+
+
+REJECTING = ("pods", "attempts", "preemptions")  # where a reason is that of a rejection
 
 
 def number_holds(term: Term, value: float) -> bool:
@@ -129,17 +223,17 @@ def rejection_holds(term: Term, one: Facts) -> bool:
 
 def holds(term: Term, facts: Facts) -> bool:
     """Whether a term is true of a row, without regard to a negation."""
+    if isinstance(facts.get(term.key), str):
+        return any(str(value).lower() in facts[term.key].lower() for value in term.values)
     if term.key in ("plugin", "reason"):
         return any(rejection_holds(term, one) for one in facts["rejections"])
-    if not term.key:
-        return any(str(value).lower() in facts[""].lower() for value in term.values)
     if KEYS[term.key].is_compared:
         return number_holds(term, facts[term.key])
     return any(fnmatchcase(have, str(value)) for have in facts[term.key] for value in term.values)
 
 
 def expected(cluster: Cluster, what: str, terms: Sequence[Term], sort: str) -> list[Facts]:
-    together = [term for term in terms if term.key in ("plugin", "reason") and not term.negated]
+    together = [term for term in terms if term.key in ("plugin", "reason") and what in REJECTING and not term.negated]
     others = [term for term in terms if term not in together]
     found = [
         facts["row"]

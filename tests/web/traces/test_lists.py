@@ -51,7 +51,7 @@ def terms_of(what: str, chance: random.Random, shape: str) -> tuple[Term, ...]:
             case "plugin":
                 values = [*(plugin for plugin, _ in REASONS), "Node*", "None"]
             case "reason":
-                values = ["cpu", "INSUFFICIENT", "100% of", "_", "dedicated: db_x", "\\"]
+                values = ["cpu", "INSUFFICIENT", "100% of", "_", "dedicated: db_x", "\\", "sched"]
             case "profile":
                 values = [*known.profiles, "*ault-*"]
             case "priority":
@@ -60,6 +60,10 @@ def terms_of(what: str, chance: random.Random, shape: str) -> tuple[Term, ...]:
                 values = [0, 60, 61, 600, 3600, 86_400]
             case "attempts":
                 values = [0, 1, 2, 4]
+            case "kind":
+                values = ["Pod", "*e*", "None"]
+            case "actor":
+                values = ["ada", "token:*", "scheduler"]
             case "":
                 values = ["00", "WEB/", "-1", "data_", "%"]
             case _:
@@ -98,6 +102,7 @@ def test_rows_are_those_of_plain_python(what: str, shape: str) -> None:
 
 # Of these PostgreSQL's order is that of its locale, Python's that of code points.
 KEYS_IN_ORDER = {"namespace", "name", "status", "node", "owner", "profile", "result", "nominated", "uid"}
+KEYS_IN_ORDER |= {"zone", "region", "type", "reason", "kind", "operation", "actor"}
 
 
 def alike(rows: Sequence[Facts]) -> list[str]:
@@ -110,8 +115,8 @@ def test_every_order_is_paged(what: str, sort: str) -> None:
     cluster, client = clusters_like("sample", 1), logged_in()
     url = f"/api/clusters/{cluster.pk}/lists/{what}"
     whole = client.get(url, {"sort": sort, "limit": 1000}).json()["results"]
-    assert len(whole) > 50
-    assert list(pages(client, url, {"sort": sort, "limit": 7})) == whole
+    assert len(whole) > (2 if what == "nodes" else 50 if what != "preemptions" else 20)
+    assert list(pages(client, url, {"sort": sort, "limit": 7 if len(whole) > 7 else 2})) == whole
 
 
 def pages(client: Any, url: str, asked: Mapping[str, Any]) -> Iterator[Facts]:

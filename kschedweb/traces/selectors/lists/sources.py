@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from kschedweb.cluster.models import ApiObject, Cluster, Pod
-from kschedweb.query import Term
+from kschedweb.cluster.models import ApiObject, Change, Cluster, Event, Node, Pod
+from kschedweb.query import LISTS, Term
 from kschedweb.query.keys import PLACES
 from kschedweb.traces.models import Attempt, QueueState
 from kschedweb.traces.selectors.lists.sql import (
@@ -24,8 +24,8 @@ from kschedweb.traces.selectors.lists.sql import (
     signed,
 )
 
-POD, QUEUE, ATTEMPT, OBJECT, CLUSTER = (
-    model._meta.db_table for model in (Pod, QueueState, Attempt, ApiObject, Cluster)
+POD, NODE, QUEUE, ATTEMPT, OBJECT, CLUSTER, EVENT, CHANGE = (
+    model._meta.db_table for model in (Pod, Node, QueueState, Attempt, ApiObject, Cluster, Event, Change)
 )
 # As Attempt.last_attempt and Attempt.last_duration_us.
 _NUMBER = "coalesce(({0}.last_repeat->>'attempt')::int, {0}.attempt + {0}.repeat_count)"
@@ -38,7 +38,8 @@ _DURATION = (
 @dataclass(frozen=True, slots=True)
 class Source:
     """`table` with its alias; `key`: the columns that tell rows apart; `orders`: by what columns are sorted instead of
-    themselves; `rejections`: where plugin and reason are looked for, and where only."""
+    themselves; `rejections`: where plugin and reason are looked for, and `rejected` of which rows; `only`: which rows
+    the list has."""
 
     table: str
     key: Sequence[str]
@@ -48,6 +49,7 @@ class Source:
     orders: Mapping[str, str] = field(default_factory=dict)
     rejections: str = ""
     rejected: str = "true"
+    only: str = "true"
 
     @property
     def alias(self) -> str:
@@ -55,13 +57,14 @@ class Source:
 
     def where(self, terms: Sequence[Term], parameters: Parameters) -> str:
         """The condition of all terms."""
-        together = [term for term in terms if term.key in ("plugin", "reason") and not term.negated]
+        rejecting = [term for term in terms if self.rejections and term.key in ("plugin", "reason")]
+        together = [term for term in rejecting if not term.negated]
         rest = [term for term in terms if term not in together]
-        found = [f"{self.alias}.cluster_id = %(cluster)s"]
+        found = [f"{self.alias}.cluster_id = %(cluster)s", self.only]
         if together:
             found.append(self._rejected(together, parameters))
         for term in rest:
-            if term.key in ("plugin", "reason"):
+            if term in rejecting:
                 found.append(signed(term, self._rejected([term], parameters)))
             else:
                 found.append(self.conditions[term.key](term, parameters))
@@ -114,6 +117,49 @@ def _pod_owner(term: Term, parameters: Parameters) -> str:
     return signed(term, f"(pod.owner <> '' AND {joined('OR', (own, of_it))})")
 
 
+_NODE_STATUS = "CASE WHEN NOT node.ready THEN 'notReady' WHEN node.unschedulable THEN 'cordoned' ELSE 'ready' END"
+_PODS_ON = (
+    f"(SELECT count(*) FROM {POD} AS held WHERE held.cluster_id = node.cluster_id AND held.node_name = node.name"
+    " AND NOT held.phase IN ('Succeeded', 'Failed'))"
+)
+_NOMINATED = "coalesce(attempt.nominated_node_name, '')"
+_ATTEMPT_COLUMNS: Final[Mapping[str, str]] = {
+    "seq": "attempt.seq",
+    "seen": "attempt.last_seen_at",
+    "namespace": "attempt.namespace",
+    "name": "attempt.name",
+    "attempt": _NUMBER.format("attempt"),
+    "times": "attempt.repeat_count + 1",
+    "result": "attempt.result",
+    "node": "attempt.node_name",
+    "nominated": _NOMINATED,
+    "profile": "attempt.profile",
+    "evaluated": "attempt.evaluated",
+    "feasible": "attempt.feasible",
+    "duration": _DURATION,
+    "victims": "coalesce((attempt.preemption->>'num_victims')::bigint, 0)",
+    "candidates": "coalesce((attempt.preemption->>'candidates')::bigint, 0)",
+    "tried": "coalesce((attempt.preemption->>'tried')::bigint, 0)",
+    "violations": "coalesce((attempt.preemption->>'num_pdb_violations')::bigint, 0)",
+    "message": "attempt.message",
+    "uid": "attempt.pod_uid",
+}
+_ATTEMPT_CONDITIONS: Final[Mapping[str, Condition]] = {
+    "": part_of("(attempt.namespace || '/' || attempt.name)"),
+    "ns": named("attempt.namespace"),
+    "node": named("attempt.node_name"),
+    "profile": named("attempt.profile"),
+    "age": aged("attempt.last_seen_at"),
+    "attempts": compared(_NUMBER.format("attempt")),
+    "result": named("attempt.result"),
+}
+
+
+def _columns(name: str, columns: Mapping[str, str]) -> Mapping[str, str]:
+    """Those that a list has, in its order."""
+    return {column.name: columns[column.name] for column in LISTS[name].columns}
+
+
 SOURCES: Final[Mapping[str, Source]] = {
     "pods": Source(
         table=f"{POD} AS pod",
@@ -158,33 +204,76 @@ SOURCES: Final[Mapping[str, Source]] = {
     "attempts": Source(
         table=f"{ATTEMPT} AS attempt",
         key=("seq",),
-        columns={
-            "seq": "attempt.seq",
-            "seen": "attempt.last_seen_at",
-            "namespace": "attempt.namespace",
-            "name": "attempt.name",
-            "attempt": _NUMBER.format("attempt"),
-            "times": "attempt.repeat_count + 1",
-            "result": "attempt.result",
-            "node": "attempt.node_name",
-            "nominated": "coalesce(attempt.nominated_node_name, '')",
-            "profile": "attempt.profile",
-            "evaluated": "attempt.evaluated",
-            "feasible": "attempt.feasible",
-            "duration": _DURATION,
-            "message": "attempt.message",
-            "uid": "attempt.pod_uid",
-        },
+        columns=_columns("attempts", _ATTEMPT_COLUMNS),
         orders={"duration": f"coalesce({_DURATION}, -1)"},
         rejections="attempt.rejections",
+        conditions=_ATTEMPT_CONDITIONS,
+    ),
+    "preemptions": Source(
+        table=f"{ATTEMPT} AS attempt",
+        key=("seq",),
+        only="attempt.preemption IS NOT NULL",
+        columns=_columns("preemptions", _ATTEMPT_COLUMNS),
+        rejections="attempt.rejections",
+        conditions={**_ATTEMPT_CONDITIONS, "node": named(_NOMINATED)},
+    ),
+    "nodes": Source(
+        table=f"{NODE} AS node",
+        key=("name",),
+        columns={
+            "name": "node.name",
+            "status": _NODE_STATUS,
+            "zone": "node.zone",
+            "region": "node.region",
+            "pods": _PODS_ON,
+            "uid": "node.uid",
+        },
+        conditions={"": part_of("node.name"), "node": named("node.name"), "status": named(_NODE_STATUS)},
+    ),
+    "events": Source(
+        table=f"{EVENT} AS event",
+        key=("id",),
+        columns={
+            "id": "event.id",
+            "seen": "event.last_at",
+            "type": "event.type",
+            "reason": "event.reason",
+            "kind": "event.regarding_kind",
+            "namespace": "event.regarding_namespace",
+            "name": "event.regarding_name",
+            "times": "event.count",
+            "message": "event.note",
+            "uid": "event.regarding_uid",
+        },
         conditions={
-            "": part_of("(attempt.namespace || '/' || attempt.name)"),
-            "ns": named("attempt.namespace"),
-            "node": named("attempt.node_name"),
-            "profile": named("attempt.profile"),
-            "age": aged("attempt.last_seen_at"),
-            "attempts": compared(_NUMBER.format("attempt")),
-            "result": named("attempt.result"),
+            "": part_of("(event.regarding_namespace || '/' || event.regarding_name || ' ' || event.note)"),
+            "type": named("event.type"),
+            "ns": named("event.regarding_namespace"),
+            "kind": named("event.regarding_kind"),
+            "reason": part_of("event.reason"),
+            "age": aged("event.last_at"),
+        },
+    ),
+    "changes": Source(
+        table=f"{CHANGE} AS change",
+        key=("rv",),
+        columns={
+            "rv": "change.rv",
+            "seen": "change.at",
+            "operation": "change.operation",
+            "kind": "change.kind",
+            "namespace": "change.namespace",
+            "name": "change.name",
+            "actor": "change.actor",
+            "uid": "change.uid",
+        },
+        conditions={
+            "": part_of("(change.namespace || '/' || change.name)"),
+            "operation": named("change.operation"),
+            "ns": named("change.namespace"),
+            "kind": named("change.kind"),
+            "actor": named("change.actor"),
+            "age": aged("change.at"),
         },
     ),
 }

@@ -6,6 +6,7 @@ from typing import Final
 from kschedweb.cluster.models import ApiObject, Cluster, Node, Pod
 from kschedweb.cluster.workload_states import KINDS
 from kschedweb.traces.selectors.questions import pending_summary
+from scheduler_core.apiserver.kinds import KINDS as OBJECT_KINDS
 from scheduler_core.plugins.registry import IN_TREE, installed
 
 MOST: Final = 50
@@ -47,7 +48,12 @@ def _reasons(cluster_id: int, part: str) -> Sequence[str]:
     return sorted({one.reason for one in pending_summary(cluster_id).reasons if one.reason})
 
 
+def _kinds(cluster_id: int, part: str) -> Sequence[str]:
+    return sorted(OBJECT_KINDS)
+
+
 _LOOKS: Final[Mapping[str, Callable[[int, str], Sequence[str]]]] = {
+    "kind": _kinds,
     "ns": _namespaces,
     "node": _nodes,
     "owner": _owners,
