@@ -13,7 +13,6 @@ from tests.browser.test_accessible import axe, findings
 
 expect.set_options(timeout=WAIT_MS)
 __all__ = ["axe"]
-POD = "listed-pod"
 
 
 def grid(page: Page, name: str = "Pods") -> Locator:
@@ -38,8 +37,9 @@ def names_in(page: Page, name: str = "Pods") -> list[str]:
     return [link.get_attribute("href") or "" for link in grid(page, name).get_by_role("link").all()]
 
 
-def three_pending(cluster: Cluster) -> list[str]:
-    names = [f"{POD}-{place}" for place in range(3)]
+def three_pending(cluster: Cluster, begin: str) -> list[str]:
+    """Pods that fit nowhere. What was done with pods of other tests is listed as well: names begin by test."""
+    names = [f"{begin}-{place}" for place in range(3)]
     for name in names:
         cluster.pod_create(name, cpu="900")
     return names
@@ -48,14 +48,15 @@ def three_pending(cluster: Cluster) -> list[str]:
 def test_query_stands_in_the_address_for_a_reload_and_for_others(
     page: Page, cluster: Cluster, browser: Browser, service: Service, session: StorageState
 ) -> None:
-    names = three_pending(cluster)
+    names = three_pending(cluster, "addressed-row")
     open_lists(page)
     box(page).fill("")
-    box(page).press_sequentially(f"{POD} status:pend")
+    box(page).press_sequentially("addressed-row status:pend")
     page.get_by_role("option", name="pending").wait_for()
     box(page).press("ArrowDown")
     box(page).press("Enter")
-    expect(box(page)).to_have_value(f"{POD} status:pending ")
+    expect(box(page)).to_have_value("addressed-row status:pending ")
+    until(page, lambda: settings_of(page).get("q") == "addressed-row status:pending ")
     expect(grid(page).get_by_role("link")).to_have_count(len(names))
     grid(page).get_by_role("button", name="Name", exact=True).click()
     grid(page).get_by_role("button", name="Name", exact=True).click()
@@ -63,20 +64,20 @@ def test_query_stands_in_the_address_for_a_reload_and_for_others(
     until(page, lambda: [href.rpartition("/")[2].partition("?")[0] for href in names_in(page)] == names[::-1])
     shown = names_in(page)
     address = page.url
-    assert settings_of(page) == {"list": "pods", "q": f"{POD} status:pending ", "sort": "-name"}
+    assert settings_of(page) == {"list": "pods", "q": "addressed-row status:pending ", "sort": "-name"}
     page.reload()
     until(page, lambda: names_in(page) == shown)
     with context_of(browser, session) as other:
         theirs = other.new_page()
         theirs.goto(address)
         until(theirs, lambda: names_in(theirs) == shown)
-        expect(box(theirs)).to_have_value(f"{POD} status:pending ")
+        expect(box(theirs)).to_have_value("addressed-row status:pending ")
 
 
 def test_keyboard_moves_opens_and_leaves(page: Page, cluster: Cluster) -> None:
-    names = three_pending(cluster)
+    names = three_pending(cluster, "walked-row")
     open_lists(page)
-    box(page).fill(POD)
+    box(page).fill("walked-row")
     expect(grid(page).get_by_role("link")).to_have_count(len(names))
     page.keyboard.press("Escape")  # what can stand there is no longer shown
     page.keyboard.press("Escape")
@@ -90,7 +91,7 @@ def test_keyboard_moves_opens_and_leaves(page: Page, cluster: Cluster) -> None:
     page.keyboard.press("Enter")
     panel = page.get_by_role("complementary", name=re.compile(names[1]))
     expect(panel).to_be_visible()
-    assert settings_of(page)["q"] == POD  # the list stays under the panel
+    assert settings_of(page)["q"] == "walked-row"  # the list stays under the panel
     page.keyboard.press("Escape")
     expect(panel).to_be_hidden()
     expect(links.nth(1)).to_be_focused()
@@ -116,11 +117,11 @@ def test_wrong_query_is_marked_where_it_is_wrong(page: Page, cluster: Cluster) -
 
 
 def test_attempts_lead_to_their_pods_and_columns_can_be_chosen(page: Page, cluster: Cluster, axe: str) -> None:
-    three_pending(cluster)
+    three_pending(cluster, "tried-row")
     open_lists(page)
     page.get_by_role("navigation", name="Lists").get_by_role("link", name="Attempts").click()
     attempts = grid(page, "Attempts")
-    box(page).fill(f"result:unschedulable reason:cpu {POD}-1")
+    box(page).fill("result:unschedulable reason:cpu tried-row-1")
     expect(attempts.get_by_role("link")).to_have_count(1)
     assert not list(findings(page, axe))
     page.set_viewport_size({"width": 1440, "height": 1000})
@@ -134,17 +135,17 @@ def test_attempts_lead_to_their_pods_and_columns_can_be_chosen(page: Page, clust
         page.get_by_role("link", name="CSV").click()
     head, row = csv.reader(io.StringIO(saved.value.path().read_text()))
     assert head == settings_of(page)["columns"].split(",")
-    assert row[head.index("name")] == f"{POD}-1"
+    assert row[head.index("name")] == "tried-row-1"
     with page.expect_download() as saved:
         page.get_by_role("link", name="JSON").click()
     assert [list(one) for one in json.loads(saved.value.path().read_text())] == [head]
     attempts.get_by_role("link").click()
-    expect(page.get_by_role("complementary", name=re.compile(f"{POD}-1"))).to_be_visible()
+    expect(page.get_by_role("complementary", name=re.compile("tried-row-1"))).to_be_visible()
     assert "/attempts/" in page.url
 
 
 def test_nodes_and_changes_lead_to_their_objects(page: Page, cluster: Cluster) -> None:
-    three_pending(cluster)
+    three_pending(cluster, "changed-row")
     open_lists(page)
     page.get_by_role("navigation", name="Lists").get_by_role("link", name="Nodes").click()
     node = grid(page, "Nodes").get_by_role("link").first
@@ -153,10 +154,10 @@ def test_nodes_and_changes_lead_to_their_objects(page: Page, cluster: Cluster) -
     expect(page.get_by_role("complementary", name=re.compile(f"{name}$"))).to_be_visible()
     page.keyboard.press("Escape")
     page.get_by_role("navigation", name="Lists").get_by_role("link", name="Changes").click()
-    box(page).fill(f"operation:created kind:Pod {POD}-2")
+    box(page).fill("operation:created kind:Pod changed-row-2")
     expect(grid(page, "Changes").get_by_role("link")).to_have_count(1)
     grid(page, "Changes").get_by_role("link").click()
-    expect(page.get_by_role("complementary", name=re.compile(f"{POD}-2"))).to_be_visible()
+    expect(page.get_by_role("complementary", name=re.compile("changed-row-2"))).to_be_visible()
 
 
 def test_list_speaks_chinese(page: Page, cluster: Cluster) -> None:
