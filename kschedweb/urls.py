@@ -21,6 +21,7 @@ from kschedweb.rest import (
     pods,
     roles,
     schema,
+    search,
     tokens,
     workloads,
 )
@@ -49,6 +50,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/csrf", accounts.CsrfView.as_view()),
     path("api/schema", schema.SchemaView.as_view(), name="schema"),
     path("api/docs", schema.SchemaPageView.as_view(url_name="schema", template_name="common/api_docs.html")),
+    path("api/search", search.SearchView.as_view()),
     path("api/tokens", tokens.TokenListView.as_view()),
     path("api/tokens/<int:token_id>", tokens.TokenDetailView.as_view()),
     path("api/clusters", clusters.ClusterListView.as_view()),

@@ -127,6 +127,14 @@ def node_get(*, cluster_id: int, name: str) -> Node:
     return node
 
 
+def cluster_object(*, cluster_id: int, kind: str, name: str) -> views.ClusterObject:
+    """An object of another kind that has no namespace; NotFoundError."""
+    row = ApiObject.objects.filter(cluster_id=cluster_id, kind=kind, namespace="", name=name).first()
+    if row is None:
+        raise NotFoundError(f'{kind} "{name}" not found', kind=kind, name=name)
+    return views.ClusterObject(rv=row.rv, manifest=row.manifest)
+
+
 def node_pods(*, cluster_id: int, node_name: str) -> list[views.PodView]:
     """The pods that count on a node, by name."""
     rows = (

@@ -11,6 +11,7 @@ from kschedweb.ops import certificates, postgres, supervisor, up, valkey
 from kschedweb.query import LISTS, help_text
 
 DEFAULT_PORT = 8480
+FOUND_KINDS = ("pod", "node", "workload", "namespace", "priorityclass", "reason", "configuration", "cluster")
 LIFECYCLE = (
     "frozen: the scheduler decides, binds and preempts (victims are deleted), and no controllers act;"
     " simulate: pods also start, run and end"
@@ -130,6 +131,14 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     prune.add_argument("--mb", type=float, help="keep at most this many megabytes of history")
     prune.add_argument("--json", action="store_true", help="print one JSON document")
 
+    find = command("find", "Find pods (also those that are gone), nodes, workloads, reasons and more by name.")
+    data_dir(find)
+    find.add_argument("word", metavar="WORD", help="part of a name, or parts of its words: opod12 is openb-pod-0012")
+    find.add_argument("--cluster", metavar="NAME", help="only in this cluster (default: in all)")
+    find.add_argument("--kind", action="append", metavar="KIND,...", help=f"only these: {', '.join(FOUND_KINDS)}")
+    find.add_argument("--limit", type=int, default=8, help="of what is found of each kind, at most 50 (default: 8)")
+    find.add_argument("--json", action="store_true", help="print one JSON document")
+
     kube = command("kubeconfig", "Print a kubeconfig for a cluster of the running service, with a token of its own.")
     data_dir(kube)
     kube.add_argument("cluster", metavar="CLUSTER", help="name of the cluster")
@@ -234,6 +243,10 @@ def dispatch(options: argparse.Namespace) -> int:
         from kschedweb.ops.pruning import prune
 
         return prune(data_dir=data, options=options)
+    if options.command == "find":
+        from kschedweb.ops.finding import find
+
+        return find(data_dir=data, options=options)
     if options.command == "config":
         from kschedweb.ops.configuring import configure
 

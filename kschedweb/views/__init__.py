@@ -3,7 +3,6 @@
 Longer than 400 lines because it names each of them once where it is from and once for those that import all.
 
 The OpenAPI document and the types of the browser's code are made from these (kschedweb/rest/openapi.py).
-Longer than 400 lines because it names every one of them.
 """
 
 from kschedweb.views.accounts import (
@@ -174,6 +173,7 @@ from kschedweb.views.nodes import (
     Taint,
 )
 from kschedweb.views.objects import (
+    ClusterObject,
     Demand,
     Import,
     ImportedFile,
@@ -207,6 +207,7 @@ from kschedweb.views.pods import (
     QueueName,
     QueueView,
 )
+from kschedweb.views.search import SearchAnswer, SearchGroup, SearchHit, SearchKind, SearchQuery, SearchState
 from kschedweb.views.throughput import QueueSizes, Throughput, ThroughputPoint, ThroughputQuery
 from kschedweb.views.workloads import (
     Workload,
@@ -268,6 +269,7 @@ __all__ = [
     "ClusterChange",
     "ClusterCreate",
     "ClusterDetail",
+    "ClusterObject",
     "ClusterPage",
     "ClusterSetting",
     "Column",
@@ -394,6 +396,12 @@ __all__ = [
     "SchedulerConfigVersionPage",
     "Score",
     "ScorePlugin",
+    "SearchAnswer",
+    "SearchGroup",
+    "SearchHit",
+    "SearchKind",
+    "SearchQuery",
+    "SearchState",
     "SlowestQuery",
     "SmallPageQuery",
     "Snapshot",

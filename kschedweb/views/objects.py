@@ -25,6 +25,13 @@ class ObjectsCreated(View):
     rv: int
 
 
+class ClusterObject(View):
+    """An object that has no namespace."""
+
+    rv: int
+    manifest: Any
+
+
 class RefusedObject(View, kw_only=True):
     """An object that was not taken. Counts start at 1; what does not apply is absent."""
 

@@ -434,7 +434,8 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly get?: never;
+        /** Read an object that has no namespace: a PriorityClass, a StorageClass, … Nodes have a path of their own. */
+        readonly get: operations["ObjectDetail_get"];
         readonly put?: never;
         readonly post?: never;
         /** Delete an object that has no namespace. */
@@ -944,6 +945,23 @@ export interface paths {
         readonly put?: never;
         /** Make a cluster that follows one elsewhere. For superusers: the service connects to wherever it is told. */
         readonly post: operations["MirrorList_post"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/search": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Find pods (also those that are gone), nodes, workloads, reasons and more by name, in what you may see. */
+        readonly get: operations["Search_get"];
+        readonly put?: never;
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2807,6 +2825,11 @@ export interface components {
             readonly effect: "NoExecute" | "NoSchedule" | "PreferNoSchedule";
             readonly value?: string;
         };
+        /** @description An object that has no namespace. */
+        readonly ClusterObject: {
+            readonly rv: number;
+            readonly manifest: unknown;
+        };
         /** @description What the pods request of a resource, and what the nodes have. */
         readonly Demand: {
             readonly demand: number;
@@ -3136,6 +3159,64 @@ export interface components {
             /** @description the plugin whose hint moved it here */
             readonly hint: string;
         };
+        /** @description What a search found, by kind; the kind with the best match first. */
+        readonly SearchAnswer: {
+            readonly groups: readonly components["schemas"]["SearchGroup"][];
+        };
+        /** @description What was found of one kind, the best first. */
+        readonly SearchGroup: {
+            /** @enum {unknown} */
+            readonly kind: "cluster" | "configuration" | "namespace" | "node" | "pod" | "priorityclass" | "reason" | "workload";
+            readonly hits: readonly components["schemas"]["SearchHit"][];
+            /** @description whether there is more than the limit */
+            readonly more: boolean;
+        };
+        /** @description Something whose name matches: what it is, where, and in which state. */
+        readonly SearchHit: {
+            /** @enum {unknown} */
+            readonly kind: "cluster" | "configuration" | "namespace" | "node" | "pod" | "priorityclass" | "reason" | "workload";
+            readonly cluster_id: number;
+            readonly cluster: string;
+            readonly namespace: string;
+            readonly name: string;
+            /** @description a workload's kind; the plugin of a reason; profile or version of a configuration */
+            readonly of: string;
+            /** @description of a pod: pending (without a node), bound (not started), running, succeeded, failed, unknown, deleting, gone (deleted: only history is kept of it); of a node: ready, not_ready, unschedulable; of a configuration: active, earlier; of a workload as in its list; empty for others */
+            readonly state: ("" | "active" | "bound" | "earlier" | "gone" | "not_ready" | "pending" | "ready" | "succeeded" | "unknown" | "unschedulable") | ("available" | "complete" | "deleting" | "failed" | "paused" | "progressing" | "running" | "scheduled" | "stalled" | "suspended" | "unavailable");
+            /** @description of a pod that has one */
+            readonly node: string;
+            /** @description of a reason: how many of the 1,000 pods pending longest it rejected last */
+            readonly pods: number | null;
+            /** @description when a pod was made or went, or a configuration was set; in the cluster's time */
+            readonly at: string | null;
+            /**
+             * @description the best first: exact: the name; start: its start; word: the start of a word in it; inside: any place; parts: parts of the word in order, each at the start of a word
+             * @enum {unknown}
+             */
+            readonly how: "exact" | "inside" | "parts" | "start" | "word";
+            /** @description start and end of what matches in the name, in characters */
+            readonly marks: readonly (readonly [
+                number,
+                number
+            ])[];
+        };
+        /** @description What to search for, and where. */
+        readonly SearchQuery: {
+            /**
+             * @description the word; empty: what was made last; `namespace/` before it narrows it
+             * @default
+             */
+            readonly q?: string;
+            /** @description its id (default: all that you may see) */
+            readonly cluster?: number;
+            /** @description only these, with commas between them */
+            readonly kinds?: string;
+            /**
+             * @description of the hits of each kind
+             * @default 8
+             */
+            readonly limit?: number;
+        };
         /** @description Pods in each sub-queue: kube-scheduler's `scheduler_pending_pods`. */
         readonly QueueSizes: {
             readonly active: number;
@@ -3449,6 +3530,7 @@ export type NodeRefusalQuery = components['schemas']['NodeRefusalQuery'];
 export type NodeRefusals = components['schemas']['NodeRefusals'];
 export type NodeView = components['schemas']['NodeView'];
 export type Taint = components['schemas']['Taint'];
+export type ClusterObject = components['schemas']['ClusterObject'];
 export type Demand = components['schemas']['Demand'];
 export type Import = components['schemas']['Import'];
 export type ImportedFile = components['schemas']['ImportedFile'];
@@ -3476,6 +3558,10 @@ export type PodOnNode = components['schemas']['PodOnNode'];
 export type PodOwner = components['schemas']['PodOwner'];
 export type PodView = components['schemas']['PodView'];
 export type QueueView = components['schemas']['QueueView'];
+export type SearchAnswer = components['schemas']['SearchAnswer'];
+export type SearchGroup = components['schemas']['SearchGroup'];
+export type SearchHit = components['schemas']['SearchHit'];
+export type SearchQuery = components['schemas']['SearchQuery'];
 export type QueueSizes = components['schemas']['QueueSizes'];
 export type Throughput = components['schemas']['Throughput'];
 export type ThroughputPoint = components['schemas']['ThroughputPoint'];
@@ -4591,6 +4677,38 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly ObjectDetail_get: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly kind: string;
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ClusterObject"];
+                };
             };
             /** @description Refused */
             readonly "4XX": {
@@ -5769,6 +5887,43 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Cluster"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly Search_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description its id (default: all that you may see) */
+                readonly cluster?: number;
+                /** @description only these, with commas between them */
+                readonly kinds?: string;
+                /** @description of the hits of each kind */
+                readonly limit?: number;
+                /** @description the word; empty: what was made last; `namespace/` before it narrows it */
+                readonly q?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SearchAnswer"];
                 };
             };
             /** @description Refused */

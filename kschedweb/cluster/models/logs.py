@@ -1,7 +1,8 @@
 """The log of all changes to a cluster, and its events."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
+from django.db.models.functions import Collate
 
 from kschedweb.cluster.choices import Operation
 from kschedweb.cluster.models.clusters import Cluster
@@ -30,6 +31,15 @@ class Change(models.Model):
         indexes = [
             # Read by the history of one object (audit, time travel).
             models.Index(fields=["cluster", "uid", "rv"], name="change_by_uid"),
+            # Read by the search, for names of pods that are gone; in the order of bytes, which serves beginnings too.
+            models.Index(
+                F("cluster"),
+                Collate("name", "C"),
+                F("namespace"),
+                F("rv"),
+                name="change_gone_pods",
+                condition=Q(kind="Pod", operation=Operation.DELETED),
+            ),
         ]
 
     def __str__(self) -> str:

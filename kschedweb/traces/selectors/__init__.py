@@ -44,6 +44,7 @@ from kschedweb.traces.selectors.questions import (
     refused_attempts,
     slowest_attempts,
 )
+from kschedweb.traces.selectors.searching import search
 from kschedweb.traces.selectors.throughput import throughput
 
 __all__ = [
@@ -85,6 +86,7 @@ __all__ = [
     "preemptions",
     "queue_view",
     "refused_attempts",
+    "search",
     "slowest_attempts",
     "snapshot",
     "throughput",

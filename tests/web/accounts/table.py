@@ -86,6 +86,7 @@ ROWS = [
     _get("api/docs", LOGGED_IN),
     _get("api/lists", LOGGED_IN),
     _get("api/clusters", LOGGED_IN),
+    _get("api/search", LOGGED_IN, query="?q=p1"),
     _get("api/tokens", PERSON),
     Row("api/tokens", "POST", PERSON, 201, body=lambda world: {"name": f"made-{world.serial}"}),
     Row("api/tokens/<int:token_id>", "DELETE", PERSON, 204),
@@ -133,6 +134,7 @@ ROWS = [
     ),
     _get(f"{CLUSTER}/imports/<uuid:import_id>", status=404),
     Row(f"{CLUSTER}/objects", "POST", Role.OPERATOR, 201, body=lambda world: rest.pod("p3", namespace="default")),
+    _get(f"{CLUSTER}/objects/<str:kind>/<str:name>", status=404, values={"str:kind": "PriorityClass", "str:name": "p"}),
     Row(f"{CLUSTER}/objects/<str:kind>/<str:name>", "DELETE", Role.OPERATOR, 204, {"str:kind": "Node", **N1}),
     Row(
         f"{CLUSTER}/objects/<str:kind>/<str:namespace>/<str:name>",

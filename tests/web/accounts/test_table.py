@@ -177,7 +177,7 @@ def test_answers_that_may_hold_a_secret_are_not_compressed(
                 plain.add(row.route)
     assert plain == {
         "livez", "healthz", "readyz", "livez/<str:name>", "healthz/<str:name>", "readyz/<str:name>",
-        "api/csrf", "api/tokens", "api/me", "api/docs", "configz",
+        "api/csrf", "api/search", "api/tokens", "api/me", "api/docs", "configz",
         f"{CLUSTER}/scheduler-config", f"{CLUSTER}/scheduler-config/versions/<int:version>",
         POD, f"{CLUSTER}/nodes/<str:name>",
     }  # fmt: skip
