@@ -24,6 +24,7 @@ import type {
   PendingPodQuery,
   PreemptionQuery,
   paths,
+  SearchQuery,
   SlowestQuery,
   ThroughputQuery,
   TokenCreate,
@@ -92,6 +93,9 @@ export const api = {
     answerOf(client.GET("/api/clusters/{cluster_id}/agreement", { params: { path: { cluster_id: id }, query } })),
   comparisons: (id: number, query: ComparisonQuery & PageQuery) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/comparisons", { params: { path: { cluster_id: id }, query } })),
+  search: (query: SearchQuery) => answerOf(client.GET("/api/search", { params: { query } })),
+  clusterObject: (id: number, kind: string, name: string) =>
+    answerOf(client.GET("/api/clusters/{cluster_id}/objects/{kind}/{name}", at({ cluster_id: id, kind, name }))),
   snapshot: (id: number) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/snapshot/columns", at({ cluster_id: id }))).then(snapshotOf),
   leadership: (id: number) => answerOf(client.GET("/api/clusters/{cluster_id}/leadership", at({ cluster_id: id }))),

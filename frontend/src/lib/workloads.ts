@@ -34,6 +34,8 @@ const STATES: Readonly<
   complete: { tone: "good", rank: 10 },
 };
 
+export const isWorkloadState = (state: string): state is WorkloadState => Object.hasOwn(STATES, state);
+
 export const toneOf = (state: WorkloadState): string => STATES[state].tone;
 
 /** Whether somebody may want to look at it; finished Jobs are deleted all the time. */

@@ -1,8 +1,9 @@
 /** All views that open over the dashboard; the first that an address is of opens. */
 import { configView } from "./config/view";
 import { nodeView } from "./node/view";
+import { clusterObjectView } from "./object/view";
 import { podView } from "./pod/view";
 import { workloadView } from "./workload/view";
 import { workloadsView } from "./workloads/view";
 
-export const VIEWS = [podView, nodeView, workloadView, workloadsView, configView];
+export const VIEWS = [podView, nodeView, workloadView, workloadsView, clusterObjectView, configView];

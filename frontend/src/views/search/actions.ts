@@ -1,0 +1,64 @@
+/** What the dashboard can show and do, by name: what of the search only the browser knows. */
+import { api } from "../../api/client";
+import { i18n, LANGUAGES, type Language, t } from "../../i18n/index.svelte";
+import { withSettings } from "../../lib/view";
+import { preferences } from "../../state/preferences.svelte";
+import { clusterHref, router } from "../../state/route.svelte";
+import { store } from "../../state/store.svelte";
+import { configHref } from "../config/view";
+import { dashboardView } from "../dashboard/view";
+import { workloadsHref } from "../workloads/view";
+
+/** `href`: where a view is; without one `run` does it. Throws ApiError where the service refuses. */
+export interface Entry {
+  readonly kind: "view" | "action";
+  readonly id: string;
+  readonly name: string;
+  readonly href?: string;
+  readonly run?: () => unknown;
+}
+
+/** Dialogs of the top bar; one that the user may not open is left out. */
+export type Dialogs = Readonly<Partial<Record<"import" | "make" | "access" | "tokens", () => void>>>;
+
+export function entries(dialogs: Dialogs): readonly Entry[] {
+  const cluster = store.state?.cluster ?? null;
+  const found: Entry[] = [];
+  const shows = (id: string, name: string, href: string) => found.push({ kind: "view", id, name, href });
+  const does = (id: string, name: string, run: (() => unknown) | undefined) => {
+    if (run) found.push({ kind: "action", id, name, run });
+  };
+  if (cluster) {
+    shows("dashboard", t("search.dashboard"), clusterHref(cluster.id));
+    shows("workloads", t("workloads.title"), workloadsHref(cluster.id));
+    shows("config", t("bar.config"), configHref(cluster.id));
+  }
+  shows("docs", t("search.apiDocs"), "/api/docs");
+  if (store.me?.is_superuser) shows("admin", t("bar.admin"), "/admin/");
+  does("import", t("bar.import"), dialogs.import);
+  does("make", t("make.title"), dialogs.make);
+  does("access", t("bar.access"), dialogs.access);
+  does("tokens", t("bar.tokens"), dialogs.tokens);
+  if (cluster && !cluster.is_mirror && store.may("operator")) {
+    for (const pace of ["run", "pause"] as const) {
+      does(`pace ${pace}`, t("search.pace", { name: t(`pace.${pace}`) }), () => api.pace(cluster.id, { pace }));
+    }
+  }
+  if (cluster) {
+    for (const nodes of ["grid", "list"] as const) {
+      does(`nodes ${nodes}`, t(`search.nodes.${nodes}`), () => {
+        preferences.setNodes(nodes);
+        router.open(withSettings(dashboardView.settings, { nodes }, router.hash));
+      });
+    }
+  }
+  for (const theme of ["auto", "light", "dark"] as const) {
+    const name = t("search.theme", { name: t(`bar.theme.${theme}`) });
+    does(`theme ${theme}`, name, () => preferences.setTheme(theme));
+  }
+  for (const [language, name] of Object.entries(LANGUAGES)) {
+    does(`language ${language}`, t("search.language", { name }), () => i18n.use(language as Language));
+  }
+  does("logout", t("bar.logout"), api.logout);
+  return found;
+}

@@ -1,0 +1,169 @@
+import { flushSync, mount, unmount } from "svelte";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { SearchAnswer, SearchHit } from "../../contract/api.gen";
+import { queries } from "../../data/queries";
+import { openedIn, withOpened } from "../../lib/found";
+import { kept, write } from "../../state/preferences.svelte";
+import { store } from "../../state/store.svelte";
+import type { Entry } from "./actions";
+import { hrefOf, stateOf } from "./hits";
+import { groupsOf } from "./rows";
+import Search from "./Search.svelte";
+
+const HIT: SearchHit = {
+  kind: "pod",
+  cluster_id: 1,
+  cluster: "c",
+  namespace: "default",
+  name: "web-1",
+  of: "",
+  state: "gone",
+  node: "",
+  pods: null,
+  at: "2026-11-01T12:00:00Z",
+  how: "start",
+  marks: [[0, 3]],
+};
+const answer = (...hits: SearchHit[]): SearchAnswer => ({
+  groups: hits.length ? [{ kind: hits[0]?.kind ?? "pod", hits, more: false }] : [],
+});
+
+let made: ReturnType<typeof mount> | null = null;
+let asked: string[] = [];
+let answers: ((word: string) => void)[] = [];
+
+beforeEach(() => {
+  [asked, answers] = [[], []];
+  queries.clear();
+  localStorage.clear();
+  location.hash = "";
+  HTMLDialogElement.prototype.showModal = function () {
+    this.open = true;
+  };
+  store.clusters = [{ id: 1, name: "c" } as never];
+  vi.stubGlobal("fetch", (request: Request) => {
+    const word = new URL(request.url).searchParams.get("q") ?? "";
+    asked.push(word);
+    return new Promise<Response>((resolve) => {
+      answers.push((found) => {
+        if (word === found) resolve(new Response(JSON.stringify(answer(...(word ? [{ ...HIT, name: word }] : [])))));
+      });
+    });
+  });
+  made = mount(Search, { target: document.body, props: { dialogs: {} } });
+  flushSync();
+});
+
+afterEach(() => {
+  if (made) void unmount(made);
+  made = null;
+  store.clusters = null;
+  document.body.replaceChildren();
+  vi.unstubAllGlobals();
+});
+
+function press(key: string, target: EventTarget = document.body, more: KeyboardEventInit = {}): boolean {
+  const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more });
+  target.dispatchEvent(event);
+  flushSync();
+  return event.defaultPrevented;
+}
+
+const field = () => document.querySelector<HTMLInputElement>("[role=combobox]");
+const options = () => [...document.querySelectorAll("[role=option]")].map((one) => one.textContent?.trim() ?? "");
+const answerTo = (word: string) => {
+  for (const give of answers) give(word);
+};
+
+function type(word: string): void {
+  const input = field();
+  if (!input) throw new Error("the search is not open");
+  input.value = word;
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+  flushSync();
+}
+
+describe("the keys", () => {
+  it.each([
+    ["/", {}],
+    ["k", { ctrlKey: true }],
+    ["K", { metaKey: true }],
+  ] as const)("%s opens the search", (key, more) => {
+    expect(press(key, document.body, more)).toBe(true);
+    expect(document.activeElement).toBe(field());
+  });
+
+  it.each(["input", "textarea", "select"])("a slash is typed into a %s", (tag) => {
+    const other = document.body.appendChild(document.createElement(tag));
+    expect(press("/", other)).toBe(false);
+    expect(field()).toBeNull();
+    expect(press("k", other, { ctrlKey: true })).toBe(true);
+    expect(field()).not.toBeNull();
+  });
+
+  it("do not open it over another dialog", () => {
+    document.body.appendChild(document.createElement("dialog")).setAttribute("open", "");
+    press("/");
+    expect(field()).toBeNull();
+  });
+});
+
+describe("the box", () => {
+  it("opens what was typed, not what was found for the letters before", async () => {
+    press("/");
+    type("web");
+    await vi.waitFor(() => expect(asked).toContain("web"));
+    answerTo("web");
+    await vi.waitFor(() => expect(options()[0]).toContain("web"));
+    type("web-12");
+    press("Enter", field() ?? undefined);
+    await vi.waitFor(() => expect(asked).toContain("web-12"));
+    expect(location.hash).toBe("");
+    answerTo("web-12");
+    await vi.waitFor(() => expect(location.hash).toBe("#/clusters/1/pods/default/web-12"));
+    expect(openedIn(kept("found")).map(({ name }) => name)).toEqual(["web-12"]);
+    await vi.waitFor(() => expect(field()).toBeNull());
+  });
+
+  it("begins with what was opened last, of clusters that are there", async () => {
+    write("found", withOpened(withOpened("", { ...HIT, name: "seen" }), { ...HIT, name: "elsewhere", cluster_id: 2 }));
+    press("/");
+    answerTo("");
+    await vi.waitFor(() => expect(options().length).toBeGreaterThan(0));
+    expect(options()[0]).toContain("seen");
+    expect(options().some((text) => text.includes("elsewhere"))).toBe(false);
+    expect(field()?.getAttribute("aria-activedescendant")).toBe(document.querySelector("[aria-selected=true]")?.id);
+  });
+});
+
+describe("the rows", () => {
+  const entry = (kind: Entry["kind"], name: string): Entry => ({ kind, id: name, name, href: "#/" });
+  const entries = [entry("view", "Workloads"), entry("action", "Import files"), entry("action", "Theme: Dark")];
+
+  it("stand in groups, that with the best match first", () => {
+    const named = (word: string, hit: SearchHit) => groupsOf(word, answer(hit), [], entries).map(({ kind }) => kind);
+    expect(named("import", { ...HIT, name: "batch-import", how: "word" })).toEqual(["action", "pod"]);
+    expect(named("import", { ...HIT, name: "import-1", how: "start" })).toEqual(["pod", "action"]);
+    expect(named("", { ...HIT, how: "start" })).toEqual(["pod", "view", "action"]);
+  });
+
+  it("open where the thing is", () => {
+    const href = (hit: Partial<SearchHit>) => hrefOf({ ...HIT, ...hit });
+    expect(href({})).toBe("#/clusters/1/pods/default/web-1");
+    expect(href({ kind: "node", namespace: "" })).toBe("#/clusters/1/nodes/web-1");
+    expect(href({ kind: "workload", of: "Job" })).toBe("#/clusters/1/workloads/Job/default/web-1");
+    expect(href({ kind: "namespace", name: "shop" })).toBe("#/clusters/1/workloads?find=shop");
+    expect(href({ kind: "priorityclass" })).toBe("#/clusters/1/objects/PriorityClass/web-1");
+    expect(href({ kind: "reason", of: "Fit", name: "no cpu" })).toBe("#/clusters/1?pending=Fit%2Fno+cpu");
+    expect(href({ kind: "configuration", of: "version", name: "v3" })).toBe("#/clusters/1/config/versions/3");
+    expect(href({ kind: "configuration", of: "profile" })).toBe("#/clusters/1/config");
+    expect(href({ kind: "cluster" })).toBe("#/clusters/1");
+  });
+
+  it("say the state in the words of its kind", () => {
+    expect(stateOf(HIT)).toEqual({ text: "search.state.gone", tone: "" });
+    expect(stateOf({ ...HIT, kind: "workload", state: "running" })?.text).toBe("workload.state.running");
+    expect(stateOf({ ...HIT, state: "running" })?.text).toBe("search.state.running");
+    expect(stateOf({ ...HIT, kind: "namespace", state: "" })).toBeNull();
+  });
+});
