@@ -8,6 +8,7 @@ CoreError
 ├── CacheCorruptedError      the cache contradicts the cluster; the worker process must end (exit code 1)
 ├── CheckpointError          a checkpoint of another version or shape
 ├── ExtenderError            an extender that could not be asked, refused, or answered what cannot be read
+├── UnansweredError          an extender that is asked what the record of a step has no answer to
 ├── WorkloadError            a file that is no workload to measure with, or none of that name
 └── TraceError               a stored matrix of another layout, or damaged
 """
@@ -117,6 +118,14 @@ class ExtenderError(CoreError):
 
     def __init__(self, text: str) -> None:
         super().__init__(extender_text(text))
+
+
+class UnansweredError(CoreError):
+    """An extender is asked what the record has no answer to: the step goes another way than it went."""
+
+    def __init__(self, extender: str) -> None:
+        super().__init__(f'extender "{extender}" is asked what it was not asked then')
+        self.extender = extender
 
 
 def extender_text(text: str) -> str:

@@ -42,7 +42,7 @@ def stored_changes(*, cluster_id: int, sharing: Sharing | None = None) -> list[c
     Manifests are read a few at a time: those of a large cluster need many times the room of its objects.
     """
     found = [
-        _object_put(kind, orjson.loads(text), rv, sharing)
+        object_put(kind, orjson.loads(text), rv, sharing)
         for part in stored_texts(cluster_id)
         for kind, text, rv in part
     ]
@@ -132,10 +132,11 @@ def _change_of(
     payload = packing.unpacked(packed)
     if operation == Operation.VERDICT:
         return _verdict_of(kind, payload, rv)
-    return _object_put(kind, payload, rv, sharing)
+    return object_put(kind, payload, rv, sharing)
 
 
-def _object_put(kind: str, manifest: dict[str, Any], rv: int, sharing: Sharing | None = None) -> core.ObjectPut | None:
+def object_put(kind: str, manifest: dict[str, Any], rv: int, sharing: Sharing | None = None) -> core.ObjectPut | None:
+    """A manifest as a change; None for a kind the core does not know. The manifest is given its version."""
     if kind not in manifests.KINDS:
         return None
     manifest["metadata"]["resourceVersion"] = version_text(rv)

@@ -5,7 +5,6 @@ Effects become tuples in column order, ready to be copied. Nothing here touches 
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any
 import msgspec
 
 from kschedweb.scheduling.comparisons import comparison_row, split_key
+from kschedweb.scheduling.exchanges import exchange_payload
 from kschedweb.scheduling.remembered import LastAttempt, Remembered
 from kschedweb.traces.choices import StepKind
 from kschedweb.traces.models import BestNodesField
@@ -26,7 +26,6 @@ from scheduler_core.model.effects import (
     CacheMove,
     Effects,
     EventRecord,
-    ExtenderExchange,
     QueueMove,
 )
 from scheduler_core.trace import codec, digest, summary
@@ -69,7 +68,7 @@ class StepRows:
 
     def attempts(self) -> list[tuple[Any, ...]]:
         """Rows of attempts with their matrices: much work, which nothing else of the step waits for."""
-        return [_attempt_row(*made) for made in self.made]
+        return [attempt_row(*made) for made in self.made]
 
 
 # A pod that is assumed, or waits for Permit, is shown beside the sub-queues until it is bound.
@@ -117,7 +116,7 @@ def step_rows(
         if queued is not None:
             told["queued"] = queued
         if effects.exchanges:
-            told["extenders"] = [_exchange_payload(uid, exchange) for uid, exchange in effects.exchanges]
+            told["extenders"] = [exchange_payload(uid, exchange) for uid, exchange in effects.exchanges]
         writer.entry("step", "", "", told)
     rows.digest = digest.step_digest(previous_digest, writer.digests)
     return rows
@@ -255,18 +254,6 @@ def cache_payload(move: CacheMove, now: int, tried: int) -> dict[str, Any]:
     return payload
 
 
-def _exchange_payload(pod_uid: str, exchange: ExtenderExchange) -> dict[str, Any]:
-    """What an extender said to a binding that came later than its attempt."""
-    return {
-        "uid": pod_uid,
-        "extender": exchange.extender,
-        "point": exchange.point,
-        "request": exchange.request_digest.hex(),
-        "answer": None if exchange.answer is None else b64encode(exchange.answer).decode(),
-        "error": exchange.error,
-    }
-
-
 def event_payload(record: EventRecord, now: int) -> dict[str, Any]:
     """An event, as the ticker shows it."""
     payload: dict[str, Any] = {"type": record.type, "reason": record.reason, "note": record.note}
@@ -289,7 +276,7 @@ def _durations_us(attempt: Attempt) -> dict[str, int]:
     return {phase: nanoseconds // 1000 for phase, nanoseconds in attempt.durations_ns.items()}
 
 
-def _attempt_row(attempt: Attempt, place_of: tuple[int, ...], attempt_digest: bytes) -> tuple[Any, ...]:
+def attempt_row(attempt: Attempt, place_of: tuple[int, ...], attempt_digest: bytes) -> tuple[Any, ...]:
     """In the order of `services.ATTEMPT_COLUMNS`."""
     namespace, name = split_key(attempt.pod_key)
     told = summary.summarize(attempt)

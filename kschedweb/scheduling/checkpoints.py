@@ -7,11 +7,12 @@ hour are kept, of the last day one an hour, then one in six.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import zstandard
+from django.conf import settings
 from django.db import transaction
 
 from kschedweb.cluster import adapters as cluster_adapters
@@ -27,6 +28,7 @@ LEAST_SECONDS_BETWEEN = 60.0
 MOST_SHARE = 0.01  # of the engine's time that checkpoints may take
 # A busy engine has better to do, for so many entries.
 PUT_OFF_ENTRIES = 50_000
+MOST_APART = 10_000  # entries between checkpoints that stay, however old they are
 LEVEL = 3
 
 
@@ -40,6 +42,7 @@ class CheckpointPosition:
     rv: int
     config_version: int
     at: datetime
+    digest: bytes
 
 
 @dataclass(slots=True)
@@ -71,25 +74,43 @@ def checkpoint_store(*, cluster_id: int, epoch: int, position: CheckpointPositio
         packed = _packed_objects(cluster_id)
     with transaction.atomic():
         leases.fence_hold(cluster_id=cluster_id, epoch=epoch)
-        Checkpoint.objects.bulk_create(
-            [
-                Checkpoint(
-                    cluster_id=cluster_id,
-                    run=position.run,
-                    step=position.step,
-                    seq=position.seq,
-                    rv=position.rv,
-                    objects_rv=objects_rv,
-                    config_version=position.config_version,
-                    at=position.at,
-                    engine=zstandard.ZstdCompressor(level=LEVEL).compress(engine),
-                    objects_packed=packed,
-                )
-            ],
-            ignore_conflicts=True,
+        checkpoint_insert(
+            cluster_id=cluster_id,
+            position=position,
+            objects_rv=objects_rv,
+            engine=engine,
+            objects_packed=packed,
+            gates=settings.FEATURE_GATES,
         )
         EngineState.objects.filter(pk=cluster_id).update(checkpoint_wanted=False)
         _thin_out(cluster_id, position.at)
+
+
+def checkpoint_insert(
+    *,
+    cluster_id: int,
+    position: CheckpointPosition,
+    objects_rv: int,
+    engine: bytes,
+    objects_packed: bytes,
+    gates: Mapping[str, bool],
+) -> None:
+    """Write the row, within the caller's transaction; nothing where there is one of that step."""
+    row = Checkpoint(
+        cluster_id=cluster_id,
+        run=position.run,
+        step=position.step,
+        seq=position.seq,
+        rv=position.rv,
+        objects_rv=objects_rv,
+        config_version=position.config_version,
+        at=position.at,
+        digest=position.digest,
+        gates=dict(gates),
+        engine=zstandard.ZstdCompressor(level=LEVEL).compress(engine),
+        objects_packed=objects_packed,
+    )
+    Checkpoint.objects.bulk_create([row], ignore_conflicts=True)
 
 
 def checkpoint_want(*, cluster_id: int, wanted: bool = True) -> None:
@@ -119,18 +140,25 @@ def _object_lines(cluster_id: int) -> Iterator[bytes]:
 
 
 def _thin_out(cluster_id: int, now: datetime) -> None:
-    """Drop checkpoints that have others close before them, the closer the older they are."""
-    found = list(Checkpoint.objects.filter(cluster_id=cluster_id).order_by("seq", "id").values_list("id", "at"))
+    """Drop checkpoints that have others close before them, the closer the older they are.
+
+    Between two that stay are never more than `MOST_APART` entries where there was one: a moment is made from there.
+    """
+    found = list(Checkpoint.objects.filter(cluster_id=cluster_id).order_by("seq", "id").values_list("id", "at", "seq"))
     dropped: list[int] = []
     slots: set[tuple[int, int]] = set()
-    for pk, at in found:
+    kept = 0
+    for (pk, at, seq), following in zip(found, [*found[1:], None], strict=True):
         age = now - at
         if age < timedelta(hours=1):
+            kept = seq
             continue
         hours = 1 if age < timedelta(days=1) else 6
         slot = (hours, int(at.timestamp()) // (3600 * hours))
-        if slot in slots:
+        if slot in slots and following is not None and following[2] - kept <= MOST_APART:
             dropped.append(pk)
+        else:
+            kept = seq
         slots.add(slot)
     if dropped:
         Checkpoint.objects.filter(pk__in=dropped).delete()

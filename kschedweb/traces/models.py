@@ -60,6 +60,8 @@ class EngineStep(models.Model):
     rv = models.BigIntegerField(default=0)
     # Where the engine log ended when the change log came there.
     seq_at_rv = models.BigIntegerField(default=0)
+    # Of the first step of a run: see `scheduling.beginnings`. Null in others, and in those of earlier releases.
+    began_from = models.BinaryField(null=True)
 
     class Meta:
         constraints = [
@@ -326,6 +328,8 @@ class Checkpoint(models.Model):
     objects_rv = models.BigIntegerField()
     config_version = models.PositiveIntegerField()
     at = models.DateTimeField()
+    digest = models.BinaryField(default=b"")  # of the step, which may have been cut away; empty in older rows
+    gates = models.JSONField(null=True)  # {name: whether} of the feature gates it was built with; null in older rows
     engine = models.BinaryField()
     objects_packed = models.BinaryField()
 

@@ -21,6 +21,7 @@ from kschedweb.common.memory import trim
 from kschedweb.common.metrics import RECORDER
 from kschedweb.scheduling import adapters, selectors, services
 from kschedweb.scheduling.api_calls import api_calls_measure
+from kschedweb.scheduling.beginnings import beginning_packed
 from kschedweb.scheduling.checkpoints import (
     LEAST_SECONDS_BETWEEN,
     CheckpointPosition,
@@ -41,7 +42,7 @@ from scheduler_core.api.times import moment_of
 from scheduler_core.model.changes import Change
 from scheduler_core.model.effects import Attempt, Effects, QueueMove
 from scheduler_core.ports import SeededDraws
-from scheduler_core.scheduler import checkpoint
+from scheduler_core.scheduler import checkpoint, recorded
 from scheduler_core.scheduler.engine import Observer
 from scheduler_core.scheduler.scheduler import Budget, Scheduler
 from scheduler_core.trace import digest
@@ -157,7 +158,7 @@ class EngineHost:
         due = engine.next_due(now) if allowed else engine.next_timer(now)
         if not changes and (due is None or due > now):
             if log_to > self._rv_seen:
-                self._commit(StepKind.APPLY, Effects(), now, log_to, 0, 0, {})
+                self._commit(StepKind.APPLY, Effects(), now, log_to, 0, 0)
             return StepOutcome(0, 0, 0.0 if log_to < row.rv else self._due_in(engine, now, row, row.pace))
         started = self.monotonic()
         ends_at = started + STEP_SECONDS
@@ -165,7 +166,7 @@ class EngineHost:
         effects = engine.step(now, changes, budget)
         cycles = len(effects.attempts)
         stepped = min(row.pace.steps_waiting, cycles)
-        self._commit(StepKind.APPLY, effects, now, log_to, cycles, stepped, {})
+        self._commit(StepKind.APPLY, effects, now, log_to, cycles, stepped)
         self._tell(StepKind.APPLY, effects, changes, started)
         self._allowance.spend(cycles - stepped)
         pace = PaceSetting(row.pace.pace, row.pace.rate, row.pace.steps_waiting - stepped)
@@ -211,23 +212,21 @@ class EngineHost:
         settle()
         trim()
         now = self._now(clock.now_of(self.cluster_id))
-        self._run = stored.run + 1
-        self._step = 0
+        self._run, self._step = stored.run + 1, 0
         self._digest = START_OF_CHAIN
         self._seq = cluster.seq
         self._rv_seen = stored.rv
         self._config_version = stored.config_version
         self._checkpoints = CheckpointTimer(self._seq, 0, self.monotonic() - LEAST_SECONDS_BETWEEN)
-        engine.restore_bindings(stored.in_flight)
-        engine.restore_attempts(stored.attempts)
-        effects = engine.step(now, changes, Budget(max_cycles=0))
+        beginning = recorded.Beginning(stored.in_flight, stored.attempts)
+        effects = recorded.begin(engine, beginning, recorded.RecordedStep(now, changes, 0))
         self._keeper.remembered = selectors.remembered(
             cluster_id=self.cluster_id,
             pod_uids=[move.pod_uid for move in effects.moves if isinstance(move, QueueMove)],
             now=now,
         )
         self._engine = engine
-        self._commit(kind, effects, now, stored.rv, 0, 0, stored.attempts)
+        self._commit(kind, effects, now, stored.rv, 0, 0, beginning)
         self._tell(kind, effects, (), started)
         took = round(self.monotonic() - started, 3)
         log.info("engine built", cluster=self.cluster_id, kind=kind, objects=len(changes), rv=stored.rv, seconds=took)
@@ -285,6 +284,7 @@ class EngineHost:
                 rv=self._rv_seen,
                 config_version=self._config_version,
                 at=moment_of(self._last_now),
+                digest=self._digest,
             ),
             engine=dumped,
         )
@@ -294,7 +294,14 @@ class EngineHost:
         return None
 
     def _commit(
-        self, kind: str, effects: Effects, now: int, log_to: int, cycles: int, stepped: int, tried: dict[str, int]
+        self,
+        kind: str,
+        effects: Effects,
+        now: int,
+        log_to: int,
+        cycles: int,
+        stepped: int,
+        beginning: recorded.Beginning | None = None,
     ) -> None:
         assert self._engine is not None
         due = self._engine.next_due(now)
@@ -309,7 +316,7 @@ class EngineHost:
             previous_digest=self._digest,
             now=now,
             remembered=self._keeper.end_step(),
-            tried=tried,
+            tried=(beginning and beginning.attempts) or {},
             queued=self._engine.engine.queue.sizes() if kind != StepKind.APPLY or moves_queue(effects) else None,
         )
         position = StepPosition(
@@ -327,6 +334,7 @@ class EngineHost:
             config_version=self._config_version,
             next_due_at=None if due is None else moment_of(due),
             pace_steps_done=stepped,
+            began_from=None if beginning is None else beginning_packed(beginning, settings.FEATURE_GATES),
         )
         started = self.monotonic()
         services.step_commit(position=position, rows=rows, effects=effects, rebuilt=kind != StepKind.APPLY)

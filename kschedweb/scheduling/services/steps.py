@@ -89,6 +89,7 @@ class StepPosition:
     config_version: int
     next_due_at: datetime | None
     pace_steps_done: int
+    began_from: bytes | None = None  # of the first step of a run
 
 
 _POSITION = tuple(StepPosition.__dataclass_fields__)
@@ -100,9 +101,10 @@ WITH moved AS (
     WHERE id = %(cluster_id)s RETURNING rv, step_seq
 )
 INSERT INTO traces_enginestep (cluster_id, run, epoch, step, kind, log_from, log_to, seq_from, seq_to, now, now_us,
-    cycles, config_version, digest, rv, seq_at_rv)
+    cycles, config_version, digest, rv, seq_at_rv, began_from)
 SELECT %(cluster_id)s, %(run)s, %(epoch)s, %(step)s, %(kind)s, %(log_from)s, %(log_to)s, %(seq_from)s, %(seq_to)s,
-    %(now)s, %(now_us)s, %(cycles)s, %(config_version)s, %(digest)s, moved.rv, moved.step_seq FROM moved
+    %(now)s, %(now_us)s, %(cycles)s, %(config_version)s, %(digest)s, moved.rv, moved.step_seq,
+    %(began_from)s FROM moved
 """
 _ENGINE = """
 INSERT INTO engine_states AS row (cluster_id, epoch, run, step, rv_seen, digest, config_version, checkpoint_wanted,

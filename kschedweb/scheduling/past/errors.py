@@ -1,0 +1,26 @@
+"""Why a moment cannot be had, or steps cannot be made again."""
+
+from __future__ import annotations
+
+from kschedweb.common.errors import ApplicationError, GoneError, InvalidError
+
+
+class HistoryCutError(GoneError):
+    """The position lies before what retention has left; `extra` says where history begins."""
+
+    def __init__(self, rv: int, seq: int) -> None:
+        super().__init__(f"history begins at {rv}.{seq}: what was before has been cleared away", rv=rv, seq=seq)
+
+
+class FutureError(InvalidError):
+    """The position has not come yet."""
+
+    def __init__(self, asked: str, rv: int, seq: int) -> None:
+        super().__init__(f"{asked} has not come yet: the logs end at {rv}.{seq}", rv=rv, seq=seq)
+
+
+class NotReplayableError(ApplicationError):
+    """The record of a step does not suffice to make it again; the message says what is missing."""
+
+    code = "not_replayable"
+    status_code = 409

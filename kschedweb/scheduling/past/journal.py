@@ -1,0 +1,200 @@
+"""Steps as they are recorded, with what they were given: read in pieces, each in one transaction that cannot write.
+
+A piece takes no lock that anybody waits for, and is over before its steps are made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from django.db import transaction
+
+from kschedweb.cluster import follow, selectors
+from kschedweb.cluster.models import Cluster, SchedulerConfigVersion
+from kschedweb.common import bulk
+from kschedweb.scheduling.exchanges import exchange_of
+from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
+from kschedweb.traces import adapters as trace_adapters
+from kschedweb.traces.choices import LogKind, StepKind
+from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, NodeOrder
+from scheduler_core import config
+from scheduler_core.errors import ConfigError
+from scheduler_core.model.changes import Change
+from scheduler_core.model.effects import ExtenderExchange
+from scheduler_core.trace import codec
+
+MOST_STEPS = 50  # of a piece
+MOST_CHANGES = 2_000  # of a piece, unless one step has more
+
+Place = tuple[int, int]  # (run, step): all steps of a cluster are in the order of these
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A version of the configuration. `is_replayable`: its plugins declared that equal inputs give equal decisions."""
+
+    text: str
+    is_replayable: bool
+    has_extenders: bool
+
+
+@dataclass(slots=True)
+class Piece:
+    """Steps in order, with everything read of them; what they decided only where that was asked for."""
+
+    steps: list[EngineStep]
+    changes: dict[Place, Sequence[Change]]
+    exchanges: dict[Place, list[ExtenderExchange]] = field(default_factory=dict)
+    entries: dict[Place, list[EngineLog]] = field(default_factory=dict)
+    attempts: dict[int, Attempt] = field(default_factory=dict)  # by seq; those that were repeated, too
+
+
+def place_of(row: EngineStep | Checkpoint) -> Place:
+    return row.run, row.step
+
+
+def ends(cluster_id: int) -> Cluster:
+    """The cluster's row, which says where both logs end; ClusterGoneError."""
+    return selectors.cluster_get(cluster_id)
+
+
+def begins(cluster_id: int) -> tuple[int, int]:
+    """(rv, seq) of the earliest moment that can be had: the first one, or that of the oldest checkpoint."""
+    cluster = ends(cluster_id)
+    first = bulk.read_rows("SELECT rv FROM cluster_change WHERE cluster_id = %s ORDER BY rv LIMIT 1", [cluster_id])
+    if cluster.rv == 0 or (first and first[0][0] == 1):
+        return 0, 0
+    # One of before the cut may have been written meanwhile.
+    oldest = Checkpoint.objects.filter(cluster_id=cluster_id, rv__gte=first[0][0] - 1 if first else cluster.rv)
+    oldest = oldest.order_by("seq", "run", "step")
+    found = oldest.values_list("objects_rv", "seq").first()
+    return (cluster.rv, cluster.seq) if found is None else found
+
+
+def steps_after(cluster_id: int, after: Place, until: Place | None = None) -> list[EngineStep]:
+    """The next steps in order, no more than a piece has."""
+    rows = EngineStep.objects.raw(
+        f"SELECT * FROM {EngineStep._meta.db_table} WHERE cluster_id = %s AND (run, step) > (%s, %s)"
+        " AND (%s::bigint IS NULL OR (run, step) <= (%s, %s)) ORDER BY run, step LIMIT %s",
+        [cluster_id, *after, *((None, None, None) if until is None else (until[0], *until)), MOST_STEPS],
+    )
+    found: list[EngineStep] = []
+    changes = 0
+    for row in rows:
+        changes += row.log_to - row.log_from
+        if found and changes > MOST_CHANGES:
+            break
+        found.append(row)
+    return found
+
+
+def piece_after(cluster_id: int, after: Place, until: Place | None, *, with_decisions: bool) -> Piece:
+    """The next steps with what they were given; ClusterGoneError, HistoryCutError."""
+    with transaction.atomic():
+        follow.read_only_moment()
+        steps = steps_after(cluster_id, after, until)
+        piece = Piece(steps, {place_of(step): () for step in steps})
+        try:
+            _changes_read(cluster_id, piece)
+        except follow.LogClearedError:
+            raise HistoryCutError(*begins(cluster_id)) from None
+        if not steps:
+            ends(cluster_id)
+            return piece
+        asking = [step for step in steps if step.cycles and configuration(cluster_id, step).has_extenders]
+        if with_decisions or asking:
+            _entries_read(cluster_id, piece)
+            _attempts_read(cluster_id, piece)
+        for step in steps:
+            if configuration(cluster_id, step).has_extenders:
+                piece.exchanges[place_of(step)] = list(_exchanges(cluster_id, piece, place_of(step)))
+    return piece
+
+
+def _changes_read(cluster_id: int, piece: Piece) -> None:
+    """Of each run of steps that follow each other the changes they took."""
+    taking = [step for step in piece.steps if step.kind == StepKind.APPLY and step.log_to > step.log_from]
+    if not taking:
+        return
+    found, _ = follow.changes_after(
+        cluster_id=cluster_id, rv=taking[0].log_from, least=taking[-1].log_to, until=taking[-1].log_to
+    )
+    at = 0
+    for step in taking:
+        while at < len(found) and found[at].rv <= step.log_from:
+            at += 1
+        first = at
+        while at < len(found) and found[at].rv <= step.log_to:
+            at += 1
+        piece.changes[place_of(step)] = found[first:at]
+
+
+def _entries_read(cluster_id: int, piece: Piece) -> None:
+    steps = [step for step in piece.steps if step.seq_to > step.seq_from]
+    if not steps:
+        return
+    rows = EngineLog.objects.filter(
+        cluster_id=cluster_id, seq__gt=steps[0].seq_from, seq__lte=steps[-1].seq_to
+    ).order_by("seq")
+    waiting = iter(steps)
+    step = next(waiting)
+    for row in rows:
+        while row.seq > step.seq_to:
+            step = next(waiting)
+        piece.entries.setdefault(place_of(step), []).append(row)
+
+
+def _attempts_read(cluster_id: int, piece: Piece) -> None:
+    """The rows of all attempts that the entries tell of, with those that were only repeated."""
+    entries = [entry for each in piece.entries.values() for entry in each if entry.kind == LogKind.ATTEMPT]
+    wanted = {_number(entry.payload.get("repeats")) or entry.seq for entry in entries}
+    rows = Attempt.objects.filter(cluster_id=cluster_id, seq__in=wanted)
+    piece.attempts = {row.seq: row for row in rows}
+
+
+def _exchanges(cluster_id: int, piece: Piece, place: Place) -> Iterable[ExtenderExchange]:
+    for entry in piece.entries.get(place, ()):
+        row = piece.attempts.get(entry.seq)
+        if row is not None and row.matrix is not None:
+            yield from codec.decode(bytes(row.matrix), node_names(cluster_id, row.node_order)).exchanges
+        if entry.kind == LogKind.STEP:
+            for told in entry.payload.get("extenders", ()):
+                yield exchange_of(told)
+
+
+@lru_cache(maxsize=64)
+def node_names(cluster_id: int, order: str) -> tuple[str, ...]:
+    """The names a matrix refers to. An order is what its digest says, and never changes."""
+    if not order:
+        return ()
+    packed = NodeOrder.objects.filter(cluster_id=cluster_id, digest=order).values_list("names", flat=True).first()
+    if packed is None:
+        raise NotReplayableError("the names of the nodes of an attempt are not stored any more")
+    return trace_adapters.node_names(bytes(packed))
+
+
+def configuration(cluster_id: int, row: EngineStep | Checkpoint) -> Configuration:
+    """What a step was decided by; NotReplayableError when that is not kept."""
+    return _configuration(cluster_id, row.config_version)
+
+
+@lru_cache(maxsize=64)
+def _configuration(cluster_id: int, version: int) -> Configuration:
+    """Versions are only added to, and the first one is the defaults."""
+    rows = SchedulerConfigVersion.objects.filter(cluster_id=cluster_id, version=version)
+    found = rows.values_list("text", "replayable").first() or (("", True) if version == 1 else None)
+    if found is None:
+        raise NotReplayableError(f"version {version} of the configuration is not stored")
+    text, is_replayable = found
+    try:
+        has_extenders = bool(config.load(text or None).extenders)
+    except ConfigError as error:
+        raise NotReplayableError(f"version {version} of the configuration cannot be read any more: {error}") from None
+    return Configuration(text, is_replayable, has_extenders)
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) else 0

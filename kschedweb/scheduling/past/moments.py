@@ -1,0 +1,142 @@
+"""The engine and the objects of a cluster as they were at a moment, made again beside the scheduler.
+
+The process holds no lease and the database is only read. What was made is kept for the next question: one about a
+later moment goes on from it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from kschedweb.cluster import clock, follow
+from kschedweb.cluster.models import Change, Cluster
+from kschedweb.scheduling.past import journal, walking
+from kschedweb.scheduling.past.errors import FutureError, HistoryCutError
+from kschedweb.scheduling.past.journal import Place, place_of
+from kschedweb.scheduling.past.objects import Objects, objects_at
+from kschedweb.scheduling.past.walking import Walker
+from kschedweb.traces.models import Checkpoint, EngineStep
+from scheduler_core.api.times import microseconds, moment_of
+from scheduler_core.scheduler.scheduler import Scheduler
+
+MOST_KEPT = 2  # clusters whose engines are kept in a process
+NEAR = 5_000  # entries of the engine log that are gone through again sooner than a checkpoint is read
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far the change log and the engine log had come."""
+
+    rv: int
+    seq: int
+
+    def __str__(self) -> str:
+        return f"{self.rv}.{self.seq}"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A cluster as it was: the engine after the last step that had ended by then, and the objects of then.
+
+    `scheduler` is None before the first step. Neither may be changed: they are kept.
+    """
+
+    cluster_id: int
+    position: Position
+    run: int
+    step: int
+    now: datetime | None  # of the step
+    scheduler: Scheduler | None
+    objects: Objects
+
+
+@dataclass(slots=True)
+class _Kept:
+    walker: Walker
+    objects: Objects
+
+
+_kept: OrderedDict[int, _Kept] = OrderedDict()
+_lock = threading.Lock()
+
+
+@contextmanager
+def moment(*, cluster_id: int, position: Position | None = None, at: datetime | None = None) -> Iterator[Moment]:
+    """The cluster at a position of its logs, or at a time; nobody else has the engine within the block.
+
+    ClusterGoneError; HistoryCutError for what has been cleared away, FutureError for what has not come yet,
+    NotReplayableError where the record does not suffice, as with a checkpoint of another version of the engine.
+    """
+    with _lock:
+        try:
+            yield _made(cluster_id, position, at)
+        except BaseException:
+            _kept.pop(cluster_id, None)  # whatever state it is in
+            raise
+
+
+def forget() -> None:
+    """Drop what is kept."""
+    with _lock:
+        _kept.clear()
+
+
+def _made(cluster_id: int, position: Position | None, at: datetime | None) -> Moment:
+    with transaction.atomic():
+        follow.read_only_moment()
+        cluster = journal.ends(cluster_id)
+        position = _position_at(cluster, at) if position is None else position
+        target = step_at(cluster, position)
+    kept = _kept.pop(cluster_id, None)
+    if target is None:
+        objects = objects_at(cluster_id, position.rv)
+        return Moment(cluster_id, position, 0, 0, None, None, objects)
+    walker = _walker(cluster, target, kept)
+    walking.walk(walker, target)
+    objects = objects_at(cluster_id, position.rv) if kept is None or kept.objects.rv > position.rv else kept.objects
+    objects.advance(position.rv)
+    _kept[cluster_id] = _Kept(walker, objects)
+    while len(_kept) > MOST_KEPT:
+        _kept.popitem(last=False)
+    return Moment(cluster_id, position, *walker.place, moment_of(walker.now), walker.engine, objects)
+
+
+def step_at(cluster: Cluster, asked: Position) -> Place | None:
+    """The last step that had ended at a position, None before the first; HistoryCutError, FutureError."""
+    if asked.rv > cluster.rv or asked.seq > cluster.seq:
+        raise FutureError(str(asked), cluster.rv, cluster.seq)
+    begins = journal.begins(cluster.pk)
+    if asked.rv < begins[0] or asked.seq < begins[1]:
+        raise HistoryCutError(*begins)
+    steps = EngineStep.objects.filter(cluster_id=cluster.pk, seq_to__lte=asked.seq, log_to__lte=asked.rv)
+    checkpoints = Checkpoint.objects.filter(cluster_id=cluster.pk, seq__lte=asked.seq, rv__lte=asked.rv)
+    found = [rows.order_by("-run", "-step").first() for rows in (steps, checkpoints)]
+    return max((place_of(each) for each in found if each is not None), default=None)
+
+
+def _position_at(cluster: Cluster, at: datetime | None) -> Position:
+    assert at is not None
+    if microseconds(at) > clock.now_of(cluster.pk):
+        raise FutureError(at.isoformat(), cluster.rv, cluster.seq)
+    steps = EngineStep.objects.filter(cluster_id=cluster.pk, now_us__lte=microseconds(at))
+    step = steps.order_by("-run", "-step").values_list("log_to", "seq_to").first() or (0, 0)
+    changes = Change.objects.filter(cluster_id=cluster.pk, at__lte=at).order_by("-rv")
+    return Position(max(step[0], changes.values_list("rv", flat=True).first() or 0), step[1])
+
+
+def _walker(cluster: Cluster, target: Place, kept: _Kept | None) -> Walker:
+    """The kept one when it is on the way and near, else one from where the fewest steps lead there."""
+    if kept is None or kept.walker.place > target or kept.walker.engine is None:
+        return walking.start_before(cluster, target)
+    nearer = Checkpoint.objects.filter(cluster_id=cluster.pk, seq__gt=kept.walker.seq + NEAR)
+    if nearer.filter(run__lte=target[0]).exclude(engine=b"").exists():
+        started = walking.start_before(cluster, target)
+        return started if started.seq > kept.walker.seq + NEAR else kept.walker
+    return kept.walker

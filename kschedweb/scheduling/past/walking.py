@@ -1,0 +1,177 @@
+"""An engine that holds no lease and is led through recorded steps: from a checkpoint, or from the first of a run."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import zstandard
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+
+from kschedweb.cluster import follow
+from kschedweb.cluster.models import Cluster
+from kschedweb.scheduling.beginnings import beginning_of
+from kschedweb.scheduling.past import journal
+from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
+from kschedweb.scheduling.past.journal import Piece, Place, place_of
+from kschedweb.scheduling.past.objects import objects_at
+from kschedweb.traces.choices import StepKind
+from kschedweb.traces.models import Checkpoint, EngineStep
+from scheduler_core import build, config
+from scheduler_core.errors import CheckpointError, ConfigError
+from scheduler_core.model.effects import Effects
+from scheduler_core.ports import SeededDraws
+from scheduler_core.scheduler import recorded
+from scheduler_core.scheduler.recorded import Beginning, RecordedAnswers, RecordedStep
+from scheduler_core.scheduler.scheduler import Scheduler
+
+START: Place = (0, 0)
+OF_A_MIRROR = "a mirror decides nothing: what its engine compares is not made again"
+
+
+@dataclass(slots=True)
+class Walker:
+    """The engine of a cluster after one of its steps; `digest`: of that step, None where it is not known.
+
+    `engine` is None before a run's first step.
+    """
+
+    cluster: Cluster
+    place: Place = START
+    rv: int = 0
+    seq: int = 0
+    now: int = 0
+    digest: bytes | None = None
+    engine: Scheduler | None = None
+    config_version: int = 0
+    gates: dict[str, bool] | None = None  # feature gates the engine was built with, where that is kept
+    _answers: RecordedAnswers = field(default_factory=RecordedAnswers)
+
+    def take(self, step: EngineStep, piece: Piece) -> Effects:
+        """Make a step again, as its piece has it. NotReplayableError; UnansweredError when it goes another way.
+
+        After an error the engine is none that there was.
+        """
+        effects = self._begin(step) if step.kind != StepKind.APPLY else self._repeat(step, piece)
+        self.place, self.rv, self.seq = place_of(step), step.log_to, step.seq_to
+        self.now, self.digest = step.now_us, bytes(step.digest)
+        return effects
+
+    def _repeat(self, step: EngineStep, piece: Piece) -> Effects:
+        if self.engine is None or self.rv != step.log_from:
+            raise NotReplayableError(f"no engine is known from before step {step.run}.{step.step}")
+        self._answers.put(piece.exchanges.get(place_of(step), ()))
+        changes = piece.changes[place_of(step)]
+        return recorded.repeat(self.engine, RecordedStep(step.now_us, changes, step.cycles))
+
+    def _begin(self, step: EngineStep) -> Effects:
+        """The first step of a run: an engine of what was stored then."""
+        beginning, gates = _beginning(step)
+        with without_collecting():
+            self.engine = self._build(step, gates)
+            changes = objects_at(self.cluster.pk, step.log_to).puts()
+            return recorded.begin(self.engine, beginning, RecordedStep(step.now_us, changes, 0))
+
+    def load(self, row: Checkpoint) -> None:
+        """Go on from a checkpoint; NotReplayableError when this version cannot read it."""
+        state = zstandard.ZstdDecompressor().decompress(bytes(row.engine))
+        try:
+            with without_collecting():
+                self.engine = self._build(row, row.gates, state)
+        except CheckpointError as error:
+            raise NotReplayableError(
+                f"the checkpoint of step {row.run}.{row.step} is one of another version of the engine: {error}"
+            ) from None
+        self.place, self.rv, self.seq = place_of(row), row.rv, row.seq
+        self.now, self.digest = self.engine.engine.now, bytes(row.digest) or None
+
+    def _build(
+        self, row: EngineStep | Checkpoint, gates: dict[str, bool] | None, state: bytes | None = None
+    ) -> Scheduler:
+        found = journal.configuration(self.cluster.pk, row)
+        if not found.is_replayable:
+            raise NotReplayableError(
+                f"version {row.config_version} of the configuration has a plugin that may not decide alike twice"
+            )
+        self.config_version, self.gates = row.config_version, gates
+        try:
+            return build.build(
+                config.load(found.text or None),
+                draws=SeededDraws(self.cluster.seed),
+                feature_gates=settings.FEATURE_GATES if gates is None else gates,
+                connect_extender=self._answers.connect,
+                state=state,
+            )
+        except ConfigError as error:
+            raise NotReplayableError(
+                f"version {row.config_version} of the configuration cannot be used any more: {error}"
+            ) from None
+
+
+def _beginning(step: EngineStep) -> tuple[Beginning, dict[str, bool] | None]:
+    """What the first engine of all was made of is known without being kept."""
+    if step.began_from is not None:
+        return beginning_of(step.began_from)
+    if step.run == 1 and step.seq_from == 0:
+        return Beginning(), None
+    raise NotReplayableError(
+        f"what the engine of run {step.run} was made of is not kept: it was made by an earlier release"
+    )
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """An engine is made of objects that stay: to look for garbage among them takes as long again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def start_before(cluster: Cluster, target: Place) -> Walker:
+    """The walker from which the fewest steps lead to a step; NotReplayableError, HistoryCutError, ClusterGoneError."""
+    if cluster.is_mirror:
+        raise NotReplayableError(OF_A_MIRROR)
+    walker = Walker(cluster)
+    with transaction.atomic():
+        follow.read_only_moment()
+        run, step = target
+        before = Q(run__lt=run) | Q(run=run, step__lte=step)
+        rows = Checkpoint.objects.filter(before, cluster_id=cluster.pk).exclude(engine=b"")
+        checkpoint = rows.order_by("-run", "-step").first()
+        first = first_step_before(cluster.pk, target)
+    if first is not None and (checkpoint is None or place_of(checkpoint) < place_of(first)):
+        walker.place = (first.run, first.step - 1)
+        walker.seq = first.seq_from
+        return walker
+    if checkpoint is None:
+        raise HistoryCutError(*journal.begins(cluster.pk))
+    walker.load(checkpoint)
+    return walker
+
+
+def first_step_before(cluster_id: int, target: Place, *, after: int | None = None) -> EngineStep | None:
+    """The newest first step of a run up to there of which is kept what its engine was made of.
+
+    With `after` the oldest, of runs after that one.
+    """
+    rows = EngineStep.objects.filter(cluster_id=cluster_id, run__lte=target[0], step=1).exclude(kind=StepKind.APPLY)
+    known = rows.filter(Q(began_from__isnull=False) | Q(run=1, seq_from=0))
+    return known.order_by("-run").first() if after is None else known.filter(run__gt=after).order_by("run").first()
+
+
+def walk(walker: Walker, target: Place) -> None:
+    """Lead the engine on to a step."""
+    while walker.place < target:
+        piece = journal.piece_after(walker.cluster.pk, walker.place, target, with_decisions=False)
+        if not piece.steps:
+            return
+        for step in piece.steps:
+            walker.take(step, piece)

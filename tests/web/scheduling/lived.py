@@ -1,0 +1,99 @@
+"""A cluster that was really scheduled: preemptions, nodes that change and go, refused bindings, configurations,
+engines lost between decision and binding, other leaders. What its engine was after each step is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from kschedweb.cluster import services as cluster_services
+from kschedweb.cluster.models import Cluster, Pod
+from kschedweb.scheduling.checkpoints import checkpoint_want
+from kschedweb.scheduling.past.moments import Position
+from kschedweb.scheduling.runner import bindings
+from kschedweb.scheduling.runner.host import EngineHost
+from scheduler_core.scheduler import checkpoint
+from tests.builders import make_manifest, make_node
+from tests.web.scheduling.conftest import PutObjects, bind_untold, lead
+from tests.web.scheduling.test_second_run import nodes, pods
+
+CONFIGURATIONS = (
+    "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: 40\n",
+    "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- plugins:\n"
+    "    score:\n      disabled:\n      - name: NodeResourcesBalancedAllocation\n",
+)
+
+
+@dataclass
+class Lived:
+    """The cluster, and what its engine was: states by (run, step), in order, with the positions they stand at."""
+
+    cluster: Cluster
+    states: dict[tuple[int, int], bytes] = field(default_factory=dict)
+    places: list[tuple[Position, tuple[int, int]]] = field(default_factory=list)
+
+    def note(self, host: EngineHost) -> None:
+        if host._engine is not None and (host._run, host._step) not in self.states:
+            place = host._run, host._step
+            self.states[place] = checkpoint.dump(host._engine)
+            self.places.append((Position(host._rv_seen, host._seq), place))
+
+
+def live(
+    cluster: Cluster, put_objects: PutObjects, *, rounds: int = 8, each: int = 15, seed: int = 3, config: bool = True
+) -> Lived:
+    """Let `rounds` pass, each with its pods and something that happens."""
+    draws, lived = Random(seed), Lived(cluster)
+    host = lead(cluster)
+
+    def step() -> Any:
+        outcome = host.step()
+        lived.note(host)
+        return outcome
+
+    def lose_engine() -> None:
+        step()
+        host._engine = None  # as after a step that did not commit: what it decided is still to be bound
+
+    def change_leader() -> None:
+        nonlocal host
+        step()
+        host = lead(cluster)
+
+    def refuse_binding() -> None:
+        step()
+        waiting = Pod.objects.filter(cluster=cluster, node_name="", phase="Pending").order_by("id")
+        for pod in waiting[:2]:
+            bind_untold(cluster, pod.name, "elsewhere")
+
+    def lose_node() -> None:
+        name = f"n{draws.randrange(80):03}"
+        put_objects(cluster, [make_node(name).capacity(cpu="2", memory="4Gi", pods="9").unschedulable().manifest()])
+
+    def configure() -> None:
+        if config:
+            content = draws.choice(CONFIGURATIONS).encode()
+            cluster_services.scheduler_config_set(cluster_id=cluster.pk, content=content, actor="test")
+
+    def write_down() -> None:
+        step()
+        checkpoint_want(cluster_id=cluster.pk)
+
+    happenings: list[Callable[[], None]] = [
+        lose_engine, write_down, change_leader, lose_node, configure, refuse_binding, write_down, lose_engine,
+    ]  # fmt: skip
+    step()
+    put_objects(cluster, [make_manifest("PriorityClass", "high", value=100), *nodes()])
+    for number in range(rounds):
+        put_objects(cluster, pods(number * each, each))
+        happenings[number % len(happenings)]()
+        for _ in range(100):
+            outcome = step()
+            work = bindings.bindings_run(cluster.pk) + bindings.evictions_run(cluster.pk)
+            if not work and not outcome.changes and (outcome.due_in is None or outcome.due_in > 0):
+                break
+        put_objects(cluster, [make_node(f"late{number}").capacity(cpu="6", memory="32Gi", pods="40").manifest()])
+    step()
+    return lived
