@@ -26,6 +26,7 @@ LIFECYCLE_QUEUE = "lifecycle"
 SWEEP_SECONDS = 2.0
 FOLLOW_SECONDS = 5.0
 PRUNE_SECONDS = 300.0
+PROVE_SECONDS = 10.0
 SESSIONS_SECONDS = 3600.0
 NEVER = 1 << 62
 
@@ -65,6 +66,7 @@ app.conf.update(
         # One short query; it must never wait behind an import or a slice.
         "scheduling.sweep": {"queue": BINDING_QUEUE},
         "scheduling.prune": {"queue": LIFECYCLE_QUEUE},
+        "scheduling.prove": {"queue": LIFECYCLE_QUEUE},
         "accounts.*": {"queue": LIFECYCLE_QUEUE},
         "lifecycle.*": {"queue": LIFECYCLE_QUEUE},
         "mirror.*": {"queue": LIFECYCLE_QUEUE},
@@ -79,6 +81,7 @@ app.conf.update(
         },
         "mirror": {"task": "mirror.follow", "schedule": FOLLOW_SECONDS, "options": {"expires": FOLLOW_SECONDS}},
         "prune": {"task": "scheduling.prune", "schedule": PRUNE_SECONDS, "options": {"expires": PRUNE_SECONDS}},
+        "prove": {"task": "scheduling.prove", "schedule": PROVE_SECONDS, "options": {"expires": PROVE_SECONDS}},
         "sessions": {
             "task": "accounts.sessions_clear",
             "schedule": SESSIONS_SECONDS,

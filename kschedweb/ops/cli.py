@@ -139,6 +139,18 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     find.add_argument("--limit", type=int, default=8, help="of what is found of each kind, at most 50 (default: 8)")
     find.add_argument("--json", action="store_true", help="print one JSON document")
 
+    again = command("replay", "Make recorded steps of a cluster again, and compare them with their record.")
+    data_dir(again)
+    again.add_argument("cluster", metavar="CLUSTER", help="name of the cluster")
+    again.add_argument(
+        "--from",
+        dest="first",
+        metavar="RV.SEQ",
+        help="after this position of both logs (default: from where history begins)",
+    )
+    again.add_argument("--to", dest="last", metavar="RV.SEQ", help="up to this one (default: all)")
+    again.add_argument("--json", action="store_true", help="print one JSON document")
+
     kube = command("kubeconfig", "Print a kubeconfig for a cluster of the running service, with a token of its own.")
     data_dir(kube)
     kube.add_argument("cluster", metavar="CLUSTER", help="name of the cluster")
@@ -247,6 +259,10 @@ def dispatch(options: argparse.Namespace) -> int:
         from kschedweb.ops.finding import find
 
         return find(data_dir=data, options=options)
+    if options.command == "replay":
+        from kschedweb.ops.replaying import replay
+
+        return replay(data_dir=data, options=options)
     if options.command == "config":
         from kschedweb.ops.configuring import configure
 

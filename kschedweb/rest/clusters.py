@@ -3,6 +3,7 @@
 from datetime import UTC
 from typing import cast
 
+import msgspec
 from django.contrib.auth.models import User
 from django.db import transaction
 from rest_framework.request import Request
@@ -21,6 +22,7 @@ from kschedweb.common.pagination import KeysetPagination
 from kschedweb.lifecycle import timekeeper
 from kschedweb.rest.answers import Created, RestView
 from kschedweb.scheduling import leadership, retention
+from kschedweb.scheduling import selectors as scheduling_selectors
 from kschedweb.traces import selectors as trace_selectors
 from kschedweb.views import given
 from scheduler_core.api.times import microseconds, moment_of
@@ -50,8 +52,9 @@ class ClusterListView(RestView):
 
 class ClusterDetailView(RestView):
     def get(self, request: Request, cluster_id: int) -> views.ClusterDetail:
-        """Read a cluster and count its objects."""
-        return selectors.cluster_detail(cluster_id)
+        """Read a cluster, count its objects, and see how far its history is proven."""
+        found = selectors.cluster_detail(cluster_id)
+        return msgspec.structs.replace(found, history=scheduling_selectors.history(cluster_id))
 
     def patch(self, request: Request, cluster_id: int, body: views.ClusterChange) -> views.Cluster:
         """Change settings of a cluster."""

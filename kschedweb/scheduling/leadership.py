@@ -12,7 +12,7 @@ from django.db import connection
 
 from kschedweb.cluster.models import Cluster, Node, Pod
 from kschedweb.common.metrics.exposition import Readings
-from kschedweb.scheduling.models import Binding, EngineState
+from kschedweb.scheduling.models import Binding, EngineState, HistoryProof
 from kschedweb.traces.models import QueueState
 
 LEASE_NAME = "kube-scheduler"
@@ -20,6 +20,12 @@ QUEUES = ("active", "backoff", "unschedulable", "gated")
 OPERATIONS = (
     *("binding", "prioritizing_extender", "Filter", "Score", "InterPodAffinity", "PodTopologySpread"),
     "DefaultPreemption",
+)
+
+
+HISTORY = (
+    *("ksched_history_checked_cycles", "ksched_history_unproven_cycles", "ksched_history_left_entries"),
+    "ksched_history_differences",
 )
 
 
@@ -79,6 +85,8 @@ def readings(led: list[Leadership], *, by_cluster: bool) -> Readings:
         for call in ("pod_binding", "pod_status_patch"):  # a patch is written with the decision: it never waits
             found["scheduler_pending_async_api_calls", base, (call,)] = 0
         found["ksched_change_log_lag", base, ()] = 0
+        for metric in HISTORY:
+            found[metric, base, ()] = 0
 
     def add(metric: str, cluster: str, labels: tuple[str, ...], number: float) -> None:
         key = (metric, cluster if by_cluster else "", labels)
@@ -104,6 +112,16 @@ def _counted(cluster_ids: list[int]) -> list[tuple[int, str, tuple[str, ...], in
     """(cluster, gauge, labels, number); a pod waiting for its binding counts in the cache three times over."""
     found: list[tuple[int, str, tuple[str, ...], int]] = []
     with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT c.id, coalesce(p.cycles, 0), coalesce(p.unproven, 0),"
+            " CASE WHEN c.is_mirror THEN 0 ELSE greatest(0, c.seq - coalesce(p.seq, 0)) END,"
+            " (p.difference IS NOT NULL)::int"
+            f" FROM {Cluster._meta.db_table} c LEFT JOIN {HistoryProof._meta.db_table} p ON p.cluster_id = c.id"
+            " WHERE c.id = ANY(%s)",
+            [cluster_ids],
+        )
+        for cluster_id, *numbers in cursor.fetchall():
+            found += ((cluster_id, metric, (), number) for metric, number in zip(HISTORY, numbers, strict=True))
         cursor.execute(
             f"SELECT cluster_id, queue, count(*) FROM {QueueState._meta.db_table}"
             " WHERE cluster_id = ANY(%s) GROUP BY 1, 2",

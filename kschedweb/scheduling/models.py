@@ -137,3 +137,29 @@ class Eviction(WorkRow):
             # Read by the binding worker's claim and the sweep.
             models.Index(fields=["cluster", "id"], condition=Q(status=WorkStatus.PENDING), name="eviction_pending"),
         ]
+
+
+class HistoryProof(models.Model):
+    """How far a cluster's recorded steps have been made again and found identical, or the first difference.
+
+    `cycles` were identical; `unproven` ones could not be made again, the last time for `reason`.
+    """
+
+    cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, primary_key=True)
+    run = models.BigIntegerField(default=0)
+    step = models.BigIntegerField(default=0)
+    rv = models.BigIntegerField(default=0)
+    seq = models.BigIntegerField(default=0)
+    at = models.DateTimeField(null=True)  # the time of the step in the cluster
+    cycles = models.BigIntegerField(default=0)
+    unproven = models.BigIntegerField(default=0)
+    reason = models.TextField(blank=True, default="")
+    # {run, step, seq, pod, field, recorded, replayed}
+    difference = models.JSONField(null=True, blank=True)
+    checked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "history_proofs"
+
+    def __str__(self) -> str:
+        return f"history of cluster {self.cluster_id}: {'differs' if self.difference else 'identical'} at {self.seq}"

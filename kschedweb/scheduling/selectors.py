@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from kschedweb.cluster.models import Event
-from kschedweb.scheduling.models import Binding, EngineState, Eviction
+from kschedweb.scheduling.models import Binding, EngineState, Eviction, HistoryProof
 from kschedweb.scheduling.remembered import SERIES_WITHIN_US, LastAttempt, Remembered, Series
 from kschedweb.traces.choices import Result
 from kschedweb.traces.models import Attempt
 from kschedweb.traces.selectors import pod_log
 from kschedweb.views import HistoryEntry
+from kschedweb.views.history import History, HistoryDifference
 from scheduler_core.api.times import microseconds, moment_of
 
 # What an engine tells of the pod when it hears that work was done: (kind, what) of entries.
@@ -21,6 +22,25 @@ def engine_version(cluster_id: int) -> int:
     """The version of the configuration that the last step was decided by; 0 before the first one."""
     versions = EngineState.objects.filter(pk=cluster_id).values_list("config_version", flat=True)
     return versions.first() or 0
+
+
+def history(cluster_id: int) -> History | None:
+    """How far the cluster's record is proven; None when nothing was looked at yet."""
+    rows = HistoryProof.objects.filter(pk=cluster_id, checked_at__isnull=False).select_related("cluster")
+    proof = rows.first()
+    if proof is None or proof.checked_at is None:
+        return None
+    return History(
+        rv=proof.rv,
+        seq=proof.seq,
+        at=proof.at,
+        cycles=proof.cycles,
+        unproven_cycles=proof.unproven,
+        reason=proof.reason,
+        entries_left=max(0, proof.cluster.seq - proof.seq),
+        difference=None if proof.difference is None else HistoryDifference(**proof.difference),
+        checked_at=proof.checked_at,
+    )
 
 
 def pod_history(cluster_id: int, uid: str, limit: int) -> list[HistoryEntry]:

@@ -7,6 +7,7 @@ from typing import Any
 from celery import shared_task
 from celery.signals import worker_process_shutdown
 
+from kschedweb.scheduling.past import proving
 from kschedweb.scheduling.retention import prune_all
 from kschedweb.scheduling.runner import bindings, slices
 from kschedweb.scheduling.runner.sweep import sweep as run_sweep
@@ -46,3 +47,8 @@ def sweep() -> None:
 @shared_task(name="scheduling.prune", ignore_result=True, soft_time_limit=600, time_limit=660)
 def prune() -> None:
     prune_all()
+
+
+@shared_task(name="scheduling.prove", ignore_result=True, soft_time_limit=600, time_limit=660)
+def prove() -> None:
+    proving.prove()

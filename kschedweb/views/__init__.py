@@ -97,6 +97,7 @@ from kschedweb.views.devices import (
     SelectorRefusal,
 )
 from kschedweb.views.events import Event, EventPage, EventQuery, EventView, ObjectEventQuery, ObjectEvents
+from kschedweb.views.history import History, HistoryDifference
 from kschedweb.views.lists import (
     CompletionQuery,
     ListColumn,
@@ -299,6 +300,8 @@ __all__ = [
     "FramesQuery",
     "Heartbeat",
     "Hello",
+    "History",
+    "HistoryDifference",
     "HistoryEntry",
     "HistoryQuery",
     "Import",

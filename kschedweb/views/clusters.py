@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from kschedweb.views.base import ACTING, Input, Moment, Page, View, doc, number, text
+from kschedweb.views.history import History
 from kschedweb.views.pending import Pending
 
 ControllerGroup = Literal[
@@ -59,6 +60,7 @@ class ClusterDetail(Cluster, kw_only=True):
     """A cluster with the number of its objects."""
 
     objects: Annotated[Mapping[str, int], doc("by kind")]
+    history: Annotated[History | None, doc("whether the record is proven; null: nothing was looked at yet")] = None
 
 
 class ClusterPage(Page[Cluster]):

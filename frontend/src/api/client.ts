@@ -77,6 +77,7 @@ client.use({
 export const api = {
   me: () => answerOf(client.GET("/api/me")),
   clusterCreate: (wanted: ClusterCreate) => answerOf(client.POST("/api/clusters", { body: wanted })),
+  clusterDetail: (id: number) => answerOf(client.GET("/api/clusters/{cluster_id}", at({ cluster_id: id }))),
   clusterChange: (id: number, changes: ClusterChange) =>
     answerOf(client.PATCH("/api/clusters/{cluster_id}", { ...at({ cluster_id: id }), body: changes })),
   /** One's own, the newest first; those that are over too. */

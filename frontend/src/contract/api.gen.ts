@@ -29,7 +29,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Read a cluster and count its objects. */
+        /** Read a cluster, count its objects, and see how far its history is proven. */
         readonly get: operations["ClusterDetail_get"];
         readonly put?: never;
         readonly post?: never;
@@ -1823,6 +1823,8 @@ export interface components {
             readonly objects: {
                 readonly [key: string]: number;
             };
+            /** @description whether the record is proven; null: nothing was looked at yet */
+            readonly history: components["schemas"]["History"] | null;
         };
         /** @description A page of clusters. */
         readonly ClusterPage: {
@@ -2180,6 +2182,45 @@ export interface components {
         readonly ObjectEvents: {
             /** @description the newest, newest first */
             readonly events: readonly components["schemas"]["EventView"][];
+        };
+        /** @description How far recorded steps have been made again in the background, and found identical to their record. */
+        readonly History: {
+            /** @description how far the change log had come at the last step that was identical */
+            readonly rv: number;
+            /** @description how far the engine log had come */
+            readonly seq: number;
+            /** @description time of that step in the cluster; null: none yet */
+            readonly at: string | null;
+            /** @description that were identical */
+            readonly cycles: number;
+            /** @description that could not be made again */
+            readonly unproven_cycles: number;
+            /** @description why not; empty when all could */
+            readonly reason: string;
+            /** @description entries of the engine log that were not looked at yet */
+            readonly entries_left: number;
+            /** @description the first one, after which nothing is looked at; null: none */
+            readonly difference: components["schemas"]["HistoryDifference"] | null;
+            /**
+             * Format: date-time
+             * @description when steps were looked at last, by the clock on the wall
+             */
+            readonly checked_at: string;
+        };
+        /** @description Where a step made again first says something else than its record. */
+        readonly HistoryDifference: {
+            readonly run: number;
+            readonly step: number;
+            /** @description entry of the engine log; the end of the step where the difference is in no entry */
+            readonly seq: number;
+            /** @description namespace/name; empty where the difference is no pod's */
+            readonly pod: string;
+            /** @description what differs: a column of the attempt, a field of the entry, a place in the matrix */
+            readonly field: string;
+            /** @description what is stored, cut when long */
+            readonly recorded: string;
+            /** @description what came out now, cut when long */
+            readonly replayed: string;
         };
         /** @description Where in which query somebody is writing. */
         readonly CompletionQuery: {
@@ -3473,6 +3514,8 @@ export type EventQuery = components['schemas']['EventQuery'];
 export type EventView = components['schemas']['EventView'];
 export type ObjectEventQuery = components['schemas']['ObjectEventQuery'];
 export type ObjectEvents = components['schemas']['ObjectEvents'];
+export type History = components['schemas']['History'];
+export type HistoryDifference = components['schemas']['HistoryDifference'];
 export type CompletionQuery = components['schemas']['CompletionQuery'];
 export type ListColumn = components['schemas']['ListColumn'];
 export type ListCompletion = components['schemas']['ListCompletion'];

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import pairwise
 
 import orjson
 import pytest
@@ -293,3 +294,18 @@ def test_old_checkpoints_become_fewer(cluster: Cluster) -> None:
     assert sum(age < timedelta(hours=1) for age in ages) == 3
     assert 23 <= sum(timedelta(hours=1) <= age < timedelta(days=1) for age in ages) <= 25
     assert 8 <= sum(age >= timedelta(days=1) for age in ages) <= 10
+
+
+def test_old_checkpoints_stay_where_much_happened_between_them(cluster: Cluster) -> None:
+    """Or a moment would be far from the next one."""
+    now = moment_of(START_US)
+    for place in range(40):
+        at = now - timedelta(hours=2) + timedelta(seconds=place)
+        Checkpoint.objects.create(
+            cluster=cluster, run=1, step=place, seq=place * checkpoints.EVERY_ENTRIES, rv=0, objects_rv=0,
+            config_version=1, at=at, engine=b"", objects_packed=b"",
+        )  # fmt: skip
+    checkpoints._thin_out(cluster.pk, now)
+    left = sorted(Checkpoint.objects.values_list("seq", flat=True))
+    assert len(left) < 40
+    assert max(later - earlier for earlier, later in pairwise(left)) <= checkpoints.MOST_APART

@@ -17,6 +17,7 @@ from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.common import wake
 from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, Lease, LeaseFence
+from kschedweb.scheduling.past.replaying import replay_of
 from kschedweb.scheduling.runner.sweep import sweep
 from kschedweb.traces.models import Attempt, EngineStep
 from tests.builders import make_node, make_pod
@@ -122,10 +123,19 @@ def assert_bound_once(cluster: Cluster, pods: int) -> None:
     assert not done.values("pod_uid").annotate(times=Count("id")).filter(times__gt=1).exists()
 
 
+def assert_identical(cluster: Cluster) -> None:
+    """What the workers decided comes out again, whichever of them were killed."""
+    replay = replay_of(cluster.pk)
+    replay.go()
+    assert (replay.difference, replay.unproven) == (None, 0)
+    assert replay.cycles >= Binding.objects.filter(cluster=cluster, status=WorkStatus.DONE).count()
+
+
 def test_pods_are_bound_by_workers_when_woken_by_messages_alone(workers: Workers, put_objects: PutObjects) -> None:
     cluster = small_cluster("woken", put_objects)
     eventually(lambda: unbound(cluster) == 0)
     assert Attempt.objects.filter(cluster=cluster, result="scheduled").count() == 60
+    assert_identical(cluster)
 
 
 def test_sweep_finds_work_whose_messages_were_lost(
@@ -159,6 +169,7 @@ def test_killed_scheduler_is_replaced_and_every_pod_is_bound_once(workers: Worke
     let_run(cluster)
     eventually(lambda: unbound(cluster) == 0)
     assert_bound_once(cluster, 110)
+    assert_identical(cluster)
 
 
 def test_frozen_leader_writes_nothing_after_another_took_over(workers: Workers, put_objects: PutObjects) -> None:

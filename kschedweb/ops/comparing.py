@@ -1,0 +1,69 @@
+"""`python -m kschedweb.ops.comparing`: makes recorded steps of a cluster again, beside the service.
+
+It only reads the database. Facts go to stdout as JSON.
+"""
+
+import argparse
+import json
+import re
+import sys
+import time
+from typing import Any
+
+import django
+
+POSITION = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})")
+
+
+def main(words: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="kschedweb.ops.comparing")
+    parser.add_argument("cluster")
+    parser.add_argument("--first")
+    parser.add_argument("--last")
+    options = parser.parse_args(words)
+    django.setup()
+    print(json.dumps(compare(options.cluster, options.first, options.last)))
+
+
+def compare(cluster_name: str, first: str | None, last: str | None) -> dict[str, Any]:
+    """What came of it; exits with a message when there is nothing to be made again."""
+    import msgspec
+
+    from kschedweb.cluster.models import Cluster
+    from kschedweb.common.collector import ease
+    from kschedweb.common.errors import ApplicationError
+    from kschedweb.scheduling.past.moments import Position
+    from kschedweb.scheduling.past.replaying import replay_of
+
+    def position(name: str, text: str | None) -> Position | None:
+        if text is None:
+            return None
+        found = POSITION.fullmatch(text)
+        if found is None:
+            sys.exit(f"--{name}: {text!r} is no position of both logs, such as 120.4711")
+        return Position(int(found[1]), int(found[2]))
+
+    span = {"first": position("from", first), "last": position("to", last)}
+    cluster = Cluster.objects.filter(name=cluster_name).first()
+    if cluster is None:
+        sys.exit(f"there is no cluster named {cluster_name}")
+    ease()
+    started = time.monotonic()
+    try:
+        replay = replay_of(cluster.pk, **span)
+        replay.go()
+    except ApplicationError as error:
+        sys.exit(error.message)
+    found = replay.difference
+    return {
+        "cluster": cluster_name,
+        "cycles": replay.cycles,
+        "unproven_cycles": replay.unproven,
+        "reason": replay.reason,
+        "difference": None if found is None else msgspec.structs.asdict(found),
+        "seconds": round(time.monotonic() - started, 3),
+    }
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

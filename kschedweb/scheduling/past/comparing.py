@@ -1,0 +1,252 @@
+"""A step made again beside its record: the first thing that differs, if any does.
+
+What happened is compared entry by entry with the engine log, and each attempt with its row: every column that says
+what was found and decided, the matrix array by array. Durations, times seen and counts of repeats decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from kschedweb.scheduling import adapters
+from kschedweb.scheduling.exchanges import exchange_payload
+from kschedweb.scheduling.past import journal
+from kschedweb.scheduling.past.journal import Piece, place_of
+from kschedweb.scheduling.services import ATTEMPT_COLUMNS
+from kschedweb.traces.choices import LogKind, StepKind
+from kschedweb.traces.models import Attempt as AttemptRow
+from kschedweb.traces.models import EngineLog, EngineStep
+from scheduler_core.api.times import moment_of
+from scheduler_core.errors import TraceError
+from scheduler_core.model.effects import Attempt, Effects, EventRecord, QueueMove
+from scheduler_core.scheduler.scheduler import Scheduler
+from scheduler_core.trace import codec, digest
+from scheduler_core.trace.matrix import AttemptMatrix
+
+MOST_TEXT = 200  # of a value that is told
+_DECIDES_NOTHING = frozenset({"duration_us", "durations", "repeat_count", "last_seen_at", "node_order"})
+_STORED_OTHERWISE = frozenset({"best", "matrix", "digest"})
+_COLUMNS = tuple(name for name in ATTEMPT_COLUMNS if name not in _DECIDES_NOTHING | _STORED_OTHERWISE)
+_PLACES = {name: place for place, name in enumerate(ATTEMPT_COLUMNS)}
+_BEST = AttemptRow._meta.get_field("best")
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """Where a step made again first says something else than its record. Values are texts, cut when long.
+
+    `seq`: the entry of the engine log, that before which one is missing, or the end of the step; `pod`: its key, empty
+    where the difference is no pod's.
+    """
+
+    run: int
+    step: int
+    seq: int
+    pod: str
+    field: str
+    recorded: str
+    replayed: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    field: str
+    recorded: Any
+    replayed: Any
+
+
+def difference(
+    step: EngineStep, piece: Piece, effects: Effects, scheduler: Scheduler, before: bytes | None
+) -> Difference | None:
+    """The first difference between a step's record and what it is when it is made again.
+
+    `before`: the digest of the step before it, None where that is not known.
+    """
+    entries = piece.entries.get(place_of(step), [])
+    for entry, pod, found in _differences(step, entries, piece, effects, scheduler, before):
+        seq = step.seq_to if entry is None else entry.seq
+        return Difference(step.run, step.step, seq, pod, found.field, _text(found.recorded), _text(found.replayed))
+    return None
+
+
+def _differences(
+    step: EngineStep,
+    entries: list[EngineLog],
+    piece: Piece,
+    effects: Effects,
+    scheduler: Scheduler,
+    before: bytes | None,
+) -> Iterator[tuple[EngineLog | None, str, _Found]]:
+    attempts = effects.attempts
+    now = step.now_us
+    if len(entries) != step.seq_to - step.seq_from:
+        yield None, "", _Found("entries of the engine log", len(entries), step.seq_to - step.seq_from)
+    if step.now != moment_of(now):
+        yield None, "", _Found("time of the step", step.now, moment_of(now))
+    at, place = 0, 0
+    tried: dict[str, int] = {}
+    digests: list[tuple[int, bytes]] = []
+    for made in effects.log:
+        entry = entries[at] if at < len(entries) else None
+        if isinstance(made, EventRecord) and not _tells_of(entry, made) and made.type == "Warning":
+            continue  # one seen before is only counted
+        uid, key = (
+            (made.regarding_uid, made.regarding_key) if isinstance(made, EventRecord) else (made.pod_uid, made.pod_key)
+        )
+        kind, payload = _told(made, now, place, tried)
+        if entry is None:
+            yield None, key, _Found("entry", None, kind)
+            return
+        if isinstance(made, Attempt):
+            digests.append((made.attempt, digest.attempt_digest(made)))
+            # The row says more than the line in the log does, and comes first.
+            for found in _of_attempt(made, entry, piece, step, place, digests[-1][1]):
+                yield entry, key, found
+            place += 1
+            tried[uid] = made.attempt
+        for name, recorded, replayed in (
+            ("kind", entry.kind, kind),
+            ("pod", entry.pod_key, key),
+            ("uid", entry.pod_uid, uid),
+            ("time", entry.at, moment_of(now)),
+            ("rv", entry.rv, step.log_to),
+            ("step", entry.step, step.step),
+        ):
+            if recorded != replayed:
+                yield entry, key, _Found(name, recorded, replayed)
+        for found in _of_payload(entry.payload, payload):
+            yield entry, key, found
+        at += 1
+    if len(attempts) != step.cycles:
+        yield None, "", _Found("cycles", step.cycles, len(attempts))
+    for entry in entries[at:]:
+        found_of_end = _of_end(entry, step, effects, scheduler)
+        if found_of_end is not None:
+            yield entry, entry.pod_key, found_of_end
+    if before is not None:
+        made_digest = digest.step_digest(before, digests)
+        if made_digest != bytes(step.digest):
+            yield None, "", _Found("digest of the step", bytes(step.digest).hex(), made_digest.hex())
+
+
+def _tells_of(entry: EngineLog | None, record: EventRecord) -> bool:
+    return (
+        entry is not None
+        and entry.kind == LogKind.EVENT
+        and entry.pod_uid == record.regarding_uid
+        and entry.payload.get("reason") == record.reason
+    )
+
+
+def _told(made: Any, now: int, place: int, tried: Mapping[str, int]) -> tuple[str, dict[str, Any]]:
+    """Kind and payload of the entry that tells of something."""
+    if isinstance(made, Attempt):
+        return LogKind.ATTEMPT, adapters.attempt_payload(made) | {"place": place}
+    if isinstance(made, EventRecord):
+        return LogKind.EVENT, adapters.event_payload(made, now)
+    if isinstance(made, QueueMove):
+        return LogKind.QUEUE, adapters.queue_payload(made, now)
+    payload = adapters.cache_payload(made, now, tried.get(made.pod_uid, 0))
+    # Numbers of attempts from before a rebuild are no part of what the step decided.
+    payload.pop("attempts", None)
+    return LogKind.CACHE, payload
+
+
+def _of_payload(recorded: Mapping[str, Any], replayed: Mapping[str, Any]) -> Iterator[_Found]:
+    """A repeat tells only what is its own."""
+    names = recorded.keys() if "repeats" in recorded else {**recorded, **replayed}
+    for name in names:
+        if name in ("duration_us", "repeats") or (name == "attempts" and name not in replayed):
+            continue
+        if recorded.get(name) != replayed.get(name):
+            yield _Found(name, recorded.get(name), replayed.get(name))
+
+
+def _of_attempt(
+    made: Attempt, entry: EngineLog, piece: Piece, step: EngineStep, place: int, made_digest: bytes
+) -> Iterator[_Found]:
+    """An attempt beside its row, or beside that of the one it repeats."""
+    if entry.kind != LogKind.ATTEMPT:
+        return
+    repeats = entry.payload.get("repeats")
+    row = piece.attempts.get(repeats or entry.seq)
+    if row is None:
+        yield _Found("attempt", None, f"{made.result} {made.node_name}".strip())
+        return
+    if not repeats:
+        places = (entry.seq, step.log_to, step.config_version, step.run, step.step, place)
+        columns = adapters.attempt_row(made, places, made_digest)
+        for name in _COLUMNS:
+            recorded, replayed = getattr(row, name), columns[_PLACES[name]]
+            if recorded != replayed:
+                yield _Found(name, recorded, replayed)
+        best = _BEST.from_db_value(columns[_PLACES["best"]], None, None)
+        if row.best != best:
+            yield _Found("best", row.best, best)
+        yield from _of_matrix(made, row, columns[_PLACES["matrix"]])
+    if bytes(row.digest) != made_digest:
+        yield _Found("digest", bytes(row.digest).hex(), made_digest.hex())
+
+
+def _of_matrix(made: Attempt, row: AttemptRow, matrix: bytes) -> Iterator[_Found]:
+    order = made.node_order.digest if made.node_order is not None else ""
+    if row.node_order != order:
+        yield _Found("nodes", row.node_order, order)
+    elif row.matrix is None or bytes(row.matrix) != matrix:
+        # The same may be packed in another way, by another version of the library.
+        try:
+            recorded = codec.decode(bytes(row.matrix or b""), journal.node_names(row.cluster_id, row.node_order))
+        except TraceError as error:
+            yield _Found("matrix", str(error), "a matrix")
+            return
+        yield from _within(recorded, AttemptMatrix.of(made), "matrix")
+
+
+def _within(recorded: Any, replayed: Any, where: str) -> Iterator[_Found]:
+    """What differs, looking into structs and arrays."""
+    if isinstance(recorded, msgspec.Struct) and type(recorded) is type(replayed):
+        for name in recorded.__struct_fields__:
+            yield from _within(getattr(recorded, name), getattr(replayed, name), f"{where}.{name}")
+    elif isinstance(recorded, np.ndarray) and isinstance(replayed, np.ndarray):
+        if recorded.shape != replayed.shape:
+            yield _Found(where, recorded.shape, replayed.shape)
+        elif not np.array_equal(recorded, replayed):
+            first = tuple(int(place) for place in np.argwhere(recorded != replayed)[0])
+            yield _Found(f"{where}{list(first)}", int(recorded[first]), int(replayed[first]))
+    elif isinstance(recorded, (tuple, list)) and isinstance(replayed, (tuple, list)):
+        if len(recorded) != len(replayed):
+            yield _Found(where, len(recorded), len(replayed))
+        else:
+            for place, (left, right) in enumerate(zip(recorded, replayed, strict=True)):
+                yield from _within(left, right, f"{where}[{place}]")
+    elif recorded != replayed:
+        yield _Found(where, recorded, replayed)
+
+
+def _of_end(entry: EngineLog, step: EngineStep, effects: Effects, scheduler: Scheduler) -> _Found | None:
+    """An entry after all that happened: of the step itself, or of events that were counted."""
+    payload = entry.payload
+    if entry.kind == LogKind.EVENT and not entry.pod_uid and "counts" in payload:
+        return None
+    if entry.kind != LogKind.STEP:
+        return _Found("entry", entry.kind, None)
+    made = {"step": step.step, "cycles": len(effects.attempts), "kind": step.kind}
+    results: dict[str, int] = {}
+    for attempt in effects.attempts:
+        results[attempt.result] = results.get(attempt.result, 0) + 1
+    if results:
+        made["results"] = results
+    if "queued" in payload or step.kind != StepKind.APPLY:
+        made["queued"] = scheduler.engine.queue.sizes()
+    if effects.exchanges:
+        made["extenders"] = [exchange_payload(*each) for each in effects.exchanges]
+    return next(_of_payload(payload, made), None)
+
+
+def _text(value: Any) -> str:
+    text = "nothing" if value is None else str(value)
+    return text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 1] + "…"

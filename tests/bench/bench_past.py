@@ -1,0 +1,140 @@
+"""Moments and replays on 1,000 nodes, of a history of 100,000 entries: `pytest tests/bench/bench_past.py -s`.
+
+No speed is asserted. The history is made as the service makes it, engine and bindings in this process; KSCHED_ENTRIES
+makes a shorter one. No test of the suite: its name keeps it from being collected unless it is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterable
+from random import Random
+from typing import Any
+
+import pytest
+from django.db.models import Sum
+from django.db.models.functions import Length
+
+from kschedweb.cluster.intake.objects import Item
+from kschedweb.cluster.intake.problems import Place
+from kschedweb.cluster.models import Cluster
+from kschedweb.cluster.services.objects import PutOptions, objects_put
+from kschedweb.common import collector
+from kschedweb.scheduling.past import moments, proving
+from kschedweb.scheduling.past.moments import Position
+from kschedweb.scheduling.past.replaying import replay_of
+from kschedweb.scheduling.runner import bindings
+from kschedweb.traces.models import Attempt, Checkpoint, EngineStep
+from tests.builders import make_node, make_pod
+from tests.web.scheduling.conftest import lead
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ENTRIES = int(os.environ.get("KSCHED_ENTRIES", "100000"))
+NODES = 1_000
+PODS = 500  # that come at once
+POSITIONS = 60
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None, postgres_url: str) -> None:
+    """Start PostgreSQL before Django makes its test database."""
+
+
+def put_objects(cluster: Cluster, manifests: Iterable[dict[str, Any]]) -> None:
+    items = [Item(Place("bench"), each, str(each["apiVersion"]), str(each["kind"])) for each in manifests]
+    objects_put(cluster_id=cluster.pk, items=items, options=PutOptions(), actor="bench")
+
+
+def made() -> Cluster:
+    cluster = Cluster.objects.create(name="past", seed=1)
+    nodes = (
+        make_node(f"n{number:04}").zone(f"z{number % 3}").capacity(cpu="32", memory="128Gi", pods="110")
+        for number in range(NODES)
+    )
+    put_objects(cluster, [node.manifest() for node in nodes])
+    host = lead(cluster)
+    number = 0
+    while host._seq < ENTRIES:
+        batch = range(number, number + PODS)
+        put_objects(
+            cluster,
+            [make_pod(f"p{each}").req(cpu=f"{100 + each % 7 * 50}m", memory="256Mi").manifest() for each in batch],
+        )
+        number += PODS
+        while True:
+            outcome = host.step()
+            if not bindings.bindings_run(cluster.pk) and not outcome.changes and outcome.due_in != 0:
+                break
+    return cluster
+
+
+def timed(work: Callable[[], object]) -> tuple[float, float]:
+    """Seconds on the wall, and of the processor."""
+    wall, cpu = time.monotonic(), time.process_time()
+    work()
+    return time.monotonic() - wall, time.process_time() - cpu
+
+
+def told(name: str, taken: list[tuple[float, float]]) -> str:
+    wall, cpu = (sorted(each[index] for each in taken) for index in (0, 1))
+    at = min(len(wall) - 1, int(0.95 * len(wall)))
+    of_cpu = f"CPU {statistics.median(cpu):.3f} and {cpu[at]:.3f}"
+    return f"{name:<28} p50 {statistics.median(wall):.3f} s, p95 {wall[at]:.3f} s; {of_cpu}"
+
+
+def checkpoint_line(cluster: Cluster) -> str:
+    rows = Checkpoint.objects.filter(cluster=cluster)
+    size = rows.aggregate(n=Sum(Length("engine") + Length("objects_packed")))["n"] or 0
+    return f"{rows.count()} checkpoints, {size / 1e6:.1f} MB"
+
+
+def test_past_is_measured(valkey_url: str) -> None:
+    cluster = made()
+    collector.ease()
+    cluster.refresh_from_db()
+    steps = EngineStep.objects.filter(cluster=cluster)
+    cycles = steps.aggregate(n=Sum("cycles"))["n"]
+    stored = Attempt.objects.filter(cluster=cluster).aggregate(n=Sum(Length("matrix")))["n"] / 1e6
+    print(f"\n{cluster.seq:,} entries, {cycles:,} cycles, {steps.count():,} steps, {NODES:,} nodes")
+    print(f"matrices: {stored:.1f} MB")
+    print(f"as the scheduler left them: {checkpoint_line(cluster)}")
+    places = list(steps.order_by("run", "step").values_list("log_to", "seq_to"))
+    asked = [Position(*place) for place in Random(1).choices(places, k=POSITIONS)]
+
+    def look(position: Position) -> None:
+        with moments.moment(cluster_id=cluster.pk, position=position) as found:
+            assert found.scheduler is not None
+
+    def cold(position: Position) -> tuple[float, float]:
+        moments.forget()
+        return timed(lambda: look(position))
+
+    print(told("cold, before proving", [cold(position) for position in asked[: POSITIONS // 4]]))
+    replay = replay_of(cluster.pk)
+    wall, cpu = timed(replay.go)
+    assert replay.difference is None and replay.cycles == cycles
+    print(f"replay: {cycles / wall:,.0f} cycles a second ({cycles / cpu:,.0f} per second of CPU)")
+
+    def prove() -> None:
+        while proving.prove(seconds=60) is not None:
+            pass
+
+    wall, cpu = timed(prove)
+    print(f"proving with checkpoints: {cycles / wall:,.0f} cycles a second ({cycles / cpu:,.0f} per second of CPU)")
+    print(f"after proving: {checkpoint_line(cluster)}")
+    proving.forget()
+    print(told("cold, after proving", [cold(position) for position in asked]))
+    moments.forget()
+    ahead = sorted(asked, key=lambda position: position.seq)
+    print(told("in order, engine kept", [timed(lambda each=position: look(each)) for position in ahead]))  # type: ignore[misc]
+    start = places.index(min(places, key=lambda place: abs(place[1] - cluster.seq // 2)))
+    look(Position(*places[start]))
+    print(
+        told(
+            "next step, engine kept",
+            [timed(lambda each=place: look(Position(*each))) for place in places[start : start + 40]],
+        )
+    )  # type: ignore[misc]
