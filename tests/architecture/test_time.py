@@ -23,6 +23,7 @@ WALL_TIME = {
     "kschedweb/mirror/selectors.py": "leases of mirrors, and when the other cluster was last heard of",
     "kschedweb/ops/supervisor.py": "logs of processes",
     "kschedweb/scheduling/leases.py": "leases",
+    "kschedweb/scheduling/past/proving.py": "when steps were made again last",
     "kschedweb/scheduling/services/steps.py": "when an engine last worked, for its health",
 }
 

@@ -1,7 +1,7 @@
 """Moments and replays on 1,000 nodes, of a history of 100,000 entries: `pytest tests/bench/bench_past.py -s`.
 
 No speed is asserted. The history is made as the service makes it, engine and bindings in this process; KSCHED_ENTRIES
-makes a shorter one. No test of the suite: its name keeps it from being collected unless it is asked for.
+makes another length. No test of the suite: its name keeps it from being collected unless it is asked for.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ENTRIES = int(os.environ.get("KSCHED_ENTRIES", "100000"))
 NODES = 1_000
 PODS = 500  # that come at once
-POSITIONS = 60
+POSITIONS = 40
 
 
 @pytest.fixture(scope="session")

@@ -16,11 +16,11 @@ import numpy as np
 from kschedweb.scheduling import adapters
 from kschedweb.scheduling.exchanges import exchange_payload
 from kschedweb.scheduling.past import journal
-from kschedweb.scheduling.past.journal import Piece, place_of
+from kschedweb.scheduling.past.journal import Entry, Piece, place_of
 from kschedweb.scheduling.services import ATTEMPT_COLUMNS
 from kschedweb.traces.choices import LogKind, StepKind
 from kschedweb.traces.models import Attempt as AttemptRow
-from kschedweb.traces.models import EngineLog, EngineStep
+from kschedweb.traces.models import EngineStep
 from scheduler_core.api.times import moment_of
 from scheduler_core.errors import TraceError
 from scheduler_core.model.effects import Attempt, Effects, EventRecord, QueueMove
@@ -29,9 +29,8 @@ from scheduler_core.trace import codec, digest
 from scheduler_core.trace.matrix import AttemptMatrix
 
 MOST_TEXT = 200  # of a value that is told
-_DECIDES_NOTHING = frozenset({"duration_us", "durations", "repeat_count", "last_seen_at", "node_order"})
-_STORED_OTHERWISE = frozenset({"best", "matrix", "digest"})
-_COLUMNS = tuple(name for name in ATTEMPT_COLUMNS if name not in _DECIDES_NOTHING | _STORED_OTHERWISE)
+_STORED_OTHERWISE = frozenset({"cluster_id", "best", "matrix", "digest", "node_order"})
+_COLUMNS = tuple(name for name in journal.COMPARED if name not in _STORED_OTHERWISE)
 _PLACES = {name: place for place, name in enumerate(ATTEMPT_COLUMNS)}
 _BEST = AttemptRow._meta.get_field("best")
 
@@ -75,12 +74,12 @@ def difference(
 
 def _differences(
     step: EngineStep,
-    entries: list[EngineLog],
+    entries: list[Entry],
     piece: Piece,
     effects: Effects,
     scheduler: Scheduler,
     before: bytes | None,
-) -> Iterator[tuple[EngineLog | None, str, _Found]]:
+) -> Iterator[tuple[Entry | None, str, _Found]]:
     attempts = effects.attempts
     now = step.now_us
     if len(entries) != step.seq_to - step.seq_from:
@@ -133,7 +132,7 @@ def _differences(
             yield None, "", _Found("digest of the step", bytes(step.digest).hex(), made_digest.hex())
 
 
-def _tells_of(entry: EngineLog | None, record: EventRecord) -> bool:
+def _tells_of(entry: Entry | None, record: EventRecord) -> bool:
     return (
         entry is not None
         and entry.kind == LogKind.EVENT
@@ -167,7 +166,7 @@ def _of_payload(recorded: Mapping[str, Any], replayed: Mapping[str, Any]) -> Ite
 
 
 def _of_attempt(
-    made: Attempt, entry: EngineLog, piece: Piece, step: EngineStep, place: int, made_digest: bytes
+    made: Attempt, entry: Entry, piece: Piece, step: EngineStep, place: int, made_digest: bytes
 ) -> Iterator[_Found]:
     """An attempt beside its row, or beside that of the one it repeats."""
     if entry.kind != LogKind.ATTEMPT:
@@ -192,7 +191,7 @@ def _of_attempt(
         yield _Found("digest", bytes(row.digest).hex(), made_digest.hex())
 
 
-def _of_matrix(made: Attempt, row: AttemptRow, matrix: bytes) -> Iterator[_Found]:
+def _of_matrix(made: Attempt, row: Any, matrix: bytes) -> Iterator[_Found]:
     order = made.node_order.digest if made.node_order is not None else ""
     if row.node_order != order:
         yield _Found("nodes", row.node_order, order)
@@ -227,7 +226,7 @@ def _within(recorded: Any, replayed: Any, where: str) -> Iterator[_Found]:
         yield _Found(where, recorded, replayed)
 
 
-def _of_end(entry: EngineLog, step: EngineStep, effects: Effects, scheduler: Scheduler) -> _Found | None:
+def _of_end(entry: Entry, step: EngineStep, effects: Effects, scheduler: Scheduler) -> _Found | None:
     """An entry after all that happened: of the step itself, or of events that were counted."""
     payload = entry.payload
     if entry.kind == LogKind.EVENT and not entry.pod_uid and "counts" in payload:

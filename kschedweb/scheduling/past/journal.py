@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
+import orjson
 from django.db import transaction
 
 from kschedweb.cluster import follow, selectors
@@ -17,6 +19,7 @@ from kschedweb.cluster.models import Cluster, SchedulerConfigVersion
 from kschedweb.common import bulk
 from kschedweb.scheduling.exchanges import exchange_of
 from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
+from kschedweb.scheduling.services import ATTEMPT_COLUMNS
 from kschedweb.traces import adapters as trace_adapters
 from kschedweb.traces.choices import LogKind, StepKind
 from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, NodeOrder
@@ -28,6 +31,10 @@ from scheduler_core.trace import codec
 
 MOST_STEPS = 50  # of a piece
 MOST_CHANGES = 2_000  # of a piece, unless one step has more
+
+# Of an attempt's row all but how long it took and how often it was made again.
+_DECIDES_NOTHING = frozenset({"duration_us", "durations", "repeat_count", "last_seen_at"})
+COMPARED = ("cluster_id", *(name for name in ATTEMPT_COLUMNS if name not in _DECIDES_NOTHING))
 
 Place = tuple[int, int]  # (run, step): all steps of a cluster are in the order of these
 
@@ -41,6 +48,19 @@ class Configuration:
     has_extenders: bool
 
 
+class Entry(NamedTuple):
+    """An entry of the engine log. Rows are read by the thousand: models would take longer than the steps."""
+
+    seq: int
+    rv: int
+    step: int
+    kind: str
+    pod_uid: str
+    pod_key: str
+    at: datetime
+    payload: dict[str, Any]
+
+
 @dataclass(slots=True)
 class Piece:
     """Steps in order, with everything read of them; what they decided only where that was asked for."""
@@ -48,8 +68,8 @@ class Piece:
     steps: list[EngineStep]
     changes: dict[Place, Sequence[Change]]
     exchanges: dict[Place, list[ExtenderExchange]] = field(default_factory=dict)
-    entries: dict[Place, list[EngineLog]] = field(default_factory=dict)
-    attempts: dict[int, Attempt] = field(default_factory=dict)  # by seq; those that were repeated, too
+    entries: dict[Place, list[Entry]] = field(default_factory=dict)
+    attempts: dict[int, Any] = field(default_factory=dict)  # rows of `COMPARED` by seq; those that were repeated, too
 
 
 def place_of(row: EngineStep | Checkpoint) -> Place:
@@ -136,22 +156,25 @@ def _entries_read(cluster_id: int, piece: Piece) -> None:
     steps = [step for step in piece.steps if step.seq_to > step.seq_from]
     if not steps:
         return
-    rows = EngineLog.objects.filter(
-        cluster_id=cluster_id, seq__gt=steps[0].seq_from, seq__lte=steps[-1].seq_to
-    ).order_by("seq")
+    rows = bulk.read_rows(
+        f"SELECT seq, rv, step, kind, pod_uid, pod_key, at, payload::text FROM {EngineLog._meta.db_table}"
+        " WHERE cluster_id = %s AND seq > %s AND seq <= %s ORDER BY seq",
+        [cluster_id, steps[0].seq_from, steps[-1].seq_to],
+    )
     waiting = iter(steps)
     step = next(waiting)
-    for row in rows:
-        while row.seq > step.seq_to:
+    for *columns, payload in rows:
+        entry = Entry._make((*columns, orjson.loads(payload)))
+        while entry.seq > step.seq_to:
             step = next(waiting)
-        piece.entries.setdefault(place_of(step), []).append(row)
+        piece.entries.setdefault(place_of(step), []).append(entry)
 
 
 def _attempts_read(cluster_id: int, piece: Piece) -> None:
     """The rows of all attempts that the entries tell of, with those that were only repeated."""
     entries = [entry for each in piece.entries.values() for entry in each if entry.kind == LogKind.ATTEMPT]
     wanted = {_number(entry.payload.get("repeats")) or entry.seq for entry in entries}
-    rows = Attempt.objects.filter(cluster_id=cluster_id, seq__in=wanted)
+    rows = Attempt.objects.filter(cluster_id=cluster_id, seq__in=wanted).values_list(*COMPARED, named=True)
     piece.attempts = {row.seq: row for row in rows}
 
 

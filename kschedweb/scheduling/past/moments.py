@@ -100,8 +100,9 @@ def _made(cluster_id: int, position: Position | None, at: datetime | None) -> Mo
         return Moment(cluster_id, position, 0, 0, None, None, objects)
     walker = _walker(cluster, target, kept)
     walking.walk(walker, target)
-    objects = objects_at(cluster_id, position.rv) if kept is None or kept.objects.rv > position.rv else kept.objects
-    objects.advance(position.rv)
+    with walking.without_collecting():
+        objects = objects_at(cluster_id, position.rv) if kept is None or kept.objects.rv > position.rv else kept.objects
+        objects.advance(position.rv)
     _kept[cluster_id] = _Kept(walker, objects)
     while len(_kept) > MOST_KEPT:
         _kept.popitem(last=False)

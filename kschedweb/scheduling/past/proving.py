@@ -84,8 +84,13 @@ def _waiting() -> list[int]:
         )
         .values("cluster_id")
     }
-    never = timezone.now().replace(year=1970)
-    return sorted(ahead, key=lambda pk: (checked.get(pk) or never, pk))
+
+    def waited(pk: int) -> tuple[bool, float, int]:
+        """Those never looked at come first."""
+        at = checked.get(pk)
+        return at is not None, 0.0 if at is None else at.timestamp(), pk
+
+    return sorted(ahead, key=waited)
 
 
 def _prove(cluster_id: int, seconds: float, monotonic: Callable[[], float]) -> None:

@@ -44,18 +44,23 @@ class Replay:
     def go(self, is_enough: Callable[[], bool] = lambda: False) -> None:
         """Go on to the end or the first difference; at least one step, until it is enough. ClusterGoneError."""
         while not self.is_over:
-            try:
-                piece = journal.piece_after(self.cluster.pk, self._next, self.until, with_decisions=True)
-            except (HistoryCutError, NotReplayableError) as error:
-                self._pass_over(error.message)
-                continue
-            if not piece.steps:
-                self.place = self.until
-            for step in piece.steps:
-                if not self._take(step, piece):
-                    break
-                if is_enough():
-                    return
+            with walking.without_collecting():
+                self._go_on(is_enough)
+            if is_enough():
+                return
+
+    def _go_on(self, is_enough: Callable[[], bool]) -> None:
+        """The next piece, or as much of it as can be, and until it is enough."""
+        try:
+            piece = journal.piece_after(self.cluster.pk, self._next, self.until, with_decisions=True)
+        except (HistoryCutError, NotReplayableError) as error:
+            self._pass_over(error.message)
+            return
+        if not piece.steps:
+            self.place = self.until
+        for step in piece.steps:
+            if not self._take(step, piece) or is_enough():
+                return
 
     @property
     def _next(self) -> Place:

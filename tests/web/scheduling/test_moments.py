@@ -28,7 +28,7 @@ from tests.builders import make_node, make_pod
 from tests.web.scheduling.conftest import PutObjects, lead, settle
 from tests.web.scheduling.lived import Lived, live
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence")]
 
 POSITIONS = 50
 

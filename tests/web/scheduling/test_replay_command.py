@@ -17,7 +17,7 @@ from tests.web import tcp
 from tests.web.scheduling.conftest import PutObjects, lead, settle
 from tools import cli
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence")]
 
 Run = Callable[..., int]
 

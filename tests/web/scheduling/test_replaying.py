@@ -31,7 +31,7 @@ from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import PutObjects, lead, settle
 from tests.web.scheduling.lived import live
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence")]
 
 
 @pytest.fixture(autouse=True)
