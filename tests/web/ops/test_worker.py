@@ -63,6 +63,7 @@ def test_beat_wakes_the_sweep_and_the_clearing_away_and_lets_old_wakings_expire(
     assert {entry["task"]: entry["schedule"] for entry in schedule.values()} == {
         "scheduling.sweep": 2.0,
         "scheduling.prune": 300.0,
+        "scheduling.prove": 10.0,
         "mirror.follow": 5.0,
         "accounts.sessions_clear": 3600.0,
     }
