@@ -58,10 +58,8 @@ class EngineStep(models.Model):
     digest = models.BinaryField()
     # Where the change log ended before what the step itself wrote to it.
     rv = models.BigIntegerField(default=0)
-    # Where the engine log ended when the change log came there.
-    seq_at_rv = models.BigIntegerField(default=0)
-    # Of the first step of a run: see `scheduling.beginnings`. Null in others, and in those of earlier releases.
-    began_from = models.BinaryField(null=True)
+    seq_at_rv = models.BigIntegerField(default=0)  # where the engine log ended when the change log came there
+    began_from = models.BinaryField(null=True)  # of a run's first step: see scheduling.beginnings; null in older ones
 
     class Meta:
         constraints = [
@@ -186,8 +184,7 @@ class Attempt(models.Model):
     unschedulable_plugins = ArrayField(models.CharField(max_length=128), default=list)
     # [{plugin, reason, code, count}], the most frequent first.
     rejections = models.JSONField(default=list)
-    # Of each rejection, in their order, what was asked and what there was, as scheduler_core.model.amounts packs it;
-    # null: nothing is known, and in rows older than the column.
+    # Of each rejection what was asked and what there was, as scheduler_core.model.amounts packs it; null: not known.
     amounts = CompactJSONField(null=True, blank=True)
     # Every plugin and every reason of the rejections once: what questions over many attempts look up.
     refused = ArrayField(models.TextField(), default=list)
