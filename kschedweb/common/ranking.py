@@ -38,6 +38,8 @@ class Match:
 
 def folded(text: str) -> str:
     """The text in lower case, character by character: places in it are those in the text."""
+    if text.isascii():
+        return text.lower()
     return "".join(low if len(low := one.lower()) == 1 else one for one in text)
 
 

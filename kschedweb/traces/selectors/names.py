@@ -5,6 +5,7 @@ more. PostgreSQL is asked for the loosest match first: where that gives few name
 stricter match is asked for too. How good a match is says `kschedweb.common.ranking` alone.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +18,7 @@ from kschedweb.common import ranking
 # Entries at the end of a log among which the pods that went last are looked for.
 RECENT_ENTRIES: Final = 5_000
 # Names of a cluster in which the letters stand in order, looked through for those in which they are parts.
-PARTS_CANDIDATES: Final = 1_000
+PARTS_CANDIDATES: Final = 500
 _NAME: Final = 2  # place of the name in every row
 _SEPARATORS: Final = "-."  # of ranking.SEPARATORS those that names of objects have
 
@@ -174,7 +175,7 @@ def _found(
     """Rows whose names match, the best among them: those that match as well as no other `most` do are not all there.
 
     Names that begin with the word stand together in an index: they are read first, and where there are enough no other
-    is wanted. Else the loosest match is asked for first.
+    is wanted. Else the loosest match is asked for first, until there are enough in which a word begins so.
     """
     if wanted.is_empty:
         return _read(statement.format("true", _NEWEST), [*values, most])
@@ -182,16 +183,17 @@ def _found(
     if wanted.namespace:
         within, of_namespace = f"{namespace} LIKE %s AND ", [_literal(wanted.namespace) + "%"]
     word = ranking.folded(wanted.word)
-    found: dict[tuple[Any, ...], None] = {}
+    found: dict[tuple[Any, ...], ranking.Match | None] = {}
 
     def read(condition: str, given: list[Any], limit: int = most) -> int:
         """Rows of the cluster that has most of them."""
         rows = _read(statement.format(within + condition, order), [*values, *of_namespace, *given, limit])
-        found.update(dict.fromkeys(rows))
-        counts = dict.fromkeys(ids, 0)
-        for row in rows:
-            counts[row[0]] += 1
-        return max(counts.values(), default=0)
+        found.update((row, ranking.match(word, row[_NAME])) for row in rows if row not in found)
+        return max(Counter(row[0] for row in rows).values(), default=0)
+
+    def good() -> int:
+        """Rows found so far in which a word begins with this one."""
+        return sum(match is not None and match.how <= ranking.How.WORD for match in found.values())
 
     if not word:
         read("true", [])
@@ -199,10 +201,10 @@ def _found(
     read(f"{name} = %s", [word])
     if read(f"{name} LIKE %s", [f"{_literal(word)}%"]) < most:
         for condition, given, limit in _conditions(word, name, most):
-            if read(condition, given, limit) < limit:
+            if read(condition, given, limit) < limit or good() >= most:
                 break
     # `parts` may have brought others.
-    return [row for row in found if ranking.match(word, row[_NAME]) is not None]
+    return [row for row, match in found.items() if match is not None]
 
 
 def _conditions(word: str, name: str, most: int) -> Iterator[tuple[str, list[Any], int]]:
