@@ -29,6 +29,11 @@ from scheduler_core.api.times import moment_of
 WHAT = OpenApiParameter("what", str, OpenApiParameter.PATH, enum=list(LISTS))
 FORMS = {"csv": "text/csv", "json": "application/json"}
 
+ROWS = {
+    "type": "array",
+    "items": {"type": "object", "additionalProperties": {"type": ["string", "number", "null"]}},
+}
+
 
 class ListTableView(RestView):
     def get(self, request: Request) -> views.Lists:
@@ -67,7 +72,7 @@ class ListCompletionView(RestView):
 class ListExportView(RestView):
     @extend_schema(
         parameters=[WHAT, OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(FORMS))],
-        responses={(200, "text/csv"): OpenApiTypes.STR, (200, "application/json"): OpenApiTypes.STR},
+        responses={(200, "text/csv"): OpenApiTypes.STR, (200, "application/json"): ROWS},
     )
     def get(
         self, request: Request, cluster_id: int, what: str, form: str, query: views.ListExportQuery

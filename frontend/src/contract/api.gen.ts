@@ -4483,7 +4483,9 @@ export interface operations {
                 };
                 content: {
                     readonly "text/csv": string;
-                    readonly "application/json": string;
+                    readonly "application/json": readonly {
+                        readonly [key: string]: string | number | null;
+                    }[];
                 };
             };
             /** @description Refused */

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import orjson
 
 from kschedweb.scheduling import adapters
 from kschedweb.scheduling.exchanges import exchange_payload
@@ -29,7 +30,7 @@ from scheduler_core.trace import codec, digest
 from scheduler_core.trace.matrix import AttemptMatrix
 
 MOST_TEXT = 200  # of a value that is told
-_STORED_OTHERWISE = frozenset({"cluster_id", "best", "matrix", "digest", "node_order"})
+_STORED_OTHERWISE = frozenset({"cluster_id", "amounts", "best", "matrix", "digest", "node_order"})
 _COLUMNS = tuple(name for name in journal.COMPARED if name not in _STORED_OTHERWISE)
 _PLACES = {name: place for place, name in enumerate(ATTEMPT_COLUMNS)}
 _BEST = AttemptRow._meta.get_field("best")
@@ -183,6 +184,9 @@ def _of_attempt(
             recorded, replayed = getattr(row, name), columns[_PLACES[name]]
             if recorded != replayed:
                 yield _Found(name, recorded, replayed)
+        amounts = orjson.loads(orjson.dumps(columns[_PLACES["amounts"]]))
+        if row.amounts != amounts:
+            yield _Found("amounts", row.amounts, amounts)
         best = _BEST.from_db_value(columns[_PLACES["best"]], None, None)
         if row.best != best:
             yield _Found("best", row.best, best)

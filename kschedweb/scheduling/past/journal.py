@@ -71,6 +71,11 @@ class Piece:
     entries: dict[Place, list[Entry]] = field(default_factory=dict)
     attempts: dict[int, Any] = field(default_factory=dict)  # rows of `COMPARED` by seq; those that were repeated, too
 
+    def stored(self, step: EngineStep) -> frozenset[tuple[str, int]]:
+        """(uid, number) of the step's attempts that have rows of their own."""
+        rows = (self.attempts.get(entry.seq) for entry in self.entries.get(place_of(step), ()))
+        return frozenset((row.pod_uid, row.attempt) for row in rows if row is not None)
+
 
 def place_of(row: EngineStep | Checkpoint) -> Place:
     return row.run, row.step

@@ -23,7 +23,7 @@ from kschedweb.traces.choices import StepKind
 from kschedweb.traces.models import Checkpoint, EngineStep
 from scheduler_core import build, config
 from scheduler_core.errors import CheckpointError, ConfigError
-from scheduler_core.model.effects import Effects
+from scheduler_core.model.effects import Attempt, Effects
 from scheduler_core.ports import SeededDraws
 from scheduler_core.scheduler import recorded
 from scheduler_core.scheduler.recorded import Beginning, RecordedAnswers, RecordedStep
@@ -31,6 +31,16 @@ from scheduler_core.scheduler.scheduler import Scheduler
 
 START: Place = (0, 0)
 OF_A_MIRROR = "a mirror decides nothing: what its engine compares is not made again"
+
+
+@dataclass(slots=True)
+class _Recorded:
+    """Says of which attempts of a step amounts are made again: of those that have a row of their own."""
+
+    stored: frozenset[tuple[str, int]] = frozenset()  # (uid, number)
+
+    def keeps(self, attempt: Attempt) -> bool:
+        return (attempt.pod_uid, attempt.attempt) in self.stored
 
 
 @dataclass(slots=True)
@@ -50,6 +60,7 @@ class Walker:
     config_version: int = 0
     gates: dict[str, bool] | None = None  # feature gates the engine was built with, where that is kept
     _answers: RecordedAnswers = field(default_factory=RecordedAnswers)
+    _keeper: _Recorded = field(default_factory=_Recorded)
 
     def take(self, step: EngineStep, piece: Piece) -> Effects:
         """Make a step again, as its piece has it. NotReplayableError; UnansweredError when it goes another way.
@@ -65,6 +76,7 @@ class Walker:
         if self.engine is None or self.rv != step.log_from:
             raise NotReplayableError(f"no engine is known from before step {step.run}.{step.step}")
         self._answers.put(piece.exchanges.get(place_of(step), ()))
+        self._keeper.stored = piece.stored(step)
         changes = piece.changes[place_of(step)]
         return recorded.repeat(self.engine, RecordedStep(step.now_us, changes, step.cycles))
 
@@ -104,6 +116,7 @@ class Walker:
                 draws=SeededDraws(self.cluster.seed),
                 feature_gates=settings.FEATURE_GATES if gates is None else gates,
                 connect_extender=self._answers.connect,
+                keeper=self._keeper,
                 state=state,
             )
         except ConfigError as error:

@@ -134,6 +134,8 @@ def test_dashboard_is_sent_as_its_build_compressed_it() -> None:
     for path in found:
         packed = path.with_name(f"{path.name}.gz").read_bytes()
         assert gzip.decompress(packed) == path.read_bytes(), path.name
+        if len(packed) >= path.stat().st_size:
+            continue  # of a few letters: not sent
         answer = Client().get(f"/static/assets/{path.name}", HTTP_ACCEPT_ENCODING="gzip, deflate, br, zstd")
         assert answer["Content-Encoding"] == "gzip", path.name
         assert b"".join(answer.streaming_content) == packed  # type: ignore[attr-defined]
