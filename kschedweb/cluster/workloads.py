@@ -12,6 +12,7 @@ from kschedweb.cluster.choices import TERMINAL_PHASES
 from kschedweb.cluster.models import ApiObject, Node, Pod
 from kschedweb.cluster.workload_states import KINDS, workload_view
 from kschedweb.common.errors import NotFoundError
+from scheduler_core.api.times import time_text
 from scheduler_core.apiserver.printing.pods import pod_state
 from scheduler_core.controllers.workloads.revisions import REVISION_HASH
 from scheduler_core.controllers.workloads.rollout import REVISION
@@ -24,9 +25,36 @@ Manifest = Mapping[str, Any]
 
 def workload_list(cluster_id: int, limit: int) -> views.Workloads:
     """Workloads that no other workload controls, by namespace and name."""
-    rows = ApiObject.objects.filter(cluster_id=cluster_id, kind__in=KINDS).order_by("namespace", "name", "kind")
-    own = [manifest for manifest in rows.values_list("manifest", flat=True) if _controller(manifest) is None]
+    own = [manifest for _, manifest in _own(cluster_id)]
     return views.Workloads([workload_view(manifest) for manifest in own[:limit]], len(own))
+
+
+def workload_rows(cluster_id: int) -> list[dict[str, Any]]:
+    """The same, all of them, as columns: what a workload says in its manifest no table has by itself."""
+    return [
+        {
+            "cluster_id": cluster_id,
+            "uid": uid,
+            "kind": view.kind,
+            "namespace": view.namespace,
+            "name": view.name,
+            "status": view.state,
+            "created": time_text(view.created_ms * 1000),
+            "message": view.said,
+            "wanted": view.wanted,
+            "ready": view.ready,
+            "updated": view.updated,
+            "available": view.available,
+        }
+        for uid, manifest in _own(cluster_id)
+        for view in [workload_view(manifest)]
+    ]
+
+
+def _own(cluster_id: int) -> list[tuple[str, Manifest]]:
+    """uid and manifest of each."""
+    rows = ApiObject.objects.filter(cluster_id=cluster_id, kind__in=KINDS).order_by("namespace", "name", "kind")
+    return [(uid, manifest) for uid, manifest in rows.values_list("uid", "manifest") if _controller(manifest) is None]
 
 
 def workload_detail(

@@ -99,6 +99,10 @@ POD_STATUSES: Final = (
     *("bound", "running", "unknown", "succeeded", "failed", "deleting"),
 )
 NODE_STATUSES: Final = ("ready", "notReady", "cordoned")
+WORKLOAD_STATES: Final = (
+    *("available", "progressing", "unavailable", "stalled", "paused", "deleting"),
+    *("running", "complete", "failed", "scheduled", "suspended"),
+)
 EVENT_TYPES: Final = ("Normal", "Warning")
 OPERATIONS: Final = ("created", "updated", "deleted", "verdict", "setting")
 RESULTS: Final = ("scheduled", "unschedulable", "error", "skipped", "noProfile", "proposed")
@@ -194,6 +198,27 @@ LISTS: Final[Mapping[str, ListOf]] = {
             {"status": NODE_STATUSES},
             "name",
             "name",
+        ),
+        ListOf(
+            "workloads",
+            "Workloads that no other workload controls.",
+            (
+                Column("kind"),
+                Column("namespace"),
+                Column("name"),
+                Column("status"),
+                Column("wanted", NUMBER),
+                Column("ready", NUMBER),
+                Column("updated", NUMBER, shown=False),
+                Column("available", NUMBER, shown=False),
+                Column("created", MOMENT),
+                Column("message"),
+                Column("uid", shown=False),
+            ),
+            ("status", "ns", "kind", "age"),
+            {"status": WORKLOAD_STATES},
+            "namespace/name",
+            "namespace",
         ),
         ListOf(
             "events",

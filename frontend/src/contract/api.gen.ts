@@ -2260,11 +2260,11 @@ export interface components {
         /** @description Which rows and columns. */
         readonly ListExportQuery: {
             /**
-             * @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; preemptions: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; nodes: status: node:; events: type: ns: kind: reason: age> age<; changes: operation: ns: kind: actor: age> age<.
+             * @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; preemptions: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; nodes: status: node:; workloads: status: ns: kind: age> age<; events: type: ns: kind: reason: age> age<; changes: operation: ns: kind: actor: age> age<.
              * @default
              */
             readonly q?: string;
-            /** @description a column, after `-` downwards. Columns of pods: namespace, name, status, node, owner, profile, priority, created, attempts, result, message, uid; attempts: seq, seen, namespace, name, attempt, times, result, node, nominated, profile, evaluated, feasible, duration, message, uid; preemptions: seq, seen, namespace, name, attempt, nominated, victims, candidates, tried, violations, result, profile, message, uid; nodes: name, status, zone, region, pods, uid; events: id, seen, type, reason, kind, namespace, name, times, message, uid; changes: rv, seen, operation, kind, namespace, name, actor, uid. */
+            /** @description a column, after `-` downwards. Columns of pods: namespace, name, status, node, owner, profile, priority, created, attempts, result, message, uid; attempts: seq, seen, namespace, name, attempt, times, result, node, nominated, profile, evaluated, feasible, duration, message, uid; preemptions: seq, seen, namespace, name, attempt, nominated, victims, candidates, tried, violations, result, profile, message, uid; nodes: name, status, zone, region, pods, uid; workloads: kind, namespace, name, status, wanted, ready, updated, available, created, message, uid; events: id, seen, type, reason, kind, namespace, name, times, message, uid; changes: rv, seen, operation, kind, namespace, name, actor, uid. */
             readonly sort?: string;
             /** @description names with commas between them; those shown at first when left out */
             readonly columns?: string;
@@ -2272,11 +2272,11 @@ export interface components {
         /** @description Which rows, in which order. */
         readonly ListFilter: {
             /**
-             * @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; preemptions: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; nodes: status: node:; events: type: ns: kind: reason: age> age<; changes: operation: ns: kind: actor: age> age<.
+             * @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; preemptions: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; nodes: status: node:; workloads: status: ns: kind: age> age<; events: type: ns: kind: reason: age> age<; changes: operation: ns: kind: actor: age> age<.
              * @default
              */
             readonly q?: string;
-            /** @description a column, after `-` downwards. Columns of pods: namespace, name, status, node, owner, profile, priority, created, attempts, result, message, uid; attempts: seq, seen, namespace, name, attempt, times, result, node, nominated, profile, evaluated, feasible, duration, message, uid; preemptions: seq, seen, namespace, name, attempt, nominated, victims, candidates, tried, violations, result, profile, message, uid; nodes: name, status, zone, region, pods, uid; events: id, seen, type, reason, kind, namespace, name, times, message, uid; changes: rv, seen, operation, kind, namespace, name, actor, uid. */
+            /** @description a column, after `-` downwards. Columns of pods: namespace, name, status, node, owner, profile, priority, created, attempts, result, message, uid; attempts: seq, seen, namespace, name, attempt, times, result, node, nominated, profile, evaluated, feasible, duration, message, uid; preemptions: seq, seen, namespace, name, attempt, nominated, victims, candidates, tried, violations, result, profile, message, uid; nodes: name, status, zone, region, pods, uid; workloads: kind, namespace, name, status, wanted, ready, updated, available, created, message, uid; events: id, seen, type, reason, kind, namespace, name, times, message, uid; changes: rv, seen, operation, kind, namespace, name, actor, uid. */
             readonly sort?: string;
         };
         /** @description What a list shows, and how it is asked. */
@@ -2308,11 +2308,11 @@ export interface components {
         /** @description Which page of which rows. */
         readonly ListQuery: {
             /**
-             * @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; preemptions: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; nodes: status: node:; events: type: ns: kind: reason: age> age<; changes: operation: ns: kind: actor: age> age<.
+             * @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; preemptions: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; nodes: status: node:; workloads: status: ns: kind: age> age<; events: type: ns: kind: reason: age> age<; changes: operation: ns: kind: actor: age> age<.
              * @default
              */
             readonly q?: string;
-            /** @description a column, after `-` downwards. Columns of pods: namespace, name, status, node, owner, profile, priority, created, attempts, result, message, uid; attempts: seq, seen, namespace, name, attempt, times, result, node, nominated, profile, evaluated, feasible, duration, message, uid; preemptions: seq, seen, namespace, name, attempt, nominated, victims, candidates, tried, violations, result, profile, message, uid; nodes: name, status, zone, region, pods, uid; events: id, seen, type, reason, kind, namespace, name, times, message, uid; changes: rv, seen, operation, kind, namespace, name, actor, uid. */
+            /** @description a column, after `-` downwards. Columns of pods: namespace, name, status, node, owner, profile, priority, created, attempts, result, message, uid; attempts: seq, seen, namespace, name, attempt, times, result, node, nominated, profile, evaluated, feasible, duration, message, uid; preemptions: seq, seen, namespace, name, attempt, nominated, victims, candidates, tried, violations, result, profile, message, uid; nodes: name, status, zone, region, pods, uid; workloads: kind, namespace, name, status, wanted, ready, updated, available, created, message, uid; events: id, seen, type, reason, kind, namespace, name, times, message, uid; changes: rv, seen, operation, kind, namespace, name, actor, uid. */
             readonly sort?: string;
             /** @description from `next` of another page */
             readonly cursor?: string;
@@ -4389,15 +4389,15 @@ export interface operations {
                 readonly cursor?: string;
                 /** @description of the rows in one page */
                 readonly limit?: number;
-                /** @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; preemptions: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; nodes: status: node:; events: type: ns: kind: reason: age> age<; changes: operation: ns: kind: actor: age> age<. */
+                /** @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; preemptions: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; nodes: status: node:; workloads: status: ns: kind: age> age<; events: type: ns: kind: reason: age> age<; changes: operation: ns: kind: actor: age> age<. */
                 readonly q?: string;
-                /** @description a column, after `-` downwards. Columns of pods: namespace, name, status, node, owner, profile, priority, created, attempts, result, message, uid; attempts: seq, seen, namespace, name, attempt, times, result, node, nominated, profile, evaluated, feasible, duration, message, uid; preemptions: seq, seen, namespace, name, attempt, nominated, victims, candidates, tried, violations, result, profile, message, uid; nodes: name, status, zone, region, pods, uid; events: id, seen, type, reason, kind, namespace, name, times, message, uid; changes: rv, seen, operation, kind, namespace, name, actor, uid. */
+                /** @description a column, after `-` downwards. Columns of pods: namespace, name, status, node, owner, profile, priority, created, attempts, result, message, uid; attempts: seq, seen, namespace, name, attempt, times, result, node, nominated, profile, evaluated, feasible, duration, message, uid; preemptions: seq, seen, namespace, name, attempt, nominated, victims, candidates, tried, violations, result, profile, message, uid; nodes: name, status, zone, region, pods, uid; workloads: kind, namespace, name, status, wanted, ready, updated, available, created, message, uid; events: id, seen, type, reason, kind, namespace, name, times, message, uid; changes: rv, seen, operation, kind, namespace, name, actor, uid. */
                 readonly sort?: string;
             };
             readonly header?: never;
             readonly path: {
                 readonly cluster_id: number;
-                readonly what: "attempts" | "changes" | "events" | "nodes" | "pods" | "preemptions";
+                readonly what: "attempts" | "changes" | "events" | "nodes" | "pods" | "preemptions" | "workloads";
             };
             readonly cookie?: never;
         };
@@ -4432,7 +4432,7 @@ export interface operations {
             readonly header?: never;
             readonly path: {
                 readonly cluster_id: number;
-                readonly what: "attempts" | "changes" | "events" | "nodes" | "pods" | "preemptions";
+                readonly what: "attempts" | "changes" | "events" | "nodes" | "pods" | "preemptions" | "workloads";
             };
             readonly cookie?: never;
         };
@@ -4462,16 +4462,16 @@ export interface operations {
             readonly query?: {
                 /** @description names with commas between them; those shown at first when left out */
                 readonly columns?: string;
-                /** @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; preemptions: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; nodes: status: node:; events: type: ns: kind: reason: age> age<; changes: operation: ns: kind: actor: age> age<. */
+                /** @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; preemptions: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; nodes: status: node:; workloads: status: ns: kind: age> age<; events: type: ns: kind: reason: age> age<; changes: operation: ns: kind: actor: age> age<. */
                 readonly q?: string;
-                /** @description a column, after `-` downwards. Columns of pods: namespace, name, status, node, owner, profile, priority, created, attempts, result, message, uid; attempts: seq, seen, namespace, name, attempt, times, result, node, nominated, profile, evaluated, feasible, duration, message, uid; preemptions: seq, seen, namespace, name, attempt, nominated, victims, candidates, tried, violations, result, profile, message, uid; nodes: name, status, zone, region, pods, uid; events: id, seen, type, reason, kind, namespace, name, times, message, uid; changes: rv, seen, operation, kind, namespace, name, actor, uid. */
+                /** @description a column, after `-` downwards. Columns of pods: namespace, name, status, node, owner, profile, priority, created, attempts, result, message, uid; attempts: seq, seen, namespace, name, attempt, times, result, node, nominated, profile, evaluated, feasible, duration, message, uid; preemptions: seq, seen, namespace, name, attempt, nominated, victims, candidates, tried, violations, result, profile, message, uid; nodes: name, status, zone, region, pods, uid; workloads: kind, namespace, name, status, wanted, ready, updated, available, created, message, uid; events: id, seen, type, reason, kind, namespace, name, times, message, uid; changes: rv, seen, operation, kind, namespace, name, actor, uid. */
                 readonly sort?: string;
             };
             readonly header?: never;
             readonly path: {
                 readonly cluster_id: number;
                 readonly form: "csv" | "json";
-                readonly what: "attempts" | "changes" | "events" | "nodes" | "pods" | "preemptions";
+                readonly what: "attempts" | "changes" | "events" | "nodes" | "pods" | "preemptions" | "workloads";
             };
             readonly cookie?: never;
         };

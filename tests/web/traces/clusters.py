@@ -11,6 +11,7 @@ from kschedweb.cluster.choices import Operation
 from kschedweb.cluster.models import ApiObject, Change, Cluster, Event, Node, Pod
 from kschedweb.traces.choices import Queue, Result
 from kschedweb.traces.models import Attempt, QueueState
+from scheduler_core.api.times import microseconds, time_text
 
 NOW = datetime(2030, 6, 1, 12, tzinfo=UTC)
 REASONS = (
@@ -19,6 +20,31 @@ REASONS = (
     ("TaintToleration", "node(s) had untolerated taint {dedicated: db_x}"),
     ("NodeAffinity", "node(s) didn't match Pod's node affinity/selector"),
     ("VolumeBinding", "100% of cpu_volumes"),
+)
+# (kind, spec, status, state, what it says, {wanted, ready, updated, available})
+WORKLOADS: Sequence[tuple[str, dict[str, Any], dict[str, Any], str, str, Sequence[int | None]]] = (
+    (
+        "Deployment",
+        {"replicas": 3},
+        {"replicas": 3, "updatedReplicas": 3, "readyReplicas": 3, "availableReplicas": 3},
+        "available",
+        "",
+        (3, 3, 3, 3),
+    ),
+    ("Deployment", {"replicas": 3, "paused": True}, {}, "paused", "", (3, 0, 0, 0)),
+    (
+        "Deployment",
+        {},
+        {"conditions": [{"type": "ReplicaFailure", "status": "True", "message": "exceeded quota: cpu_x"}]},
+        "stalled",
+        "exceeded quota: cpu_x",
+        (1, 0, 0, 0),
+    ),
+    ("StatefulSet", {"replicas": 4}, {"replicas": 2, "readyReplicas": 1}, "progressing", "", (4, 1, 0, 0)),
+    ("DaemonSet", {}, {"desiredNumberScheduled": 0}, "available", "", (0, 0, 0, 0)),
+    ("Job", {}, {"active": 1, "ready": 1}, "running", "", (None, 1, None, None)),
+    ("Job", {"completions": 2, "suspend": True}, {}, "suspended", "", (2, 0, None, None)),
+    ("CronJob", {}, {}, "scheduled", "", (None, None, None, None)),
 )
 
 
@@ -87,15 +113,33 @@ def clusters_like(name: str, seed: int) -> Cluster:
             queues.append(_queue(pod, seq, chance))
     Attempt.objects.bulk_create(attempts)
     QueueState.objects.bulk_create(queues)
+    ApiObject.objects.bulk_create(_workload(cluster, shape, chance, place) for place in range(56))
     Event.objects.bulk_create(_event(pod, chance) for pod in pods)
     rv = cluster.rv + 10
     Change.objects.bulk_create(_change(pod, rv + place, chance) for place, pod in enumerate(pods))
     return cluster
 
 
+def _workload(cluster: Cluster, shape: Shape, chance: random.Random, place: int) -> ApiObject:
+    """Of the kind and state that `WORKLOADS` has at its place."""
+    kind, spec, status, *_ = WORKLOADS[place % len(WORKLOADS)]
+    namespace, name = chance.choice(shape.namespaces), f"work-{place:03}"
+    metadata = {"name": name, "namespace": namespace, "uid": f"w{place}"}
+    metadata["creationTimestamp"] = time_text(microseconds(NOW) - chance.choice((0, 60, 600, 90_000)) * 1_000_000)
+    return ApiObject(
+        cluster=cluster,
+        kind=kind,
+        namespace=namespace,
+        name=name,
+        uid=metadata["uid"],
+        manifest={"kind": kind, "metadata": metadata, "spec": spec, "status": status},
+    )
+
+
 def _replica_set(cluster: Cluster, shape: Shape, chance: random.Random, place: int) -> ApiObject:
     namespace = chance.choice(shape.namespaces)
     metadata: dict[str, Any] = {"name": f"site-{place % 3}-rev{place}", "namespace": namespace, "uid": f"rs{place}"}
+    metadata["creationTimestamp"] = time_text(microseconds(NOW))
     if place % 4:
         metadata["ownerReferences"] = [
             {"kind": "Deployment", "name": f"site-{place % 3}", "uid": f"d{place}", "controller": place % 5 != 0}
@@ -106,7 +150,7 @@ def _replica_set(cluster: Cluster, shape: Shape, chance: random.Random, place: i
         namespace=namespace,
         name=metadata["name"],
         uid=metadata["uid"],
-        manifest={"metadata": metadata},
+        manifest={"kind": "ReplicaSet", "metadata": metadata, "spec": {"replicas": 0}},
     )
 
 

@@ -10,7 +10,7 @@ from kschedweb.cluster.models import ApiObject, Change, Cluster, Event, Node, Po
 from kschedweb.query import KEYS, LISTS, Term
 from kschedweb.traces.models import Attempt, QueueState
 from kschedweb.traces.selectors.lists import order_of
-from tests.web.traces.clusters import NOW
+from tests.web.traces.clusters import NOW, WORKLOADS
 
 Facts = Mapping[str, Any]
 
@@ -145,6 +145,35 @@ def nodes(cluster: Cluster) -> Iterator[Facts]:
         }
 
 
+def workloads(cluster: Cluster) -> Iterator[Facts]:
+    for one in ApiObject.objects.filter(cluster=cluster):
+        metadata = one.manifest["metadata"]
+        if any(owner["controller"] for owner in metadata.get("ownerReferences", ())):
+            continue
+        planted = WORKLOADS[int(one.uid[1:]) % len(WORKLOADS)][3:] if one.uid[0] == "w" else None
+        status, message, (wanted, ready, updated, available) = planted or ("available", "", (0, 0, None, 0))
+        yield {
+            "row": {
+                "kind": one.kind,
+                "namespace": one.namespace,
+                "name": one.name,
+                "status": status,
+                "wanted": wanted,
+                "ready": ready,
+                "updated": updated,
+                "available": available,
+                "created": metadata["creationTimestamp"],
+                "message": message,
+                "uid": one.uid,
+            },
+            "status": {status},
+            "ns": {one.namespace},
+            "kind": {one.kind},
+            "age": (NOW - datetime.fromisoformat(metadata["creationTimestamp"])).total_seconds(),
+            "": f"{one.namespace}/{one.name}",
+        }
+
+
 def events(cluster: Cluster) -> Iterator[Facts]:
     for one in Event.objects.filter(cluster=cluster):
         yield {
@@ -196,6 +225,7 @@ FACTS: Mapping[str, Callable[[Cluster], Iterator[Facts]]] = {
     "attempts": attempts,
     "preemptions": preemptions,
     "nodes": nodes,
+    "workloads": workloads,
     "events": events,
     "changes": changes,
 }

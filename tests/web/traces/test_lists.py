@@ -61,7 +61,7 @@ def terms_of(what: str, chance: random.Random, shape: str) -> tuple[Term, ...]:
             case "attempts":
                 values = [0, 1, 2, 4]
             case "kind":
-                values = ["Pod", "*e*", "None"]
+                values = ["Pod", "Job", "*e*", "None"]
             case "actor":
                 values = ["ada", "token:*", "scheduler"]
             case "":
@@ -109,7 +109,7 @@ def alike(rows: Sequence[Facts]) -> list[str]:
     return sorted(str(sorted(row.items())) for row in rows)
 
 
-@pytest.mark.parametrize(("what", "sort"), [(what, sort) for what in LISTS for sort in LISTS[what].sorts], ids=" ".join)
+@pytest.mark.parametrize(("what", "sort"), [(what, sort) for what in LISTS for sort in LISTS[what].sorts])
 def test_every_order_is_paged(what: str, sort: str) -> None:
     """Pages joined are the one long page, whatever ties there are."""
     cluster, client = clusters_like("sample", 1), logged_in()

@@ -29,6 +29,7 @@ export const ROWS: Readonly<Record<ListName, Rows>> = {
   attempts,
   preemptions: attempts,
   nodes: { key: ({ uid }) => String(uid), href: (live, row) => nodeHref(live.cluster.id, keyOf(row)) },
+  workloads: { key: ({ uid }) => String(uid), href: ofObject },
   events: { key: ({ id }) => String(id), href: ofObject },
   changes: { key: ({ rv }) => String(rv), href: ofObject },
 };

@@ -56,7 +56,7 @@ def list_page(
 ) -> ListPage:
     """A page in an order of `wanted.sorts`. ValueError when `after` is no place in that order."""
     source = SOURCES[wanted.name]
-    parameters = Parameters(cluster=cluster_id, now=now)
+    parameters = source.parameters(cluster_id, now)
     where = source.where(terms, parameters)
     order = order_of(wanted, sort)
     keys = [source.orders.get(name, source.columns[name]) for name in order]
@@ -89,7 +89,7 @@ def list_rows(
 def list_total(cluster_id: int, wanted: ListOf, terms: Sequence[Term], *, now: datetime) -> int:
     """Count all rows."""
     source = SOURCES[wanted.name]
-    parameters = Parameters(cluster=cluster_id, now=now)
+    parameters = source.parameters(cluster_id, now)
     where = source.where(terms, parameters)
     total: int = _read(source, ["count(*)"], where, "", parameters)[0][0]
     return total

@@ -3,11 +3,14 @@
 Every column but those in `orders` is never null, so that rows can be compared with the last one of a page.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from datetime import datetime
+from typing import Any, Final
 
 from kschedweb.cluster.models import ApiObject, Change, Cluster, Event, Node, Pod
+from kschedweb.cluster.workloads import workload_rows
+from kschedweb.common import bulk
 from kschedweb.query import LISTS, Term
 from kschedweb.query.keys import PLACES
 from kschedweb.traces.models import Attempt, QueueState
@@ -39,7 +42,7 @@ _DURATION = (
 class Source:
     """`table` with its alias; `key`: the columns that tell rows apart; `orders`: by what columns are sorted instead of
     themselves; `rejections`: where plugin and reason are looked for, and `rejected` of which rows; `only`: which rows
-    the list has."""
+    the list has; `made`: rows of a cluster that are in no table, which the statement gets as `rows`."""
 
     table: str
     key: Sequence[str]
@@ -50,10 +53,16 @@ class Source:
     rejections: str = ""
     rejected: str = "true"
     only: str = "true"
+    made: Callable[[int], Sequence[Mapping[str, Any]]] | None = None
 
     @property
     def alias(self) -> str:
-        return self.table.rpartition(" ")[2]
+        return self.table.partition(" AS ")[2].partition(" ")[0]
+
+    def parameters(self, cluster_id: int, now: datetime) -> Parameters:
+        """Those of every statement."""
+        rows = {} if self.made is None else {"rows": bulk.json_text(self.made(cluster_id))}
+        return Parameters(cluster=cluster_id, now=now, **rows)
 
     def where(self, terms: Sequence[Term], parameters: Parameters) -> str:
         """The condition of all terms."""
@@ -229,6 +238,24 @@ SOURCES: Final[Mapping[str, Source]] = {
             "uid": "node.uid",
         },
         conditions={"": part_of("node.name"), "node": named("node.name"), "status": named(_NODE_STATUS)},
+    ),
+    "workloads": Source(
+        table=(
+            "jsonb_to_recordset(%(rows)s::jsonb) AS workload (cluster_id bigint, uid text, kind text, namespace text,"
+            " name text, status text, created timestamptz, message text, wanted bigint, ready bigint, updated bigint,"
+            " available bigint)"
+        ),
+        key=("namespace", "name", "kind"),
+        made=workload_rows,
+        columns={column.name: f"workload.{column.name}" for column in LISTS["workloads"].columns},
+        orders={name: f"coalesce(workload.{name}, -1)" for name in ("wanted", "ready", "updated", "available")},
+        conditions={
+            "": part_of("(workload.namespace || '/' || workload.name)"),
+            "status": named("workload.status"),
+            "ns": named("workload.namespace"),
+            "kind": named("workload.kind"),
+            "age": aged("workload.created"),
+        },
     ),
     "events": Source(
         table=f"{EVENT} AS event",
