@@ -116,6 +116,22 @@ def pod_refused(page: Page, cluster: Cluster) -> Locator:
     return panel
 
 
+def decision_refused(page: Page, cluster: Cluster) -> Locator:
+    pending(cluster, "seen-page", "Insufficient cpu")
+    open_pod(page, cluster, "seen-page").get_by_role("link", name="Open as a page").click()
+    article = page.get_by_role("article")
+    expect(article).to_contain_text("No node fits")
+    return article
+
+
+def decision_placed(page: Page, cluster: Cluster) -> Locator:
+    cluster.pod_create("seen-page-placed")
+    open_pod(page, cluster, "seen-page-placed").get_by_role("link", name="Open as a page").click()
+    article = page.get_by_role("article")
+    expect(article).to_contain_text("Placed on")
+    return article
+
+
 def pod_gated(page: Page, cluster: Cluster) -> Locator:
     put(cluster, pod("seen-held", gate="example.com/later"))
     panel = open_pod(page, cluster, "seen-held")
@@ -131,7 +147,7 @@ def preemption(page: Page, cluster: Cluster, name: str, rank: int) -> None:
     for pod_name, priority, said in (("humble", rank, "Placed on"), ("proud", rank + 650_000, "Preemption")):
         cluster.pod_create(f"{name}-{pod_name}", cpu="400", priority=priority)
         panel = open_pod(page, cluster, f"{name}-{pod_name}")
-        panel.get_by_role("region", name="All attempts").get_by_role("link").last.click()
+        panel.get_by_role("region", name="All attempts").get_by_role("listitem").last.get_by_role("link").first.click()
         expect(panel).to_contain_text(said)
 
 
@@ -273,6 +289,8 @@ VIEWS: tuple[View, ...] = (
     menu,
     pod_placed,
     pod_refused,
+    decision_refused,
+    decision_placed,
     pod_gated,
     pod_preempting,
     pod_preempted,

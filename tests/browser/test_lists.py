@@ -140,8 +140,8 @@ def test_attempts_lead_to_their_pods_and_columns_can_be_chosen(page: Page, clust
         page.get_by_role("link", name="JSON").click()
     assert [list(one) for one in json.loads(saved.value.path().read_text())] == [head]
     attempts.get_by_role("link").click()
-    expect(page.get_by_role("complementary", name=re.compile("tried-row-1"))).to_be_visible()
-    assert "/attempts/" in page.url
+    expect(page.get_by_role("article", name=re.compile("tried-row-1"))).to_be_visible()
+    assert re.search(r"/clusters/\d+/attempts/\d+", page.url)
 
 
 def test_nodes_and_changes_lead_to_their_objects(page: Page, cluster: Cluster) -> None:

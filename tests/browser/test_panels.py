@@ -78,7 +78,8 @@ def sentences(attempt: dict[str, Any], nodes: Sequence[dict[str, Any]]) -> list[
         tied = [one["node"] for one in feasible if one["total"] == highest]
         assert node in tied and len(feasible) == attempt["feasible"]
         if len(tied) == 1:
-            return [*said, f"{node} had the highest total score, {highest:,}."]
+            second = max(one["total"] for one in feasible if one["node"] != node)
+            return [*said, f"{node} had the highest total score, {highest:,}, {highest - second:,} more than "]
         others = number(len(tied) - 1, "other node", "other nodes")
         return [*said, f"{node} and {others} had the highest total score, {highest:,}.", "drawn at random"]
     if attempt["result"] == "unschedulable":
@@ -86,8 +87,8 @@ def sentences(attempt: dict[str, Any], nodes: Sequence[dict[str, Any]]) -> list[
         if not nodes:
             return ["Rejected before any node was evaluated"]
         (_, reason), count = refusals(nodes)[0]
-        most = f"Most common reason: {reason}"
-        return [f"None of {number(len(nodes), 'node', 'nodes')} could take it.", most, number(count, "node", "nodes")]
+        none = f"None of {number(len(nodes), 'node', 'nodes')} could take it."
+        return [none, reason, number(count, "node", "nodes")]
     return []
 
 

@@ -89,7 +89,11 @@ function main(about: Amounts): Sentence {
 }
 
 /** Asked, free and all there is, so that what differs looks different. */
-function amountsOf(about: Amounts): Readonly<Record<string, string>> {
+export function amountsOf(about: Amounts): {
+  readonly asked: string;
+  readonly there: string;
+  readonly capacity: string;
+} {
   const [asked = "", there = "", capacity = ""] = quantities(about.subject, [
     about.asked ?? 0,
     about.there ?? 0,
@@ -118,13 +122,16 @@ function valuesOf(about: Amounts): string {
 // Stands in a text for a value that becomes a link.
 const MARK = "\u0000";
 
-function linked(
-  key: TextKey,
-  about: Amounts,
-  values: Readonly<Record<string, string | number | { node: string } | { pod: string }>>,
-): Sentence {
+type Values = Readonly<Record<string, string | number | { node: string } | { pod: string }>>;
+
+function linked(key: TextKey, about: Amounts, values: Values): Sentence {
+  return sentence(key, { subject: about.subject, nodes: about.nodes, only: about.only, ...values });
+}
+
+/** A text of the dashboard in which values that are a node or a pod become links. */
+export function sentence(key: TextKey, values: Values): Sentence {
   const links: Part[] = [];
-  const texts: Record<string, string | number> = { subject: about.subject, nodes: about.nodes, only: about.only };
+  const texts: Record<string, string | number> = {};
   for (const [name, value] of Object.entries(values)) {
     if (typeof value === "object") {
       texts[name] = `${MARK}${links.length}${MARK}`;

@@ -4,7 +4,6 @@ import { i18n, t } from "../i18n/index.svelte";
 import type { State } from "../live/state";
 import { span } from "./format";
 import { hasNoProfile, isPreempting, lanesOf } from "./queues";
-import { refusalsOf } from "./rejections";
 
 export function stateText(state: State, pod: PodView, view: QueueView | undefined, now: number): string {
   if (pod.phase === "Succeeded") return t("state.succeeded");
@@ -56,23 +55,7 @@ export function untriedText(pod: PodView, cluster: Cluster): string {
   return t(pod.gated ? "attempt.noneGated" : "attempt.none");
 }
 
-/** How one of the feasible nodes was chosen. */
-function choiceText({ node_name: node, feasible, best, tied, tried_first, nominated_by }: Attempt): readonly string[] {
-  if (tried_first) return nominated_by ? [] : [t("attempt.saysNominatedTo", { node })];
-  const total = best.find((one) => one.node === node)?.total ?? null;
-  if (feasible === 1) return [t("attempt.saysOnly", { node })];
-  if (tied !== null && tied > 1) {
-    const others = tied - 1;
-    const said =
-      total === null ? t("attempt.saysEqual", { node, others }) : t("attempt.saysTied", { node, others, total });
-    return [said, t("attempt.saysDrawn")];
-  }
-  if (total === null) return [];
-  // Attempts of older versions do not say how many tied.
-  return [tied === null ? t("attempt.saysTotal", { node, total }) : t("attempt.saysBest", { node, total })];
-}
-
-/** Which attempt made the room that this one found; stands after `attemptText`, as a link to that attempt. */
+/** Which attempt made the room that this one found; stands for `decisionOf`, as a link to that attempt. */
 export function nominatedByText({ attempt: number, num_victims: count }: NominatedBy): string {
   return count ? t("attempt.saysNominatedBy", { number, count }) : t("attempt.saysNominatedByOnly", { number });
 }
@@ -81,16 +64,7 @@ export function nominatedByText({ attempt: number, num_victims: count }: Nominat
 export const sinceText = ({ attempt, started_at }: Attempt): string =>
   t("attempt.since", { number: attempt, time: i18n.moment(Date.parse(started_at)) });
 
-/** That no node was found, and the main reason. One given before any node was evaluated keeps out all of them alike. */
-function rejectionText({ evaluated, rejections }: Attempt): readonly string[] {
-  const main = refusalsOf(rejections)[0];
-  const why = main && { reason: main.reason || t("attempt.noReason"), plugin: main.plugin };
-  if (!evaluated) return [why ? t("attempt.saysBeforeFor", why) : t("attempt.saysBefore")];
-  const said = t("attempt.saysUnschedulable", { evaluated });
-  return main && why ? [said, t("attempt.saysMain", { ...why, count: main.count })] : [said];
-}
-
-/** Two or three sentences: what came out, how many nodes took part, the main reason. */
+/** What came out and how many nodes took part; what decided it says `decisionOf`. */
 export function attemptText(attempt: Attempt): string {
   const said: string[] = [];
   const { evaluated, feasible } = attempt;
@@ -98,17 +72,15 @@ export function attemptText(attempt: Attempt): string {
     case "scheduled": {
       const node = attempt.node_name;
       said.push(t("attempt.saysScheduled", { node, evaluated, feasible }));
-      said.push(...choiceText(attempt));
       break;
     }
     case "proposed": {
       const node = attempt.node_name;
       said.push(t("attempt.saysProposed", { node, evaluated, feasible }));
-      said.push(...choiceText(attempt));
       break;
     }
     case "unschedulable": {
-      said.push(...rejectionText(attempt));
+      if (evaluated) said.push(t("attempt.saysUnschedulable", { evaluated }));
       if (attempt.nominated_node_name) said.push(t("attempt.saysNominated", { node: attempt.nominated_node_name }));
       break;
     }

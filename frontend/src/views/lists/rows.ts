@@ -2,9 +2,10 @@
 import type { ListName } from "../../api/client";
 import type { Row } from "../../data/listed.svelte";
 import type { State } from "../../live/state";
+import { decisionHref } from "../decision/view";
 import { nodeHref } from "../node/view";
 import { objectHref } from "../objects";
-import { attemptHref, podHref } from "../pod/view";
+import { podHref } from "../pod/view";
 
 interface Rows {
   readonly key: (row: Row) => string;
@@ -19,7 +20,7 @@ const keyOf = ({ namespace, name }: Row): string => (namespace ? `${namespace}/$
 
 const attempts: Rows = {
   key: ({ seq }) => String(seq),
-  href: (live, row) => attemptHref(live.cluster.id, keyOf(row), Number(row.attempt), Number(row.seq)),
+  href: (live, row) => decisionHref(live.cluster.id, Number(row.seq)),
 };
 const ofObject = (live: State, row: Row): string | undefined =>
   objectHref(live, String(row.kind), keyOf(row)) ?? undefined;

@@ -5,6 +5,7 @@ import { CLUSTER } from "../../live/__fixtures__/cluster";
 import { fromSnapshot } from "../../live/state";
 import { router } from "../../state/route.svelte";
 import { ATTEMPT, REPEATED } from "../__fixtures__/attempts";
+import { decisionHref } from "../decision/view";
 import PodPanel from "./PodPanel.svelte";
 import { podHref, podView } from "./view";
 
@@ -95,8 +96,8 @@ function read(): string {
   return document.body.textContent?.includes("No attempt with that number") ? "no attempt" : "";
 }
 
-const links = (label: string): (string | null)[] =>
-  [...document.querySelectorAll(`section[aria-label="${label}"] ol a`)].map((link) => link.getAttribute("href"));
+const links = (label: string, which = "a:not([aria-label])"): (string | null)[] =>
+  [...document.querySelectorAll(`section[aria-label="${label}"] ol ${which}`)].map((link) => link.getAttribute("href"));
 
 describe("the address of an attempt", () => {
   it.each([
@@ -119,6 +120,10 @@ describe("the address of an attempt", () => {
     expect(read()).toBe("the last of #30");
     expect(links("All attempts")).toEqual([`${at}/30`, `${at}/8`]);
     expect(links("Queue history")).toEqual([`${at}/9`, `${at}/5`, `${at}/1`]);
+    const pages = (label: string) => links(label, "a[aria-label^='Open attempt']");
+    expect(pages("All attempts")).toEqual([decisionHref(1, 90), decisionHref(1, 70)]);
+    expect(pages("Queue history")).toEqual([decisionHref(1, 90), decisionHref(1, 70), decisionHref(1, 70)]);
+    expect(document.querySelector("section.attempt a.page")?.getAttribute("href")).toBe(decisionHref(1, 90));
     await show(`${podHref(1, KEY, 4)}?seq=50`);
     expect(document.querySelector("a[title='Link to this attempt']")?.getAttribute("href")).toBe(`${at}/4?seq=50`);
   });
