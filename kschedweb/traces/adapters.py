@@ -15,7 +15,7 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.errors import ManifestError, TraceError
 from scheduler_core.explain.on_node import amounts_on_node, node_with
 from scheduler_core.model.amounts import Amounts, unpacked
-from scheduler_core.model.effects import ExtenderExchange, PostFilterRecord, PreemptionRecord
+from scheduler_core.model.effects import ExtenderExchange, PostFilterRecord, PreemptionRecord, ScoreRows
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.trace import codec, lookup
 from scheduler_core.trace.matrix import AttemptMatrix, NodeVerdict, PluginScore
@@ -92,6 +92,11 @@ def matrix_view(blob: bytes, names: tuple[str, ...], query: views.MatrixQuery) -
     chosen = _chosen(matrix, query, tied)
     return views.Matrix(
         nodes_total=len(names),
+        looked_at=matrix.num_rows(),
+        refused_by=[
+            views.RefusedBy(plugin, count)
+            for plugin, count in sorted(matrix.refused_by().items(), key=lambda one: (-one[1], one[0]))
+        ],
         nodes_wanted=matrix.num_nodes_to_find,
         start_index=matrix.start_index,
         end_index=matrix.end_index,
@@ -99,7 +104,7 @@ def matrix_view(blob: bytes, names: tuple[str, ...], query: views.MatrixQuery) -
         pre_filter_nodes=matrix.pre_filter_node_names,
         skipped_filters=matrix.skip_filter_plugins,
         skipped_scores=scored.skipped if scored is not None else (),
-        plugins=[views.ScorePlugin(name, weight) for name, weight in scored.plugins] if scored is not None else [],
+        plugins=_score_plugins(scored),
         nominated=_nominated(matrix),
         nodes=[
             _node(verdict, verdict.node_name in tied) for verdict in chosen[query.offset : query.offset + query.limit]
@@ -108,6 +113,22 @@ def matrix_view(blob: bytes, names: tuple[str, ...], query: views.MatrixQuery) -
         post_filter=_post_filter(matrix.post_filter),
         extenders=[_exchange(exchange) for exchange in matrix.exchanges],
     )
+
+
+def _score_plugins(scored: ScoreRows | None) -> list[views.ScorePlugin]:
+    if scored is None:
+        return []
+    ends = [
+        zip(raw.tolist(), normalized.tolist(), strict=True)
+        for raw, normalized in (
+            (scored.raw.min(axis=1), scored.normalized.min(axis=1)),
+            (scored.raw.max(axis=1), scored.normalized.max(axis=1)),
+        )
+    ]
+    return [
+        views.ScorePlugin(name, weight, *(views.Score(raw, value, value * weight) for raw, value in lowest_and_highest))
+        for (name, weight), *lowest_and_highest in zip(scored.plugins, *ends, strict=True)
+    ]
 
 
 def preemption_view(blob: bytes, names: tuple[str, ...]) -> views.PreemptionDetail | None:

@@ -187,12 +187,23 @@ class ScorePlugin(View):
 
     name: str
     weight: int
+    lowest: Annotated[Score, doc("of all nodes scored, each of the three by itself")]
+    highest: Annotated[Score, doc("of all nodes scored, each of the three by itself")]
+
+
+class RefusedBy(View):
+    """How many nodes a plugin rejected; the first plugin that rejects a node is the last that is asked."""
+
+    plugin: str
+    nodes: int
 
 
 class Matrix(View):
     """Statuses and scores of the nodes of an attempt, one page of them."""
 
     nodes_total: Annotated[int, doc("nodes of the cluster then")]
+    looked_at: Annotated[int, doc("nodes that have a row here, whichever were asked for")]
+    refused_by: Annotated[Sequence[RefusedBy], doc("of all nodes, whichever were asked for; most nodes first")]
     nodes_wanted: Annotated[int | None, doc("feasible nodes that end the search")]
     start_index: Annotated[int, doc("where the walk over the nodes began: the rotation state")]
     end_index: Annotated[int, doc("where the next walk begins")]

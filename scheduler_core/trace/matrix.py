@@ -89,6 +89,22 @@ class AttemptMatrix(msgspec.Struct, frozen=True):
         for node, place in columns.items():
             yield self._verdict(node, SUCCESS, place)
 
+    def num_rows(self) -> int:
+        """How many nodes `rows()` gives."""
+        walked = np.empty(0, np.int32) if self.filter_rows is None else self.filter_rows.nodes
+        return len(walked) if self.feasible is None else len(np.union1d(walked, self.feasible))
+
+    def refused_by(self) -> dict[str, int]:
+        """How many nodes each plugin refused: the first that did for the node, which ends its filters."""
+        counted: dict[str, int] = {}
+        walked = self.filter_rows
+        if walked is not None:
+            counts = np.bincount(walked.codes, minlength=len(walked.statuses) + 1)[1:].tolist()
+            for status, count in zip(walked.statuses, counts, strict=True):
+                if count and not status.is_success:
+                    counted[status.plugin] = counted.get(status.plugin, 0) + count
+        return counted
+
     def _verdict(self, node: int, status: Status, place: int | None) -> NodeVerdict:
         name, scored = self.node_names[node], self.score_rows
         if place is None or scored is None:

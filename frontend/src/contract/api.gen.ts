@@ -1338,6 +1338,10 @@ export interface components {
         readonly Matrix: {
             /** @description nodes of the cluster then */
             readonly nodes_total: number;
+            /** @description nodes that have a row here, whichever were asked for */
+            readonly looked_at: number;
+            /** @description of all nodes, whichever were asked for; most nodes first */
+            readonly refused_by: readonly components["schemas"]["RefusedBy"][];
             /** @description feasible nodes that end the search */
             readonly nodes_wanted: number | null;
             /** @description where the walk over the nodes began: the rotation state */
@@ -1570,6 +1574,11 @@ export interface components {
             /** @enum {unknown} */
             readonly result?: "error" | "noProfile" | "proposed" | "scheduled" | "skipped" | "unschedulable";
         };
+        /** @description How many nodes a plugin rejected; the first plugin that rejects a node is the last that is asked. */
+        readonly RefusedBy: {
+            readonly plugin: string;
+            readonly nodes: number;
+        };
         /** @description How many nodes a plugin rejected for one reason. */
         readonly Rejection: {
             readonly plugin: string;
@@ -1594,6 +1603,10 @@ export interface components {
         readonly ScorePlugin: {
             readonly name: string;
             readonly weight: number;
+            /** @description of all nodes scored, each of the three by itself */
+            readonly lowest: components["schemas"]["Score"];
+            /** @description of all nodes scored, each of the three by itself */
+            readonly highest: components["schemas"]["Score"];
         };
         /** @description Which attempts, and how many of them. */
         readonly SlowestQuery: {
@@ -3465,6 +3478,7 @@ export type PreemptionNode = components['schemas']['PreemptionNode'];
 export type PreemptionQuery = components['schemas']['PreemptionQuery'];
 export type PreemptionSearch = components['schemas']['PreemptionSearch'];
 export type RefusalQuery = components['schemas']['RefusalQuery'];
+export type RefusedBy = components['schemas']['RefusedBy'];
 export type Rejection = components['schemas']['Rejection'];
 export type Score = components['schemas']['Score'];
 export type ScorePlugin = components['schemas']['ScorePlugin'];

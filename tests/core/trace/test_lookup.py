@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -25,6 +27,15 @@ def test_every_node_is_told_what_the_whole_matrix_tells_it(attempt: Attempt) -> 
     blob = encode(attempt)
     for place, name in enumerate(attempt.node_order.names):
         assert refusal(blob, place) == told.get(name), name
+
+
+@examples(60)
+@given(attempts())
+def test_counts_are_those_of_the_rows(attempt: Attempt) -> None:
+    matrix = AttemptMatrix.of(attempt)
+    rows = list(matrix.rows())
+    assert matrix.num_rows() == len(rows)
+    assert matrix.refused_by() == Counter(row.status.plugin for row in rows if not row.status.is_success)
 
 
 def test_nodes_that_are_listed_one_by_one_are_found() -> None:

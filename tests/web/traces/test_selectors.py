@@ -334,6 +334,12 @@ def test_attempt_is_shown_with_its_matrix(cluster: Cluster) -> None:
     ]  # fmt: skip
     assert matrix["nodes"][0]["status"]["reasons"] == ["Insufficient cpu"]
     assert matrix["nodes"][2]["scores"]["NodeResourcesFit"]["weighted"] == 90
+    # What all nodes come to stays, whichever are asked for.
+    one = client.get(f"{url}/attempts/1?limit=1&node=n3").json()["matrix"]
+    assert (one["found"], one["looked_at"]) == (1, 3)
+    assert one["refused_by"] == [{"plugin": "NodeResourcesFit", "nodes": 1}]
+    low, high = ({"raw": score, "normalized": score, "weighted": score} for score in (10, 90))
+    assert one["plugins"] == [{"name": "NodeResourcesFit", "weight": 1, "lowest": low, "highest": high}]
     assert client.get(f"{url}/attempts/2").json()["matrix"] is None
     assert client.get(f"{url}/attempts/9").status_code == 404
     listed = client.get(f"{url}/pods/default/p1/attempts").json()["results"]
