@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster, until
-from tests.browser.test_attempts import attempts_of, open_pod, tried_again
+from tests.browser.test_attempts import attempts_of, node_create, open_pod, tried_again
 from tests.browser.test_whole import node, put
 
 expect.set_options(timeout=WAIT_MS)
@@ -48,3 +48,42 @@ def test_page_says_what_decides_and_stays_while_the_pod_is_tried_again(page: Pag
     listed = panel.get_by_role("region", name="All attempts")
     listed.get_by_role("link", name=re.compile("Open attempt")).last.click()
     expect(article).to_contain_text(said)
+
+
+def test_funnel_leads_from_all_nodes_to_the_feasible_ones(page: Page, cluster: Cluster) -> None:
+    node_create(cluster, "kept-away")  # tainted
+    cluster.pod_create("asks-some", cpu="9")
+    article = page_of(page, cluster, "asks-some")
+    funnel = article.get_by_role("region", name="From all nodes to the feasible ones")
+    stages = funnel.get_by_role("listitem").filter(has_text=re.compile("^(Nodes of|Taint|NodeRes|Feasible)"))
+    expect(stages).to_have_text([re.compile(said) for said in (
+        "Nodes of the cluster 3", "TaintToleration −1 2 nodes left", "NodeResourcesFit −1 1 node left", "Feasible 1",
+    )])  # fmt: skip
+    funnel.get_by_text("NodeResourcesFit").first.click()
+    nodes = funnel.get_by_role("list", name="Nodes of this stage")
+    expect(nodes.get_by_role("link")).to_have_text(["n1"])
+    expect(nodes).to_contain_text("Insufficient cpu")
+    page.reload()  # what is open stands in the address
+    expect(nodes.get_by_role("link")).to_have_text(["n1"])
+    funnel.get_by_text("Feasible", exact=True).click()
+    expect(nodes.get_by_role("link")).to_have_text(["n2"])
+
+
+def test_two_nodes_are_compared_plugin_by_plugin(page: Page, cluster: Cluster) -> None:
+    cluster.pod_create("compared", cpu="500m")
+    article = page_of(page, cluster, "compared")
+    (attempt,) = attempts_of(cluster, "compared")
+    best, other = attempt["best"][:2]  # type: ignore[misc]
+    more = best["total"] - other["total"]
+    expect(article).to_contain_text(f"highest total score, {best['total']:,}, {more} more than {other['node']}")
+    compared = article.get_by_role("region", name="Two nodes side by side")
+    total = compared.get_by_role("row").last
+    expect(total).to_have_text(re.compile(rf"Total\s*{best['total']:,}\s*{other['total']:,}\s*\+{more}$"))
+    matrix = article.get_by_role("region", name="Verdicts and scores, node by node")
+    matrix.get_by_role("button", name=f"Compare {best['node']}").click()
+    matrix.get_by_role("button", name=f"Compare {other['node']}").click()
+    expect(total).to_have_text(re.compile(rf"\+{more}$"))
+    expect(matrix).to_contain_text("The same score for every node: ")
+    shown = matrix.get_by_role("columnheader").count()
+    matrix.get_by_role("button", name="Show these columns").click()
+    assert matrix.get_by_role("columnheader").count() > shown

@@ -1,9 +1,19 @@
 /** One stored attempt as a page, in the place of the dashboard. */
-import { view, whole } from "../../lib/view";
+import { place, view, whole, words } from "../../lib/view";
+
+/** The last stage of the funnel; no plugin is called so. */
+export const FEASIBLE = "-";
 
 export const decisionView = view({
   path: "/clusters/:clusterId/attempts/:seq",
   params: { clusterId: whole, seq: whole },
+  settings: {
+    stage: words(), // of the funnel, the plugin whose nodes are shown
+    stageFrom: place,
+    left: words(), // two nodes side by side
+    right: words(),
+    other: place, // the attempt it is compared with
+  },
   load: () => import("./DecisionPage.svelte"),
 });
 

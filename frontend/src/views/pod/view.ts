@@ -10,8 +10,10 @@ export const podView = view({
     node: words(),
     verdict: oneOf("", "feasible", "refused", "tied"),
     plugin: words(),
+    order: words(), // of the matrix; `sort`, which lists have too, says it in addresses of earlier versions
     sort: words("walk"),
     scores: oneOf("weighted", "raw", "normalized"),
+    constant: flag, // whether columns that are the same for every node are shown
     from: place,
     search: flag,
     outcome: oneOf("candidate", "refused", "untried"),
