@@ -1,5 +1,6 @@
 """The page of one attempt: what decided, node by node and plugin by plugin."""
 
+import json
 import re
 
 import pytest
@@ -7,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster, until
 from tests.browser.test_attempts import attempts_of, node_create, open_pod, tried_again
-from tests.browser.test_whole import node, put
+from tests.browser.test_whole import node, pod, put
 
 expect.set_options(timeout=WAIT_MS)
 
@@ -87,3 +88,30 @@ def test_two_nodes_are_compared_plugin_by_plugin(page: Page, cluster: Cluster) -
     shown = matrix.get_by_role("columnheader").count()
     matrix.get_by_role("button", name="Show these columns").click()
     assert matrix.get_by_role("columnheader").count() > shown
+
+
+def test_attempts_are_compared_and_kept_as_a_file(page: Page, cluster: Cluster) -> None:
+    cluster.pod_create("tried-twice", cpu="31")
+    tried_again(page, cluster, "tried-twice", 2)
+    article = page_of(page, cluster, "tried-twice")
+    last, first = attempts_of(cluster, "tried-twice")[:2]
+    others = article.get_by_role("region", name="Attempts at this pod")
+    others.get_by_label("Compare with").select_option(str(first["seq"]))
+    row = others.get_by_role("row", name=re.compile("TaintToleration"))
+    expect(row).to_have_text(re.compile(r"0\s*1\s*\+1$"))
+    expect(others.get_by_role("row", name=re.compile("Evaluated"))).to_have_text(re.compile(r"2\s*3\s*\+1$"))
+    with page.expect_download() as saved:
+        article.get_by_role("link", name="JSON").click()
+    stored = json.loads(saved.value.path().read_text())
+    assert stored["seq"] == last["seq"] and len(stored["matrix"]["nodes"]) == 3
+
+
+def test_candidates_for_preemption_are_compared(page: Page, cluster: Cluster) -> None:
+    for name, victims in (("n1", 1), ("n2", 2)):
+        for number in range(victims):
+            put(cluster, pod(f"{name}-{number}", cpu="500m", on=name))
+    cluster.pod_create("needs-room", cpu="16", priority=1000)
+    article = page_of(page, cluster, "needs-room")
+    table = article.get_by_role("region", name="Candidates and what is compared")
+    expect(table.get_by_role("columnheader")).to_have_count(7)
+    expect(table.get_by_role("row").last).to_contain_text(re.compile(r"n2.*chosen.*default/n2-"))

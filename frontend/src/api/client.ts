@@ -133,6 +133,8 @@ export const api = {
     answerOf(
       client.GET("/api/clusters/{cluster_id}/attempts/{seq}", { params: { path: { cluster_id: id, seq }, query } }),
     ),
+  /** The same in full, to be saved. */
+  attemptHref: (id: number, seq: number) => `/api/clusters/${id}/attempts/${seq}?limit=10000`,
   /** The search for victims of an attempt with a page of its nodes. */
   attemptPreemption: (id: number, seq: number, query: PreemptionQuery) =>
     answerOf(

@@ -1,10 +1,11 @@
 import { flushSync, mount, unmount } from "svelte";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { AttemptDetail } from "../../contract/api.gen";
+import type { Attempt, AttemptDetail } from "../../contract/api.gen";
 import { openedBy } from "../../lib/view";
 import { CLUSTER } from "../../live/__fixtures__/cluster";
 import { fromSnapshot } from "../../live/state";
-import { REPEATED } from "../__fixtures__/attempts";
+import { router } from "../../state/route.svelte";
+import { ATTEMPT, REPEATED } from "../__fixtures__/attempts";
 import { PAGES, VIEWS } from "../index";
 import DecisionPage from "./DecisionPage.svelte";
 import { decisionHref } from "./view";
@@ -23,6 +24,7 @@ const SNAPSHOT = {
 };
 const LIVE = fromSnapshot(SNAPSHOT);
 const STORED: AttemptDetail = { ...REPEATED, seed: 1, digest: "d", matrix: null };
+const EARLIER: Attempt = { ...ATTEMPT, seq: 5, attempt: 1, last_attempt: 1, rejections: [] };
 let shown: ReturnType<typeof mount> | null = null;
 
 afterEach(() => {
@@ -39,10 +41,12 @@ async function show(live = LIVE): Promise<HTMLElement> {
   return document.body;
 }
 
+/** What REST says of the attempt, and of the pod's attempts. */
 function answer(stored: AttemptDetail | null): void {
-  vi.stubGlobal("fetch", async () => {
-    const body = stored ?? { code: "not_found", message: "no" };
-    return new Response(JSON.stringify(body), { status: stored ? 200 : 404 });
+  vi.stubGlobal("fetch", async ({ url }: Request) => {
+    const isList = new URL(url).pathname.endsWith("/pods/default/web/attempts");
+    const body = isList ? { results: [STORED, EARLIER], next: null } : stored;
+    return new Response(JSON.stringify(body ?? { code: "not_found", message: "no" }), { status: body ? 200 : 404 });
   });
 }
 
@@ -76,5 +80,25 @@ describe("the page of an attempt", () => {
     const page = await show(fromSnapshot({ ...SNAPSHOT, attempts: [newer] }));
     expect(page.querySelector("h2")?.textContent).toContain("#25");
     expect(page.querySelector(".newer a")?.getAttribute("href")).toBe(decisionHref(1, 99));
+  });
+
+  it("compares it with another of the pod's attempts, the earlier one first", async () => {
+    answer(STORED);
+    router.open(`${decisionHref(1, STORED.seq)}?other=5`);
+    await vi.waitFor(() => expect(router.hash).toContain("other=5"));
+    const page = await show();
+    await vi.waitFor(() => expect(page.querySelector("table")).not.toBeNull(), 60_000);
+    const rows = [...page.querySelectorAll("table tr")].map((row) =>
+      [...row.children].map((cell) => cell.textContent).join(" "),
+    );
+    expect(rows).toContain("NodeResourcesFit: Insufficient cpu 0 53 +53");
+    expect(rows[0]).toBe("Figure #1 #25 Difference");
+  });
+
+  it("has its address and its JSON to be taken along", async () => {
+    answer(STORED);
+    const link = (await show()).querySelector("a[download]");
+    expect(link?.getAttribute("href")).toBe("/api/clusters/1/attempts/9?limit=10000");
+    expect(link?.getAttribute("download")).toBe("default-web-attempt-25.json");
   });
 });

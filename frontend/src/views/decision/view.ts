@@ -12,6 +12,7 @@ export const decisionView = view({
     stageFrom: place,
     left: words(), // two nodes side by side
     right: words(),
+    candidates: place, // from which on they are shown
     other: place, // the attempt it is compared with
   },
   load: () => import("./DecisionPage.svelte"),
