@@ -84,6 +84,14 @@ describe("what decided", () => {
       "53 of 60 nodes cannot give 31 cpu; the most that is free on one of them is 15.85, on [node-7].",
     ],
     [
+      "a resource under two codes, with the largest of both",
+      refused(60, [
+        { ...CPU, nodes: 59 },
+        { ...CPU, nodes: 1, there: 30_500, node: "node-9" },
+      ]),
+      "Of 60 nodes none has 31 cpu free; the largest is [node-9] with 30.5.",
+    ],
+    [
       "something else, with its amounts",
       refused(60, [{ ...CPU, kind: "taint", subject: "team=a:NoSchedule" }], "untolerated taint"),
       "Most common reason: untolerated taint (NodeResourcesFit), on 60 of 60 nodes. Not tolerated: team=a:NoSchedule, on 60 nodes such as [node-7].",

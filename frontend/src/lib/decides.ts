@@ -1,5 +1,5 @@
 /** What decided an attempt: the one sentence that stands first wherever the attempt is shown. */
-import type { Attempt } from "../contract/api.gen";
+import type { Amounts, Attempt } from "../contract/api.gen";
 import { t } from "../i18n/index.svelte";
 import { amountsOf, type Sentence, sentence, sentencesOf } from "./amounts";
 import { refusalsOf } from "./rejections";
@@ -48,7 +48,7 @@ function refusal({ evaluated, rejections }: Attempt): Sentence {
   const { plugin, count } = main;
   const reason = main.reason || t("attempt.noReason");
   if (!evaluated) return sentence("attempt.saysBeforeFor", { reason, plugin });
-  const about = main.amounts[0];
+  const about = together(main.amounts);
   if (about?.kind === "resource") {
     const { asked, there } = amountsOf(about);
     const values = { subject: about.subject, asked, there, node: { node: about.node }, evaluated };
@@ -58,4 +58,13 @@ function refusal({ evaluated, rejections }: Attempt): Sentence {
   const said = sentence("decides.reason", { reason, plugin, count, evaluated });
   const amounts = about && sentencesOf(about)[0];
   return amounts ? [...said, { text: " " }, ...amounts] : said;
+}
+
+/** The amounts of the first subject over all codes; a node has one of them, and the largest stands for all. */
+function together(amounts: readonly Amounts[]): Amounts | undefined {
+  const [first] = amounts;
+  if (first?.kind !== "resource") return first;
+  const same = amounts.filter((one) => one.kind === first.kind && one.subject === first.subject);
+  const largest = same.reduce((best, one) => ((one.there ?? 0) > (best.there ?? 0) ? one : best), first);
+  return { ...largest, nodes: same.reduce((sum, one) => sum + one.nodes, 0) };
 }
