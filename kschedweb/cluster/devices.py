@@ -4,22 +4,20 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kschedweb import views
-from kschedweb.cluster.models import ApiObject, Pod
+from kschedweb.cluster.models import Pod
+from kschedweb.cluster.related import Related
 
 Manifest = dict[str, Any]
 
 
-def pod_claims(pod: Pod) -> list[views.PodClaim]:
+def pod_claims(pod: Pod, related: Related) -> list[views.PodClaim]:
     """The claims of a pod, in the order of its spec."""
     entries = pod.manifest["spec"].get("resourceClaims") or []
     if not entries:
         return []
     made = {each["name"]: each.get("resourceClaimName") for each in _statuses(pod.manifest)}
     names = {each["name"]: each.get("resourceClaimName") or made.get(each["name"]) or "" for each in entries}
-    rows = ApiObject.objects.filter(
-        cluster_id=pod.cluster_id, kind="ResourceClaim", namespace=pod.namespace, name__in=names.values()
-    )
-    claims: dict[str, Manifest] = dict(rows.values_list("name", "manifest"))
+    claims = related.named("ResourceClaim", pod.namespace, list(names.values()))
     found = []
     for entry, name in names.items():
         status = _status(claims.get(name, {}))
@@ -32,15 +30,12 @@ def pod_claims(pod: Pod) -> list[views.PodClaim]:
     return found
 
 
-def node_devices(*, cluster_id: int, node_name: str) -> list[views.NodeDevice]:
+def node_devices(node_name: str, related: Related) -> list[views.NodeDevice]:
     """The devices of the node's newest slices, by driver, pool and place in the pool."""
-    rows = ApiObject.objects.filter(
-        cluster_id=cluster_id, kind="ResourceSlice", manifest__spec__nodeName=node_name
-    ).order_by("name")
-    slices = list(_newest(rows.values_list("manifest", flat=True)))
+    slices = list(_newest(related.slices(node_name)))
     if not slices:
         return []
-    holders = _holders(cluster_id)
+    holders = _holders(related)
     found = []
     for spec in slices:
         driver, pool = spec["driver"], spec["pool"]["name"]
@@ -64,11 +59,10 @@ def _newest(manifests: Iterable[Manifest]) -> Iterator[Manifest]:
             yield spec
 
 
-def _holders(cluster_id: int) -> dict[tuple[str, str, str], tuple[str, list[str]]]:
+def _holders(related: Related) -> dict[tuple[str, str, str], tuple[str, list[str]]]:
     """Claim and pods by the driver, pool and name of the device; one that administrators look at is not held."""
     found: dict[tuple[str, str, str], tuple[str, list[str]]] = {}
-    rows = ApiObject.objects.filter(cluster_id=cluster_id, kind="ResourceClaim").order_by("namespace", "name")
-    for namespace, name, status in rows.values_list("namespace", "name", "manifest__status"):
+    for namespace, name, status in related.claims():
         for one in _results(status or {}):
             if not one.get("adminAccess"):
                 users = (status or {}).get("reservedFor") or ()

@@ -1,6 +1,6 @@
 """Events as the dashboard shows them: rows of the scheduler, and objects that controllers and clients wrote."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -46,9 +46,18 @@ def newest(cluster_id: int, limit: int) -> list[views.EventView]:
     rows = Event.objects.filter(cluster_id=cluster_id).order_by("-id")[:limit]
     objects = _objects(cluster_id).order_by("-rv")
     frequent, others = objects.filter(ABOUT_FREQUENT_KINDS), objects.exclude(ABOUT_FREQUENT_KINDS)
-    found = [_row_view(row) for row in rows]
-    for some in (frequent, others):
-        found += map(event_view, some.values_list("manifest", flat=True)[:limit])
+    manifests = [each for some in (frequent, others) for each in some.values_list("manifest", flat=True)[:limit]]
+    return mixed([row_view(row) for row in rows], list(map(event_view, manifests)), limit)
+
+
+def mixed(told: Sequence[views.EventView], objects: Sequence[views.EventView], limit: int) -> list[views.EventView]:
+    """The newest of the scheduler's and of those that are objects, about frequent kinds and others, oldest first.
+
+    Both are given with the newest first, of objects those that were written last.
+    """
+    found = list(told)
+    for is_frequent in (True, False):
+        found += [event for event in objects if (event.kind in FREQUENT_KINDS) is is_frequent][:limit]
     found.sort(key=lambda event: (event.at_ms, event.seq))
     of_frequent = [event for event in found if event.kind in FREQUENT_KINDS][-limit:]
     of_others = [event for event in found if event.kind not in FREQUENT_KINDS][-limit:]
@@ -64,7 +73,7 @@ def about(cluster_id: int, kind: str, namespace: str, name: str, uid: str, limit
     if uid:
         objects = objects.filter(manifest__involvedObject__uid=uid)
         rows = Event.objects.filter(cluster_id=cluster_id, regarding_uid=uid).order_by("-id")
-        found += map(_row_view, rows[:limit])
+        found += map(row_view, rows[:limit])
     found += map(event_view, objects.order_by("-rv").values_list("manifest", flat=True)[:limit])
     found.sort(key=lambda event: (event.at_ms, event.seq), reverse=True)
     return found[:limit]
@@ -74,7 +83,8 @@ def _objects(cluster_id: int) -> Any:
     return ApiObject.objects.filter(cluster_id=cluster_id, kind=KIND)
 
 
-def _row_view(row: Event) -> views.EventView:
+def row_view(row: Event) -> views.EventView:
+    """An event of the scheduler."""
     return views.EventView(
         seq=row.seq,
         type=row.type,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kschedweb import views
-from kschedweb.cluster.models import ApiObject, Node, Pod
+from kschedweb.cluster.models import Pod
+from kschedweb.cluster.related import Related
 from scheduler_core.admission.qos import qos_class
 from scheduler_core.api import manifests
 from scheduler_core.api.node import Node as ApiNode
@@ -17,7 +18,7 @@ from scheduler_core.controllers.kubelet.oom import oom_score_adj
 LONGEST_CHAIN = 4
 
 
-def pod_owners(pod: Pod) -> Sequence[views.PodOwner]:
+def pod_owners(pod: Pod, related: Related) -> Sequence[views.PodOwner]:
     """The pod's controller, the controller of that, and so on; one that is not there ends the chain."""
     found: list[views.PodOwner] = []
     manifest: Any = pod.manifest
@@ -27,10 +28,7 @@ def pod_owners(pod: Pod) -> Sequence[views.PodOwner]:
         if owner is None:
             break
         found.append(views.PodOwner(kind=owner["kind"], name=owner["name"]))
-        rows = ApiObject.objects.filter(
-            cluster_id=pod.cluster_id, kind=owner["kind"], namespace=pod.namespace, name=owner["name"]
-        )
-        manifest = rows.values_list("manifest", flat=True).first()
+        manifest = related.named(owner["kind"], pod.namespace, [owner["name"]]).get(owner["name"])
     return found
 
 
@@ -39,12 +37,12 @@ def pod_quality(pod: Pod) -> str:
     return str(pod.manifest.get("status", {}).get("qosClass") or qos_class(_typed(pod).spec))
 
 
-def pod_on_node(pod: Pod) -> views.PodOnNode | None:
+def pod_on_node(pod: Pod, related: Related) -> views.PodOnNode | None:
     """What the kubelet sets up for the pod; None while it has no node, or one whose memory is not known."""
     if not pod.node_name:
         return None
-    row = Node.objects.filter(cluster_id=pod.cluster_id, name=pod.node_name).first()
-    node = None if row is None else manifests.decode(row.manifest)
+    stored = related.node(pod.node_name)
+    node = None if stored is None else manifests.decode(stored)
     memory = (node.status.capacity or {}).get("memory") if isinstance(node, ApiNode) else None
     if memory is None or memory.value() <= 0:
         return None

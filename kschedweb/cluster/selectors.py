@@ -16,8 +16,10 @@ from kschedweb.cluster.changes import read_only, unpack
 from kschedweb.cluster.choices import TERMINAL_PHASES, Operation
 from kschedweb.cluster.follow import BINDING_VERDICT
 from kschedweb.cluster.models import ApiObject, Cluster, Import, Node, Pod, SchedulerConfigVersion
+from kschedweb.cluster.objects import absent
 from kschedweb.common import bulk
 from kschedweb.common.errors import ClusterGoneError, NotFoundError
+from kschedweb.common.reading import PRESENT, Tables
 from kschedweb.views import view_of
 from scheduler_core.controllers.drain import DRAIN
 
@@ -116,23 +118,15 @@ def import_get(*, cluster_id: int, import_id: Any) -> Import:
 def pod_get(*, cluster_id: int, namespace: str, name: str) -> Pod:
     pod = Pod.objects.filter(cluster_id=cluster_id, namespace=namespace, name=name).first()
     if pod is None:
-        raise NotFoundError(f'pods "{name}" not found', namespace=namespace, name=name)
+        raise absent("Pod", namespace, name)
     return pod
 
 
 def node_get(*, cluster_id: int, name: str) -> Node:
     node = Node.objects.filter(cluster_id=cluster_id, name=name).first()
     if node is None:
-        raise NotFoundError(f'nodes "{name}" not found', name=name)
+        raise absent("Node", "", name)
     return node
-
-
-def cluster_object(*, cluster_id: int, kind: str, name: str) -> views.ClusterObject:
-    """An object of another kind that has no namespace; NotFoundError."""
-    row = ApiObject.objects.filter(cluster_id=cluster_id, kind=kind, namespace="", name=name).first()
-    if row is None:
-        raise NotFoundError(f'{kind} "{name}" not found', kind=kind, name=name)
-    return views.ClusterObject(rv=row.rv, manifest=row.manifest)
 
 
 def node_pods(*, cluster_id: int, node_name: str) -> list[views.PodView]:
@@ -243,46 +237,36 @@ def change_event(change: ChangeRow) -> views.ChangeLogEvent | None:
     if change.operation == Operation.SETTING:
         return views.ClusterSetting(rv=change.rv, cluster=msgspec.convert(payload, views.Cluster))
     if change.kind == "Node":
-        node = adapters.node_of(payload)
-        columns = adapters.node_columns(node)
-        view = node_view(
-            change.name,
-            columns.zone,
-            columns.unschedulable,
-            columns.ready,
-            columns.allocatable,
-            (payload.get("spec") or {}).get("taints"),
-            (payload["metadata"].get("annotations") or {}).get(DRAIN),
-        )
-        return views.NodePut(rv=change.rv, node=view)
+        return views.NodePut(rv=change.rv, node=stored_node_view(payload))
     if change.kind == "Pod":
-        return views.PodPut(rv=change.rv, pod=_pod_view_of(change, payload))
+        return views.PodPut(rv=change.rv, pod=stored_pod_view(payload, change.at))
     if change.kind == events.KIND:
         return views.EventPut(rv=change.rv, event=events.event_view(payload))
     return views.ObjectPut(rv=change.rv, kind=change.kind, key=_key(change))
 
 
-def node_overcommit(cluster_id: int) -> list[views.Overcommit]:
+OVERCOMMIT = """
+    WITH used AS (
+        SELECT node_name, key, sum(value::numeric) AS amount
+        FROM cluster_pod, jsonb_each_text(requests || '{"pods": 1}'::jsonb)
+        WHERE cluster_id = %s AND node_name <> '' AND NOT phase = ANY (%s)
+        GROUP BY node_name, key
+    )
+    SELECT node.name, used.key, used.amount, coalesce((node.allocatable ->> used.key)::numeric, 0)
+    FROM used JOIN cluster_node AS node ON node.cluster_id = %s AND node.name = used.node_name
+    WHERE used.amount > coalesce((node.allocatable ->> used.key)::numeric, 0)
+    ORDER BY node.name, used.key
+"""
+
+
+def node_overcommit(cluster_id: int, tables: Tables = PRESENT) -> list[views.Overcommit]:
     """Every node and resource of which its pods ask for more than is allocatable; empty is as it should be.
 
     A pod counts from its assignment until it has ended; each counts once against `pods`.
     """
+    ended = [str(phase) for phase in TERMINAL_PHASES]
     with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            WITH used AS (
-                SELECT node_name, key, sum(value::numeric) AS amount
-                FROM cluster_pod, jsonb_each_text(requests || '{"pods": 1}'::jsonb)
-                WHERE cluster_id = %(cluster)s AND node_name <> '' AND NOT phase = ANY (%(ended)s)
-                GROUP BY node_name, key
-            )
-            SELECT node.name, used.key, used.amount, coalesce((node.allocatable ->> used.key)::numeric, 0)
-            FROM used JOIN cluster_node AS node ON node.cluster_id = %(cluster)s AND node.name = used.node_name
-            WHERE used.amount > coalesce((node.allocatable ->> used.key)::numeric, 0)
-            ORDER BY node.name, used.key
-            """,
-            {"cluster": cluster_id, "ended": [str(phase) for phase in TERMINAL_PHASES]},
-        )
+        cursor.execute(tables.under(OVERCOMMIT), [*tables.values, cluster_id, ended, cluster_id])
         return [views.Overcommit(name, key, int(used), int(has)) for name, key, used, has in cursor.fetchall()]
 
 
@@ -329,12 +313,27 @@ def _deleted(change: ChangeRow) -> views.ChangeLogEvent:
     return views.ObjectDeleted(rv=change.rv, kind=change.kind, key=_key(change))
 
 
-def _pod_view_of(change: ChangeRow, manifest: dict[str, Any]) -> views.PodView:
-    columns = adapters.stored_pod_columns(manifest)
+def stored_node_view(manifest: dict[str, Any]) -> views.NodeView:
+    """The node of a stored manifest."""
+    columns = adapters.node_columns(adapters.node_of(manifest))
+    return node_view(
+        manifest["metadata"]["name"],
+        columns.zone,
+        columns.unschedulable,
+        columns.ready,
+        columns.allocatable,
+        (manifest.get("spec") or {}).get("taints"),
+        (manifest["metadata"].get("annotations") or {}).get(DRAIN),
+    )
+
+
+def stored_pod_view(manifest: dict[str, Any], stored_at: datetime) -> views.PodView:
+    """The pod of a stored manifest; one that does not say when it was made was made when it was stored."""
+    columns, metadata = adapters.stored_pod_columns(manifest), manifest["metadata"]
     return pod_view(
-        change.uid,
-        change.namespace,
-        change.name,
+        metadata["uid"],
+        metadata.get("namespace") or "",
+        metadata["name"],
         columns.node_name,
         columns.phase,
         columns.priority,
@@ -343,7 +342,7 @@ def _pod_view_of(change: ChangeRow, manifest: dict[str, Any]) -> views.PodView:
         columns.gated,
         columns.nominated_node_name,
         columns.condition_reason,
-        adapters.moment_of(manifest["metadata"].get("creationTimestamp")) or change.at,
+        adapters.moment_of(metadata.get("creationTimestamp")) or stored_at,
         columns.scheduler_name,
     )
 

@@ -1,7 +1,12 @@
-"""Reads that have to agree with each other: one transaction which sees one state of the database."""
+"""Reads that have to agree with each other: one transaction which sees one state of the database.
 
-from collections.abc import Iterator
+And reads of what tables once held: a query that begins with WITH is put under others of the same names as the tables.
+"""
+
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 from django.db import connection, transaction
 
@@ -13,3 +18,19 @@ def one_state() -> Iterator[None]:
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         yield
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What a query finds under the names of tables: common table expressions with their values; none: the tables."""
+
+    expressions: Sequence[str] = ()
+    values: Sequence[Any] = ()
+
+    def under(self, query: str) -> str:
+        """The query, which begins with WITH, asked of these."""
+        text = query.lstrip()
+        return f"WITH {''.join(f'{each}, ' for each in self.expressions)}{text.removeprefix('WITH ')}"
+
+
+PRESENT = Tables()

@@ -139,6 +139,16 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     find.add_argument("--limit", type=int, default=8, help="of what is found of each kind, at most 50 (default: 8)")
     find.add_argument("--json", action="store_true", help="print one JSON document")
 
+    then = command("at", "Show a cluster of the running service as it was at a position of its logs, or a time.")
+    data_dir(then)
+    then.add_argument("cluster", metavar="CLUSTER", help="name of the cluster")
+    then.add_argument(
+        "at", metavar="WHEN", help='RV.SEQ, a time of the cluster\'s clock ("2026-11-25 22:55", UTC), or "10m ago"'
+    )
+    then.add_argument("what", choices=["pods", "pod", "nodes", "node", "pending", "objects"], help="what to show")
+    then.add_argument("name", nargs="?", metavar="NAME", help="a pod ([NAMESPACE/]POD), a node, or a kind of objects")
+    then.add_argument("--json", action="store_true", help="print one JSON document")
+
     again = command("replay", "Make recorded steps of a cluster again, and compare them with their record.")
     data_dir(again)
     again.add_argument("cluster", metavar="CLUSTER", help="name of the cluster")
@@ -259,6 +269,10 @@ def dispatch(options: argparse.Namespace) -> int:
         from kschedweb.ops.finding import find
 
         return find(data_dir=data, options=options)
+    if options.command == "at":
+        from kschedweb.ops.showing import show as show_then
+
+        return show_then(data_dir=data, options=options)
     if options.command == "replay":
         from kschedweb.ops.replaying import replay
 

@@ -11,8 +11,6 @@ from typing import Any
 
 import django
 
-MOST_DIGITS = 19  # of a number that the database holds
-
 
 def main(words: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="kschedweb.ops.comparing")
@@ -31,16 +29,17 @@ def compare(cluster_name: str, first: str | None, last: str | None) -> dict[str,
     from kschedweb.cluster.models import Cluster
     from kschedweb.common.collector import ease
     from kschedweb.common.errors import ApplicationError
+    from kschedweb.scheduling.past.asking import position_of
     from kschedweb.scheduling.past.moments import Position
     from kschedweb.scheduling.past.replaying import replay_of
 
     def position(name: str, text: str | None) -> Position | None:
         if text is None:
             return None
-        parts = text.split(".")
-        if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) < MOST_DIGITS for part in parts):
+        found = position_of(text)
+        if found is None:
             sys.exit(f"--{name}: {text!r} is no position of both logs, such as 120.4711")
-        return Position(int(parts[0]), int(parts[1]))
+        return found
 
     span = {"first": position("from", first), "last": position("to", last)}
     cluster = Cluster.objects.filter(name=cluster_name).first()

@@ -21,6 +21,7 @@ from kschedweb.common.errors import ClusterGoneError
 from kschedweb.common.pagination import KeysetPagination
 from kschedweb.lifecycle import timekeeper
 from kschedweb.rest.answers import Created, RestView
+from kschedweb.rest.past import StandingView
 from kschedweb.scheduling import leadership, retention
 from kschedweb.scheduling import selectors as scheduling_selectors
 from kschedweb.traces import selectors as trace_selectors
@@ -156,15 +157,13 @@ class PruneView(RestView):
         )
 
 
-class SummaryView(RestView):
-    def get(self, request: Request, cluster_id: int) -> views.Summary:
+class SummaryView(StandingView):
+    def get(self, request: Request, cluster_id: int, query: views.AtQuery) -> views.Summary:
         """Read how far scheduling has come: what is pending and why, and nodes over their allocatable (none)."""
-        selectors.cluster_get(cluster_id)
-        return views.Summary(
-            objects=selectors.object_counts(cluster_id),
-            pending=trace_selectors.pending_summary(cluster_id),
-            overcommitted=selectors.node_overcommit(cluster_id),
-        )
+        with self.standing(cluster_id, query) as shown:
+            return views.Summary(
+                objects=shown.object_counts(), pending=shown.pending(50), overcommitted=shown.overcommitted()
+            )
 
 
 class DigestView(RestView):

@@ -7,13 +7,15 @@ from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.live.columns import snapshot_columns
 from kschedweb.rest import inputs
 from kschedweb.rest.answers import RestView
+from kschedweb.rest.past import StandingView
 from kschedweb.traces import selectors
 
 
-class SnapshotView(RestView):
-    def get(self, request: Request, cluster_id: int) -> views.Snapshot:
+class SnapshotView(StandingView):
+    def get(self, request: Request, cluster_id: int, query: views.AtQuery) -> views.Snapshot:
         """Read everything the dashboard shows, as of one cursor."""
-        return selectors.snapshot(cluster_id)
+        with self.standing(cluster_id, query) as shown:
+            return shown.snapshot()
 
 
 class SnapshotColumnsView(RestView):

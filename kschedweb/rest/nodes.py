@@ -9,22 +9,26 @@ from kschedweb.accounts.permissions import actor
 from kschedweb.cluster import devices, selectors, services
 from kschedweb.rest import inputs
 from kschedweb.rest.answers import RestView
+from kschedweb.rest.past import StandingView
 from kschedweb.traces import selectors as trace_selectors
 from kschedweb.views import given, view_of
 
 
-class NodeView(RestView):
+class NodeView(StandingView):
     access = {"PATCH": Role.OPERATOR}
     holds_secrets = True  # whatever the manifest says: never compressed
 
-    def get(self, request: Request, cluster_id: int, name: str) -> views.NodeDetail:
+    def get(self, request: Request, cluster_id: int, name: str, query: views.AtQuery) -> views.NodeDetail:
         """Read a node's manifest and the pods that count on it."""
-        node = selectors.node_get(cluster_id=cluster_id, name=name)
-        pods = selectors.node_pods(cluster_id=cluster_id, node_name=name)
-        held = devices.node_devices(cluster_id=cluster_id, node_name=name)
-        return views.NodeDetail(
-            rv=node.rv, manifest=node.manifest, allocatable=node.allocatable, pods=pods, devices=held
-        )
+        with self.standing(cluster_id, query) as shown:
+            node = shown.node(name)
+            return views.NodeDetail(
+                rv=node.rv,
+                manifest=node.manifest,
+                allocatable=node.allocatable,
+                pods=shown.node_pods(name),
+                devices=devices.node_devices(name, shown.related),
+            )
 
     def patch(self, request: Request, cluster_id: int, name: str, body: views.NodeChange) -> views.Node:
         """Cordon, uncordon or drain a node, replace its taints, stop its kubelet or bring it back."""

@@ -4,23 +4,45 @@ from dataclasses import replace
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
-from rest_framework.exceptions import ParseError
+from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.request import Request
 
 from kschedweb import views
 from kschedweb.accounts.choices import Role
 from kschedweb.accounts.permissions import actor
 from kschedweb.cluster import selectors, services, uploading
+from kschedweb.cluster.adapters import CONFIDENTIAL_KINDS, version_of
 from kschedweb.cluster.intake import files, limits, objects
+from kschedweb.common.errors import ForbiddenError
 from kschedweb.common.throttling import UploadThrottle
-from kschedweb.rest.answers import Created, RestView
+from kschedweb.rest.answers import Created
+from kschedweb.rest.past import StandingView
+from kschedweb.views import given
+from scheduler_core.api.times import moment_of
 
 
-class ObjectListView(RestView):
+class ObjectListView(StandingView):
     access = {"POST": Role.OPERATOR}
+    holds_secrets = True  # whatever the manifests say: never compressed
     throttle_classes = [UploadThrottle]
     throttle_scope = "objects"
     parser_classes = [uploading.RawParser]
+
+    def get(self, request: Request, cluster_id: int, query: views.ObjectQuery) -> views.ObjectList:
+        """List the objects of a kind with their manifests, by namespace and name; those confidential are not shown."""
+        _check_kind(query.kind)
+        after, wanted = given(query).get("after", ""), given(query).get("namespace")
+        namespace, _, name = after.rpartition("/")
+        with self.standing(cluster_id, query) as shown:
+            found = shown.objects(query.kind, wanted, (namespace, name), query.limit + 1)
+            listed = found[: query.limit]
+            return views.ObjectList(
+                rv=shown.cursor.rv,
+                seq=shown.cursor.seq,
+                at=moment_of(shown.now),
+                objects=[views.ClusterObject(rv=each.rv, manifest=each.manifest) for each in listed],
+                after=f"{listed[-1].namespace}/{listed[-1].name}" if len(found) > query.limit else None,
+            )
 
     @extend_schema(request={"application/json": OpenApiTypes.OBJECT, "application/yaml": OpenApiTypes.STR})
     def post(self, request: Request, cluster_id: int) -> Created[views.ObjectsCreated]:
@@ -44,22 +66,40 @@ class ObjectListView(RestView):
         return Created(views.view_of(views.ObjectsCreated, report))
 
 
-class ObjectDetailView(RestView):
+class ObjectDetailView(StandingView):
     access = {"DELETE": Role.OPERATOR}
     holds_secrets = True  # whatever the manifest says: never compressed
 
-    def get(self, request: Request, cluster_id: int, kind: str, name: str) -> views.ClusterObject:
+    def get(self, request: Request, cluster_id: int, kind: str, name: str, query: views.AtQuery) -> views.ClusterObject:
         """Read an object that has no namespace: a PriorityClass, a StorageClass, … Nodes have a path of their own."""
-        return selectors.cluster_object(cluster_id=cluster_id, kind=kind, name=name)
+        with self.standing(cluster_id, query) as shown:
+            return shown.object(kind, "", name)
 
     def delete(self, request: Request, cluster_id: int, kind: str, name: str) -> None:
         """Delete an object that has no namespace."""
         services.object_delete(cluster_id=cluster_id, kind=kind, namespace="", name=name, actor=actor(request))
 
 
-class NamespacedObjectView(RestView):
+class NamespacedObjectView(StandingView):
     access = {"DELETE": Role.OPERATOR}
+    holds_secrets = True  # whatever the manifest says: never compressed
+
+    def get(
+        self, request: Request, cluster_id: int, kind: str, namespace: str, name: str, query: views.AtQuery
+    ) -> views.ClusterObject:
+        """Read an object in a namespace, unless it is confidential."""
+        _check_kind(kind)
+        with self.standing(cluster_id, query) as shown:
+            return shown.object(kind, namespace, name)
 
     def delete(self, request: Request, cluster_id: int, kind: str, namespace: str, name: str) -> None:
         """Delete an object in a namespace."""
         services.object_delete(cluster_id=cluster_id, kind=kind, namespace=namespace, name=name, actor=actor(request))
+
+
+def _check_kind(kind: str) -> None:
+    """ValidationError for a kind that there is not, ForbiddenError for one that is not shown."""
+    if kind in CONFIDENTIAL_KINDS:
+        raise ForbiddenError(f"objects of the kind {kind} are confidential", kind=kind)
+    if not version_of(kind):
+        raise ValidationError({"kind": [f"no kind is called {kind}"]})

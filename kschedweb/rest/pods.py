@@ -5,40 +5,44 @@ from rest_framework.request import Request
 from kschedweb import views
 from kschedweb.accounts.choices import Role
 from kschedweb.accounts.permissions import actor
-from kschedweb.cluster import clock, devices, pod_details
+from kschedweb.cluster import devices, pod_details
 from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.cluster import services as cluster_services
 from kschedweb.common.errors import NotFoundError
 from kschedweb.rest.answers import RestView
 from kschedweb.rest.attempts import NewestFirst
+from kschedweb.rest.past import StandingView
 from kschedweb.scheduling import selectors as scheduling_selectors
 from kschedweb.traces import selectors
 from kschedweb.views import given
 from scheduler_core.apiserver.printing.pods import pod_state
 
 
-class PodView(RestView):
+class PodView(StandingView):
     access = {"DELETE": Role.OPERATOR}
     holds_secrets = True  # people write them into the environment of containers: never compressed
 
-    def get(self, request: Request, cluster_id: int, namespace: str, name: str) -> views.PodDetail:
+    def get(
+        self, request: Request, cluster_id: int, namespace: str, name: str, query: views.AtQuery
+    ) -> views.PodDetail:
         """Read a pod's manifest and where the scheduler keeps it."""
-        pod = cluster_selectors.pod_get(cluster_id=cluster_id, namespace=namespace, name=name)
-        state = pod_state(pod.manifest, clock.now_of(cluster_id))
-        return views.PodDetail(
-            rv=pod.rv,
-            manifest=pod.manifest,
-            requests=pod.requests,
-            queue=selectors.pod_queue(cluster_id, pod),
-            claims=devices.pod_claims(pod),
-            status=state.word,
-            ready=state.ready,
-            containers=state.containers,
-            restarts=state.restarts,
-            owners=pod_details.pod_owners(pod),
-            qos=pod_details.pod_quality(pod),
-            on_node=pod_details.pod_on_node(pod),
-        )
+        with self.standing(cluster_id, query) as shown:
+            pod = shown.pod(namespace, name)
+            state = pod_state(pod.manifest, shown.now)
+            return views.PodDetail(
+                rv=pod.rv,
+                manifest=pod.manifest,
+                requests=pod.requests,
+                queue=shown.queue_of(pod),
+                claims=devices.pod_claims(pod, shown.related),
+                status=state.word,
+                ready=state.ready,
+                containers=state.containers,
+                restarts=state.restarts,
+                owners=pod_details.pod_owners(pod, shown.related),
+                qos=pod_details.pod_quality(pod),
+                on_node=pod_details.pod_on_node(pod, shown.related),
+            )
 
     def delete(
         self, request: Request, cluster_id: int, namespace: str, name: str, query: views.PodDelete
@@ -94,16 +98,15 @@ class PodHistoryView(RestView):
         return views.PodHistory(uid, scheduling_selectors.pod_history(cluster_id, uid, query.limit))
 
 
-class PendingView(RestView):
+class PendingView(StandingView):
     def get(self, request: Request, cluster_id: int, query: views.PendingQuery) -> views.Pending:
         """Count the pods without a node by the reasons of their last rejection."""
-        cluster_selectors.cluster_get(cluster_id)
-        return selectors.pending_summary(cluster_id, **given(query))
+        with self.standing(cluster_id, query) as shown:
+            return shown.pending(query.limit)
 
 
-class PendingPodListView(RestView):
+class PendingPodListView(StandingView):
     def get(self, request: Request, cluster_id: int, query: views.PendingPodQuery) -> views.PendingPods:
         """List pods without a node that were last rejected for a reason, longest pending first."""
-        cluster_selectors.cluster_get(cluster_id)
-        plugin, reason = query.plugin or "", query.reason or ""
-        return views.PendingPods(selectors.pending_pods(cluster_id, plugin=plugin, reason=reason, limit=query.limit))
+        with self.standing(cluster_id, query) as shown:
+            return views.PendingPods(shown.pending_pods(query.plugin or "", query.reason or "", query.limit))

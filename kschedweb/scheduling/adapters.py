@@ -72,7 +72,7 @@ class StepRows:
 
 
 # A pod that is assumed, or waits for Permit, is shown beside the sub-queues until it is bound.
-_CACHE_QUEUES = {"assumed": "assumed", "waiting": "waiting"}
+CACHE_QUEUES = {"assumed": "assumed", "waiting": "waiting"}
 
 
 def step_rows(
@@ -179,7 +179,7 @@ class _LogWriter:
                 self.remembered.attempts.pop(uid, None)
         else:
             position = self.entry("cache", uid, move.pod_key, cache_payload(move, self.now, tried))
-        self.rows.queue[uid] = _queue_row(move, self.rows.queue.get(uid), position, tried)
+        self.rows.queue[uid] = queue_row(move, self.rows.queue.get(uid), position, tried)
 
     def event(self, record: EventRecord) -> None:
         """A new event gets an entry; of one seen before only the count goes up, told at the end of the step."""
@@ -241,7 +241,7 @@ def queue_payload(move: QueueMove, now: int) -> dict[str, Any]:
 def cache_payload(move: CacheMove, now: int, tried: int) -> dict[str, Any]:
     """A pod assumed, confirmed, forgotten (with the reason) or waiting (for whom, and until when)."""
     payload: dict[str, Any] = {"node": move.node_name, "kind": move.kind}
-    if tried and move.kind in _CACHE_QUEUES:
+    if tried and move.kind in CACHE_QUEUES:
         payload["attempts"] = tried
     if move.at != now:
         payload["at_ms"] = move.at // 1000
@@ -332,7 +332,8 @@ def _preemption_view(told: summary.PreemptionSummary | None) -> dict[str, Any] |
     }
 
 
-def _queue_row(move: QueueMove | CacheMove, before: QueueRow | None, seq: int, tried: int) -> QueueRow:
+def queue_row(move: QueueMove | CacheMove, before: QueueRow | None, seq: int, tried: int) -> QueueRow:
+    """Where the pod stands after one of its moves in a step; `before`: after the one before in the same step."""
     if isinstance(move, QueueMove):
         return QueueRow(
             pod_uid=move.pod_uid,
@@ -345,8 +346,8 @@ def _queue_row(move: QueueMove | CacheMove, before: QueueRow | None, seq: int, t
             plugins=list(move.plugins),
             seq=seq,
         )
-    queue = _CACHE_QUEUES.get(move.kind, "")
-    if not queue and before is not None and before.queue not in _CACHE_QUEUES.values():
+    queue = CACHE_QUEUES.get(move.kind, "")
+    if not queue and before is not None and before.queue not in CACHE_QUEUES.values():
         return before  # forgotten after it was put back: the queue's word stands
     return QueueRow(
         pod_uid=move.pod_uid,

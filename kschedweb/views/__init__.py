@@ -52,7 +52,18 @@ from kschedweb.views.attempts import (
     SlowestQuery,
     Status,
 )
-from kschedweb.views.base import Input, Moment, Page, PageQuery, SmallPageQuery, SpanQuery, View, given, view_of
+from kschedweb.views.base import (
+    AtQuery,
+    Input,
+    Moment,
+    Page,
+    PageQuery,
+    SmallPageQuery,
+    SpanQuery,
+    View,
+    given,
+    view_of,
+)
 from kschedweb.views.clusters import (
     Clock,
     ClockChange,
@@ -181,6 +192,8 @@ from kschedweb.views.objects import (
     ImportedFile,
     ImportOptions,
     ImportReport,
+    ObjectList,
+    ObjectQuery,
     ObjectsCreated,
     Refusal,
     RefusedObject,
@@ -258,6 +271,7 @@ __all__ = [
     "AttemptMade",
     "AttemptPage",
     "AttemptQuery",
+    "AtQuery",
     "AttemptView",
     "BestNode",
     "CODES",
@@ -343,6 +357,8 @@ __all__ = [
     "NominatedBy",
     "NominatedTry",
     "ObjectDeleted",
+    "ObjectList",
+    "ObjectQuery",
     "ObjectPut",
     "ObjectsCreated",
     "Outcome",

@@ -85,6 +85,22 @@ class SmallPageQuery(Input):
     limit: Annotated[int, number(1, 100, "of the rows in one page")] = 20
 
 
+class AtQuery(Input):
+    """Which moment is shown."""
+
+    at: (
+        Annotated[
+            str,
+            text(
+                64,
+                "the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z;"
+                " without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago)",
+            ),
+        ]
+        | msgspec.UnsetType
+    ) = msgspec.UNSET
+
+
 class SpanQuery(Input):
     """A span of time; times without a zone are UTC."""
 

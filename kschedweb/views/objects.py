@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import UNSET, UnsetType
 
-from kschedweb.views.base import ACTING, Input, Moment, View, doc
+from kschedweb.views.base import ACTING, AtQuery, Input, Moment, View, doc, number, text
 
 
 class Refusal(View):
@@ -26,10 +26,29 @@ class ObjectsCreated(View):
 
 
 class ClusterObject(View):
-    """An object that has no namespace."""
+    """An object with its manifest."""
 
     rv: int
     manifest: Any
+
+
+class ObjectList(View):
+    """Objects of a kind, by namespace and name."""
+
+    rv: Annotated[int, doc("where the change log ended; of the present, when reading began")]
+    seq: Annotated[int, doc("where the engine log ended then")]
+    at: Annotated[Moment, doc("the time then by the cluster's clock")]
+    objects: Sequence[ClusterObject]
+    after: Annotated[str | None, doc("null: the answer is complete; else pass it to continue")]
+
+
+class ObjectQuery(AtQuery, kw_only=True):
+    """Which objects."""
+
+    kind: Annotated[str, text(63, "Pod, Node, ReplicaSet, …")]
+    namespace: Annotated[str, text(63, "only in this one")] | UnsetType = UNSET
+    after: Annotated[str, text(320, "continue after this one, namespace/name")] | UnsetType = UNSET
+    limit: Annotated[int, number(1, 1000)] = 200
 
 
 class RefusedObject(View, kw_only=True):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import UNSET, UnsetType
 
-from kschedweb.views.base import Input, Moment, View, doc, number, text
+from kschedweb.views.base import AtQuery, Moment, View, doc, number, text
 
 
 class PendingReason(View):
@@ -59,13 +59,13 @@ class PendingPods(View):
     pods: Sequence[PendingPod]
 
 
-class PendingQuery(Input):
+class PendingQuery(AtQuery):
     """How many reasons."""
 
     limit: Annotated[int, number(1, 500)] = 50
 
 
-class PendingPodQuery(Input):
+class PendingPodQuery(AtQuery):
     """Which pods without a node."""
 
     plugin: Annotated[str, text(128, "that rejected nodes")] | UnsetType = UNSET

@@ -397,7 +397,8 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly get?: never;
+        /** List the objects of a kind with their manifests, by namespace and name; those confidential are not shown. */
+        readonly get: operations["ObjectList_get"];
         readonly put?: never;
         /**
          * Create one or more objects as the API server would: an existing name is a conflict.
@@ -417,7 +418,8 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly get?: never;
+        /** Read an object in a namespace, unless it is confidential. */
+        readonly get: operations["NamespacedObject_get"];
         readonly put?: never;
         readonly post?: never;
         /** Delete an object in a namespace. */
@@ -1644,6 +1646,11 @@ export interface components {
             readonly code: string;
             readonly plugin: string;
             readonly reasons: readonly string[];
+        };
+        /** @description Which moment is shown. */
+        readonly AtQuery: {
+            /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+            readonly at?: string;
         };
         /** @description Which page of a list. */
         readonly PageQuery: {
@@ -2879,7 +2886,7 @@ export interface components {
             readonly effect: "NoExecute" | "NoSchedule" | "PreferNoSchedule";
             readonly value?: string;
         };
-        /** @description An object that has no namespace. */
+        /** @description An object with its manifest. */
         readonly ClusterObject: {
             readonly rv: number;
             readonly manifest: unknown;
@@ -2964,6 +2971,34 @@ export interface components {
             readonly rv: number;
             readonly seconds: number;
         };
+        /** @description Objects of a kind, by namespace and name. */
+        readonly ObjectList: {
+            /** @description where the change log ended; of the present, when reading began */
+            readonly rv: number;
+            /** @description where the engine log ended then */
+            readonly seq: number;
+            /**
+             * Format: date-time
+             * @description the time then by the cluster's clock
+             */
+            readonly at: string;
+            readonly objects: readonly components["schemas"]["ClusterObject"][];
+            /** @description null: the answer is complete; else pass it to continue */
+            readonly after: string | null;
+        };
+        /** @description Which objects. */
+        readonly ObjectQuery: {
+            /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+            readonly at?: string;
+            /** @description Pod, Node, ReplicaSet, … */
+            readonly kind: string;
+            /** @description only in this one */
+            readonly namespace?: string;
+            /** @description continue after this one, namespace/name */
+            readonly after?: string;
+            /** @default 200 */
+            readonly limit?: number;
+        };
         /** @description What became of uploaded objects. */
         readonly ObjectsCreated: {
             /** @description counts by kind and by what became of the objects */
@@ -3028,6 +3063,8 @@ export interface components {
         };
         /** @description Which pods without a node. */
         readonly PendingPodQuery: {
+            /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+            readonly at?: string;
             /** @description that rejected nodes */
             readonly plugin?: string;
             /** @description for which it rejected nodes, in full */
@@ -3041,6 +3078,8 @@ export interface components {
         };
         /** @description How many reasons. */
         readonly PendingQuery: {
+            /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+            readonly at?: string;
             /** @default 50 */
             readonly limit?: number;
         };
@@ -3484,6 +3523,7 @@ export type Score = components['schemas']['Score'];
 export type ScorePlugin = components['schemas']['ScorePlugin'];
 export type SlowestQuery = components['schemas']['SlowestQuery'];
 export type Status = components['schemas']['Status'];
+export type AtQuery = components['schemas']['AtQuery'];
 export type PageQuery = components['schemas']['PageQuery'];
 export type SmallPageQuery = components['schemas']['SmallPageQuery'];
 export type SpanQuery = components['schemas']['SpanQuery'];
@@ -3593,6 +3633,8 @@ export type Import = components['schemas']['Import'];
 export type ImportedFile = components['schemas']['ImportedFile'];
 export type ImportOptions = components['schemas']['ImportOptions'];
 export type ImportReport = components['schemas']['ImportReport'];
+export type ObjectList = components['schemas']['ObjectList'];
+export type ObjectQuery = components['schemas']['ObjectQuery'];
 export type ObjectsCreated = components['schemas']['ObjectsCreated'];
 export type Refusal = components['schemas']['Refusal'];
 export type RefusedObject = components['schemas']['RefusedObject'];
@@ -4579,7 +4621,10 @@ export interface operations {
     };
     readonly Node_get: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
+            };
             readonly header?: never;
             readonly path: {
                 readonly cluster_id: number;
@@ -4679,6 +4724,46 @@ export interface operations {
             };
         };
     };
+    readonly ObjectList_get: {
+        readonly parameters: {
+            readonly query: {
+                /** @description continue after this one, namespace/name */
+                readonly after?: string;
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
+                /** @description Pod, Node, ReplicaSet, … */
+                readonly kind: string;
+                readonly limit?: number;
+                /** @description only in this one */
+                readonly namespace?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ObjectList"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
     readonly ObjectList_post: {
         readonly parameters: {
             readonly query?: never;
@@ -4703,6 +4788,42 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["ObjectsCreated"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly NamespacedObject_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly kind: string;
+                readonly name: string;
+                readonly namespace: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ClusterObject"];
                 };
             };
             /** @description Refused */
@@ -4750,7 +4871,10 @@ export interface operations {
     };
     readonly ObjectDetail_get: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
+            };
             readonly header?: never;
             readonly path: {
                 readonly cluster_id: number;
@@ -4848,6 +4972,8 @@ export interface operations {
     readonly Pending_get: {
         readonly parameters: {
             readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
                 readonly limit?: number;
             };
             readonly header?: never;
@@ -4880,6 +5006,8 @@ export interface operations {
     readonly PendingPodList_get: {
         readonly parameters: {
             readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
                 readonly limit?: number;
                 /** @description that rejected nodes */
                 readonly plugin?: string;
@@ -4915,7 +5043,10 @@ export interface operations {
     };
     readonly Pod_get: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
+            };
             readonly header?: never;
             readonly path: {
                 readonly cluster_id: number;
@@ -5586,7 +5717,10 @@ export interface operations {
     };
     readonly Snapshot_get: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
+            };
             readonly header?: never;
             readonly path: {
                 readonly cluster_id: number;
@@ -5676,7 +5810,10 @@ export interface operations {
     };
     readonly Summary_get: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
+            };
             readonly header?: never;
             readonly path: {
                 readonly cluster_id: number;

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from kschedweb.common.errors import ApplicationError, GoneError, InvalidError
 
 
 class HistoryCutError(GoneError):
-    """The position lies before what retention has left; `extra` says where history begins."""
+    """The position lies before what retention has left; `extra` says where history begins, and when if known."""
 
-    def __init__(self, rv: int, seq: int) -> None:
-        super().__init__(f"history begins at {rv}.{seq}: what was before has been cleared away", rv=rv, seq=seq)
+    def __init__(self, rv: int, seq: int, *, since: datetime | None = None) -> None:
+        when = "" if since is None else f" ({since.isoformat()})"
+        extra = {} if since is None else {"since": since.isoformat()}
+        text = f"history begins at {rv}.{seq}{when}: what was before has been cleared away"
+        super().__init__(text, rv=rv, seq=seq, **extra)
 
 
 class FutureError(InvalidError):

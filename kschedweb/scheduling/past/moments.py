@@ -27,6 +27,7 @@ from scheduler_core.api.times import microseconds, moment_of
 from scheduler_core.scheduler.scheduler import Scheduler
 
 MOST_KEPT = 2  # clusters whose engines are kept in a process
+MOST_OBJECTS = 100_000  # of all that are kept, unless one has more
 NEAR = 5_000  # entries of the engine log that are gone through again sooner than a checkpoint is read
 
 
@@ -45,13 +46,16 @@ class Position:
 class Moment:
     """A cluster as it was: the engine after the last step that had ended by then, and the objects of then.
 
-    `scheduler` is None before the first step. Neither may be changed: they are kept.
+    `scheduler` is None before the first step. Neither may be changed: they are kept. `at`: the time that was asked
+    for, or that of the position, in microseconds.
     """
 
     cluster_id: int
     position: Position
+    at: int
     run: int
     step: int
+    seq: int  # where the engine log ended after the step
     now: datetime | None  # of the step
     scheduler: Scheduler | None
     objects: Objects
@@ -76,10 +80,11 @@ def moment(*, cluster_id: int, position: Position | None = None, at: datetime | 
     """
     with _lock:
         try:
-            yield _made(cluster_id, position, at)
+            found = _made(cluster_id, position, at)
         except BaseException:
             _kept.pop(cluster_id, None)  # whatever state it is in
             raise
+        yield found
 
 
 def forget() -> None:
@@ -94,19 +99,34 @@ def _made(cluster_id: int, position: Position | None, at: datetime | None) -> Mo
         cluster = journal.ends(cluster_id)
         position = _position_at(cluster, at) if position is None else position
         target = step_at(cluster, position)
+        time = _time_of(cluster, position, target) if at is None else microseconds(at)
     kept = _kept.pop(cluster_id, None)
     if target is None:
         objects = objects_at(cluster_id, position.rv)
-        return Moment(cluster_id, position, 0, 0, None, None, objects)
+        return Moment(cluster_id, position, time, 0, 0, 0, None, None, objects)
     walker = _walker(cluster, target, kept)
     walking.walk(walker, target)
     with walking.without_collecting():
         objects = objects_at(cluster_id, position.rv) if kept is None or kept.objects.rv > position.rv else kept.objects
         objects.advance(position.rv)
     _kept[cluster_id] = _Kept(walker, objects)
-    while len(_kept) > MOST_KEPT:
+    while len(_kept) > MOST_KEPT or (len(_kept) > 1 and _objects_kept() > MOST_OBJECTS):
         _kept.popitem(last=False)
-    return Moment(cluster_id, position, *walker.place, moment_of(walker.now), walker.engine, objects)
+    now = moment_of(walker.now)
+    return Moment(cluster_id, position, time, *walker.place, walker.seq, now, walker.engine, objects)
+
+
+def _objects_kept() -> int:
+    return sum(len(each.objects.texts) for each in _kept.values())
+
+
+def _time_of(cluster: Cluster, position: Position, target: Place | None) -> int:
+    """When the cluster came to the position: the time of the step, or of a change after it."""
+    changes = Change.objects.filter(cluster_id=cluster.pk, rv__lte=position.rv).order_by("-rv")
+    changed = changes.values_list("at", flat=True).first()
+    run, step = target or (0, 0)
+    steps = EngineStep.objects.filter(cluster_id=cluster.pk, run=run, step=step).values_list("now_us", flat=True)
+    return max(0 if changed is None else microseconds(changed), steps.first() or 0)
 
 
 def step_at(cluster: Cluster, asked: Position) -> Place | None:

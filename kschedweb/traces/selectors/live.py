@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import orjson
 
@@ -45,6 +45,20 @@ class LogEntry(NamedTuple):
     pod_key: str
     payload: Any
     at: datetime
+
+
+class Place(Protocol):
+    """Where a pod is in the queue or the cache: a QueueState, or what is to become one."""
+
+    pod_uid: str
+    pod_key: str
+    queue: str
+    event: str
+    since: Any
+    attempts: int
+    backoff_until: Any
+    plugins: list[str]
+    node_name: str
 
 
 def head(cluster_id: int) -> Cursor | None:
@@ -198,7 +212,8 @@ def _event_views(cluster_id: int, limit: int) -> list[views.EventView]:
     return with_names(cluster_id, events.newest(cluster_id, limit))
 
 
-def queue_view(row: QueueState) -> views.QueueView:
+def queue_view(row: Place) -> views.QueueView:
+    """Where the scheduler keeps a pod."""
     return views.QueueView(
         uid=row.pod_uid,
         key=row.pod_key,
@@ -221,22 +236,24 @@ def pod_queue(cluster_id: int, pod: Pod) -> views.QueueView | None:
 def _attempt_views(cluster_id: int, limit: int) -> list[views.AttemptView]:
     """The newest attempts, oldest first."""
     rows = Attempt.objects.defer("matrix", "digest", "rejections", "best", "durations").filter(cluster_id=cluster_id)
-    return [
-        views.AttemptView(
-            seq=row.seq,
-            uid=row.pod_uid,
-            key=f"{row.namespace}/{row.name}",
-            attempt=row.last_attempt,
-            result=row.result,
-            node=row.node_name,
-            message=row.message,
-            evaluated=row.evaluated,
-            feasible=row.feasible,
-            duration_us=row.duration_us if row.last_duration_us is None else row.last_duration_us,
-            at_ms=milliseconds(row.last_seen_at),
-        )
-        for row in reversed(rows.order_by("-seq")[:limit])
-    ]
+    return [attempt_in_line(row) for row in reversed(rows.order_by("-seq")[:limit])]
+
+
+def attempt_in_line(row: Attempt) -> views.AttemptView:
+    """An attempt in one line."""
+    return views.AttemptView(
+        seq=row.seq,
+        uid=row.pod_uid,
+        key=f"{row.namespace}/{row.name}",
+        attempt=row.last_attempt,
+        result=row.result,
+        node=row.node_name,
+        message=row.message,
+        evaluated=row.evaluated,
+        feasible=row.feasible,
+        duration_us=row.duration_us if row.last_duration_us is None else row.last_duration_us,
+        at_ms=milliseconds(row.last_seen_at),
+    )
 
 
 def _append(found: list[views.LiveEvent], event: views.LiveEvent | None) -> None:

@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 
 from kschedweb.cluster.choices import TERMINAL_PHASES
 from kschedweb.cluster.models import Cluster
+from kschedweb.common.reading import PRESENT, Tables
 from kschedweb.traces import adapters
 from kschedweb.traces.models import Attempt
 from kschedweb.traces.selectors.attempts import LAST_ATTEMPT, AttemptFilter, attempts, order_names
@@ -116,25 +117,28 @@ PENDING_REASONS = """
 
 
 PENDING_PLACES = """
+    WITH state AS (SELECT cluster_id, pod_uid, queue FROM traces_queuestate)
     SELECT coalesce(state.queue, ''), pod.scheduler_name, count(*)
     FROM cluster_pod AS pod
-    LEFT JOIN traces_queuestate AS state ON state.cluster_id = pod.cluster_id AND state.pod_uid = pod.uid
+    LEFT JOIN state ON state.cluster_id = pod.cluster_id AND state.pod_uid = pod.uid
     WHERE pod.cluster_id = %s AND pod.node_name = '' AND NOT pod.phase = ANY (%s)
     GROUP BY 1, 2 ORDER BY 1, 2
 """
 
 
-def pending_summary(cluster_id: int, limit: int = 50) -> Pending:
+def pending_summary(
+    cluster_id: int, limit: int = 50, *, tables: Tables = PRESENT, profiles: Sequence[str] | None = None
+) -> Pending:
     """Count the unassigned pods: by where they are, each once, and by the reasons of their last rejection.
 
-    First comes what keeps most nodes from them. Pods that no profile has are none of the scheduler's: what rejected
-    them while one had them keeps nothing from them now.
+    First comes what keeps most nodes from them. `profiles`: those of then, with the `tables` of then. Pods that no
+    profile has are none of the scheduler's: what rejected them while one had them keeps nothing from them now.
     """
-    profiles = _profiles(cluster_id)
+    profiles = _profiles(cluster_id) if profiles is None else profiles
     with connection.cursor() as cursor:
-        cursor.execute(PENDING_PLACES, [cluster_id, _ended()])
+        cursor.execute(tables.under(PENDING_PLACES), [*tables.values, cluster_id, _ended()])
         places = cursor.fetchall()
-        cursor.execute(PENDING_REASONS, pending_values(cluster_id, profiles, limit))
+        cursor.execute(tables.under(PENDING_REASONS), [*tables.values, *pending_values(cluster_id, profiles, limit)])
         reasons = [PendingReason(*row) for row in cursor]
     queues: Counter[str] = Counter()
     no_profile: Counter[str] = Counter()
@@ -161,9 +165,10 @@ def pending_values(cluster_id: int, profiles: Sequence[str], limit: int) -> list
 
 
 PENDING_PODS = """
+    WITH pod AS (SELECT * FROM cluster_pod)
     SELECT pod.uid, pod.namespace, pod.name, pod.created_at, last.seq, last.number, last.last_seen_at, last.message,
            sum(reason.count)::bigint
-    FROM cluster_pod AS pod
+    FROM pod
     CROSS JOIN LATERAL (
         SELECT seq, coalesce((last_repeat->>'attempt')::int, attempt.attempt + repeat_count) AS number, last_seen_at,
                message, rejections
@@ -178,11 +183,20 @@ PENDING_PODS = """
 """
 
 
-def pending_pods(cluster_id: int, *, plugin: str, reason: str, limit: int) -> list[PendingPod]:
+def pending_pods(
+    cluster_id: int,
+    *,
+    plugin: str,
+    reason: str,
+    limit: int,
+    tables: Tables = PRESENT,
+    profiles: Sequence[str] | None = None,
+) -> list[PendingPod]:
     """The unassigned pods last rejected by this plugin and for this reason, longest pending first."""
+    names = list(_profiles(cluster_id) if profiles is None else profiles)
     with connection.cursor() as cursor:
-        values: list[Any] = [cluster_id, _ended(), list(_profiles(cluster_id)), plugin, plugin, reason, reason, limit]
-        cursor.execute(PENDING_PODS, values)
+        values: list[Any] = [cluster_id, _ended(), names, plugin, plugin, reason, reason, limit]
+        cursor.execute(tables.under(PENDING_PODS), [*tables.values, *values])
         return [PendingPod(*row) for row in cursor]
 
 

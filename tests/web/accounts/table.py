@@ -133,8 +133,13 @@ ROWS = [
         body=lambda world: rest.items(rest.pod("p2")),
     ),
     _get(f"{CLUSTER}/imports/<uuid:import_id>", status=404),
+    _get(f"{CLUSTER}/objects", query="?kind=Pod"),
     Row(f"{CLUSTER}/objects", "POST", Role.OPERATOR, 201, body=lambda world: rest.pod("p3", namespace="default")),
     _get(f"{CLUSTER}/objects/<str:kind>/<str:name>", status=404, values={"str:kind": "PriorityClass", "str:name": "p"}),
+    _get(
+        f"{CLUSTER}/objects/<str:kind>/<str:namespace>/<str:name>",
+        values={"str:kind": "Pod", "str:namespace": "default", **P1},
+    ),
     Row(f"{CLUSTER}/objects/<str:kind>/<str:name>", "DELETE", Role.OPERATOR, 204, {"str:kind": "Node", **N1}),
     Row(
         f"{CLUSTER}/objects/<str:kind>/<str:namespace>/<str:name>",

@@ -1,0 +1,25 @@
+"""Routes that show the present, and with `at` the past: what they read from, and which moment they answer for."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kschedweb import views
+from kschedweb.rest.answers import RestView
+from kschedweb.scheduling.past import asking
+from kschedweb.scheduling.past.standing import Standing
+from kschedweb.views import given
+from scheduler_core.api.times import moment_of
+
+POSITION, TIME = "Ksched-Position", "Ksched-Time"  # headers of answers about the past
+
+
+class StandingView(RestView):
+    @contextmanager
+    def standing(self, cluster_id: int, query: views.AtQuery) -> Iterator[Standing]:
+        """The cluster at the moment that is asked for; an answer about the past says which one that is."""
+        at = given(query).get("at")
+        with asking.standing(cluster_id, at) as found:
+            if at is not None:
+                self.headers[POSITION] = f"{found.cursor.rv}.{found.cursor.seq}"
+                self.headers[TIME] = moment_of(found.now).isoformat()
+            yield found

@@ -1,0 +1,93 @@
+"""Which moment is asked for (`at`), and its opening: so many at a time, as each may take a second of a core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+
+from kschedweb.cluster import clock
+from kschedweb.common.errors import ApplicationError
+from kschedweb.common.turns import Turns
+from kschedweb.scheduling.past import moments
+from kschedweb.scheduling.past.errors import FutureError, HistoryCutError
+from kschedweb.scheduling.past.moments import Position
+from kschedweb.scheduling.past.standing import Now, Standing, Then
+from kschedweb.traces.models import Checkpoint
+from scheduler_core.api.times import moment_of
+
+MOST_DIGITS = 18  # of a number that the database holds
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+FORMS = "expected a position (120.4711), a time (2026-11-25T22:55:00Z) or how long ago (10m ago)"
+FIRST_YEAR = 1970
+OUTSIDE = "is before 1970 or after the last year that there is"
+WAIT_SECONDS = 20.0
+MOST_OPEN = 4  # requests that wait for a moment or read one; those beyond are refused at once
+OPENING = Turns(MOST_OPEN)
+READING = Turns(1)  # moments of a process are read one after the other
+
+
+class NoMomentError(ApplicationError):
+    """`at` names no moment, or one that has not come yet."""
+
+    code = "invalid"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"at: {problem}", fields={"at": [problem]})
+
+
+def position_of(text: str) -> Position | None:
+    """The position of both logs that a text names, as in 120.4711."""
+    rv, _, seq = text.partition(".")
+    if not all(part.isascii() and part.isdigit() and len(part) <= MOST_DIGITS for part in (rv, seq)):
+        return None
+    return Position(int(rv), int(seq))
+
+
+def time_of(text: str, now: datetime) -> datetime:
+    """The time that a text names, in the cluster's time; without a zone it is UTC. NoMomentError."""
+    try:
+        if text.endswith(" ago"):
+            amount = text.removesuffix(" ago").rstrip()
+            number, unit = amount[:-1].rstrip(), amount[-1:]
+            if unit not in UNITS or not (number.isascii() and number.isdigit()):
+                raise NoMomentError(FORMS)
+            found = now - timedelta(**{UNITS[unit]: int(number)})
+        else:
+            found = datetime.fromisoformat(text)
+            found = found.astimezone(UTC) if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    except OverflowError:
+        raise NoMomentError(OUTSIDE) from None
+    except ValueError:
+        raise NoMomentError(FORMS) from None
+    if found.year < FIRST_YEAR:
+        raise NoMomentError(OUTSIDE)
+    return found
+
+
+@contextmanager
+def standing(cluster_id: int, at: str | None) -> Iterator[Standing]:
+    """The cluster as it is, or as it was `at` a position or a time of its clock.
+
+    ClusterGoneError; NoMomentError, TooManyError; HistoryCutError and NotReplayableError as of a moment.
+    """
+    if at is None:
+        yield Now(cluster_id)
+        return
+    position = position_of(at)
+    time = time_of(at, moment_of(clock.now_of(cluster_id))) if position is None else None
+    with OPENING.one(0), READING.one(WAIT_SECONDS), ExitStack() as opened:
+        try:
+            found = opened.enter_context(moments.moment(cluster_id=cluster_id, position=position, at=time))
+        except FutureError as error:
+            raise NoMomentError(error.message) from None
+        except HistoryCutError as error:
+            raise _since(cluster_id, error) from None
+        yield Then(found)
+
+
+def _since(cluster_id: int, error: HistoryCutError) -> HistoryCutError:
+    """The same with the time from which on there is history."""
+    rv, seq = error.extra["rv"], error.extra["seq"]
+    kept = Checkpoint.objects.filter(cluster_id=cluster_id, objects_rv=rv, seq=seq)
+    return HistoryCutError(rv, seq, since=kept.values_list("at", flat=True).first())

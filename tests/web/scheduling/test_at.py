@@ -1,0 +1,228 @@
+"""What is shown with `at` is what was shown when it was the present: pods, nodes, queues, reasons, objects, all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from kschedweb.cluster import clock
+from kschedweb.cluster import services as cluster_services
+from kschedweb.cluster.models import Cluster, Pod
+from kschedweb.scheduling import retention
+from kschedweb.scheduling.past import asking, moments, walking
+from kschedweb.scheduling.runner.host import EngineHost
+from kschedweb.traces.models import Checkpoint, EngineStep
+from scheduler_core.api.times import moment_of
+from tests.web import rest
+from tests.web.scheduling import lived as living
+from tests.web.scheduling.conftest import PutObjects
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence")]
+
+LISTED = ("Pod", "Node", "PriorityClass", "Event")
+LEAST = 25  # positions
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> Iterator[None]:
+    moments.forget()
+    yield
+    moments.forget()
+
+
+@dataclass
+class Seen(living.Lived):
+    """What the service answered after each step, by position of both logs."""
+
+    client: APIClient = field(default_factory=rest.logged_in)
+    answers: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def note(self, host: EngineHost) -> None:
+        super().note(host)
+        self.cluster.refresh_from_db()
+        at = f"{self.cluster.rv}.{self.cluster.seq}"
+        if at not in self.answers:
+            self.answers[at] = {path: answered(self.client, self.cluster, path) for path in self.paths()}
+
+    def paths(self) -> list[str]:
+        draws = Random(self.cluster.seq)
+        pods = list(Pod.objects.filter(cluster=self.cluster).order_by("id").values_list("namespace", "name"))
+        some = [f"pods/{'/'.join(pod)}" for pod in draws.sample(pods, min(4, len(pods)))]
+        if pods:
+            some += ["nodes/n000", "nodes/n001", "objects/Pod/" + "/".join(draws.choice(pods))]
+        return [
+            "snapshot",
+            "summary",
+            "pending?limit=5",
+            "pending/pods?limit=7",
+            *(f"objects?kind={kind}&limit=9" for kind in LISTED),
+            *some,
+        ]
+
+
+def answered(client: APIClient, cluster: Cluster, path: str, at: str | None = None) -> Any:
+    more = "" if at is None else f"{'&' if '?' in path else '?'}at={at}"
+    answer = client.get(f"/api/clusters/{cluster.pk}/{path}{more}")
+    assert answer.status_code == 200, (path, at, answer.content)
+    if at is not None:
+        assert answer.headers["Ksched-Position"] == at
+    return timeless(answer.json())
+
+
+def timeless(told: dict[str, Any]) -> dict[str, Any]:
+    """Without the time of asking: how long ago the last step was when the present was asked decides nothing."""
+    told.pop("at", None)
+    if "throughput" in told:
+        del told["throughput"]["since_ms"], told["throughput"]["until_ms"]
+    return told
+
+
+@pytest.fixture
+def cluster(db: None) -> Cluster:
+    """One that was made as people make them: its log begins with its settings."""
+    return cluster_services.cluster_create(name="seen", seed=1)
+
+
+@pytest.fixture
+def seen(cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch) -> Seen:
+    monkeypatch.setattr(living, "Lived", Seen)
+    monkeypatch.setattr(living, "bind_untold", lambda *_: None)  # what no log tells of cannot be shown again
+    found = living.live(cluster, put_objects, rounds=10)
+    assert isinstance(found, Seen)
+    return found
+
+
+def test_past_is_answered_as_the_present_was(seen: Seen) -> None:
+    assert len(seen.answers) >= LEAST
+    chosen = Random(5).sample(list(seen.answers), len(seen.answers))
+    queues, pending = set(), 0
+    for at in chosen:
+        for path, then in seen.answers[at].items():
+            assert answered(seen.client, seen.cluster, path, at) == then, (at, path)
+        queues |= {each["queue"] for each in seen.answers[at]["snapshot"]["queue"]}
+        pending += seen.answers[at]["summary"]["pending"]["pods"]
+    assert {"unschedulable", "assumed"} <= queues and pending
+
+
+def refused(client: APIClient, cluster: Cluster, at: str, path: str = "pending") -> Any:
+    answer = client.get(f"/api/clusters/{cluster.pk}/{path}?at={at}")
+    return answer.status_code, answer.json()
+
+
+def test_what_cannot_be_shown_is_refused_with_the_reason(cluster: Cluster, put_objects: PutObjects) -> None:
+    lived = living.live(cluster, put_objects, rounds=3)
+    cluster.refresh_from_db()
+    client = rest.logged_in()
+    status, told = refused(client, cluster, f"{cluster.rv}.{cluster.seq + 1}")
+    assert (status, list(told["extra"]["fields"])) == (400, ["at"])
+    assert "has not come yet" in told["message"]
+    status, told = refused(client, cluster, "2190-01-01")
+    assert (status, list(told["extra"]["fields"])) == (400, ["at"])
+    row = Checkpoint.objects.filter(cluster=cluster).latest("seq")
+    retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at), retention.PruneReport())
+    status, told = refused(client, cluster, str(lived.places[0][0]))
+    assert (status, told["code"]) == (410, "gone")
+    assert told["extra"] == {"rv": row.objects_rv, "seq": row.seq, "since": row.at.isoformat()}
+    EngineStep.objects.filter(cluster=cluster).update(began_from=None)
+    unknown = [position for position, place in dict(lived.places).items() if place[0] > row.run]
+    status, told = refused(client, cluster, str(unknown[-1]), "snapshot")
+    assert (status, told["code"]) == (409, "not_replayable") and "earlier release" in told["message"]
+    Cluster.objects.filter(pk=cluster.pk).update(is_mirror=True)
+    status, told = refused(client, cluster, str(lived.places[-1][0]), "snapshot")
+    assert status == 409 and "a mirror decides nothing" in told["message"]
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        "",
+        "yesterday",
+        "10 ago",
+        "1w ago",
+        "-1m ago",
+        "1.2.3",
+        "1.x",
+        "٣.١",
+        "9" * 30 + ".1",
+        "0001-01-01",
+        "999999999d ago",
+    ],
+)
+def test_at_that_is_no_moment_is_refused_by_name(cluster: Cluster, at: str) -> None:
+    status, told = refused(rest.logged_in(), cluster, at)
+    assert (status, told["code"], list(told["extra"]["fields"])) == (400, "invalid", ["at"])
+
+
+def test_time_is_that_of_the_clusters_clock(cluster: Cluster, put_objects: PutObjects) -> None:
+    """Its clock is two days ahead: what was an hour ago there is in the future of the wall."""
+    cluster_services.clock_set(cluster_id=cluster.pk, skip_seconds=2 * 86_400, actor="test")
+    put_objects(cluster, [rest.node("n1")])
+    put_objects(cluster, [rest.node("n2")])
+    now = moment_of(clock.now_of(cluster.pk))
+    client, before = rest.logged_in(), now - timedelta(hours=1)
+    answer = client.get(f"/api/clusters/{cluster.pk}/objects?kind=Node&at=0s ago")
+    assert len(answer.json()["objects"]) == 2
+    assert answer.headers["Ksched-Time"] >= now.isoformat()
+    for at in ("1h ago", before.isoformat().replace("+00:00", "Z"), before.strftime("%Y-%m-%d %H:%M:%S")):
+        assert client.get(f"/api/clusters/{cluster.pk}/objects?kind=Node&at={at}").json()["objects"] == []
+
+
+def test_only_so_many_moments_are_read_at_a_time(cluster: Cluster, put_objects: PutObjects) -> None:
+    living.live(cluster, put_objects, rounds=1)
+    client, at = rest.logged_in(), "0s ago"
+    with ExitStack() as others:
+        for _ in range(asking.MOST_OPEN):
+            others.enter_context(asking.OPENING.one(0))
+        status, told = refused(client, cluster, at)
+        assert (status, told["code"]) == (429, "too_many")
+        assert client.get(f"/api/clusters/{cluster.pk}/pending").status_code == 200
+    assert client.get(f"/api/clusters/{cluster.pk}/pending?at={at}").status_code == 200
+
+
+def test_engine_is_kept_for_the_next_question(
+    cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a later moment, and after a question about what was not there."""
+    lived = living.live(cluster, put_objects, rounds=2, config=False)
+    started: list[Any] = []
+    start = walking.start_before
+
+    def counted(cluster: Cluster, target: tuple[int, int]) -> Any:
+        started.append(target)
+        return start(cluster, target)
+
+    monkeypatch.setattr(walking, "start_before", counted)
+    client = rest.logged_in()
+    for position, _ in lived.places:
+        assert client.get(f"/api/clusters/{cluster.pk}/pending?at={position}").status_code == 200
+        assert client.get(f"/api/clusters/{cluster.pk}/nodes/none?at={position}").status_code == 404
+    assert len(started) == 1
+
+
+def test_what_is_confidential_is_not_listed(cluster: Cluster) -> None:
+    client = rest.logged_in()
+    for path in ("objects?kind=Secret", "objects/Secret/default/s", "objects?kind=Secret&at=0s ago"):
+        assert client.get(f"/api/clusters/{cluster.pk}/{path}").status_code == 403
+    answer = client.get(f"/api/clusters/{cluster.pk}/objects?kind=Pods")
+    assert (answer.status_code, list(answer.json()["extra"]["fields"])) == (400, ["kind"])
+
+
+def test_lists_of_objects_go_on_after_their_last(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [rest.pod(name, namespace="default") for name in ("p2", "p-1", "p1")])
+    client = rest.logged_in()
+    for at in ("", "&at=0s ago"):
+        found: list[str] = []
+        after: Any = ""
+        while after is not None and len(found) < 9:
+            query = f"kind=Pod&namespace=default&limit=2{at}" + (f"&after={after}" if after else "")
+            told = client.get(f"/api/clusters/{cluster.pk}/objects?{query}").json()
+            found += [each["manifest"]["metadata"]["name"] for each in told["objects"]]
+            after = told["after"]
+        assert found == ["p-1", "p1", "p2"]
