@@ -30,7 +30,7 @@ from scheduler_core.trace import codec, digest
 from scheduler_core.trace.matrix import AttemptMatrix
 
 MOST_TEXT = 200  # of a value that is told
-_STORED_OTHERWISE = frozenset({"cluster_id", "amounts", "best", "matrix", "digest", "node_order"})
+_STORED_OTHERWISE = frozenset({"cluster_id", "best", "matrix", "digest", "node_order"})
 _COLUMNS = tuple(name for name in journal.COMPARED if name not in _STORED_OTHERWISE)
 _PLACES = {name: place for place, name in enumerate(ATTEMPT_COLUMNS)}
 _BEST = AttemptRow._meta.get_field("best")
@@ -69,7 +69,7 @@ def difference(
     entries = piece.entries.get(place_of(step), [])
     for entry, pod, found in _differences(step, entries, piece, effects, scheduler, before):
         seq = step.seq_to if entry is None else entry.seq
-        return Difference(step.run, step.step, seq, pod, found.field, _text(found.recorded), _text(found.replayed))
+        return Difference(step.run, step.step, seq, pod, found.field, text(found.recorded), text(found.replayed))
     return None
 
 
@@ -182,11 +182,12 @@ def _of_attempt(
         columns = adapters.attempt_row(made, places, made_digest)
         for name in _COLUMNS:
             recorded, replayed = getattr(row, name), columns[_PLACES[name]]
+            if name == "amounts":
+                if recorded is None:
+                    continue  # of an earlier release, which kept none
+                replayed = orjson.loads(orjson.dumps(replayed))  # as the column gives it back
             if recorded != replayed:
                 yield _Found(name, recorded, replayed)
-        amounts = orjson.loads(orjson.dumps(columns[_PLACES["amounts"]]))
-        if row.amounts != amounts:
-            yield _Found("amounts", row.amounts, amounts)
         best = _BEST.from_db_value(columns[_PLACES["best"]], None, None)
         if row.best != best:
             yield _Found("best", row.best, best)
@@ -250,6 +251,7 @@ def _of_end(entry: Entry, step: EngineStep, effects: Effects, scheduler: Schedul
     return next(_of_payload(payload, made), None)
 
 
-def _text(value: Any) -> str:
-    text = "nothing" if value is None else str(value)
-    return text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 1] + "…"
+def text(value: Any) -> str:
+    """A value as a difference tells it."""
+    said = "nothing" if value is None else str(value)
+    return said if len(said) <= MOST_TEXT else said[: MOST_TEXT - 1] + "…"

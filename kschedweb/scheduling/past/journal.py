@@ -129,12 +129,14 @@ def piece_after(cluster_id: int, after: Place, until: Place | None, *, with_deci
         if not steps:
             ends(cluster_id)
             return piece
-        asking = [step for step in steps if step.cycles and configuration(cluster_id, step).has_extenders]
+        asking = [
+            step for step in steps if step.cycles and configuration(cluster_id, step.config_version).has_extenders
+        ]
         if with_decisions or asking:
             _entries_read(cluster_id, piece)
             _attempts_read(cluster_id, piece)
         for step in steps:
-            if configuration(cluster_id, step).has_extenders:
+            if configuration(cluster_id, step.config_version).has_extenders:
                 piece.exchanges[place_of(step)] = list(_exchanges(cluster_id, piece, place_of(step)))
     return piece
 
@@ -204,14 +206,12 @@ def node_names(cluster_id: int, order: str) -> tuple[str, ...]:
     return trace_adapters.node_names(bytes(packed))
 
 
-def configuration(cluster_id: int, row: EngineStep | Checkpoint) -> Configuration:
-    """What a step was decided by; NotReplayableError when that is not kept."""
-    return _configuration(cluster_id, row.config_version)
-
-
 @lru_cache(maxsize=64)
-def _configuration(cluster_id: int, version: int) -> Configuration:
-    """Versions are only added to, and the first one is the defaults."""
+def configuration(cluster_id: int, version: int) -> Configuration:
+    """What steps of a version were decided by; NotReplayableError when that is not kept.
+
+    Versions are only added to, and the first one is the defaults.
+    """
     rows = SchedulerConfigVersion.objects.filter(cluster_id=cluster_id, version=version)
     found = rows.values_list("text", "replayable").first() or (("", True) if version == 1 else None)
     if found is None:

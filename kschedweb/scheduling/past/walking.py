@@ -33,11 +33,11 @@ START: Place = (0, 0)
 OF_A_MIRROR = "a mirror decides nothing: what its engine compares is not made again"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Recorded:
     """Says of which attempts of a step amounts are made again: of those that have a row of their own."""
 
-    stored: frozenset[tuple[str, int]] = frozenset()  # (uid, number)
+    stored: frozenset[tuple[str, int]]  # (uid, number)
 
     def keeps(self, attempt: Attempt) -> bool:
         return (attempt.pod_uid, attempt.attempt) in self.stored
@@ -60,31 +60,31 @@ class Walker:
     config_version: int = 0
     gates: dict[str, bool] | None = None  # feature gates the engine was built with, where that is kept
     _answers: RecordedAnswers = field(default_factory=RecordedAnswers)
-    _keeper: _Recorded = field(default_factory=_Recorded)
+
+    def asked(self, step: EngineStep, piece: Piece) -> tuple[Scheduler, RecordedStep]:
+        """The engine and what the step gives it, for who makes it again in another way than `take`."""
+        if self.engine is None or self.rv != step.log_from:
+            raise NotReplayableError(f"no engine is known from before step {step.run}.{step.step}")
+        self._answers.put(piece.exchanges.get(place_of(step), ()))
+        # Amounts decide nothing: they are worked out where there is a record to compare them with.
+        self.engine.engine.keeper = _Recorded(piece.stored(step))
+        return self.engine, RecordedStep(step.now_us, piece.changes[place_of(step)], step.cycles)
 
     def take(self, step: EngineStep, piece: Piece) -> Effects:
         """Make a step again, as its piece has it. NotReplayableError; UnansweredError when it goes another way.
 
         After an error the engine is none that there was.
         """
-        effects = self._begin(step) if step.kind != StepKind.APPLY else self._repeat(step, piece)
+        effects = self._begin(step) if step.kind != StepKind.APPLY else recorded.repeat(*self.asked(step, piece))
         self.place, self.rv, self.seq = place_of(step), step.log_to, step.seq_to
         self.now, self.digest = step.now_us, bytes(step.digest)
         return effects
-
-    def _repeat(self, step: EngineStep, piece: Piece) -> Effects:
-        if self.engine is None or self.rv != step.log_from:
-            raise NotReplayableError(f"no engine is known from before step {step.run}.{step.step}")
-        self._answers.put(piece.exchanges.get(place_of(step), ()))
-        self._keeper.stored = piece.stored(step)
-        changes = piece.changes[place_of(step)]
-        return recorded.repeat(self.engine, RecordedStep(step.now_us, changes, step.cycles))
 
     def _begin(self, step: EngineStep) -> Effects:
         """The first step of a run: an engine of what was stored then."""
         beginning, gates = _beginning(step)
         with without_collecting():
-            self.engine = self._build(step, gates)
+            self.engine = self._build(step.config_version, gates)
             changes = objects_at(self.cluster.pk, step.log_to).puts()
             return recorded.begin(self.engine, beginning, RecordedStep(step.now_us, changes, 0))
 
@@ -93,7 +93,7 @@ class Walker:
         state = zstandard.ZstdDecompressor().decompress(bytes(row.engine))
         try:
             with without_collecting():
-                self.engine = self._build(row, row.gates, state)
+                self.engine = self._build(row.config_version, row.gates, state)
         except CheckpointError as error:
             raise NotReplayableError(
                 f"the checkpoint of step {row.run}.{row.step} is one of another version of the engine: {error}"
@@ -101,27 +101,24 @@ class Walker:
         self.place, self.rv, self.seq = place_of(row), row.rv, row.seq
         self.now, self.digest = self.engine.engine.now, bytes(row.digest) or None
 
-    def _build(
-        self, row: EngineStep | Checkpoint, gates: dict[str, bool] | None, state: bytes | None = None
-    ) -> Scheduler:
-        found = journal.configuration(self.cluster.pk, row)
+    def _build(self, version: int, gates: dict[str, bool] | None, state: bytes | None = None) -> Scheduler:
+        found = journal.configuration(self.cluster.pk, version)
         if not found.is_replayable:
             raise NotReplayableError(
-                f"version {row.config_version} of the configuration has a plugin that may not decide alike twice"
+                f"version {version} of the configuration has a plugin that may not decide alike twice"
             )
-        self.config_version, self.gates = row.config_version, gates
+        self.config_version, self.gates = version, gates
         try:
             return build.build(
                 config.load(found.text or None),
                 draws=SeededDraws(self.cluster.seed),
                 feature_gates=settings.FEATURE_GATES if gates is None else gates,
                 connect_extender=self._answers.connect,
-                keeper=self._keeper,
                 state=state,
             )
         except ConfigError as error:
             raise NotReplayableError(
-                f"version {row.config_version} of the configuration cannot be used any more: {error}"
+                f"version {version} of the configuration cannot be used any more: {error}"
             ) from None
 
 
@@ -161,15 +158,15 @@ def start_before(cluster: Cluster, target: Place) -> Walker:
         run, step = target
         before = Q(run__lt=run) | Q(run=run, step__lte=step)
         rows = Checkpoint.objects.filter(before, cluster_id=cluster.pk).exclude(engine=b"")
-        checkpoint = rows.order_by("-run", "-step").first()
+        written = rows.order_by("-run", "-step").first()
         first = first_step_before(cluster.pk, target)
-    if first is not None and (checkpoint is None or place_of(checkpoint) < place_of(first)):
+    if first is not None and (written is None or place_of(written) < place_of(first)):
         walker.place = (first.run, first.step - 1)
         walker.seq = first.seq_from
         return walker
-    if checkpoint is None:
+    if written is None:
         raise HistoryCutError(*journal.begins(cluster.pk))
-    walker.load(checkpoint)
+    walker.load(written)
     return walker
 
 

@@ -298,3 +298,17 @@ def test_difference_is_kept_and_told(cluster: Cluster, put_objects: PutObjects) 
     assert (told["difference"]["recorded"], told["difference"]["replayed"]) == ("n9", "n0")
     assert "ksched_history_differences 1" in client.get("/metrics").content.decode()
     assert proving.prove() is None
+
+
+def test_amounts_are_compared_where_they_are_kept(cluster: Cluster, put_objects: PutObjects) -> None:
+    """Attempts of earlier releases have none, which is no difference."""
+    put_objects(cluster, [make_node("n1").capacity(cpu="4", pods="20").manifest()])
+    put_objects(cluster, [make_pod("large").req(cpu="8").manifest()])
+    settle(cluster, lead(cluster))
+    row = Attempt.objects.get(cluster=cluster, result="unschedulable")
+    assert row.amounts and replayed(cluster).difference is None
+    Attempt.objects.filter(pk=row.pk).update(amounts=[[[0, "cpu", 1, 7_000, 4_000, "n1"]]])
+    found = replayed(cluster).difference
+    assert found is not None and (found.field, found.pod) == ("amounts", "default/large")
+    Attempt.objects.filter(pk=row.pk).update(amounts=None)
+    assert replayed(cluster).difference is None
