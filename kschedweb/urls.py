@@ -90,6 +90,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLUSTER}/pods/<str:namespace>/<str:name>/history", pods.PodHistoryView.as_view()),
     path(f"{CLUSTER}/attempts", attempts.AttemptListView.as_view()),
     path(f"{CLUSTER}/attempts/<int:seq>", attempts.AttemptView.as_view()),
+    path(f"{CLUSTER}/attempts/<int:seq>/again", attempts.AttemptAgainView.as_view()),
     path(f"{CLUSTER}/attempts/<int:seq>/preemption", attempts.AttemptPreemptionView.as_view()),
     path(f"{CLUSTER}/preemptions", attempts.PreemptionListView.as_view()),
     path(f"{CLUSTER}/events", events.EventListView.as_view()),

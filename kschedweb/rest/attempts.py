@@ -1,5 +1,7 @@
 """Attempts: lists, one with its matrix, searches for victims, the slowest cycles."""
 
+from msgspec import UNSET
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from kschedweb import views
@@ -7,7 +9,10 @@ from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.common.pagination import KeysetPagination
 from kschedweb.rest import inputs
 from kschedweb.rest.answers import RestView
+from kschedweb.scheduling.past import telling
+from kschedweb.scheduling.past.attempts import attempt_again
 from kschedweb.traces import selectors
+from scheduler_core.explain.again import Wanted
 
 
 class NewestFirst(KeysetPagination):
@@ -28,6 +33,27 @@ class AttemptView(RestView):
     def get(self, request: Request, cluster_id: int, seq: int, query: views.MatrixQuery) -> views.AttemptDetail:
         """Read an attempt with a page of its matrix: status and scores of each node."""
         return selectors.attempt_detail(selectors.attempt_get(cluster_id, seq), query)
+
+
+class AttemptAgainView(RestView):
+    def get(self, request: Request, cluster_id: int, seq: int, query: views.AgainQuery) -> views.AttemptAgain:
+        """Make an attempt again with the engine as it was just before, and read what its record does not keep.
+
+        All scores of all plugins, raw ones too, also for nodes that were not looked at; counts by domain; each search
+        for victims; what was asked of nodes and what there was then. 410 where history was cleared away, with where it
+        begins; 409 where the record does not suffice, as with mirrors.
+        """
+        cluster_selectors.cluster_get(cluster_id)
+        return telling.again_view(seq, attempt_again(cluster_id=cluster_id, seq=seq, wanted=_wanted(query)))
+
+
+def _wanted(query: views.AgainQuery) -> Wanted:
+    if query.nodes is UNSET:
+        return Wanted(None, query.offset, query.limit)
+    names = frozenset(name for each in query.nodes.split(",") if (name := each.strip()))
+    if not names or len(names) > views.MOST_NODES:
+        raise ValidationError({"nodes": [f"1 to {views.MOST_NODES} names, separated by commas"]})
+    return Wanted(names)
 
 
 class AttemptPreemptionView(RestView):

@@ -32,6 +32,7 @@ __all__ = [
     "preemption_search",
     "preemption_view",
     "refusal_view",
+    "status_view",
 ]
 
 # Far above 100,000 node names.
@@ -100,7 +101,7 @@ def matrix_view(blob: bytes, names: tuple[str, ...], query: views.MatrixQuery) -
         nodes_wanted=matrix.num_nodes_to_find,
         start_index=matrix.start_index,
         end_index=matrix.end_index,
-        pre_filter=_status(matrix.pre_filter_status),
+        pre_filter=status_view(matrix.pre_filter_status),
         pre_filter_nodes=matrix.pre_filter_node_names,
         skipped_filters=matrix.skip_filter_plugins,
         skipped_scores=scored.skipped if scored is not None else (),
@@ -175,7 +176,7 @@ def refusal_view(blob: bytes, place: int) -> views.Status | None:
         status = lookup.refusal(blob, place)
     except TraceError:
         return None
-    return None if status is None else _status(status)
+    return None if status is None else status_view(status)
 
 
 def _chosen(matrix: AttemptMatrix, query: views.MatrixQuery, tied: frozenset[str]) -> list[NodeVerdict]:
@@ -217,7 +218,7 @@ def _node(verdict: NodeVerdict, tied: bool) -> views.MatrixNode:
     return views.MatrixNode(
         node=verdict.node_name,
         feasible=verdict.feasible,
-        status=_status(verdict.status),
+        status=status_view(verdict.status),
         total=verdict.total,
         tied=tied,
         scores=scores,
@@ -229,7 +230,7 @@ def _nominated(matrix: AttemptMatrix) -> views.NominatedTry | None:
     tried = matrix.nominated
     if tried is None:
         return None
-    return views.NominatedTry(tried.node_name, tried.fits, _status(tried.status), tried.error)
+    return views.NominatedTry(tried.node_name, tried.fits, status_view(tried.status), tried.error)
 
 
 def _exchange(exchange: ExtenderExchange) -> views.ExtenderExchange:
@@ -263,7 +264,7 @@ def _tried_nodes(record: PreemptionRecord, query: views.PreemptionQuery) -> tupl
         return views.PreemptionNode(
             node=name,
             outcome=outcome(name),
-            status=_status(statuses.get(name)),
+            status=status_view(statuses.get(name)),
             victims=found.victims if found is not None else (),
             num_pdb_violations=found.num_pdb_violations if found is not None else 0,
             tied=name in tied,
@@ -275,7 +276,7 @@ def _tried_nodes(record: PreemptionRecord, query: views.PreemptionQuery) -> tupl
     return [node(name) for name in names[query.offset : query.offset + query.limit]], len(names)
 
 
-def _status(status: Any) -> views.Status | None:
+def status_view(status: Any) -> views.Status | None:
     """None for a success: most nodes of most attempts need no words."""
     if status is None or status.is_success:
         return None

@@ -18,6 +18,17 @@ from kschedweb.views.accounts import (
     TokenPage,
     TokenQuery,
 )
+from kschedweb.views.again import (
+    MOST_NODES,
+    AgainQuery,
+    AskedFilter,
+    AttemptAgain,
+    CountedDomain,
+    CountRule,
+    DomainCounts,
+    NodeAgain,
+    VictimTrial,
+)
 from kschedweb.views.amounts import AmountKind, Amounts, AmountValue
 from kschedweb.views.attempts import (
     CODES,
@@ -238,6 +249,15 @@ from kschedweb.views.workloads import (
 )
 
 __all__ = [
+    "MOST_NODES",
+    "AgainQuery",
+    "AskedFilter",
+    "AttemptAgain",
+    "CountedDomain",
+    "CountRule",
+    "DomainCounts",
+    "NodeAgain",
+    "VictimTrial",
     "CheckedConfig",
     "ConfigChange",
     "ConfigProblem",

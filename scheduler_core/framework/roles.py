@@ -15,6 +15,7 @@ from scheduler_core.model.amounts import Amounts
 from scheduler_core.model.changes import EvictionVerdict
 from scheduler_core.model.effects import DeviceRecord, FilterRows
 from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.model.observed import DomainCounts
 from scheduler_core.table.node_table import NodeTable
 
 
@@ -70,6 +71,17 @@ class AmountsTeller(Protocol):
 
     def amounts(self, state: CycleState, pod: Pod, table: NodeTable, refused: Refused) -> Iterable[Amounts]:
         """Of all these rows; there is at least one."""
+        ...
+
+
+@runtime_checkable
+class DomainTeller(Protocol):
+    """Not an extension point: a plugin that tells how many pods it counted in each domain, for who looks at a cycle."""
+
+    name: str
+
+    def domain_counts(self, state: CycleState, infos: Sequence[NodeInfo]) -> Iterable[DomainCounts]:
+        """What the node form left in the state; `infos` are the feasible nodes."""
         ...
 
 

@@ -16,8 +16,9 @@ from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.cache.cache import Cache, CacheError
 from scheduler_core.cache.snapshot import Snapshot
+from scheduler_core.cycle.cycle import Cycle
 from scheduler_core.cycle.runner import Runners
-from scheduler_core.cycle.view import SnapshotView
+from scheduler_core.cycle.view import PickedNodes, SnapshotView
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.extenders import Extenders
 from scheduler_core.framework.roles import EvictionObserver
@@ -105,6 +106,7 @@ class Engine:
     restored_bindings: dict[str, str] = field(default_factory=dict)  # pod uid -> node name, until the pod arrives
     restored_attempts: dict[str, int] = field(default_factory=dict)  # by pod uid, until the pod arrives
     observer: Observer | None = None  # None: what the engine decides is carried out
+    witness: Callable[[Cycle, PickedNodes], None] | None = None  # looks on between filtering and what follows from it
     write_limit: WriteLimit | None = None  # None: writes as fast as it can
     shared: dict[str, Any] = field(default_factory=dict)  # what plugins of several profiles hold together
     next_start_node_index: int = 0

@@ -208,6 +208,8 @@ def choose_node(engine: Engine, cycle: Cycle) -> str | Failure:
         return Failure(feasible, None, CLEAR_NOMINATION)
     attempt.feasible, num_feasible = feasible.nodes, len(feasible)
     attempt.evaluated_nodes = num_feasible + cycle.num_refused
+    if engine.witness is not None:
+        engine.witness(cycle, feasible)
     if num_feasible == 0:
         if engine.keeper is not None:
             cycle.crowded = nominated_that_count(cycle)  # PostFilter may clear nominations

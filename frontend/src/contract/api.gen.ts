@@ -92,6 +92,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/clusters/{cluster_id}/attempts/{seq}/again": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Make an attempt again with the engine as it was just before, and read what its record does not keep.
+         * @description All scores of all plugins, raw ones too, also for nodes that were not looked at; counts by domain; each search
+         *     for victims; what was asked of nodes and what there was then. 410 where history was cleared away, with where it
+         *     begins; 409 where the record does not suffice, as with mirrors.
+         */
+        readonly get: operations["AttemptAgain_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/clusters/{cluster_id}/attempts/{seq}/preemption": {
         readonly parameters: {
             readonly query?: never;
@@ -1108,6 +1130,109 @@ export interface components {
         readonly TokenQuery: {
             /** @description whose; without it your own. Those of others are for superusers */
             readonly username?: string;
+        };
+        /** @description Which nodes to tell of: those named, or a page of all. */
+        readonly AgainQuery: {
+            /** @description names of nodes, separated by commas */
+            readonly nodes?: string;
+            /** @default 0 */
+            readonly offset?: number;
+            /** @default 50 */
+            readonly limit?: number;
+        };
+        /** @description What one filter says of a node when it is asked by itself. */
+        readonly AskedFilter: {
+            readonly plugin: string;
+            /** @description null: it lets the pod in */
+            readonly status: components["schemas"]["Status"] | null;
+        };
+        /** @description An attempt made again by the engine as it was just before it. */
+        readonly AttemptAgain: {
+            readonly seq: number;
+            /** @description the first thing that came out otherwise than it is stored; null: nothing did */
+            readonly difference: components["schemas"]["HistoryDifference"] | null;
+            /** @description that came out now; null: none did, see the difference */
+            readonly result: ("error" | "noProfile" | "proposed" | "scheduled" | "skipped" | "unschedulable") | null;
+            readonly node_name: string;
+            readonly message: string;
+            readonly nodes_total: number;
+            /** @description nodes */
+            readonly looked_at: number;
+            /** @description nodes the pod fits on, of all */
+            readonly fitting: number;
+            /** @description that score, with their weights */
+            readonly plugins: readonly components["schemas"]["ScorePlugin"][];
+            readonly counts: readonly components["schemas"]["DomainCounts"][];
+            /** @description those asked for; first those looked at, in the order of the walk */
+            readonly nodes: readonly components["schemas"]["NodeAgain"][];
+            /** @description nodes on all pages; 0: the attempt ended before its filters had run */
+            readonly found: number;
+        };
+        /** @description A value of a topology key. */
+        readonly CountedDomain: {
+            readonly domain: string;
+            /** @description pods, or the sum of their weights */
+            readonly count: number;
+        };
+        /** @description What a rule of topology spread or affinity counts in each domain. */
+        readonly DomainCounts: {
+            readonly plugin: string;
+            /**
+             * @description spread, softSpread: matching pods. near, apart: pods that match required terms. keptApart: pods whose terms speak against this one. preferred: weights of preferred terms
+             * @enum {unknown}
+             */
+            readonly rule: "apart" | "keptApart" | "near" | "preferred" | "softSpread" | "spread";
+            /** @description the topology key */
+            readonly key: string;
+            /** @description the key, and which pods count */
+            readonly subject: string;
+            /** @description how many a domain may have for the pod to fit in */
+            readonly most: number | null;
+            /** @description those of the nodes told of, then the others, 200 in all at most */
+            readonly domains: readonly components["schemas"]["CountedDomain"][];
+            /** @description domains in all */
+            readonly found: number;
+        };
+        /** @description One node at the moment of an attempt. */
+        readonly NodeAgain: {
+            readonly node: string;
+            /** @description false: the walk had ended before it, or never came to it */
+            readonly looked_at: boolean;
+            /** @description among the nodes the attempt chose from */
+            readonly feasible: boolean;
+            /** @description why the pod does not fit there; null: it fits */
+            readonly status: components["schemas"]["Status"] | null;
+            /** @description in their order, those behind the first refusal as well; empty: PreFilter left the node out */
+            readonly filters: readonly components["schemas"]["AskedFilter"][];
+            /** @description what was asked of the node and what there was then; null: nobody tells */
+            readonly amounts: readonly components["schemas"]["Amounts"][] | null;
+            /** @description as it was compared; null: it was not */
+            readonly total: number | null;
+            /** @description by plugin, as they were compared; empty: they were not */
+            readonly scores: {
+                readonly [key: string]: components["schemas"]["Score"];
+            };
+            /** @description as it would be had the walk looked at every node; without extenders. null: the pod does not fit */
+            readonly total_of_all: number | null;
+            /** @description by plugin, had the walk looked at every node: comparable with each other, not with `scores` */
+            readonly scores_of_all: {
+                readonly [key: string]: components["schemas"]["Score"];
+            };
+            /** @description null: evicting pods is no help, or nobody looked for victims */
+            readonly trial: components["schemas"]["VictimTrial"] | null;
+        };
+        /** @description What comes of evicting pods from a node. */
+        readonly VictimTrial: {
+            /**
+             * @description of the search then; untried: enough candidates had been found, and the node is tried only now
+             * @enum {unknown}
+             */
+            readonly outcome: "candidate" | "refused" | "untried";
+            /** @description why no victims are enough; null: they are */
+            readonly status: components["schemas"]["Status"] | null;
+            /** @description the most important first */
+            readonly victims: readonly string[];
+            readonly num_pdb_violations: number;
         };
         /** @description What was asked of rejecting nodes, and what there was, about one subject. See docs/amounts.md. */
         readonly Amounts: {
@@ -3493,6 +3618,13 @@ export type TokenCreate = components['schemas']['TokenCreate'];
 export type TokenCreated = components['schemas']['TokenCreated'];
 export type TokenPage = components['schemas']['TokenPage'];
 export type TokenQuery = components['schemas']['TokenQuery'];
+export type AgainQuery = components['schemas']['AgainQuery'];
+export type AskedFilter = components['schemas']['AskedFilter'];
+export type AttemptAgain = components['schemas']['AttemptAgain'];
+export type CountedDomain = components['schemas']['CountedDomain'];
+export type DomainCounts = components['schemas']['DomainCounts'];
+export type NodeAgain = components['schemas']['NodeAgain'];
+export type VictimTrial = components['schemas']['VictimTrial'];
 export type Amounts = components['schemas']['Amounts'];
 export type AmountValue = components['schemas']['AmountValue'];
 export type Attempt = components['schemas']['Attempt'];
@@ -3965,6 +4097,42 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["AttemptDetail"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly AttemptAgain_get: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: number;
+                /** @description names of nodes, separated by commas */
+                readonly nodes?: string;
+                readonly offset?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly seq: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AttemptAgain"];
                 };
             };
             /** @description Refused */

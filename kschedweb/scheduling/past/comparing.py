@@ -73,6 +73,22 @@ def difference(
     return None
 
 
+def attempt_difference(made: Attempt, seq: int, step: EngineStep, piece: Piece) -> Difference | None:
+    """The first difference between one attempt's record, its entry at `seq`, and what it is when it is made again."""
+    entry = next((each for each in piece.entries.get(place_of(step), ()) if each.seq == seq), None)
+    if entry is None:
+        return Difference(step.run, step.step, seq, made.pod_key, "entry", text(None), str(LogKind.ATTEMPT))
+    place = entry.payload.get("place", 0)
+    kind, payload = _told(made, step.now_us, place, {})
+    found = [*_of_attempt(made, entry, piece, step, place, digest.attempt_digest(made))]
+    for name, recorded, replayed in (("kind", entry.kind, kind), ("pod", entry.pod_key, made.pod_key)):
+        if recorded != replayed:
+            found.append(_Found(name, recorded, replayed))
+    for each in (*found, *_of_payload(entry.payload, payload)):
+        return Difference(step.run, step.step, seq, made.pod_key, each.field, text(each.recorded), text(each.replayed))
+    return None
+
+
 def _differences(
     step: EngineStep,
     entries: list[Entry],

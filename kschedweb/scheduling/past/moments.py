@@ -18,7 +18,7 @@ from django.db import transaction
 from kschedweb.cluster import clock, follow
 from kschedweb.cluster.models import Change, Cluster
 from kschedweb.scheduling.past import journal, walking
-from kschedweb.scheduling.past.errors import FutureError, HistoryCutError
+from kschedweb.scheduling.past.errors import FutureError, HistoryCutError, NotReplayableError
 from kschedweb.scheduling.past.journal import Place, place_of
 from kschedweb.scheduling.past.objects import Objects, objects_at
 from kschedweb.scheduling.past.walking import Walker
@@ -64,7 +64,7 @@ class Moment:
 @dataclass(slots=True)
 class _Kept:
     walker: Walker
-    objects: Objects
+    objects: Objects | None  # None: nobody asked for them so far
 
 
 _kept: OrderedDict[int, _Kept] = OrderedDict()
@@ -87,6 +87,24 @@ def moment(*, cluster_id: int, position: Position | None = None, at: datetime | 
         yield found
 
 
+def engine_at(*, cluster_id: int, position: Position) -> Walker:
+    """The engine after the last step that had ended at a position, as a copy that may be led on.
+
+    Raises as `moment` does, and NotReplayableError where no step had ended.
+    """
+    with _lock:
+        kept = _kept.pop(cluster_id, None)
+        with transaction.atomic():
+            follow.read_only_moment()
+            cluster = journal.ends(cluster_id)
+            target = step_at(cluster, position)
+        if target is None:
+            raise NotReplayableError(f"there was no engine yet at {position}")
+        walker = _led(cluster, target, kept)
+        _keep(cluster_id, _Kept(walker, None if kept is None else kept.objects))
+        return walker.copy()
+
+
 def forget() -> None:
     """Drop what is kept."""
     with _lock:
@@ -104,20 +122,24 @@ def _made(cluster_id: int, position: Position | None, at: datetime | None) -> Mo
     if target is None:
         objects = objects_at(cluster_id, position.rv)
         return Moment(cluster_id, position, time, 0, 0, 0, None, None, objects)
-    walker = _walker(cluster, target, kept)
-    walking.walk(walker, target)
+    walker = _led(cluster, target, kept)
     with walking.without_collecting():
-        objects = objects_at(cluster_id, position.rv) if kept is None or kept.objects.rv > position.rv else kept.objects
+        earlier = None if kept is None else kept.objects
+        objects = objects_at(cluster_id, position.rv) if earlier is None or earlier.rv > position.rv else earlier
         objects.advance(position.rv)
-    _kept[cluster_id] = _Kept(walker, objects)
-    while len(_kept) > MOST_KEPT or (len(_kept) > 1 and _objects_kept() > MOST_OBJECTS):
-        _kept.popitem(last=False)
+    _keep(cluster_id, _Kept(walker, objects))
     now = moment_of(walker.now)
     return Moment(cluster_id, position, time, *walker.place, walker.seq, now, walker.engine, objects)
 
 
+def _keep(cluster_id: int, made: _Kept) -> None:
+    _kept[cluster_id] = made
+    while len(_kept) > MOST_KEPT or (len(_kept) > 1 and _objects_kept() > MOST_OBJECTS):
+        _kept.popitem(last=False)
+
+
 def _objects_kept() -> int:
-    return sum(len(each.objects.texts) for each in _kept.values())
+    return sum(len(each.objects.texts) for each in _kept.values() if each.objects is not None)
 
 
 def _time_of(cluster: Cluster, position: Position, target: Place | None) -> int:
@@ -152,10 +174,19 @@ def _position_at(cluster: Cluster, at: datetime | None) -> Position:
     return Position(max(step[0], changes.values_list("rv", flat=True).first() or 0), step[1])
 
 
+def _led(cluster: Cluster, target: Place, kept: _Kept | None) -> Walker:
+    walker = _walker(cluster, target, kept)
+    walking.walk(walker, target)
+    return walker
+
+
 def _walker(cluster: Cluster, target: Place, kept: _Kept | None) -> Walker:
     """The kept one when it is on the way and near, else one from where the fewest steps lead there."""
     if kept is None or kept.walker.place > target or kept.walker.engine is None:
         return walking.start_before(cluster, target)
+    begins = journal.begins(cluster.pk)
+    if kept.walker.rv < begins[0] or kept.walker.seq < begins[1]:
+        return walking.start_before(cluster, target)  # the steps that lead on from it have been cleared away
     nearer = Checkpoint.objects.filter(cluster_id=cluster.pk, seq__gt=kept.walker.seq + NEAR)
     if nearer.filter(run__lte=target[0]).exclude(engine=b"").exists():
         started = walking.start_before(cluster, target)

@@ -25,7 +25,7 @@ from scheduler_core import build, config
 from scheduler_core.errors import CheckpointError, ConfigError
 from scheduler_core.model.effects import Attempt, Effects
 from scheduler_core.ports import SeededDraws
-from scheduler_core.scheduler import recorded
+from scheduler_core.scheduler import checkpoint, recorded
 from scheduler_core.scheduler.recorded import Beginning, RecordedAnswers, RecordedStep
 from scheduler_core.scheduler.scheduler import Scheduler
 
@@ -60,6 +60,16 @@ class Walker:
     config_version: int = 0
     gates: dict[str, bool] | None = None  # feature gates the engine was built with, where that is kept
     _answers: RecordedAnswers = field(default_factory=RecordedAnswers)
+
+    def copy(self) -> Walker:
+        """One with an engine of its own, which may be led elsewhere. NotReplayableError before a run's first step."""
+        if self.engine is None:
+            raise NotReplayableError(f"no engine is known from step {self.place[0]}.{self.place[1]}")
+        copied = Walker(self.cluster, self.place, self.rv, self.seq, self.now, self.digest)
+        with without_collecting():
+            state = checkpoint.dump(self.engine)
+            copied.engine = copied._build(self.config_version, self.gates, state)
+        return copied
 
     def asked(self, step: EngineStep, piece: Piece) -> tuple[Scheduler, RecordedStep]:
         """The engine and what the step gives it, for who makes it again in another way than `take`."""

@@ -43,7 +43,7 @@ def amounts_on(state: PreFilterState, table: NodeTable, node_info: NodeInfo, rea
         value = labels.get(key)
         if value is not None and domains.of(value) > 0:
             pod = _pod_against(state, kind, key, table, value, node_info)
-            yield Amounts(kind, _subject(state, kind, key), node=name, pod=pod)
+            yield Amounts(kind, subject_of(state, kind, key), node=name, pod=pod)
 
 
 def amounts(state: PreFilterState, table: NodeTable, refused: Refused) -> Iterator[Amounts]:
@@ -71,7 +71,9 @@ def amounts(state: PreFilterState, table: NodeTable, refused: Refused) -> Iterat
         first = rows.item(int(places[0]))
         node_info, value = table.node_infos[first], column.values.values[column.ids.item(first)]
         pod = "" if node_info is None else _pod_against(state, kind, key, table, value or "", node_info)
-        yield Amounts(kind, _subject(state, kind, key), len(places), node=name_at(table, rows, int(places[0])), pod=pod)
+        yield Amounts(
+            kind, subject_of(state, kind, key), len(places), node=name_at(table, rows, int(places[0])), pod=pod
+        )
 
 
 def _keys(state: PreFilterState) -> list[str]:
@@ -91,10 +93,11 @@ def _near(state: PreFilterState, key: str, nodes: int, name: str, without: int) 
     terms = sum(term.topology_key == key for term in state.incoming.terms.required)
     # A pod counts once for each term of the key.
     there = state.affinity[key].total() // terms if key in state.affinity else 0
-    return Amounts(AmountKind.NEAR, _subject(state, AmountKind.NEAR, key), nodes, None, there, name, without=without)
+    return Amounts(AmountKind.NEAR, subject_of(state, AmountKind.NEAR, key), nodes, None, there, name, without=without)
 
 
-def _subject(state: PreFilterState, kind: AmountKind, key: str) -> str:
+def subject_of(state: PreFilterState, kind: AmountKind, key: str) -> str:
+    """The key, and what the pod's terms of the key select."""
     if kind is AmountKind.KEPT_APART:
         return key
     terms = state.incoming.terms

@@ -41,10 +41,11 @@ from scheduler_core.framework.roles import Refused
 from scheduler_core.model.amounts import Amounts
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.model.observed import DomainCounts
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from scheduler_core.model.types import PodInfo
 from scheduler_core.plugins.helpers import Rows, as_node, as_pod, check_args, queue_if, refuse_all
-from scheduler_core.plugins.inter_pod_affinity import amounts, filtering, scoring
+from scheduler_core.plugins.inter_pod_affinity import amounts, counts, filtering, scoring
 from scheduler_core.plugins.inter_pod_affinity.incoming import Incoming
 from scheduler_core.table.node_table import NodeTable
 
@@ -168,6 +169,9 @@ class InterPodAffinity:
     def normalize_scores(self, state: CycleState, pod: Pod, scores: Int64Array) -> Status:
         scoring.normalize(scores)
         return SUCCESS
+
+    def domain_counts(self, state: CycleState, infos: Sequence[NodeInfo]) -> Iterable[DomainCounts]:
+        return counts.domain_counts(state)
 
     # Events
 

@@ -32,10 +32,11 @@ from scheduler_core.framework.roles import Refused
 from scheduler_core.model.amounts import Amounts
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
+from scheduler_core.model.observed import DomainCounts
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from scheduler_core.model.types import PodInfo
 from scheduler_core.plugins.helpers import Rows, as_node, as_pod, check_args, queue_if, refuse_all
-from scheduler_core.plugins.pod_topology_spread import amounts, filtering, scoring
+from scheduler_core.plugins.pod_topology_spread import amounts, counts, filtering, scoring
 from scheduler_core.plugins.pod_topology_spread.constraints import (
     HARD,
     SOFT,
@@ -165,6 +166,9 @@ class PodTopologySpread:
     def normalize_scores(self, state: CycleState, pod: Pod, scores: Int64Array) -> Status:
         scoring.normalize(state.read(scoring.PreScoreState), scores)
         return SUCCESS
+
+    def domain_counts(self, state: CycleState, infos: Sequence[NodeInfo]) -> Iterable[DomainCounts]:
+        return counts.domain_counts(state, infos)
 
     # Events
 

@@ -1,0 +1,82 @@
+"""One attempt made again at its moment, with every value that its record does not keep, beside that record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from kschedweb.cluster import follow
+from kschedweb.common.errors import InvalidError, NotFoundError
+from kschedweb.scheduling.past import comparing, journal, moments, walking
+from kschedweb.scheduling.past.comparing import Difference
+from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
+from kschedweb.scheduling.past.journal import place_of
+from kschedweb.scheduling.past.moments import Position
+from kschedweb.traces.models import Attempt as AttemptRow
+from kschedweb.traces.models import EngineStep
+from scheduler_core.errors import CoreError
+from scheduler_core.explain import again
+from scheduler_core.explain.again import Wanted
+from scheduler_core.model.effects import Attempt
+from scheduler_core.model.observed import Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """An attempt made again. `difference`: the first thing that it says otherwise than its record.
+
+    `observation` is None where the attempt ended before its filters had run.
+    """
+
+    attempt: Attempt | None
+    observation: Observation | None
+    difference: Difference | None
+
+
+def attempt_again(*, cluster_id: int, seq: int, wanted: Wanted) -> Again:
+    """Make a stored attempt again; the database is only read.
+
+    NotFoundError, ClusterGoneError; HistoryCutError where what was before it has been cleared away, NotReplayableError
+    where the record does not suffice; InvalidError for a node that was not there.
+    """
+    with transaction.atomic():
+        follow.read_only_moment()
+        cluster = journal.ends(cluster_id)
+        row = (
+            AttemptRow.objects.filter(cluster_id=cluster_id, seq=seq).only("run", "step", "place", "node_order").first()
+        )
+        if row is None:
+            raise NotFoundError("the attempt does not exist", seq=seq)
+        if cluster.is_mirror:
+            raise NotReplayableError(walking.OF_A_MIRROR)
+        _check(cluster_id, row.node_order, wanted)
+        step = EngineStep.objects.filter(cluster_id=cluster_id, run=row.run, step=row.step).first()
+        if step is None:
+            raise HistoryCutError(*journal.begins(cluster_id))
+    walker = moments.engine_at(cluster_id=cluster_id, position=Position(step.log_from, step.seq_from))
+    piece = journal.piece_after(cluster_id, walker.place, place_of(step), with_decisions=True)
+    if [place_of(each) for each in piece.steps] != [place_of(step)]:
+        raise NotReplayableError(f"the engine from before step {step.run}.{step.step} is not kept")
+    try:
+        with walking.without_collecting():
+            effects, observation = again.attempt_again(*walker.asked(step, piece), row.place, wanted)
+    except CoreError as error:
+        other = Difference(step.run, step.step, seq, "", "step", "was made", str(error))
+        return Again(None, None, other)
+    if len(effects.attempts) <= row.place:
+        other = Difference(step.run, step.step, seq, "", "cycles", str(row.place + 1), str(len(effects.attempts)))
+        return Again(None, None, other)
+    made = effects.attempts[row.place]
+    found = comparing.attempt_difference(made, seq, step, piece)
+    if found is None and observation is not None and (against := again.contradiction(observation, made)) is not None:
+        field, then, now = against
+        found = Difference(step.run, step.step, seq, made.pod_key, field, comparing.text(then), comparing.text(now))
+    return Again(made, observation, found)
+
+
+def _check(cluster_id: int, order: str, wanted: Wanted) -> None:
+    there = journal.node_names(cluster_id, order) if wanted.names else ()
+    for name in sorted(wanted.names or ()):
+        if name not in there:
+            raise InvalidError(f"nodes: there was no node {name} at this attempt", nodes=name)

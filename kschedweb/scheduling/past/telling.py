@@ -1,0 +1,98 @@
+"""An attempt made again, as views tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kschedweb import views
+from kschedweb.scheduling.past.attempts import Again
+from kschedweb.traces import adapters
+from scheduler_core.model.effects import PreemptionRecord, ScoreRows
+from scheduler_core.model.observed import DomainCounts, Observation, ObservedNode, Trial
+
+MOST_DOMAINS = 200  # of one rule
+
+
+def again_view(seq: int, again: Again) -> views.AttemptAgain:
+    """All of it; the parts that were not observed are empty."""
+    made, seen = again.attempt, again.observation
+    order = made.node_order if made is not None else None
+    rows = (seen.scores or seen.all_scores) if seen is not None else None
+    labels = [each.labels for each in seen.nodes] if seen is not None else []
+    return views.AttemptAgain(
+        seq=seq,
+        difference=None if again.difference is None else views.view_of(views.HistoryDifference, again.difference),
+        result=None if made is None else made.result,  # type: ignore[arg-type]
+        node_name="" if made is None else made.node_name,
+        message="" if made is None else made.message,
+        nodes_total=0 if order is None else len(order.names),
+        looked_at=0 if seen is None else seen.looked_at,
+        fitting=0 if seen is None else len(seen.fitting),
+        plugins=[views.ScorePlugin(name, weight) for name, weight in rows.plugins] if rows is not None else [],
+        counts=[] if seen is None else [_counts(each, labels) for each in seen.counts],
+        nodes=[] if seen is None else list(_nodes(seen, _search(again))),
+        found=0 if seen is None else seen.found,
+    )
+
+
+def _search(again: Again) -> PreemptionRecord | None:
+    post_filter = again.attempt.post_filter if again.attempt is not None else None
+    return None if post_filter is None else post_filter.preemption
+
+
+def _nodes(seen: Observation, search: PreemptionRecord | None) -> Iterable[views.NodeAgain]:
+    then = {node: column for column, node in enumerate(seen.feasible)}
+    all_of = {node: column for column, node in enumerate(seen.fitting)}
+    candidates = {each.node_name for each in search.candidates} if search is not None else set()
+    refused = {name for name, _ in search.not_candidates} if search is not None else set()
+    for node in seen.nodes:
+        total, scores = _scores(seen.scores, then.get(node.place))
+        total_of_all, scores_of_all = _scores(seen.all_scores, all_of.get(node.place))
+        outcome = "candidate" if node.name in candidates else "refused" if node.name in refused else "untried"
+        yield views.NodeAgain(
+            node=node.name,
+            looked_at=node.looked_at,
+            feasible=node.place in then,
+            status=adapters.status_view(node.status),
+            filters=[views.AskedFilter(plugin, adapters.status_view(status)) for plugin, status in node.filters],
+            amounts=_amounts(node),
+            total=total,
+            scores=scores,
+            total_of_all=total_of_all,
+            scores_of_all=scores_of_all,
+            trial=None if node.trial is None else _trial(node.trial, outcome),
+        )
+
+
+def _amounts(node: ObservedNode) -> list[views.Amounts] | None:
+    return None if node.amounts is None else list(map(adapters.amounts_view, node.amounts))
+
+
+def _scores(rows: ScoreRows | None, column: int | None) -> tuple[int | None, Mapping[str, views.Score]]:
+    if rows is None or column is None:
+        return None, {}
+    found = {}
+    for line, (plugin, weight) in enumerate(rows.plugins):
+        normalized = int(rows.normalized[line, column])
+        found[plugin] = views.Score(int(rows.raw[line, column]), normalized, normalized * weight)
+    return int(rows.totals[column]), found
+
+
+def _trial(trial: Trial, outcome: Any) -> views.VictimTrial:
+    return views.VictimTrial(outcome, adapters.status_view(trial.status), trial.victims, trial.num_pdb_violations)
+
+
+def _counts(counts: DomainCounts, labels: Sequence[Mapping[str, str]]) -> views.DomainCounts:
+    """`labels`: of the nodes that are told of, whose domains come first."""
+    near = dict.fromkeys(value for each in labels if (value := each.get(counts.key)) in counts.domains)
+    order = [*near, *(value for value in counts.domains if value not in near)][:MOST_DOMAINS]
+    return views.DomainCounts(
+        plugin=counts.plugin,
+        rule=counts.rule,  # type: ignore[arg-type]
+        key=counts.key,
+        subject=counts.subject,
+        most=counts.most,
+        domains=[views.CountedDomain(value, counts.domains[value]) for value in order if value is not None],
+        found=len(counts.domains),
+    )

@@ -1,0 +1,241 @@
+"""An attempt made again is the stored one, and its values are those of the plugins in their node form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kschedweb.cluster.models import Cluster
+from kschedweb.scheduling import retention
+from kschedweb.scheduling.past import journal, moments
+from kschedweb.scheduling.past.attempts import Again, attempt_again
+from kschedweb.traces.models import Attempt, Checkpoint
+from scheduler_core.explain.again import Wanted
+from scheduler_core.scheduler import checkpoint
+from scheduler_core.trace import codec
+from tests.builders import make_manifest, make_node, make_pod
+from tests.web.rest import logged_in
+from tests.web.scheduling.conftest import PutObjects, lead, settle
+from tests.web.scheduling.lived import live
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence")]
+
+ALL = Wanted(limit=10_000)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> Iterator[None]:
+    moments.forget()
+    yield
+    moments.forget()
+
+
+def made_again(row: Attempt) -> Again:
+    made = attempt_again(cluster_id=row.cluster_id, seq=row.seq, wanted=ALL)
+    assert made.difference is None, made.difference
+    return made
+
+
+def agrees(row: Attempt) -> str:
+    """Compare every field that is stored as well; what kind of attempt it was."""
+    made = made_again(row)
+    assert made.attempt is not None
+    assert (made.attempt.node_name, made.attempt.result, made.attempt.message) == (
+        row.node_name, row.result, row.message,
+    )  # fmt: skip
+    seen = made.observation
+    if seen is None:
+        return "unseen"
+    matrix = codec.decode(bytes(row.matrix or b""), journal.node_names(row.cluster_id, row.node_order))
+    by_name = {node.name: node for node in seen.nodes}
+    assert set(by_name) == set(matrix.node_names)
+    looked_at = {each.node_name: each for each in matrix.rows()}
+    assert {name for name, node in by_name.items() if node.looked_at} >= set(looked_at)
+    for name, verdict in looked_at.items():
+        assert by_name[name].status == verdict.status
+    for node in seen.nodes:
+        refused = [status for _, status in node.filters if not status.is_success]
+        assert not node.filters or node.status.is_success == (not refused)
+        assert not refused or refused[0] == node.status
+    if seen.scores is not None:
+        assert matrix.score_rows is not None
+        np.testing.assert_array_equal(seen.scores.raw, matrix.score_rows.raw)
+        np.testing.assert_array_equal(seen.scores.normalized, matrix.score_rows.normalized)
+        np.testing.assert_array_equal(seen.scores.totals, matrix.score_rows.totals)
+    search = matrix.post_filter.preemption if matrix.post_filter is not None else None
+    if search is not None and search.chosen:
+        chosen = by_name[search.chosen].trial
+        assert chosen is not None and set(chosen.victims) == set(search.victims)
+        return "preempting"
+    return "unseen nodes" if len(looked_at) < len(by_name) else row.result
+
+
+def test_attempts_of_a_lived_cluster_are_made_again(cluster: Cluster, put_objects: PutObjects) -> None:
+    """Through lost engines, other leaders and configurations; in any order, then one after the other."""
+    live(cluster, put_objects)
+    rows = list(Attempt.objects.filter(cluster=cluster).order_by("seq"))
+    assert len(rows) > 100
+    for row in Random(5).sample(rows, 8):
+        agrees(row)
+    kinds = {agrees(row) for row in rows[::6]}
+    assert {"scheduled", "unschedulable"} <= kinds
+
+
+def crowded(cluster: Cluster, put_objects: PutObjects) -> None:
+    """A hundred and fifty nodes, of which not all are looked at; then pods that fit nowhere, and take others' place."""
+    put_objects(
+        cluster,
+        [
+            make_manifest("PriorityClass", "high", value=100),
+            make_manifest(
+                "PodDisruptionBudget",
+                "web",
+                api_version="policy/v1",
+                spec={"minAvailable": 40, "selector": {"matchLabels": {"app": "web"}}},
+            ),
+            *(
+                make_node(f"n{i:03}").zone(f"z{i % 3}").capacity(cpu=str(4 + i % 3), pods="20").manifest()
+                for i in range(150)
+            ),
+        ],
+    )
+    host = lead(cluster)
+    spread = {
+        "maxSkew": 2,
+        "topologyKey": "topology.kubernetes.io/zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    near = {
+        "topologyKey": "topology.kubernetes.io/zone",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    waves = [
+        [make_pod(f"w{i}").label(app="web").req(cpu="1").spec(topologySpreadConstraints=[spread]) for i in range(40)],
+        [
+            make_pod(f"a{i}").req(cpu="1").spec(
+                affinity={"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+                    {"weight": 10, "podAffinityTerm": near}
+                ]}}
+            )
+            for i in range(10)
+        ],
+        [make_pod(f"f{i}").req(cpu="3") for i in range(260)],
+        [make_pod(f"h{i}").req(cpu="3").spec(priorityClassName="high") for i in range(8)],
+    ]  # fmt: skip
+    for wave in waves:
+        put_objects(cluster, [pod.manifest() for pod in wave])
+        settle(cluster, host)
+
+
+def test_nodes_never_looked_at_and_searches_for_victims(cluster: Cluster, put_objects: PutObjects) -> None:
+    crowded(cluster, put_objects)
+    rows = list(Attempt.objects.filter(cluster=cluster).order_by("seq"))
+    kinds = {agrees(row) for row in rows[::20] + rows[-4:]}
+    assert {"preempting", "unseen nodes"} <= kinds, kinds
+    first = made_again(rows[0]).observation
+    assert first is not None and (len(first.feasible), len(first.fitting), first.looked_at) == (100, 150, 101)
+    assert first.scores is not None and first.all_scores is not None and first.all_scores.raw.shape[1] == 150
+    rules = {each.rule: each for row in rows[39:60:10] if (seen := made_again(row).observation) for each in seen.counts}
+    assert {"spread", "preferred"} <= set(rules)
+    assert sum(rules["spread"].domains.values()) == 39 and rules["spread"].most is not None
+
+
+def test_engine_that_is_kept_stays_as_it_was(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [make_node(f"n{i}").capacity(cpu="4", pods="20").manifest() for i in range(5)])
+    put_objects(cluster, [make_pod(f"p{i}").req(cpu="1").manifest() for i in range(12)])
+    settle(cluster, lead(cluster))
+    row = Attempt.objects.filter(cluster=cluster).order_by("seq")[7]
+    first = made_again(row)
+    kept = moments._kept[cluster.pk].walker.engine
+    assert kept is not None
+    before = checkpoint.dump(kept)
+    second = made_again(row)
+    assert moments._kept[cluster.pk].walker.engine is kept and checkpoint.dump(kept) == before
+    assert first.attempt is not None and second.attempt is not None
+    assert first.attempt.node_name == second.attempt.node_name == row.node_name
+
+
+def test_what_was_changed_in_the_record_is_told(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [make_node(f"n{i}").capacity(cpu="4", pods="20").manifest() for i in range(3)])
+    put_objects(cluster, [make_pod("p").req(cpu="1").manifest()])
+    settle(cluster, lead(cluster))
+    row = Attempt.objects.get(cluster=cluster)
+    Attempt.objects.filter(pk=row.pk).update(node_name="elsewhere")
+    path = f"/api/clusters/{cluster.pk}/attempts/{row.seq}/again"
+    answer = logged_in().get(path).json()
+    assert answer["difference"]["field"] == "node_name"
+    assert (answer["difference"]["recorded"], answer["difference"]["replayed"]) == ("elsewhere", row.node_name)
+    assert answer["node_name"] == row.node_name and len(answer["nodes"]) == 3
+
+
+def test_rest_tells_raw_scores_counts_trials_and_amounts(cluster: Cluster, put_objects: PutObjects) -> None:
+    crowded(cluster, put_objects)
+    client = logged_in()
+
+    def asked(row: Attempt, query: str = "") -> Any:
+        answer = client.get(f"/api/clusters/{cluster.pk}/attempts/{row.seq}/again{query}")
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+    rows = Attempt.objects.filter(cluster=cluster)
+    told = asked(rows.filter(name="w5").earliest("seq"))
+    assert (told["difference"], told["nodes_total"], told["looked_at"], told["found"]) == (None, 150, 101, 150)
+    assert len(told["nodes"]) == 50 and all(node["looked_at"] for node in told["nodes"])
+    weights = {each["name"]: each["weight"] for each in told["plugins"]}
+    for node in told["nodes"]:
+        assert node["total"] == sum(score["weighted"] for score in node["scores"].values())
+        assert all(each["weighted"] == each["normalized"] * weights[name] for name, each in node["scores"].items())
+    (spread,) = (each for each in told["counts"] if each["rule"] == "spread")
+    assert (sum(each["count"] for each in spread["domains"]), spread["found"]) == (5, 3)
+    last = asked(rows.filter(name="w5").earliest("seq"), "?offset=149&limit=1")["nodes"]
+    assert [(node["looked_at"], node["feasible"], node["total"]) for node in last] == [(False, False, None)]
+    assert last[0]["scores_of_all"] and last[0]["total_of_all"] is not None
+    chosen = rows.filter(preemption__isnull=False).exclude(nominated_node_name__in=["", None]).earliest("seq")
+    there = asked(chosen, f"?nodes={chosen.nominated_node_name}")
+    (node,) = there["nodes"]
+    assert node["trial"]["outcome"] == "candidate" and node["trial"]["victims"] == (chosen.preemption or {})["victims"]
+    assert node["status"]["plugin"] == "NodeResourcesFit"
+    (cpu,) = node["amounts"]
+    assert (cpu["kind"], cpu["asked"]) == ("resource", 3_000) and cpu["there"] < 3_000
+    assert {each["plugin"]: each["status"] is None for each in node["filters"]}["NodeResourcesFit"] is False
+
+
+def test_what_cannot_be_made_again_is_said(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [make_node(f"n{i}").capacity(cpu="4", pods="20").manifest() for i in range(3)])
+    put_objects(cluster, [make_pod("p").req(cpu="1").manifest()])
+    settle(cluster, lead(cluster))
+    row = Attempt.objects.get(cluster=cluster)
+    client, path = logged_in(), f"/api/clusters/{cluster.pk}/attempts/{row.seq}/again"
+
+    def refused(query: str = "") -> tuple[int, str]:
+        answer = client.get(path + query)
+        return answer.status_code, answer.json()["message"]
+
+    assert refused("?nodes=n9") == (422, "nodes: there was no node n9 at this attempt")
+    assert refused("?nodes=,")[0] == refused("?limit=0")[0] == refused("?limit=501")[0] == 400
+    assert client.get(path.replace(f"/{row.seq}/", "/999999/")).status_code == 404
+    Cluster.objects.filter(pk=cluster.pk).update(is_mirror=True, lifecycle_mode="frozen")
+    assert refused() == (409, "a mirror decides nothing: what its engine compares is not made again")
+
+
+def test_what_lies_before_the_cut_is_gone(cluster: Cluster, put_objects: PutObjects) -> None:
+    live(cluster, put_objects, rounds=3)
+    row = Checkpoint.objects.filter(cluster=cluster).order_by("seq").first()
+    assert row is not None
+    client, path = logged_in(), f"/api/clusters/{cluster.pk}/attempts"
+    before = Attempt.objects.filter(cluster=cluster, seq__lte=row.seq).earliest("seq")
+    assert client.get(f"{path}/{before.seq}/again").status_code == 200
+    stored = {field.attname: getattr(before, field.attname) for field in Attempt._meta.concrete_fields}
+    retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at), retention.PruneReport())
+    if not Attempt.objects.filter(pk=before.pk).exists():
+        Attempt.objects.create(**stored)  # as where rows of attempts outlive their steps
+    answer = client.get(f"{path}/{before.seq}/again")
+    assert (answer.status_code, answer.json()["extra"]) == (410, {"rv": row.objects_rv, "seq": row.seq})
+    after = Attempt.objects.filter(cluster=cluster, seq__gt=row.seq).latest("seq")
+    answer = client.get(f"{path}/{after.seq}/again").json()
+    assert answer.get("difference", answer) is None
