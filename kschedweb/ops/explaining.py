@@ -19,17 +19,53 @@ def why(*, data_dir: Path, options: argparse.Namespace) -> int:
     namespace, _, name = options.pod.rpartition("/")
     try:
         client = connect(data_dir)
-        path = f"/api/clusters/{_cluster(client, options.cluster)}/pods"
+        path = f"/api/clusters/{_cluster(client, options.cluster)}"
         pod = "/".join(urllib.parse.quote(part, safe="") for part in (namespace or "default", name))
-        _, answer = client.call("GET", f"{path}/{pod}/attempts?limit=1")
+        _, answer = client.call("GET", f"{path}/pods/{pod}/attempts?limit=1")
         if not answer["results"]:
             raise Refused(f"no attempt at the pod {namespace or 'default'}/{name} is stored")
+        (attempt,) = answer["results"]
+        if options.again or options.node:
+            return _again(client, path, attempt, options)
     except Refused as refusal:
         print(f"ksched: {refusal}", file=sys.stderr)
         return 1
-    (attempt,) = answer["results"]
     print(json.dumps(attempt) if options.json else "\n".join(told(attempt)))
     return 0
+
+
+def _again(client: Client, path: str, attempt: Mapping[str, Any], options: argparse.Namespace) -> int:
+    """Print the attempt made again, of the chosen node and the one that was named."""
+    names = dict.fromkeys(
+        name for name in (attempt["node_name"] or attempt["nominated_node_name"], options.node) if name
+    )
+    query = f"nodes={urllib.parse.quote(','.join(names))}" if names else "limit=1"
+    _, made = client.call("GET", f"{path}/attempts/{attempt['seq']}/again?{query}")
+    print(json.dumps(made) if options.json else "\n".join(told_again(made)))
+    return 0 if made["difference"] is None else 1
+
+
+def told_again(made: Mapping[str, Any]) -> Iterator[str]:
+    """An attempt made again in lines: whether it is the stored one, then each node with what plugins say of it."""
+    apart = made["difference"]
+    if apart is not None:
+        yield f"different: {apart['field']}; recorded: {apart['recorded']}; again: {apart['replayed']}"
+    else:
+        yield "made again: identical to its record"
+    for node in made["nodes"]:
+        yield f"{node['node']}{'' if node['looked_at'] else ' (not looked at then)'}"
+        if node["status"] is not None:
+            yield f"  {node['status']['plugin']}: {', '.join(node['status']['reasons'])}"
+        yield from (f"    {sentence(each)}" for each in node["amounts"] or ())
+        scores, total = node["scores"], node["total"]
+        if not scores and node["scores_of_all"]:
+            scores, total = node["scores_of_all"], node["total_of_all"]
+            yield "  had every node been compared:"
+        for plugin, score in scores.items():
+            raw, normalized, weighted = score["raw"], score["normalized"], score["weighted"]
+            yield f"  {plugin}: raw {raw:,}, normalized {normalized}, weighted {weighted}"
+        if scores:
+            yield f"  total {total}"
 
 
 def told(attempt: Mapping[str, Any]) -> Iterator[str]:

@@ -112,3 +112,29 @@ def test_what_cannot_be_told_is_refused(
 )
 def test_each_kind_has_a_sentence(about: dict[str, Any], want: str) -> None:
     assert explaining.sentence(NOTHING | about) == want
+
+
+def test_attempt_made_again_is_told_with_raw_scores() -> None:
+    score = {"raw": 1_200, "normalized": 60, "weighted": 120}
+    node = {"looked_at": True, "status": None, "amounts": None, "scores": {"X": score}, "total": 120,
+            "scores_of_all": {}, "total_of_all": None}  # fmt: skip
+    unseen = node | {"node": "n2", "looked_at": False, "scores": {}, "total": None, "scores_of_all": {"X": score},
+                     "total_of_all": 120}  # fmt: skip
+    status = {"plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"], "code": "Unschedulable"}
+    refusing = node | {"node": "n3", "status": status, "amounts": [CPU], "scores": {}}
+    made = {"difference": None, "nodes": [node | {"node": "n1"}, unseen, refusing]}
+    assert list(explaining.told_again(made)) == [
+        "made again: identical to its record",
+        "n1",
+        "  X: raw 1,200, normalized 60, weighted 120",
+        "  total 120",
+        "n2 (not looked at then)",
+        "  had every node been compared:",
+        "  X: raw 1,200, normalized 60, weighted 120",
+        "  total 120",
+        "n3",
+        "  NodeResourcesFit: Insufficient cpu",
+        "    asks 31, most free 15.85 on n1; 1 lack only cpu, the nearest by 250m (n2)",
+    ]
+    apart = {"field": "node_name", "recorded": "n1", "replayed": "n2"}
+    assert next(explaining.told_again(made | {"difference": apart})) == "different: node_name; recorded: n1; again: n2"
