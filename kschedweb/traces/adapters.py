@@ -32,6 +32,7 @@ __all__ = [
     "preemption_search",
     "preemption_view",
     "refusal_view",
+    "score_plugins",
     "status_view",
 ]
 
@@ -105,7 +106,7 @@ def matrix_view(blob: bytes, names: tuple[str, ...], query: views.MatrixQuery) -
         pre_filter_nodes=matrix.pre_filter_node_names,
         skipped_filters=matrix.skip_filter_plugins,
         skipped_scores=scored.skipped if scored is not None else (),
-        plugins=_score_plugins(scored),
+        plugins=score_plugins(scored),
         nominated=_nominated(matrix),
         nodes=[
             _node(verdict, verdict.node_name in tied) for verdict in chosen[query.offset : query.offset + query.limit]
@@ -116,7 +117,8 @@ def matrix_view(blob: bytes, names: tuple[str, ...], query: views.MatrixQuery) -
     )
 
 
-def _score_plugins(scored: ScoreRows | None) -> list[views.ScorePlugin]:
+def score_plugins(scored: ScoreRows | None) -> list[views.ScorePlugin]:
+    """The plugins that scored, each with the least and most it gave."""
     if scored is None:
         return []
     ends = [

@@ -29,7 +29,7 @@ def again_view(seq: int, again: Again) -> views.AttemptAgain:
         nodes_total=0 if order is None else len(order.names),
         looked_at=0 if seen is None else seen.looked_at,
         fitting=0 if seen is None else len(seen.fitting),
-        plugins=[views.ScorePlugin(name, weight) for name, weight in rows.plugins] if rows is not None else [],
+        plugins=adapters.score_plugins(rows),
         counts=[] if seen is None else [_counts(each, labels) for each in seen.counts],
         nodes=[] if seen is None else list(_nodes(seen, _search(again))),
         found=0 if seen is None else seen.found,
