@@ -211,9 +211,6 @@ def kept_context(browser: Browser, session: StorageState) -> Iterator[BrowserCon
 def context(kept_context: BrowserContext, service: Service, session: StorageState) -> Iterator[BrowserContext]:
     """What a test leaves in it is taken away: pages, cookies, and what the dashboard stores."""
     yield kept_context
-    kept_context.clear_cookies()
-    cookies: Any = session["cookies"]  # as they were read is as they are set
-    kept_context.add_cookies(cookies)
     ours = [page for page in kept_context.pages if page.url.startswith(service.url)]
     last = ours[0] if ours else kept_context.new_page()
     for page in kept_context.pages:
@@ -222,6 +219,10 @@ def context(kept_context: BrowserContext, service: Service, session: StorageStat
     last.goto(f"{service.url}/healthz")
     last.evaluate(RESTORE, [one for origin in session["origins"] for one in origin["localStorage"]])
     last.close()
+    # Once no dashboard is open: one that is refused for want of a cookie goes to the login, whatever comes meanwhile.
+    kept_context.clear_cookies()
+    cookies: Any = session["cookies"]  # as they were read is as they are set
+    kept_context.add_cookies(cookies)
 
 
 @pytest.fixture
