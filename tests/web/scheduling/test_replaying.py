@@ -26,7 +26,7 @@ from kschedweb.scheduling.past.replaying import Replay, replay_of
 from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep
 from scheduler_core.errors import ExtenderError
 from scheduler_core.trace import codec
-from tests.builders import make_node, make_pod
+from tests.builders import make_manifest, make_node, make_pod
 from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import PutObjects, lead, settle
 from tests.web.scheduling.lived import live
@@ -311,4 +311,30 @@ def test_amounts_are_compared_where_they_are_kept(cluster: Cluster, put_objects:
     found = replayed(cluster).difference
     assert found is not None and (found.field, found.pod) == ("amounts", "default/large")
     Attempt.objects.filter(pk=row.pk).update(amounts=None)
+    assert replayed(cluster).difference is None
+
+
+def test_attempts_that_got_devices_are_identical(cluster: Cluster, put_objects: PutObjects) -> None:
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    slices = {"driver": "gpu.example.com", "nodeName": "n1", "pool": pool, "devices": [{"name": "gpu-0"}]}
+    request = {"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}}
+    pods = [make_pod(name).req(cpu="1").manifest() for name in ("gets", "wants")]
+    for pod in pods:
+        pod["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": pod["metadata"]["name"]}]
+    put_objects(
+        cluster,
+        [
+            make_node("n1").capacity(cpu="4", pods="20").manifest(),
+            make_manifest("DeviceClass", "gpu", spec={}),
+            make_manifest("ResourceSlice", "s", spec=slices),
+            *(
+                make_manifest("ResourceClaim", name, spec={"devices": {"requests": [request]}})
+                for name in ("gets", "wants")
+            ),
+            *pods,
+        ],
+    )
+    settle(cluster, lead(cluster))
+    got, wanted = Attempt.objects.filter(cluster=cluster).order_by("name")
+    assert got.devices["allocated"] and wanted.devices["tallies"]
     assert replayed(cluster).difference is None
