@@ -118,7 +118,12 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
 
     why = command("why", "Say what kept a pod from all nodes in its last attempt, and what it asked.")
     data_dir(why)
-    why.add_argument("pod", metavar="[NAMESPACE/]POD", help="the pod; without a namespace, of default")
+    why.add_argument(
+        "pod",
+        nargs="?",
+        metavar="[NAMESPACE/]POD",
+        help="the pod; without a namespace, of default (default: what keeps all pending pods)",
+    )
     why.add_argument("--again", action="store_true", help="make the attempt again: every score of the chosen node")
     why.add_argument("--node", help="with --again, and of this node")
     why.add_argument("--cluster", help="name of the cluster (default: the only one there is)")

@@ -1,4 +1,7 @@
-"""`./ksched why`: what kept a pod from all nodes in its last attempt, with what was asked and what there was."""
+"""`./ksched why`: what kept a pod from all nodes in its last attempt, with what was asked and what there was.
+
+Without a pod: what keeps those that are pending.
+"""
 
 import argparse
 import json
@@ -15,11 +18,18 @@ _BYTES = ("memory", "ephemeral-storage")
 
 
 def why(*, data_dir: Path, options: argparse.Namespace) -> int:
-    """Print the pod's last attempt; 1 when there is none, or the service does not tell."""
-    namespace, _, name = options.pod.rpartition("/")
+    """Print the pod's last attempt, or what keeps all; 1 when there is no attempt, or the service does not tell."""
+    if options.pod is None and (options.again or options.node):
+        print("ksched: --again and --node are about a pod: name it", file=sys.stderr)
+        return 1
+    namespace, _, name = (options.pod or "").rpartition("/")
     try:
         client = connect(data_dir)
         path = f"/api/clusters/{_cluster(client, options.cluster)}"
+        if options.pod is None:
+            _, pending = client.call("GET", f"{path}/pending")
+            print(json.dumps(pending) if options.json else "\n".join(told_pending(pending)))
+            return 0
         pod = "/".join(urllib.parse.quote(part, safe="") for part in (namespace or "default", name))
         _, answer = client.call("GET", f"{path}/pods/{pod}/attempts?limit=1")
         if not answer["results"]:
@@ -77,6 +87,29 @@ def told(attempt: Mapping[str, Any]) -> Iterator[str]:
     for rejection in attempt["rejections"]:
         yield f"  {rejection['count']:>6}  {rejection['plugin']}: {rejection['reason']}"
         yield from (f"          {sentence(each)}" for each in rejection["amounts"])
+
+
+def told_pending(pending: Mapping[str, Any]) -> Iterator[str]:
+    """What keeps pods pending in lines: how many there are, then each reason with what is asked and what there is."""
+    unqueued = pending["unqueued"]
+    parts = [f"{pods:,} {queue}" for queue, pods in pending["queues"].items()]
+    parts += [f"{pods:,} for the scheduler {name}" for name, pods in unqueued["no_profile"].items()]
+    parts += [f"{unqueued['unseen']:,} not seen yet"] if unqueued["unseen"] else []
+    yield f"{pending['pods']:,} pending{': ' if parts else ''}{', '.join(parts)}"
+    for reason in pending["reasons"]:
+        yield f"  {reason['pods']:>6}  {reason['plugin']}: {reason['reason']}"
+        yield from (f"          {_asked_by(each)}" for each in reason["amounts"])
+
+
+def _asked_by(asked: Mapping[str, Any]) -> str:
+    about, least, most = asked["amounts"], asked["asked_least"], asked["asked_most"]
+    nearest = f"{asked['pod']}: {sentence(about)}"
+    if asked["pods"] == 1:
+        return nearest
+    span = ""
+    if least != most:
+        span = f" ask {_amount(about['subject'], least)} to {_amount(about['subject'], most)} of {about['subject']}"
+    return f"{asked['pods']:,} pods{span}; {nearest}"
 
 
 def sentence(about: Amounts) -> str:

@@ -4,8 +4,6 @@ The short form has a tenth of the nodes and pods; `--long` runs the whole.
 """
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,15 +11,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, StorageState, expect
 
-from kschedweb.environment import ROOT
 from tests.browser import large
-from tests.browser.conftest import WAIT_MS, Service, context_of, running
-from tests.waiting import HANG_SECONDS
+from tests.browser.conftest import WAIT_MS, Service, context_of, imported
 
 expect.set_options(timeout=WAIT_MS)
 
 MOST_ELEMENTS = 3_000
-IMPORT_SECONDS = 10 * HANG_SECONDS
 
 
 @dataclass(frozen=True)
@@ -52,16 +47,7 @@ def service(size: Size, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     file = data / "large.json"
     with open(file, "w") as dump:
         json.dump({"apiVersion": "v1", "kind": "List", "items": list(large.objects(size.nodes, size.pods))}, dump)
-    with running(data / "data", "--no-sample") as service:
-        words = ["kschedweb.ops.cli", "import", "--data-dir", str(data / "data"), "--cluster", "large", "--wait"]
-        done = subprocess.run(
-            [sys.executable, "-m", *words, str(file)],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=IMPORT_SECONDS,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+    with imported(data / "data", "large", file) as service:
         yield service
 
 

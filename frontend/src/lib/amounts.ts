@@ -1,5 +1,5 @@
 /** What was asked of nodes and what there was, in sentences, with the nodes and pods they name to be linked to. */
-import type { Amounts } from "../contract/api.gen";
+import type { Amounts, PendingAmounts } from "../contract/api.gen";
 import { i18n, type TextKey, t } from "../i18n/index.svelte";
 import { bytes, quantity } from "./format";
 
@@ -16,6 +16,15 @@ export function sentencesOf(about: Amounts): readonly Sentence[] {
     found.push(linked("amounts.nothingElse", about, {}));
   }
   return found;
+}
+
+/** What pending pods ask of one subject, and the sentence about the one that comes nearest. */
+export function askedBy({ pods, pod, asked_least, asked_most, amounts }: PendingAmounts): Sentence {
+  if (pods === 1) return [...sentence("pending.one", { pod: { pod } }), ...main(amounts)];
+  if (asked_least === null || asked_most === null || asked_least === asked_most)
+    return [...sentence("pending.several", { pods, pod: { pod } }), ...main(amounts)];
+  const [least = "", most = ""] = quantities(amounts.subject, [asked_least, asked_most]);
+  return [...sentence("pending.span", { pods, least, most, pod: { pod } }), ...main(amounts)];
 }
 
 /** The sentence about one subject of a single node. */

@@ -19,6 +19,8 @@ CPU = NOTHING | {
     "nearest": 30_750, "nearest_node": "n2",
 }  # fmt: skip
 
+TAINT = NOTHING | {"kind": "taint", "subject": "a:NoExecute"}
+
 
 class Service:
     """Answers with one attempt."""
@@ -60,11 +62,46 @@ def test_last_attempt_is_told_with_its_amounts(
 
 
 @pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (
+            {"pods": 3, "asked_least": 500, "asked_most": 31_000, "amounts": CPU | {"asked": 31_000, "only": 0}},
+            "3 pods ask 500m to 31 of cpu; d/x: asks 31, most free 15.85 on n1",
+        ),
+        (
+            {
+                "pods": 2,
+                "asked_least": None,
+                "asked_most": None,
+                "amounts": NOTHING | {"kind": "taint", "subject": "a:NoExecute"},
+            },
+            "2 pods; d/x: not tolerated: a:NoExecute, on 2 nodes such as n1",
+        ),
+        (
+            {"pods": 1, "asked_least": 31_000, "asked_most": 31_000, "amounts": CPU | {"only": 0}},
+            "d/x: asks 31, most free 15.85 on n1",
+        ),
+    ],
+    ids=["asked differently", "nothing counted", "one pod"],
+)
+def test_without_a_pod_what_keeps_all_is_told(asked: dict[str, Any], told: str) -> None:
+    reason = {"plugin": "P", "reason": "no", "pods": 4, "amounts": [{"pod": "d/x", **asked}]}
+    unqueued = {"no_profile": {"other": 1}, "unseen": 1}
+    pending = {"pods": 6, "queues": {"unschedulable": 4}, "unqueued": unqueued, "reasons": [reason]}
+    assert list(explaining.told_pending(pending)) == [
+        "6 pending: 4 unschedulable, 1 for the scheduler other, 1 not seen yet",
+        "       4  P: no",
+        f"          {told}",
+    ]
+
+
+@pytest.mark.parametrize(
     ("clusters", "words", "problem"),
     [
         pytest.param((), ["p"], "there is no cluster", id="no cluster"),
         pytest.param(("a", "b"), ["p"], "name one with --cluster: a, b", id="several clusters"),
         pytest.param(("a",), ["p", "--cluster", "x"], "there is no cluster named x", id="another name"),
+        pytest.param(("a",), ["--node", "n"], "--again and --node are about a pod: name it", id="no pod"),
         pytest.param(("a",), ["gone"], "no attempt at the pod default/gone is stored", id="no attempt"),
     ],
 )

@@ -44,10 +44,36 @@ def test_attempt_tells_what_was_asked_and_what_there_was(cluster: Cluster, host:
     assert get(cluster, f"attempts/{attempt['seq']}")["rejections"] == [rejection]
 
 
+def test_pending_reasons_tell_the_amounts_of_the_pod_that_lacks_least(
+    cluster: Cluster, host: EngineHost, put_objects: PutObjects
+) -> None:
+    taint = "gpu=a100:NoSchedule"
+    put_objects(
+        cluster,
+        [
+            make_node("n2").capacity(cpu="2", memory="8Gi", pods="10").taint("gpu", "a100", "NoSchedule").manifest(),
+            *(make_pod(f"asks-{cpu}").req(cpu=str(cpu)).manifest() for cpu in (20, 16, 64)),
+        ],
+    )
+    settle(cluster, host)
+    cpu, tainted = get(cluster, "pending")["reasons"]
+    assert (cpu["reason"], cpu["pods"]) == ("Insufficient cpu", 4)
+    assert cpu["amounts"] == [
+        {
+            "pods": 4, "asked_least": 16_000, "asked_most": 64_000, "pod": "default/asks-16",
+            "amounts": LACKS_CPU | {"asked": 16_000},
+        }
+    ]  # fmt: skip
+    (about,) = tainted["amounts"]
+    assert (about["pods"], about["asked_least"], about["amounts"]["subject"]) == (3, None, taint)
+    assert about["pod"] == "default/asks-16"  # the first of those that came together
+
+
 def test_attempts_stored_before_there_were_amounts_are_read(cluster: Cluster, host: EngineHost) -> None:
     Attempt.objects.filter(cluster=cluster).update(amounts=None)
     (attempt,) = get(cluster, "pods/default/big/attempts")["results"]
     assert [each["amounts"] for each in attempt["rejections"]] == [[]]
+    assert [each["amounts"] for each in get(cluster, "pending")["reasons"]] == [[]]
 
 
 def test_matrix_and_refusals_tell_how_it_is_now(cluster: Cluster, host: EngineHost, put_objects: PutObjects) -> None:
