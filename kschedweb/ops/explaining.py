@@ -115,34 +115,38 @@ def _asked_by(asked: Mapping[str, Any]) -> str:
 def sentence(about: Amounts) -> str:
     """What was asked and what there was of one subject."""
     subject, node, pod = about["subject"], about["node"], about["pod"] or "another pod"
-    nodes = f"{about['nodes']:,} node{'' if about['nodes'] == 1 else 's'}"
+    is_one = about["nodes"] == 1
+    nodes = f"{about['nodes']:,} node{'' if is_one else 's'}"
+    where = node if is_one else f"{nodes} such as {node}"
     match about["kind"]:
         case "resource":
             text = f"asks {_amount(subject, about['asked'])}, most free {_amount(subject, about['there'])} on {node}"
             if about["only"]:
-                lack = _amount(subject, about["asked"] - about["nearest"])
-                text += f"; {about['only']:,} lack only {subject}, the nearest by {lack} ({about['nearest_node']})"
+                lack, nearest = _amount(subject, about["asked"] - about["nearest"]), about["nearest_node"]
+                if about["only"] == 1:
+                    return f"{text}; {nearest} lacks only {subject}, by {lack}"
+                text += f"; {about['only']:,} lack only {subject}, the nearest by {lack} ({nearest})"
             return text
         case "pods":
             return f"all places for pods are taken; {node} has {about['capacity']}"
         case "taint" | "cordon":
-            return f"not tolerated: {subject}, on {nodes} such as {node}"
+            return f"not tolerated: {subject}, on {where}"
         case "label":
             return f"wanted: {subject}; on {nodes}: {_values(about) or 'others'}"
         case "port" | "disk":
-            return f"{subject} is taken on {nodes}; on {node} by {pod}"
+            return f"{subject} is taken on {node if is_one else f'{nodes}; on {node}'} by {pod}"
         case "spread":
             fewest = f"the emptiest has {about['there']}, maxSkew is {about['asked']}"
             return f"{subject}: {fewest}; too full on {nodes}: {_values(about)}"
         case "near":
-            return f"{subject}: {about['there']} such pods in all, none by {nodes} such as {node}"
+            return f"{subject}: {about['there']} such pods in all, none near {where}"
         case "apart" | "keptApart":
-            return f"{subject}: {pod} stands against {node}, one of {nodes}"
+            return f"{subject}: {pod} stands against {node if is_one else f'{node}, one of {nodes}'}"
         case "limit":
             return f"asks {about['asked']} of {subject}, most left {about['there']} of {about['capacity']} on {node}"
         case "claim":
             return f"{subject} is used by {pod}"
-    return f"{subject}: {nodes} such as {node}"
+    return f"{subject}: {where}"
 
 
 def _values(about: Amounts) -> str:

@@ -34,7 +34,7 @@ def test_page_says_what_decides_and_stays_while_the_pod_is_tried_again(page: Pag
     cluster.pod_create("asks-much", cpu="31")
     article = page_of(page, cluster, "asks-much")
     (first,) = attempts_of(cluster, "asks-much")
-    said = "Of 2 nodes none has 31 cpu free; the largest is n2 with 16."
+    said = "Of 2 nodes none has 31 cpu free; the most is 16, on n2."
     expect(article).to_contain_text(said)
     expect(article.get_by_role("heading", level=2)).to_have_text(f"default/asks-much Attempt #{first['last_attempt']}")
     assert page.url.endswith(f"#/clusters/{cluster.id}/attempts/{first['seq']}")

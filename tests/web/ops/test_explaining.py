@@ -57,7 +57,7 @@ def test_last_attempt_is_told_with_its_amounts(
         "shop/big: attempt 3, unschedulable",
         "0/2 nodes",
         "       2  NodeResourcesFit: Insufficient cpu",
-        "          asks 31, most free 15.85 on n1; 1 lack only cpu, the nearest by 250m (n2)",
+        "          asks 31, most free 15.85 on n1; n2 lacks only cpu, by 250m",
     ]
 
 
@@ -124,26 +124,33 @@ def test_what_cannot_be_told_is_refused(
             {"kind": "label", "subject": "disk in (ssd)", "values": [{"value": "hdd", "count": 1}], "without": 1},
             "wanted: disk in (ssd); on 2 nodes: hdd (1), no such label (1)",
         ),
-        ({"kind": "port", "subject": "80/TCP", "nodes": 1, "pod": "d/x"}, "80/TCP is taken on 1 node; on n1 by d/x"),
+        ({"kind": "port", "subject": "80/TCP", "nodes": 1, "pod": "d/x"}, "80/TCP is taken on n1 by d/x"),
         (
             {"kind": "spread", "subject": "zone (a)", "asked": 1, "there": 0, "values": [{"value": "z", "count": 2}]},
             "zone (a): the emptiest has 0, maxSkew is 1; too full on 2 nodes: z (2)",
         ),
         (
             {"kind": "near", "subject": "zone (a)", "there": 0},
-            "zone (a): 0 such pods in all, none by 2 nodes such as n1",
+            "zone (a): 0 such pods in all, none near 2 nodes such as n1",
         ),
         ({"kind": "keptApart", "subject": "zone", "pod": "d/x"}, "zone: d/x stands against n1, one of 2 nodes"),
         (
             {"kind": "limit", "subject": "drv", "asked": 2, "there": 1, "capacity": 3},
             "asks 2 of drv, most left 1 of 3 on n1",
         ),
+        ({"kind": "taint", "subject": "a=b:NoSchedule", "nodes": 1}, "not tolerated: a=b:NoSchedule, on n1"),
+        ({"kind": "disk", "subject": "data", "pod": "d/x"}, "data is taken on 2 nodes; on n1 by d/x"),
+        ({"kind": "apart", "subject": "zone (a)", "nodes": 1, "pod": "d/x"}, "zone (a): d/x stands against n1"),
         ({"kind": "claim", "subject": "d/c", "pod": "d/x"}, "d/c is used by d/x"),
         ({"kind": "volume", "subject": "v (zone in (a))"}, "v (zone in (a)): 2 nodes such as n1"),
         ({"kind": "pods", "subject": "pods", "capacity": 110}, "all places for pods are taken; n1 has 110"),
         (
             {"kind": "resource", "subject": "memory", "asked": 3 << 30, "there": 1 << 20},
             "asks 3Gi, most free 1Mi on n1",
+        ),
+        (
+            {"kind": "resource", "subject": "cpu", "asked": 2_000, "there": 0, "only": 2, "nearest": 0, "nearest_node": "n1"},
+            "asks 2, most free 0 on n1; 2 lack only cpu, the nearest by 2 (n1)",
         ),
     ],
 )
@@ -171,7 +178,7 @@ def test_attempt_made_again_is_told_with_raw_scores() -> None:
         "  total 120",
         "n3",
         "  NodeResourcesFit: Insufficient cpu",
-        "    asks 31, most free 15.85 on n1; 1 lack only cpu, the nearest by 250m (n2)",
+        "    asks 31, most free 15.85 on n1; n2 lacks only cpu, by 250m",
     ]
     apart = {"field": "node_name", "recorded": "n1", "replayed": "n2"}
     assert next(explaining.told_again(made | {"difference": apart})) == "different: node_name; recorded: n1; again: n2"
