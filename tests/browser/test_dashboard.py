@@ -139,7 +139,7 @@ def test_history_and_all_nodes_of_an_attempt_are_shown(page: Page, cluster: Clus
     rows.filter(has_text="Insufficient cpu").first.get_by_role("link").click()
     node = page.get_by_role("complementary", name=re.compile("^Node "))
     node.get_by_text("Rejections on this node").click()
-    expect(node.get_by_role("link", name="default/well-known")).to_be_visible()
+    expect(node.get_by_role("link", name="default/well-known", exact=True)).to_be_visible()
     reasons = page.get_by_role("region", name="What keeps pods pending")
     expect(reasons.get_by_role("button", name=re.compile("Insufficient cpu"))).to_be_visible()
 

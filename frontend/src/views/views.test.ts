@@ -232,12 +232,13 @@ describe("AttemptList", () => {
       hasOlder: false,
       onolder: () => undefined,
       hrefOf: () => "#",
-      pageOf: () => "#",
+      pagesIn: 1,
     };
     made = mount(AttemptList, { target: document.body, props });
     flushSync();
     expect(document.querySelector("h3")?.textContent).toBe("All attempts · 25");
     const [first] = document.querySelectorAll("li");
+    expect(first?.querySelector(".page a")?.getAttribute("href")).toBe(`#/clusters/1/attempts/${REPEATED.seq}`);
     expect(first?.querySelector(".number")?.textContent).toBe("#25");
     expect(first?.querySelector("time")?.getAttribute("datetime")).toBe(REPEATED.last_seen_at);
     const again = first?.querySelector(".again");
