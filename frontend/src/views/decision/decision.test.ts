@@ -1,6 +1,7 @@
 import { flushSync, mount, unmount } from "svelte";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Attempt, AttemptDetail } from "../../contract/api.gen";
+import { queries } from "../../data/queries";
 import { openedBy } from "../../lib/view";
 import { CLUSTER } from "../../live/__fixtures__/cluster";
 import { fromSnapshot } from "../../live/state";
@@ -41,11 +42,11 @@ async function show(live = LIVE): Promise<HTMLElement> {
   return document.body;
 }
 
-/** What REST says of the attempt, and of the pod's attempts. */
-function answer(stored: AttemptDetail | null): void {
+/** What REST says of the attempt, and of the pod's attempts; `next`: where older ones are. */
+function answer(stored: AttemptDetail | null, next: string | null = null): void {
   vi.stubGlobal("fetch", async ({ url }: Request) => {
     const isList = new URL(url).pathname.endsWith("/pods/default/web/attempts");
-    const body = isList ? { results: [STORED, EARLIER], next: null } : stored;
+    const body = isList ? { results: [STORED, EARLIER], next } : stored;
     return new Response(JSON.stringify(body ?? { code: "not_found", message: "no" }), { status: body ? 200 : 404 });
   });
 }
@@ -93,6 +94,30 @@ describe("the page of an attempt", () => {
     );
     expect(rows).toContain("NodeResourcesFit: Insufficient cpu 0 53 +53");
     expect(rows[0]).toBe("Figure #1 #25 Difference");
+  });
+
+  it("says of how many it lists that they are the newest where there are older ones", async () => {
+    queries.clear();
+    answer(STORED, "/api/attempts?cursor=x");
+    const page = await show();
+    await vi.waitFor(() => expect(page.textContent).toContain("All attempts · newest 25"), 60_000);
+    expect([...page.querySelectorAll("button")].map((one) => one.textContent)).not.toContain("Load older attempts");
+  });
+
+  it("is left by Escape, but not from a field that has a text to clear", async () => {
+    answer(STORED);
+    router.open(decisionHref(1, STORED.seq));
+    await vi.waitFor(() => expect(router.hash).toBe(decisionHref(1, STORED.seq)));
+    const page = await show();
+    const field = document.createElement("input");
+    Object.assign(field, { type: "search", value: "n1" });
+    page.querySelector(".page")?.append(field);
+    const press = () => field.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+    press();
+    expect(location.hash).toBe(decisionHref(1, STORED.seq));
+    field.value = "";
+    press();
+    expect(location.hash).toContain("#/clusters/1/pods/default/web/attempts/25");
   });
 
   it("has its address and its JSON to be taken along", async () => {
