@@ -121,12 +121,16 @@ def start_after(cluster: Cluster, place: Place, until: Place) -> Walker | None:
     run, step = place
     after = Q(run__gt=run) | Q(run=run, step__gt=step)
     if not cluster.is_mirror:
-        for row in Checkpoint.objects.filter(after, cluster_id=cluster.pk).exclude(engine=b"").order_by("run", "step"):
-            first = walking.first_step_before(cluster.pk, place_of(row), after=run)
+        rows = Checkpoint.objects.filter(after, cluster_id=cluster.pk).exclude(engine=b"").order_by("run", "step")
+        for pk, *stands in rows.values_list("pk", "run", "step"):
+            first = walking.first_step_before(cluster.pk, (stands[0], stands[1]), after=run)
             if first is not None:
                 break
-            if place_of(row) > until:
+            if (stands[0], stands[1]) > until:
                 return None
+            row = rows.filter(pk=pk).defer("objects_packed").first()
+            if row is None:
+                continue  # cut away, or one too many, meanwhile
             walker = Walker(cluster)
             try:
                 walker.load(row)

@@ -174,10 +174,32 @@ def test_fork_and_import_have_histories_of_their_own(
 def test_history_that_was_cut_is_made_again_from_the_cut_on(cluster: Cluster, put_objects: PutObjects) -> None:
     live(cluster, put_objects)
     row = Checkpoint.objects.filter(cluster=cluster).latest("seq")
-    retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at), retention.PruneReport())
+    retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at, row.run, row.step), retention.PruneReport())
     replay = replayed(cluster)
     assert (replay.difference, replay.unproven) == (None, 0)
     assert 0 < replay.cycles == sum(EngineStep.objects.filter(cluster=cluster).values_list("cycles", flat=True))
+
+
+def test_steps_without_entries_after_the_cut_stay(cluster: Cluster, put_objects: PutObjects) -> None:
+    """They stand where the checkpoint does in the engine's log, and are made again from it like others."""
+    put_objects(cluster, [make_node("n0").capacity(cpu="4").manifest(), make_pod("a").req(cpu="1").manifest()])
+    host = lead(cluster)
+    settle(cluster, host)
+    checkpoints.checkpoint_want(cluster_id=cluster.pk)
+    host.step()
+    row = Checkpoint.objects.get(cluster=cluster)
+    put_objects(cluster, [make_manifest("PriorityClass", "high", value=100)])
+    host.step()
+    step = EngineStep.objects.filter(cluster=cluster).latest("step")
+    assert step.seq_to == row.seq and step.step > row.step
+    put_objects(cluster, [make_pod("b").req(cpu="1").manifest()])
+    settle(cluster, host)
+    retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at, row.run, row.step), retention.PruneReport())
+    replay = replayed(cluster)
+    assert (replay.difference, replay.unproven, replay.cycles) == (None, 0, 1)
+    cluster.refresh_from_db()
+    with moments.moment(cluster_id=cluster.pk, position=Position(cluster.rv, cluster.seq)) as found:
+        assert found.scheduler is not None
 
 
 def test_runs_of_earlier_releases_stay_unproven_and_say_why(cluster: Cluster, put_objects: PutObjects) -> None:
@@ -245,6 +267,10 @@ def test_extenders_answer_from_the_record(
     with moments.moment(cluster_id=cluster.pk, position=Position(cluster.rv, cluster.seq)) as found:
         assert found.scheduler is not None and host._engine is not None
         assert len(found.scheduler.engine.cache.assumed_pods) == len(host._engine.engine.cache.assumed_pods)
+    moments.forget()
+    monkeypatch.setattr(journal, "_exchanges", lambda *_: ())  # as where answers were taken out of the record
+    answer = logged_in().get(f"/api/clusters/{cluster.pk}/snapshot?at={cluster.rv}.{cluster.seq}")
+    assert answer.status_code == 409 and "does not go as it is recorded" in answer.json()["message"]
 
 
 def test_mirror_has_nothing_to_replay(cluster: Cluster) -> None:
