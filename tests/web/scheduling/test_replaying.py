@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.models import Sum
 
 from kschedweb.cluster import extender_http, runner
-from kschedweb.cluster.models import Cluster, Import
+from kschedweb.cluster.models import Cluster, Import, SchedulerConfigVersion
 from kschedweb.cluster.services import scheduler_config_set
 from kschedweb.common import packing
 from kschedweb.mirror.forking import cluster_fork
@@ -324,6 +324,38 @@ def test_difference_is_kept_and_told(cluster: Cluster, put_objects: PutObjects) 
     assert (told["difference"]["recorded"], told["difference"]["replayed"]) == ("n9", "n0")
     assert "ksched_history_differences 1" in client.get("/metrics").content.decode()
     assert proving.prove() is None
+
+
+def test_cycles_that_are_passed_over_are_not_left(cluster: Cluster, put_objects: PutObjects) -> None:
+    put_objects(cluster, [make_node("n0").capacity(cpu="4").manifest(), make_pod("p").req(cpu="1").manifest()])
+    settle(cluster, lead(cluster))
+    SchedulerConfigVersion.objects.update_or_create(cluster=cluster, version=1, defaults={"replayable": False})
+    proving.prove()
+    client = logged_in()
+    told = client.get(f"/api/clusters/{cluster.pk}").json()["history"]
+    assert (told["cycles"], told["unproven_cycles"], told["entries_left"], told["seq"]) == (0, 1, 0, 0)
+    assert "ksched_history_left_entries 0" in client.get("/metrics").content.decode()
+
+
+def test_cluster_that_cannot_be_proven_keeps_no_other_from_its_turn(
+    cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Cluster.objects.create(name="other", seed=1)
+    for each in (cluster, other):
+        put_objects(each, [make_node("n0").capacity(cpu="4").manifest(), make_pod("p").req(cpu="1").manifest()])
+        settle(each, lead(each))
+    begun = proving._begun
+
+    def begin(of: Cluster, *given: Any) -> Any:
+        if of.pk == cluster.pk:
+            raise ZeroDivisionError
+        return begun(of, *given)
+
+    monkeypatch.setattr(proving, "_begun", begin)
+    with pytest.raises(ZeroDivisionError):
+        proving.prove()
+    assert proving.prove() == other.pk
+    assert HistoryProof.objects.get(cluster=other).cycles == 1
 
 
 def test_amounts_are_compared_where_they_are_kept(cluster: Cluster, put_objects: PutObjects) -> None:
