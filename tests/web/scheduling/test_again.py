@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from random import Random
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling import retention
-from kschedweb.scheduling.past import journal, moments
+from kschedweb.scheduling.past import asking, journal, moments
 from kschedweb.scheduling.past.attempts import Again, attempt_again
 from kschedweb.traces.models import Attempt, Checkpoint
 from scheduler_core.explain.again import Wanted
@@ -219,6 +220,10 @@ def test_what_cannot_be_made_again_is_said(cluster: Cluster, put_objects: PutObj
     assert refused("?nodes=n9") == (422, "nodes: there was no node n9 at this attempt")
     assert refused("?nodes=,")[0] == refused("?limit=0")[0] == refused("?limit=501")[0] == 400
     assert client.get(path.replace(f"/{row.seq}/", "/999999/")).status_code == 404
+    with ExitStack() as others:
+        for _ in range(asking.MOST_OPEN):
+            others.enter_context(asking.OPENING.one(0))
+        assert refused()[0] == 429
     Cluster.objects.filter(pk=cluster.pk).update(is_mirror=True, lifecycle_mode="frozen")
     assert refused() == (409, "a mirror decides nothing: what its engine compares is not made again")
 
@@ -231,7 +236,7 @@ def test_what_lies_before_the_cut_is_gone(cluster: Cluster, put_objects: PutObje
     before = Attempt.objects.filter(cluster=cluster, seq__lte=row.seq).earliest("seq")
     assert client.get(f"{path}/{before.seq}/again").status_code == 200
     stored = {field.attname: getattr(before, field.attname) for field in Attempt._meta.concrete_fields}
-    retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at), retention.PruneReport())
+    retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at, row.run, row.step), retention.PruneReport())
     if not Attempt.objects.filter(pk=before.pk).exists():
         Attempt.objects.create(**stored)  # as where rows of attempts outlive their steps
     answer = client.get(f"{path}/{before.seq}/again")
