@@ -100,6 +100,16 @@ def test_reason_that_does_not_hold_any_more_has_no_amounts(
     assert [each["now"] for each in get(cluster, "refusals?node=n1")["refusals"]] == [[]]
 
 
+def test_node_that_is_cordoned_no_more_has_no_amounts(cluster: Cluster, put_objects: PutObjects) -> None:
+    node = make_node("n1").capacity(cpu="16", memory="8Gi", pods="10")
+    put_objects(cluster, [node.unschedulable().manifest(), make_pod("p").req(cpu="1").manifest()])
+    settle(cluster, lead(cluster))
+    (told,) = [each["now"] for each in get(cluster, "refusals?node=n1")["refusals"]]
+    assert [each["kind"] for each in told] == ["cordon"]
+    put_objects(cluster, [make_node("n1").capacity(cpu="16", memory="8Gi", pods="10").manifest()])
+    assert [each["now"] for each in get(cluster, "refusals?node=n1")["refusals"]] == [[]]
+
+
 def test_repeated_attempts_cost_no_amounts(cluster: Cluster, host: EngineHost, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[object] = []
     monkeypatch.setattr("scheduler_core.scheduler.schedule_one.amounts_of", lambda cycle: made.append(cycle) or {})
