@@ -126,7 +126,7 @@ def test_what_cannot_be_shown_is_refused_with_the_reason(cluster: Cluster, put_o
     status, told = refused(client, cluster, "2190-01-01")
     assert (status, list(told["extra"]["fields"])) == (400, ["at"])
     row = Checkpoint.objects.filter(cluster=cluster).latest("seq")
-    retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at), retention.PruneReport())
+    retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at, row.run, row.step), retention.PruneReport())
     status, told = refused(client, cluster, str(lived.places[0][0]))
     assert (status, told["code"]) == (410, "gone")
     assert told["extra"] == {"rv": row.objects_rv, "seq": row.seq, "since": row.at.isoformat()}
@@ -210,8 +210,9 @@ def test_what_is_confidential_is_not_listed(cluster: Cluster) -> None:
     client = rest.logged_in()
     for path in ("objects?kind=Secret", "objects/Secret/default/s", "objects?kind=Secret&at=0s ago"):
         assert client.get(f"/api/clusters/{cluster.pk}/{path}").status_code == 403
-    answer = client.get(f"/api/clusters/{cluster.pk}/objects?kind=Pods")
-    assert (answer.status_code, list(answer.json()["extra"]["fields"])) == (400, ["kind"])
+    for path in ("objects?kind=Pods", "objects/Pods/p", "objects/Pods/default/p"):
+        answer = client.get(f"/api/clusters/{cluster.pk}/{path}")
+        assert (answer.status_code, list(answer.json()["extra"]["fields"])) == (400, ["kind"])
 
 
 def test_lists_of_objects_go_on_after_their_last(cluster: Cluster, put_objects: PutObjects) -> None:
