@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from django.db import connection
 
 from kschedweb.common import ranking
+from kschedweb.common.patterns import literal
 
 # Entries at the end of a log among which the pods that went last are looked for.
 RECENT_ENTRIES: Final = 5_000
@@ -181,7 +182,7 @@ def _found(
         return _read(statement.format("true", _NEWEST), [*values, most])
     within, of_namespace = "", []
     if wanted.namespace:
-        within, of_namespace = f"{namespace} LIKE %s AND ", [_literal(wanted.namespace) + "%"]
+        within, of_namespace = f"{namespace} LIKE %s AND ", [literal(wanted.namespace) + "%"]
     word = ranking.folded(wanted.word)
     found: dict[tuple[Any, ...], ranking.Match | None] = {}
 
@@ -199,7 +200,7 @@ def _found(
         read("true", [])
         return list(found)
     read(f"{name} = %s", [word])
-    if read(f"{name} LIKE %s", [f"{_literal(word)}%"]) < most:
+    if read(f"{name} LIKE %s", [f"{literal(word)}%"]) < most:
         for condition, given, limit in _conditions(word, name, most):
             if read(condition, given, limit) < limit or good() >= most:
                 break
@@ -213,14 +214,14 @@ def _conditions(word: str, name: str, most: int) -> Iterator[tuple[str, list[Any
     Patterns of LIKE only: a regular expression takes several times as long for each name. So the loosest is also held
     by names in which not every part is at the start of a word, and more rows are read.
     """
-    inside = f"%{_literal(word)}%"
+    inside = f"%{literal(word)}%"
     if letters := ranking.abbreviation(word):
-        in_order = "%".join(_literal(letter) for letter in letters) + "%"
+        in_order = "%".join(literal(letter) for letter in letters) + "%"
         # Most names are passed over by the first.
         condition = f"{name} LIKE %s AND ({name} LIKE %s OR {name} LIKE ANY (%s::text[]))"
         yield condition, [f"%{in_order}", inside, _at_starts(in_order, letters[0])], max(most, PARTS_CANDIDATES)
     yield f"{name} LIKE %s", [inside], most
-    at_starts = _at_starts(f"{_literal(word)}%", word[0])
+    at_starts = _at_starts(f"{literal(word)}%", word[0])
     yield f"{name} LIKE %s AND {name} LIKE ANY (%s::text[])", [inside, at_starts], most
 
 
@@ -228,11 +229,6 @@ def _at_starts(pattern: str, first: str) -> list[str]:
     """Patterns of names in which this one begins where a word does; a number may have zeros before it."""
     before = [*_SEPARATORS, "0"] if "0" <= first <= "9" else _SEPARATORS
     return [pattern, *(f"%{letter}{pattern}" for letter in before)]
-
-
-def _literal(text: str) -> str:
-    """The text within a pattern of LIKE."""
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def _read(statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:

@@ -23,6 +23,11 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
+def of_object(namespace: str, name: str, at: datetime) -> Facts:
+    """What keys of every list about objects are compared with."""
+    return {"ns": {namespace}, "": f"{namespace}/{name}", "age": (NOW - at).total_seconds()}
+
+
 def pods(cluster: Cluster) -> Iterator[Facts]:
     """A row of each pod, and what its keys are compared with."""
     profiles = Cluster.objects.get(pk=cluster.pk).profiles
@@ -63,16 +68,14 @@ def pods(cluster: Cluster) -> Iterator[Facts]:
                 "uid": pod.uid,
             },
             "status": {status, *(["pending"] if pending else [])},
-            "ns": {pod.namespace},
+            **of_object(pod.namespace, pod.name, pod.created_at),
             "node": {pod.node_name},
             "owner": set(owners),
             "rejections": tried.rejections if tried and pending else [],
             "profile": {pod.scheduler_name},
             "priority": pod.priority,
-            "age": (NOW - pod.created_at).total_seconds(),
             "attempts": last_of(tried) if tried else 0,
             "result": {tried.result if tried else ""},
-            "": f"{pod.namespace}/{pod.name}",
         }
 
 
@@ -97,14 +100,12 @@ def attempts(cluster: Cluster) -> Iterator[Facts]:
                 "message": one.message,
                 "uid": one.pod_uid,
             },
-            "ns": {one.namespace},
+            **of_object(one.namespace, one.name, one.last_seen_at),
             "node": {one.node_name},
             "rejections": one.rejections,
             "profile": {one.profile},
-            "age": (NOW - one.last_seen_at).total_seconds(),
             "attempts": last_of(one),
             "result": {one.result},
-            "": f"{one.namespace}/{one.name}",
         }
 
 
@@ -166,11 +167,9 @@ def workloads(cluster: Cluster) -> Iterator[Facts]:
                 "message": message,
                 "uid": one.uid,
             },
+            **of_object(one.namespace, one.name, datetime.fromisoformat(metadata["creationTimestamp"])),
             "status": {status},
-            "ns": {one.namespace},
             "kind": {one.kind},
-            "age": (NOW - datetime.fromisoformat(metadata["creationTimestamp"])).total_seconds(),
-            "": f"{one.namespace}/{one.name}",
         }
 
 
@@ -189,12 +188,10 @@ def events(cluster: Cluster) -> Iterator[Facts]:
                 "message": one.note,
                 "uid": one.regarding_uid,
             },
+            **of_object(one.regarding_namespace, f"{one.regarding_name} {one.note}", one.last_at),
             "type": {one.type},
-            "ns": {one.regarding_namespace},
             "kind": {one.regarding_kind},
             "reason": one.reason,
-            "age": (NOW - one.last_at).total_seconds(),
-            "": f"{one.regarding_namespace}/{one.regarding_name} {one.note}",
         }
 
 
@@ -211,12 +208,10 @@ def changes(cluster: Cluster) -> Iterator[Facts]:
                 "actor": one.actor,
                 "uid": one.uid,
             },
+            **of_object(one.namespace, one.name, one.at),
             "operation": {one.operation},
-            "ns": {one.namespace},
             "kind": {one.kind},
             "actor": {one.actor},
-            "age": (NOW - one.at).total_seconds(),
-            "": f"{one.namespace}/{one.name}",
         }
 
 
