@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kschedweb.ops.client import Client, Refused, connect
+from kschedweb.ops.client import Client, Refused, cluster_id, connect
+from kschedweb.ops.telling import number_of
 
 Amounts = Mapping[str, Any]
 _BYTES = ("memory", "ephemeral-storage")
@@ -25,7 +26,7 @@ def why(*, data_dir: Path, options: argparse.Namespace) -> int:
     namespace, _, name = (options.pod or "").rpartition("/")
     try:
         client = connect(data_dir)
-        path = f"/api/clusters/{_cluster(client, options.cluster)}"
+        path = f"/api/clusters/{cluster_id(client, options.cluster)}"
         if options.pod is None:
             _, pending = client.call("GET", f"{path}/pending")
             print(json.dumps(pending) if options.json else "\n".join(told_pending(pending)))
@@ -116,42 +117,52 @@ def sentence(about: Amounts) -> str:
     """What was asked and what there was of one subject."""
     subject, node, pod = about["subject"], about["node"], about["pod"] or "another pod"
     is_one = about["nodes"] == 1
-    nodes = f"{about['nodes']:,} node{'' if is_one else 's'}"
-    where = node if is_one else f"{nodes} such as {node}"
+    nodes = number_of(about["nodes"], "node")
+    named = node if is_one else f"{nodes} such as {node}"
     match about["kind"]:
         case "resource":
-            text = f"asks {_amount(subject, about['asked'])}, most free {_amount(subject, about['there'])} on {node}"
-            if about["only"]:
-                lack, nearest = _amount(subject, about["asked"] - about["nearest"]), about["nearest_node"]
-                if about["only"] == 1:
-                    return f"{text}; {nearest} lacks only {subject}, by {lack}"
-                text += f"; {about['only']:,} lack only {subject}, the nearest by {lack} ({nearest})"
-            return text
+            return _lack(about)
         case "pods":
             return f"all places for pods are taken; {node} has {about['capacity']}"
         case "taint" | "cordon":
-            return f"not tolerated: {subject}, on {where}"
+            return f"not tolerated: {subject}, on {named}"
         case "label":
-            return f"wanted: {subject}; on {nodes}: {_values(about) or 'others'}"
+            return f"wanted: {subject}; on {node if is_one else nodes}: {_values(about) or 'others'}"
         case "port" | "disk":
-            return f"{subject} is taken on {node if is_one else f'{nodes}; on {node}'} by {pod}"
+            return f"{subject} is taken on {'' if is_one else f'{nodes}; on '}{node} by {pod}"
         case "spread":
             fewest = f"the emptiest has {about['there']}, maxSkew is {about['asked']}"
-            return f"{subject}: {fewest}; too full on {nodes}: {_values(about)}"
+            return f"{subject}: {fewest}; too full on {node if is_one else nodes}: {_values(about)}"
         case "near":
-            return f"{subject}: {about['there']} such pods in all, none near {where}"
+            return f"{subject}: {number_of(about['there'], 'such pod')} in all, none by {named}"
         case "apart" | "keptApart":
-            return f"{subject}: {pod} stands against {node if is_one else f'{node}, one of {nodes}'}"
+            return f"{subject}: {pod} stands against {node}{'' if is_one else f', one of {nodes}'}"
         case "limit":
             return f"asks {about['asked']} of {subject}, most left {about['there']} of {about['capacity']} on {node}"
         case "claim":
             return f"{subject} is used by {pod}"
-    return f"{subject}: {where}"
+        case "noKey":
+            return f"no label {subject} on {named}"
+        case "volume":
+            return f"cannot be reached from {named}: {subject}"
+    return f"{subject}: {named}"
+
+
+def _lack(about: Amounts) -> str:
+    """How much is asked of a resource, the most that is free, and of nodes that lack nothing else the nearest."""
+    subject, asked, only = about["subject"], about["asked"], about["only"]
+    text = f"asks {_amount(subject, asked)}, most free {_amount(subject, about['there'])} on {about['node']}"
+    if not only:
+        return text
+    by = f"{_amount(subject, asked - about['nearest'])} ({about['nearest_node']})"
+    if only == 1:
+        return f"{text}; 1 lacks only {subject}, by {by}"
+    return f"{text}; {only:,} lack only {subject}, the nearest by {by}"
 
 
 def _values(about: Amounts) -> str:
     values = [f"{each['value']} ({each['count']:,})" for each in about["values"]]
-    values += [f"{about['others']:,} more values"] if about["others"] else []
+    values += [number_of(about["others"], "more value")] if about["others"] else []
     return ", ".join(values + ([f"no such label ({about['without']:,})"] if about["without"] else []))
 
 
@@ -164,14 +175,3 @@ def _amount(resource: str, value: int) -> str:
             if value and value % size == 0:
                 return f"{value // size:,}{unit}"
     return f"{value:,}"
-
-
-def _cluster(client: Client, name: str | None) -> int:
-    """The cluster's id; the only one there is where none is named."""
-    clusters = [one for one in client.all("/api/clusters") if name in (None, one["name"])]
-    if not clusters:
-        raise Refused(f"there is no cluster named {name}" if name else "there is no cluster")
-    if len(clusters) > 1:
-        raise Refused(f"name one with --cluster: {', '.join(sorted(one['name'] for one in clusters))}")
-    found: int = clusters[0]["id"]
-    return found

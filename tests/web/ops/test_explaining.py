@@ -57,7 +57,7 @@ def test_last_attempt_is_told_with_its_amounts(
         "shop/big: attempt 3, unschedulable",
         "0/2 nodes",
         "       2  NodeResourcesFit: Insufficient cpu",
-        "          asks 31, most free 15.85 on n1; n2 lacks only cpu, by 250m",
+        "          asks 31, most free 15.85 on n1; 1 lacks only cpu, by 250m (n2)",
     ]
 
 
@@ -100,7 +100,7 @@ def test_without_a_pod_what_keeps_all_is_told(asked: dict[str, Any], told: str) 
     [
         pytest.param((), ["p"], "there is no cluster", id="no cluster"),
         pytest.param(("a", "b"), ["p"], "name one with --cluster: a, b", id="several clusters"),
-        pytest.param(("a",), ["p", "--cluster", "x"], "there is no cluster named x", id="another name"),
+        pytest.param(("a",), ["p", "--cluster", "x"], "there is no cluster named x; there are: a", id="another name"),
         pytest.param(("a",), ["--node", "n"], "--again and --node are about a pod: name it", id="no pod"),
         pytest.param(("a",), ["gone"], "no attempt at the pod default/gone is stored", id="no attempt"),
     ],
@@ -138,11 +138,46 @@ def test_what_cannot_be_told_is_refused(
             {"kind": "limit", "subject": "drv", "asked": 2, "there": 1, "capacity": 3},
             "asks 2 of drv, most left 1 of 3 on n1",
         ),
-        ({"kind": "taint", "subject": "a=b:NoSchedule", "nodes": 1}, "not tolerated: a=b:NoSchedule, on n1"),
-        ({"kind": "disk", "subject": "data", "pod": "d/x"}, "data is taken on 2 nodes; on n1 by d/x"),
-        ({"kind": "apart", "subject": "zone (a)", "nodes": 1, "pod": "d/x"}, "zone (a): d/x stands against n1"),
+        (
+            {
+                "kind": "resource",
+                "subject": "cpu",
+                "asked": 31_000,
+                "there": 15_850,
+                "only": 2,
+                "nearest": 15_850,
+                "nearest_node": "n1",
+            },
+            "asks 31, most free 15.85 on n1; 2 lack only cpu, the nearest by 15.15 (n1)",
+        ),
+        ({"kind": "taint", "subject": "a:NoSchedule", "nodes": 1}, "not tolerated: a:NoSchedule, on n1"),
+        (
+            {"kind": "label", "subject": "disk in (ssd)", "values": [{"value": "hdd", "count": 1}], "nodes": 1},
+            "wanted: disk in (ssd); on n1: hdd (1)",
+        ),
+        (
+            {"kind": "label", "subject": "metadata.name in (n2)", "values": [{"value": "n1", "count": 1}], "others": 1},
+            "wanted: metadata.name in (n2); on 2 nodes: n1 (1), 1 more value",
+        ),
+        (
+            {
+                "kind": "spread",
+                "subject": "zone (a)",
+                "asked": 1,
+                "there": 0,
+                "nodes": 1,
+                "values": [{"value": "z", "count": 2}],
+            },
+            "zone (a): the emptiest has 0, maxSkew is 1; too full on n1: z (2)",
+        ),
+        ({"kind": "near", "subject": "zone (a)", "there": 1, "nodes": 1}, "zone (a): 1 such pod in all, none by n1"),
+        ({"kind": "apart", "subject": "zone", "pod": "d/x", "nodes": 1}, "zone: d/x stands against n1"),
+        ({"kind": "noKey", "subject": "zone", "nodes": 1}, "no label zone on n1"),
         ({"kind": "claim", "subject": "d/c", "pod": "d/x"}, "d/c is used by d/x"),
-        ({"kind": "volume", "subject": "v (zone in (a))"}, "v (zone in (a)): 2 nodes such as n1"),
+        (
+            {"kind": "volume", "subject": "v (zone in (a))"},
+            "cannot be reached from 2 nodes such as n1: v (zone in (a))",
+        ),
         ({"kind": "pods", "subject": "pods", "capacity": 110}, "all places for pods are taken; n1 has 110"),
         (
             {"kind": "resource", "subject": "memory", "asked": 3 << 30, "there": 1 << 20},
@@ -178,7 +213,7 @@ def test_attempt_made_again_is_told_with_raw_scores() -> None:
         "  total 120",
         "n3",
         "  NodeResourcesFit: Insufficient cpu",
-        "    asks 31, most free 15.85 on n1; n2 lacks only cpu, by 250m",
+        "    asks 31, most free 15.85 on n1; 1 lacks only cpu, by 250m (n2)",
     ]
     apart = {"field": "node_name", "recorded": "n1", "replayed": "n2"}
     assert next(explaining.told_again(made | {"difference": apart})) == "different: node_name; recorded: n1; again: n2"

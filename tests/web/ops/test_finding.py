@@ -67,7 +67,7 @@ def test_nothing_found_and_no_such_cluster_are_said(
     assert run(monkeypatch, Service(FOUND), "web", "--cluster", "c") == 1
     assert capsys.readouterr().err.splitlines() == [
         "ksched: nothing is called web",
-        "ksched: there is no cluster named c",
+        "ksched: there is no cluster named c; there are: a, b",
     ]
 
 

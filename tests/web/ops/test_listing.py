@@ -109,7 +109,7 @@ def test_programs_get_documents(run: Run, cluster: Cluster, capsys: pytest.Captu
         ),
         pytest.param(["pods", "--sort=odd"], ["ksched: sort: is no column of pods: namespace,"], id="sort"),
         pytest.param(
-            ["pods", "--cluster", "odd"], ["ksched: no cluster is called odd; there are: sample-1"], id="cluster"
+            ["pods", "--cluster", "odd"], ["ksched: there is no cluster named odd; there are: sample-1"], id="cluster"
         ),
     ],
 )
@@ -128,7 +128,7 @@ def test_cluster_is_to_be_chosen_among_several(run: Run, capsys: pytest.CaptureF
     assert run("pods") == 0
     services.cluster_create(name="b")
     assert run("pods") == 1
-    assert capsys.readouterr().err == "0 pods\nksched: choose one with --cluster; there are: a, b\n"
+    assert capsys.readouterr().err == "0 pods\nksched: name one with --cluster: a, b\n"
     assert run("pods", "--cluster", "b") == 0
 
 

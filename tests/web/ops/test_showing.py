@@ -85,9 +85,16 @@ def test_reasons_of_pending_pods_are_printed(
     assert lines[2].split() == ["NodeResourcesFit", "Insufficient", "cpu", "2", "6"]
 
 
-@pytest.mark.parametrize("words", [("pods", "p1"), ("pod",), ("objects",)])
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("pods", "p1"), "pods takes no name"),
+        (("pod",), "pod takes a name"),
+        (("objects",), "objects takes a kind"),
+    ],
+)
 def test_name_is_given_where_there_is_one(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], problem: str
 ) -> None:
     assert run(monkeypatch, Service(), "5.7", *words) == 2
-    assert "name" in capsys.readouterr().err
+    assert capsys.readouterr().err == f"ksched: {problem}\n"
