@@ -103,7 +103,7 @@ export interface paths {
          * Make an attempt again with the engine as it was just before, and read what its record does not keep.
          * @description All scores of all plugins, raw ones too, also for nodes that were not looked at; counts by domain; each search
          *     for victims; what was asked of nodes and what there was then. 410 where history was cleared away, with where it
-         *     begins; 409 where the record does not suffice, as with mirrors.
+         *     begins; 409 where the record does not suffice, as with mirrors; 429 where four requests are in the past already.
          */
         readonly get: operations["AttemptAgain_get"];
         readonly put?: never;

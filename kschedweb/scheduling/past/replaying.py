@@ -49,12 +49,26 @@ class Replay:
             if is_enough():
                 return
 
+    def pass_over(self, reason: str) -> None:
+        """Go on where the next engine is known; what lies between stays unproven."""
+        last = self.place
+        self.reason, self.walker = reason, start_after(self.cluster, last, self.until)
+        self.place = self.until if self.walker is None else self.walker.place
+        run, step = last
+        to_run, to_step = self.place
+        between = EngineStep.objects.filter(
+            Q(run__gt=run) | Q(run=run, step__gt=step),
+            Q(run__lt=to_run) | Q(run=to_run, step__lte=to_step),
+            cluster_id=self.cluster.pk,
+        )
+        self.unproven += between.aggregate(cycles=Sum("cycles"))["cycles"] or 0
+
     def _go_on(self, is_enough: Callable[[], bool]) -> None:
         """The next piece, or as much of it as can be, and until it is enough."""
         try:
             piece = journal.piece_after(self.cluster.pk, self._next, self.until, with_decisions=True)
         except (HistoryCutError, NotReplayableError) as error:
-            self._pass_over(error.message)
+            self.pass_over(error.message)
             return
         if not piece.steps:
             self.place = self.until
@@ -83,7 +97,7 @@ class Replay:
         try:
             effects = walker.take(step, piece)
         except (HistoryCutError, NotReplayableError) as error:
-            self._pass_over(error.message)
+            self.pass_over(error.message)
             return False
         except CoreError as error:
             self.difference = Difference(step.run, step.step, step.seq_from, "", "step", "was made", str(error))
@@ -92,7 +106,7 @@ class Replay:
         try:
             self.difference = difference(step, piece, effects, walker.engine, before)
         except NotReplayableError as error:
-            self._pass_over(error.message)
+            self.pass_over(error.message)
             return False
         if self.difference is not None:
             return False
@@ -100,20 +114,6 @@ class Replay:
         self.cycles += step.cycles
         self.on_step(walker)
         return True
-
-    def _pass_over(self, reason: str) -> None:
-        """Go on where the next engine is known; what lies between stays unproven."""
-        last = self.place
-        self.reason, self.walker = reason, start_after(self.cluster, last, self.until)
-        self.place = self.until if self.walker is None else self.walker.place
-        run, step = last
-        to_run, to_step = self.place
-        between = EngineStep.objects.filter(
-            Q(run__gt=run) | Q(run=run, step__gt=step),
-            Q(run__lt=to_run) | Q(run=to_run, step__lte=to_step),
-            cluster_id=self.cluster.pk,
-        )
-        self.unproven += between.aggregate(cycles=Sum("cycles"))["cycles"] or 0
 
 
 def start_after(cluster: Cluster, place: Place, until: Place) -> Walker | None:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
+import msgspec
 import orjson
 import pytest
+import zstandard
 from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import Sum
@@ -335,6 +337,24 @@ def test_cycles_that_are_passed_over_are_not_left(cluster: Cluster, put_objects:
     told = client.get(f"/api/clusters/{cluster.pk}").json()["history"]
     assert (told["cycles"], told["unproven_cycles"], told["entries_left"], told["seq"]) == (0, 1, 0, 0)
     assert "ksched_history_left_entries 0" in client.get("/metrics").content.decode()
+
+
+def test_cycles_are_counted_where_a_new_engine_cannot_read_the_checkpoints(
+    cluster: Cluster, put_objects: PutObjects
+) -> None:
+    """As after an upgrade: no engine is known from where the prover was."""
+    live(cluster, put_objects, rounds=4)
+    while (proof := HistoryProof.objects.filter(cluster=cluster, run__gt=1).first()) is None:
+        assert proving.prove(seconds=0) == cluster.pk
+    assert 0 < proof.cycles < cycles(cluster)
+    EngineStep.objects.filter(cluster=cluster, run__lte=proof.run).update(began_from=None)
+    Checkpoint.objects.filter(cluster=cluster).update(engine=zstandard.compress(msgspec.msgpack.encode({"version": 1})))
+    proving.forget()
+    while proving.prove() is not None:
+        pass
+    proof.refresh_from_db()
+    assert proof.unproven > 0 and proof.reason and proof.difference is None
+    assert proof.cycles + proof.unproven == cycles(cluster)
 
 
 def test_cluster_that_cannot_be_proven_keeps_no_other_from_its_turn(
