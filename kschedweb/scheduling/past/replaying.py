@@ -89,6 +89,10 @@ class Replay:
         if walker.engine is not None and step.kind == StepKind.APPLY:
             expected = walker.place[0], walker.place[1] + 1
             if place_of(step) != expected or step.log_from != walker.rv or step.seq_from != walker.seq:
+                begins = journal.begins(self.cluster.pk)
+                if walker.rv < begins[0] or walker.seq < begins[1]:
+                    self.pass_over(HistoryCutError(*begins).message)
+                    return False
                 follows = f"step {expected[0]}.{expected[1]} from {walker.rv}.{walker.seq}"
                 found = f"step {step.run}.{step.step} from {step.log_from}.{step.seq_from}"
                 self.difference = Difference(step.run, step.step, step.seq_from, "", "step", found, follows)

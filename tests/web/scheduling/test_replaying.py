@@ -357,6 +357,21 @@ def test_cycles_are_counted_where_a_new_engine_cannot_read_the_checkpoints(
     assert proof.cycles + proof.unproven == cycles(cluster)
 
 
+def test_what_retention_clears_away_before_the_prover_is_no_difference(
+    cluster: Cluster, put_objects: PutObjects
+) -> None:
+    """Its engine is kept, and the step it would make next is gone."""
+    live(cluster, put_objects, rounds=4)
+    assert proving.prove(seconds=0) == cluster.pk
+    row = Checkpoint.objects.filter(cluster=cluster).latest("seq")
+    retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at, row.run, row.step), retention.PruneReport())
+    while proving.prove() is not None:
+        pass
+    proof = HistoryProof.objects.get(cluster=cluster)
+    assert proof.difference is None and "history begins at" in proof.reason
+    assert proof.cycles >= cycles(cluster) > 0
+
+
 def test_cluster_that_cannot_be_proven_keeps_no_other_from_its_turn(
     cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
