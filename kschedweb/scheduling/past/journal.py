@@ -127,7 +127,7 @@ def steps_after(cluster_id: int, after: Place, until: Place | None = None) -> li
 
 
 def piece_after(cluster_id: int, after: Place, until: Place | None, *, with_decisions: bool) -> Piece:
-    """The next steps with what they were given; ClusterGoneError, HistoryCutError."""
+    """The next steps with what they were given; ClusterGoneError, HistoryCutError, NotReplayableError."""
     with transaction.atomic():
         follow.read_only_moment()
         steps = steps_after(cluster_id, after, until)

@@ -170,7 +170,10 @@ def step_at(cluster: Cluster, asked: Position) -> Place | None:
 
 
 def _position_at(cluster: Cluster, at: datetime) -> Position:
-    """Where the logs had come by a time: to the last step, or the checkpoint it was cut at, and the last change."""
+    """Where the logs had come by a time: to the last step, or the checkpoint it was cut at, and the last change.
+
+    FutureError.
+    """
     if microseconds(at) > clock.now_of(cluster.pk):
         raise FutureError(at.isoformat(), cluster.rv, cluster.seq)
     steps = EngineStep.objects.filter(cluster_id=cluster.pk)

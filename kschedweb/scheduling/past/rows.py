@@ -159,7 +159,7 @@ def attempt_taken_back(row: Attempt, last: tuple[int, int, datetime] | None) -> 
 
 def events_at(cluster_id: int, seq: int, limit: int) -> list[views.EventView]:
     """The newest events that the scheduler had told of, as often as they were seen by then."""
-    rows = list(Event.objects.filter(cluster_id=cluster_id, seq__gt=0, seq__lte=seq).order_by("-id")[:limit])
+    rows = list(Event.objects.filter(cluster_id=cluster_id, seq__gt=0, seq__lte=seq).order_by("-seq")[:limit])
     counted = {row.seq for row in rows if row.count > 1}
     last: dict[int, tuple[int, datetime]] = {}
     if counted:
