@@ -60,6 +60,12 @@ def test_cordoned_node_gets_its_taint_once() -> None:
 VOLUME = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
 CLAIM = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"]}
 TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c"}]}}
+ALTERNATIVES = {"firstAvailable": [{"name": "s", "deviceClassName": "g", "allocationMode": "All"}]}
+
+
+def asking(request: dict[str, Any]) -> dict[str, Any]:
+    """Of a claim: one request."""
+    return {"devices": {"requests": [{"name": "r", **request}]}}
 
 
 @cases(
@@ -86,20 +92,10 @@ TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name":
     ("limit range", make_manifest("LimitRange", "l", spec={"limits": [{"type": "Container", "max": {"cpu": "2"}}]}),
      {"spec": {"limits": [{"type": "Container", "max": {"cpu": "2"}, "default": {"cpu": "2"},
                            "defaultRequest": {"cpu": "2"}}]}}),
-    ("resource claim",
-     make_manifest("ResourceClaim", "c",
-                   spec={"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "g"}}]}}),
-     {"spec": {"devices": {"requests": [{"name": "r",
-                                         "exactly": {"deviceClassName": "g", "allocationMode": "ExactCount",
-                                                     "count": 1}}]}}}),
-    ("resource claim template",
-     make_manifest("ResourceClaimTemplate", "c",
-                   spec={"spec": {"devices": {"requests": [{"name": "r",
-                                                            "firstAvailable": [{"name": "s", "deviceClassName": "g",
-                                                                                "allocationMode": "All"}]}]}}}),
-     {"spec": {"spec": {"devices": {"requests": [{"name": "r",
-                                                  "firstAvailable": [{"name": "s", "deviceClassName": "g",
-                                                                      "allocationMode": "All"}]}]}}}}),
+    ("resource claim", make_manifest("ResourceClaim", "c", spec=asking({"exactly": {"deviceClassName": "g"}})),
+     {"spec": asking({"exactly": {"deviceClassName": "g", "allocationMode": "ExactCount", "count": 1}})}),
+    ("resource claim template", make_manifest("ResourceClaimTemplate", "c", spec={"spec": asking(ALTERNATIVES)}),
+     {"spec": {"spec": asking(ALTERNATIVES)}}),
 )  # fmt: skip
 def test_defaults(manifest: dict[str, Any], want: dict[str, Any]) -> None:
     assert_within(want, create(manifest))

@@ -21,6 +21,8 @@ def other(kind: str, **fields: Any) -> dict[str, Any]:
 
 TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c"}]}}
 SELECTOR = {"matchLabels": {"a": "b"}}
+SMALL = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1"}}
+NEAR = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Near"}]}]}
 
 OTHERS = [
     ("taint key", make_node("n").taint("a b").manifest(), f'metadata.taints[0].key: Invalid value: "a b": {LABELED}'),
@@ -52,11 +54,7 @@ OTHERS = [
      "spec.capacity: Required value"),
     ("volume size", other("PersistentVolume", spec={"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "0"}}),
      'spec.capacity[storage]: Invalid value: "0": must be greater than zero'),
-    ("volume affinity",
-     other("PersistentVolume",
-           spec={"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1"},
-                 "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a",
-                                                                                            "operator": "Near"}]}]}}}),
+    ("volume affinity", other("PersistentVolume", spec={**SMALL, "nodeAffinity": {"required": NEAR}}),
      "spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].operator: Invalid value"),
     ("claim access", other("PersistentVolumeClaim", spec={"resources": {"requests": {"storage": "1"}}}),
      "spec.accessModes: Required value: at least 1 access mode is required"),

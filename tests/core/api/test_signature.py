@@ -38,24 +38,16 @@ def test_signature_is_shared_when_only_names_differ(twin: Pod) -> None:
     assert signature(twin) == signature(PLAIN)
 
 
+HELD = ContainerStatus(name="c", resources=ContainerStatusResources(requests={"cpu": parse("3")}))
+
+
 @cases(
     "other",
     ("namespace", _with_meta(namespace="elsewhere")),
     ("labels", _with_meta(labels={"app": "db"})),
     ("terminating", _with_meta(deletion_timestamp=datetime.now(UTC))),
     ("requests", make_pod("web-1").label(app="web").req(cpu="2").build()),
-    (
-        "resized",
-        replace(
-            PLAIN,
-            status=replace(
-                PLAIN.status,
-                container_statuses=(
-                    ContainerStatus(name="c", resources=ContainerStatusResources(requests={"cpu": parse("3")})),
-                ),
-            ),
-        ),
-    ),
+    ("resized", replace(PLAIN, status=replace(PLAIN.status, container_statuses=(HELD,)))),
 )
 def test_signature_differs_when_a_rule_could_tell(other: Pod) -> None:
     assert signature(other) != signature(PLAIN)

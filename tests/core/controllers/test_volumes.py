@@ -24,6 +24,9 @@ CLUSTER = ClusterOptions()
 NOW = 1_900_000_000 * 1_000_000
 SELECTED = {"volume.kubernetes.io/selected-node": "n1"}
 CLAIM = make_claim("c", annotations=SELECTED)
+AT_ONCE, NOBODY_MAKES = make_class(late=False), make_class(late=False, provisioner="")
+BOUND = [("v", ("Bound", "c")), ("c", ("Bound", "v"))]
+MADE = [(f"pvc-{CLAIM.uid}", "made"), ("c", ("Bound", f"pvc-{CLAIM.uid}"))]
 NO_PROVISIONER = make_class(provisioner="kubernetes.io/no-provisioner")
 
 
@@ -73,19 +76,16 @@ def told(requests: list[Request]) -> list[tuple[str, Any]]:
     ("an available one stays", [make_volume()], []),
     ("a claim that waits is left to the scheduler", [make_claim("c"), make_class(), make_volume()], []),
     ("what the scheduler set aside is bound", [make_claim("c"), NO_PROVISIONER, make_volume(claim=make_claim("c"))],
-     [("v", ("Bound", "c")), ("c", ("Bound", "v"))]),
+     BOUND),
     ("a volume of an earlier claim of the name is not",
      [make_claim("c"), NO_PROVISIONER, make_volume(claim=make_claim("c", metadata={"uid": "earlier"}))], []),
-    ("a volume is made for a claim that was placed", [CLAIM, make_class()],
-     [(f"pvc-{CLAIM.uid}", "made"), ("c", ("Bound", f"pvc-{CLAIM.uid}"))]),
+    ("a volume is made for a claim that was placed", [CLAIM, make_class()], MADE),
     ("a claim that binds at once takes the smallest volume",
-     [make_claim("c"), make_class(late=False), make_volume("big"), make_volume("small", size="2Gi")],
+     [make_claim("c"), AT_ONCE, make_volume("big"), make_volume("small", size="2Gi")],
      [("small", ("Bound", "c")), ("c", ("Bound", "small"))]),
     ("a claim that binds at once has one made when none suits",
-     [make_claim("c", size="20Gi"), make_class(late=False), make_volume("big")],
-     [(f"pvc-{CLAIM.uid}", "made"), ("c", ("Bound", f"pvc-{CLAIM.uid}"))]),
-    ("a claim that names its volume gets it", [make_claim("c", volume="v", annotations={}), make_volume()],
-     [("v", ("Bound", "c")), ("c", ("Bound", "v"))]),
+     [make_claim("c", size="20Gi"), AT_ONCE, make_volume("big")], MADE),
+    ("a claim that names its volume gets it", [make_claim("c", volume="v", annotations={}), make_volume()], BOUND),
     ("unless it is somebody else's",
      [make_claim("c", volume="v", annotations={}), make_volume(claim=make_claim("d")), make_claim("d")],
      [("v", ("Bound", "d")), ("d", ("Bound", "v"))]),
@@ -97,7 +97,7 @@ def test_claims_and_volumes_find_each_other(objects: list[KubeObject], want: lis
 
 
 def test_two_claims_never_get_one_volume() -> None:
-    requests = settled(make_claim("a"), make_claim("b"), make_class(late=False, provisioner=""), make_volume())
+    requests = settled(make_claim("a"), make_claim("b"), NOBODY_MAKES, make_volume())
     assert told(requests) == [("v", ("Bound", "a")), ("a", ("Bound", "v"))]
 
 
@@ -161,14 +161,12 @@ def test_claim_is_lost_when_its_volume_goes() -> None:
 
 @cases(
     "objects, want",
-    ("of equal volumes the first by name",
-     [make_claim("c"), make_class(late=False, provisioner=""), make_volume("b"), make_volume("a")],
+    ("of equal volumes the first by name", [make_claim("c"), NOBODY_MAKES, make_volume("b"), make_volume("a")],
      [("a", ("Bound", "c")), ("c", ("Bound", "a"))]),
-    ("not one of another class",
-     [make_claim("c"), make_class(late=False, provisioner=""), make_volume(class_name="other")], []),
+    ("not one of another class", [make_claim("c"), NOBODY_MAKES, make_volume(class_name="other")], []),
     ("none by a selector that cannot be read",
-     [make_claim("c", selector={"matchExpressions": [{"key": "a", "operator": "Odd"}]}),
-      make_class(late=False, provisioner=""), make_volume()], []),
+     [make_claim("c", selector={"matchExpressions": [{"key": "a", "operator": "Odd"}]}), NOBODY_MAKES, make_volume()],
+     []),
     ("nothing for a lost claim", [make_claim("c", annotations=SELECTED, phase="Lost"), make_class()], []),
     ("nothing for a claim that is being deleted",
      [make_claim("c", metadata={"annotations": SELECTED, "deletionTimestamp": "2030-01-01T00:00:00Z"}), make_class()],
@@ -233,6 +231,6 @@ def test_volume_is_due_when_it_was_first_asked_for() -> None:
 
 def test_nothing_is_made_when_a_volume_is_found_meanwhile() -> None:
     controller = VolumeController(CLUSTER)
-    controller.step(NOW, puts([make_claim("c"), make_class(late=False)]))
+    controller.step(NOW, puts([make_claim("c"), AT_ONCE]))
     assert told(controller.step(NOW, puts([make_volume()])))[-1] == ("c", ("Bound", "v"))
     assert controller.next_due() is None

@@ -10,6 +10,7 @@ from tests.builders import PodBuilder, make_node, make_pod
 from tests.cases import cases
 from tests.core.plugins.support import ask_hint, make_info, make_plugin, run_filter
 
+QUEUE, HINT_SKIP = QueueingHint.QUEUE, QueueingHint.SKIP
 TAKEN = Status.unschedulable("node(s) didn't have free ports for the requested pod ports")
 
 
@@ -38,11 +39,11 @@ def test_filter_refuses_nodes_with_a_conflicting_port(pod: PodBuilder, want: Sta
 
 @cases(
     "deleted, want",
-    ("a bound pod held the port", make_pod("x").host_port(80).on("n"), QueueingHint.QUEUE),
-    ("a nominated pod meant to hold it", make_pod("x").host_port(80).nominated("n"), QueueingHint.QUEUE),
-    ("a pod without a place held nothing", make_pod("x").host_port(80), QueueingHint.SKIP),
-    ("a pod without host ports", make_pod("x").on("n"), QueueingHint.SKIP),
-    ("a pod with another port", make_pod("x").host_port(81).on("n"), QueueingHint.SKIP),
+    ("a bound pod held the port", make_pod("x").host_port(80).on("n"), QUEUE),
+    ("a nominated pod meant to hold it", make_pod("x").host_port(80).nominated("n"), QUEUE),
+    ("a pod without a place held nothing", make_pod("x").host_port(80), HINT_SKIP),
+    ("a pod without host ports", make_pod("x").on("n"), HINT_SKIP),
+    ("a pod with another port", make_pod("x").host_port(81).on("n"), HINT_SKIP),
 )
 def test_pod_hint_asks_whether_a_wanted_port_was_freed(deleted: PodBuilder, want: QueueingHint) -> None:
     pod = make_pod().host_port(80).build()

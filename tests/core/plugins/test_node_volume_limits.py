@@ -14,6 +14,7 @@ from tests.cases import cases
 from tests.core.plugins.support import ask_hint, make_info, make_plugin, run_filter
 from tests.core.volumes import DRIVER, make_claim, make_class, make_csi_node, make_volume
 
+QUEUE, HINT_SKIP = QueueingHint.QUEUE, QueueingHint.SKIP
 TOO_MANY = Status.unschedulable("node(s) exceed max volume count")
 EBS = "ebs.csi.aws.com"
 
@@ -33,23 +34,23 @@ def attachment(attacher: str, volume: str, node: str = "node") -> KubeObject:
 
 
 TWO = [make_claim("a", volume="va"), csi_volume("va"), make_claim("b", volume="vb"), csi_volume("vb")]
-USER = make_pod("user").claim_volume("a")
+USER, SECOND = make_pod("user").claim_volume("a"), make_pod().claim_volume("b")
 
 
 @cases(
     "pod, objects, want",
-    ("there is room", make_pod().claim_volume("b"), [*TWO, make_csi_node(example=2)], SUCCESS),
-    ("one too many", make_pod().claim_volume("b"), [*TWO, make_csi_node(example=1)], TOO_MANY),
+    ("there is room", SECOND, [*TWO, make_csi_node(example=2)], SUCCESS),
+    ("one too many", SECOND, [*TWO, make_csi_node(example=1)], TOO_MANY),
     ("in use there already", make_pod().claim_volume("a"), [*TWO, make_csi_node(example=1)], SUCCESS),
-    ("no CSINode, no limit", make_pod().claim_volume("b"), TWO, SUCCESS),
-    ("the limit of another driver", make_pod().claim_volume("b"), [*TWO, make_csi_node(other=0)], SUCCESS),
+    ("no CSINode, no limit", SECOND, TWO, SUCCESS),
+    ("the limit of another driver", SECOND, [*TWO, make_csi_node(other=0)], SUCCESS),
     ("a volume still to be made counts for its provisioner", make_pod().claim_volume("b").claim_volume("new"),
      [*TWO, make_claim("new"), make_class(), make_csi_node(example=2)], TOO_MANY),
     ("not when its class is missing", make_pod().claim_volume("new"),
      [*TWO, make_claim("new"), make_csi_node(example=0)], SUCCESS),
-    ("an attached volume that no pod uses counts", make_pod().claim_volume("b"),
+    ("an attached volume that no pod uses counts", SECOND,
      [*TWO, csi_volume("vc"), attachment(DRIVER, "vc"), make_csi_node(example=2)], TOO_MANY),
-    ("an attached volume that a pod uses counts once", make_pod().claim_volume("b"),
+    ("an attached volume that a pod uses counts once", SECOND,
      [*TWO, attachment(DRIVER, "va"), make_csi_node(example=2)], SUCCESS),
     ("a claim that is not there", make_pod().claim_volume("missing"), [*TWO, make_csi_node(example=9)],
      Status.unresolvable('looking up PVC default/missing: persistentvolumeclaim "missing" not found')),
@@ -98,10 +99,10 @@ def test_pre_filter_skips_pods_without_volumes_that_count(volumes: list[dict[str
 
 @cases(
     "old, new, want",
-    ("a limit grew", make_csi_node(example=1), make_csi_node(example=2), QueueingHint.QUEUE),
-    ("a limit shrank", make_csi_node(example=2), make_csi_node(example=1), QueueingHint.SKIP),
-    ("a driver came", make_csi_node(), make_csi_node(example=1), QueueingHint.QUEUE),
-    ("a new CSINode", None, make_csi_node(), QueueingHint.QUEUE),
+    ("a limit grew", make_csi_node(example=1), make_csi_node(example=2), QUEUE),
+    ("a limit shrank", make_csi_node(example=2), make_csi_node(example=1), HINT_SKIP),
+    ("a driver came", make_csi_node(), make_csi_node(example=1), QUEUE),
+    ("a new CSINode", None, make_csi_node(), QUEUE),
 )
 def test_csi_node_hint_asks_for_a_larger_limit(old: KubeObject | None, new: KubeObject, want: QueueingHint) -> None:
     event = ClusterEvent(EventResource.CSI_NODE, ActionType.ADD if old is None else ActionType.UPDATE)
@@ -110,10 +111,10 @@ def test_csi_node_hint_asks_for_a_larger_limit(old: KubeObject | None, new: Kube
 
 @cases(
     "deleted, want",
-    ("a bound pod with a claim", make_pod("x").claim_volume("c").on("n"), QueueingHint.QUEUE),
-    ("a pod without a place", make_pod("x").claim_volume("c"), QueueingHint.SKIP),
-    ("a pod without volumes", make_pod("x").on("n"), QueueingHint.SKIP),
-    ("a nominated pod with an in-tree volume", ebs("x", "v").nominated("n"), QueueingHint.QUEUE),
+    ("a bound pod with a claim", make_pod("x").claim_volume("c").on("n"), QUEUE),
+    ("a pod without a place", make_pod("x").claim_volume("c"), HINT_SKIP),
+    ("a pod without volumes", make_pod("x").on("n"), HINT_SKIP),
+    ("a nominated pod with an in-tree volume", ebs("x", "v").nominated("n"), QUEUE),
 )
 def test_pod_hint_asks_whether_a_volume_was_freed(deleted: PodBuilder, want: QueueingHint) -> None:
     plugin = make_plugin("NodeVolumeLimits")
@@ -122,11 +123,11 @@ def test_pod_hint_asks_whether_a_volume_was_freed(deleted: PodBuilder, want: Que
 
 @cases(
     "pod, want",
-    ("any claim", make_pod().claim_volume("c"), QueueingHint.QUEUE),
-    ("an in-tree volume of that driver", ebs("p", "v"), QueueingHint.QUEUE),
+    ("any claim", make_pod().claim_volume("c"), QUEUE),
+    ("an in-tree volume of that driver", ebs("p", "v"), QUEUE),
     ("an in-tree volume of another driver", make_pod().spec(volumes=[{"name": "d", "cinder": {"volumeID": "v"}}]),
-     QueueingHint.SKIP),
-    ("ephemeral", make_pod().spec(volumes=[{"name": "e", "ephemeral": {}}]), QueueingHint.SKIP),
+     HINT_SKIP),
+    ("ephemeral", make_pod().spec(volumes=[{"name": "e", "ephemeral": {}}]), HINT_SKIP),
 )  # fmt: skip
 def test_attachment_hint_asks_whether_its_driver_matters(pod: PodBuilder, want: QueueingHint) -> None:
     event = ClusterEvent(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE)

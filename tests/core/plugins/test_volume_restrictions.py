@@ -15,6 +15,7 @@ from tests.cases import cases
 from tests.core.plugins.support import ask_hint, make_info, make_plugin, run_filter
 from tests.core.volumes import make_claim
 
+QUEUE, HINT_SKIP = QueueingHint.QUEUE, QueueingHint.SKIP
 DISK = Status.unschedulable("node(s) had no available disk")
 CLAIM = Status.unschedulable(
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
@@ -111,10 +112,10 @@ def test_a_claim_of_the_same_name_elsewhere_counts_when_pods_come_and_go() -> No
 
 @cases(
     "deleted, want",
-    ("it held the disk", gce(), QueueingHint.QUEUE),
-    ("it used the claim", make_pod("x").claim_volume("one"), QueueingHint.QUEUE),
-    ("it used another claim", make_pod("x").claim_volume("other"), QueueingHint.SKIP),
-    ("it is of another namespace", make_pod("x", namespace="other").claim_volume("one"), QueueingHint.SKIP),
+    ("it held the disk", gce(), QUEUE),
+    ("it used the claim", make_pod("x").claim_volume("one"), QUEUE),
+    ("it used another claim", make_pod("x").claim_volume("other"), HINT_SKIP),
+    ("it is of another namespace", make_pod("x", namespace="other").claim_volume("one"), HINT_SKIP),
 )
 def test_pod_hint_asks_for_what_the_deleted_pod_used(deleted: PodBuilder, want: QueueingHint) -> None:
     volumes = [
@@ -128,8 +129,8 @@ def test_pod_hint_asks_for_what_the_deleted_pod_used(deleted: PodBuilder, want: 
 
 @cases(
     "pod, want",
-    ("a claim of the pod", make_pod().claim_volume("one").build(), QueueingHint.QUEUE),
-    ("somebody else's claim", make_pod().claim_volume("many").build(), QueueingHint.SKIP),
+    ("a claim of the pod", make_pod().claim_volume("one").build(), QUEUE),
+    ("somebody else's claim", make_pod().claim_volume("many").build(), HINT_SKIP),
 )
 def test_claim_hint_asks_whether_the_pod_names_it(pod: Pod, want: QueueingHint) -> None:
     assert ask_hint(make_plugin("VolumeRestrictions"), CLAIM_ADD, pod, None, ONE_POD) is want

@@ -12,6 +12,8 @@ from tests.cases import cases
 from tests.core.plugins.support import ask_hint, make_info, make_plugin, run_filter
 from tests.core.volumes import make_claim, make_class, make_volume
 
+QUEUE, HINT_SKIP = QueueingHint.QUEUE, QueueingHint.SKIP
+USER = make_pod().claim_volume("c")
 ELSEWHERE = Status.unresolvable("node(s) had no available volume zone")
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
@@ -38,35 +40,31 @@ def test_filter_wants_every_topology_label_of_the_volume(
 ) -> None:
     objects = [make_claim("c", volume="v"), make_volume("v", labels=labels)]
     infos = [make_info(node(on_node)), make_info(make_node("bare"))]
-    pod = make_pod().claim_volume("c").build()
-    assert run_filter(make_plugin("VolumeZone", objects=objects), pod, *infos) == [want, SUCCESS]
+    assert run_filter(make_plugin("VolumeZone", objects=objects), USER.build(), *infos) == [want, SUCCESS]
 
 
 def test_filter_looks_again_when_pre_filter_did_not_run() -> None:
     objects = [make_claim("c", volume="v"), make_volume("v", labels={ZONE: "a"})]
     plugin = make_plugin("VolumeZone", objects=objects)
-    pod = make_pod().claim_volume("c").build()
-    assert plugin.filter(CycleState(), pod, make_info(node({ZONE: "b"}))) == ELSEWHERE
+    assert plugin.filter(CycleState(), USER.build(), make_info(node({ZONE: "b"}))) == ELSEWHERE
 
 
 @cases(
     "pod, objects, want",
     ("a pod without volumes", make_pod(), [], SKIP),
-    ("no labels", make_pod().claim_volume("c"), [make_claim("c", volume="v"), make_volume("v")], SKIP),
+    ("no labels", USER, [make_claim("c", volume="v"), make_volume("v")], SKIP),
     ("a label with an empty zone is ignored", make_pod().claim_volume("c"),
      [make_claim("c", volume="v"), make_volume("v", labels={ZONE: "a____b"})], SKIP),
-    ("a claim that waits", make_pod().claim_volume("c"), [make_claim("c"), make_class()], SKIP),
-    ("an unbound claim that binds at once", make_pod().claim_volume("c"), [make_claim("c"), make_class(late=False)],
+    ("a claim that waits", USER, [make_claim("c"), make_class()], SKIP),
+    ("an unbound claim that binds at once", USER, [make_claim("c"), make_class(late=False)],
      "PersistentVolume had no name"),
-    ("an unbound claim without class", make_pod().claim_volume("c"), [make_claim("c", class_name=None)],
+    ("an unbound claim without class", USER, [make_claim("c", class_name=None)],
      "PersistentVolumeClaim had no pv name and storageClass name"),
-    ("a class without a mode", make_pod().claim_volume("c"), [make_claim("c"), make_class(volumeBindingMode=None)],
+    ("a class without a mode", USER, [make_claim("c"), make_class(volumeBindingMode=None)],
      'VolumeBindingMode not set for StorageClass "late"'),
-    ("a class that is not there", make_pod().claim_volume("c"), [make_claim("c")],
-     'storageclass.storage.k8s.io "late" not found'),
-    ("a volume that is not there", make_pod().claim_volume("c"), [make_claim("c", volume="gone")],
-     'persistentvolume "gone" not found'),
-    ("a missing claim", make_pod().claim_volume("c"), [], 'persistentvolumeclaim "c" not found'),
+    ("a class that is not there", USER, [make_claim("c")], 'storageclass.storage.k8s.io "late" not found'),
+    ("a volume that is not there", USER, [make_claim("c", volume="gone")], 'persistentvolume "gone" not found'),
+    ("a missing claim", USER, [], 'persistentvolumeclaim "c" not found'),
     ("a claim without a name", make_pod().claim_volume("", name="x"), [], "PersistentVolumeClaim had no name"),
 )  # fmt: skip
 def test_pre_filter_looks_up_the_volumes(pod: PodBuilder, objects: list[KubeObject], want: Status | str) -> None:
@@ -76,17 +74,17 @@ def test_pre_filter_looks_up_the_volumes(pod: PodBuilder, objects: list[KubeObje
 
 @cases(
     "resource, old, new, want",
-    ("a class that waits", EventResource.STORAGE_CLASS, None, make_class(), QueueingHint.QUEUE),
-    ("one that binds", EventResource.STORAGE_CLASS, None, make_class(late=False), QueueingHint.SKIP),
+    ("a class that waits", EventResource.STORAGE_CLASS, None, make_class(), QUEUE),
+    ("one that binds", EventResource.STORAGE_CLASS, None, make_class(late=False), HINT_SKIP),
     ("a class that changed", EventResource.STORAGE_CLASS, make_class(), make_class(), None),
-    ("a new volume", EventResource.PERSISTENT_VOLUME, None, make_volume(), QueueingHint.QUEUE),
+    ("a new volume", EventResource.PERSISTENT_VOLUME, None, make_volume(), QUEUE),
     ("a volume that moved", EventResource.PERSISTENT_VOLUME, make_volume(labels={ZONE: "a"}),
-     make_volume(labels={ZONE: "b"}), QueueingHint.QUEUE),
+     make_volume(labels={ZONE: "b"}), QUEUE),
     ("a volume that stayed", EventResource.PERSISTENT_VOLUME, make_volume(labels={ZONE: "a"}),
-     make_volume(labels={ZONE: "a", "x": "y"}), QueueingHint.SKIP),
-    ("the pod's claim", EventResource.PERSISTENT_VOLUME_CLAIM, None, make_claim("c"), QueueingHint.QUEUE),
-    ("another claim", EventResource.PERSISTENT_VOLUME_CLAIM, None, make_claim("d"), QueueingHint.SKIP),
+     make_volume(labels={ZONE: "a", "x": "y"}), HINT_SKIP),
+    ("the pod's claim", EventResource.PERSISTENT_VOLUME_CLAIM, None, make_claim("c"), QUEUE),
+    ("another claim", EventResource.PERSISTENT_VOLUME_CLAIM, None, make_claim("d"), HINT_SKIP),
 )  # fmt: skip
 def test_hints(resource: EventResource, old: KubeObject | None, new: KubeObject, want: QueueingHint | None) -> None:
     event = ClusterEvent(resource, ActionType.ADD if old is None else ActionType.UPDATE)
-    assert ask_hint(make_plugin("VolumeZone"), event, make_pod().claim_volume("c").build(), old, new) is want
+    assert ask_hint(make_plugin("VolumeZone"), event, USER.build(), old, new) is want

@@ -62,20 +62,26 @@ def picks(operator: str, *values: str) -> dict[str, Any]:
     return {"matchExpressions": [expression]}
 
 
+NEAR_WEB, APART_FROM_WEB = make_pod().pod_affinity(ZONE, WEB), make_pod().pod_affinity(ZONE, WEB, anti=True)
+
+
+def stranger(name: str) -> PodBuilder:
+    return make_pod(name, namespace="other")
+
+
 @cases(
     "pod, infos, want",
-    ("near a pod", make_pod().pod_affinity(ZONE, WEB), cluster(a1=web("w"), a2=None, b1=None), [OK, OK, NOT_NEAR]),
-    ("a node without the key is near nobody", make_pod().pod_affinity(ZONE, WEB), cluster(a1=web("w"), x1=web("v")),
-     [OK, NOT_NEAR]),
+    ("near a pod", NEAR_WEB, cluster(a1=web("w"), a2=None, b1=None), [OK, OK, NOT_NEAR]),
+    ("a node without the key is near nobody", NEAR_WEB, cluster(a1=web("w"), x1=web("v")), [OK, NOT_NEAR]),
     ("one pod must match all terms", make_pod().pod_affinity(ZONE, WEB).pod_affinity(HOSTNAME, {"tier": "front"}),
      cluster(a1=web("w"), a2=web("v").label(tier="front"), b1=make_pod("f").label(tier="front")),
      [NOT_NEAR, OK, NOT_NEAR]),
     ("the first of its own group", web().pod_affinity(ZONE, WEB), cluster(a1=None, x1=None), [OK, NOT_NEAR]),
-    ("not the first of somebody else's", make_pod().pod_affinity(ZONE, WEB), cluster(a1=None), [NOT_NEAR]),
+    ("not the first of somebody else's", NEAR_WEB, cluster(a1=None), [NOT_NEAR]),
     ("not the first any more", web().pod_affinity(ZONE, WEB), cluster(a1=web("w"), b1=None), [OK, NOT_NEAR]),
     ("a pod in no domain is nobody", web().pod_affinity(ZONE, WEB), cluster(x1=web("w"), b1=None), [NOT_NEAR, OK]),
-    ("apart from a pod", make_pod().pod_affinity(ZONE, WEB, anti=True),
-     cluster(a1=web("w"), a2=None, b1=None, x1=web("v")), [NOT_APART, NOT_APART, OK, OK]),
+    ("apart from a pod", APART_FROM_WEB, cluster(a1=web("w"), a2=None, b1=None, x1=web("v")),
+     [NOT_APART, NOT_APART, OK, OK]),
     ("each anti-affinity term by itself",
      make_pod().pod_affinity(ZONE, WEB, anti=True).pod_affinity(HOSTNAME, DB, anti=True),
      cluster(a1=web("w"), b1=make_pod("d").label(DB), c1=None), [NOT_APART, NOT_APART, OK]),
@@ -84,8 +90,8 @@ def picks(operator: str, *values: str) -> dict[str, Any]:
     ("affinity is asked first, existing pods last", web().pod_affinity(ZONE, DB).pod_affinity(HOSTNAME, DB, anti=True),
      cluster(a1=make_pod("d").label(DB).pod_affinity(ZONE, WEB, anti=True),
              b1=web("w").pod_affinity(ZONE, WEB, anti=True)), [NOT_APART, NOT_NEAR]),
-    ("other namespaces do not count", make_pod().pod_affinity(ZONE, WEB), cluster(a1=web("w", "other")), [NOT_NEAR]),
-    ("pods being deleted do", make_pod().pod_affinity(ZONE, WEB), cluster(a1=web("w").deleted()), [OK]),
+    ("other namespaces do not count", NEAR_WEB, cluster(a1=web("w", "other")), [NOT_NEAR]),
+    ("pods being deleted do", NEAR_WEB, cluster(a1=web("w").deleted()), [OK]),
     ("only listed namespaces", requiring(make_pod(), term(ZONE, WEB, namespaces=["other"])),
      cluster(a1=web("w", "other"), b1=web("v")), [OK, NOT_NEAR]),
     ("only selected namespaces", requiring(make_pod(), term(ZONE, WEB, namespaceSelector=picks("In", "b"))),
@@ -101,12 +107,10 @@ def picks(operator: str, *values: str) -> dict[str, Any]:
     ("an absent selector is nobody", requiring(make_pod(), term(ZONE, None), anti=True), cluster(a1=web("w")), [OK]),
     ("an empty one everybody", requiring(make_pod(), term(ZONE, {}), anti=True), cluster(a1=web("w")), [NOT_APART]),
     ("existing pods ask the labels of the incoming pod's namespace", web(),
-     cluster(a1=requiring(make_pod("e", namespace="other"), term(ZONE, WEB, namespaceSelector=picks("In", "a")),
-                          anti=True),
-             b1=requiring(make_pod("f", namespace="other"), term(ZONE, WEB, namespaceSelector=picks("In", "b")),
-                          anti=True),
-             c1=requiring(make_pod("g", namespace="other"), term(ZONE, WEB, namespaceSelector=picks("DoesNotExist")),
-                          anti=True)), [NOT_WANTED, OK, OK]),
+     cluster(a1=requiring(stranger("e"), term(ZONE, WEB, namespaceSelector=picks("In", "a")), anti=True),
+             b1=requiring(stranger("f"), term(ZONE, WEB, namespaceSelector=picks("In", "b")), anti=True),
+             c1=requiring(stranger("g"), term(ZONE, WEB, namespaceSelector=picks("DoesNotExist")), anti=True)),
+     [NOT_WANTED, OK, OK]),
     ("terms of existing pods that cannot be read do not count", web(),
      cluster(a1=requiring(make_pod("e"),
                           {"topologyKey": ZONE,
@@ -131,31 +135,31 @@ def test_pre_filter_skips_when_neither_the_pod_nor_another_minds(infos: list[Nod
     assert plugin.pre_filter_table(CycleState(), pod, make_table(infos)) == (None, SKIP)
 
 
-@cases("affinity, text",
-        ("one list", {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
-                term(ZONE, None, labelSelector={"matchExpressions": [{"key": "a", "operator": "Near"}]})]}},
-            'parsing pod: requiredAffinityTerms: "Near" is not a valid label selector operator'),
-        ("two lists", {
-                name: {"requiredDuringSchedulingIgnoredDuringExecution": [
-                    term(ZONE, None, namespaceSelector={"matchExpressions": [{"key": "a", "operator": "Near"}]})]}
-                for name in ("podAffinity", "podAntiAffinity")
-            },
-            'parsing pod: [requiredAffinityTerms: "Near" is not a valid label selector operator,'
-            ' requiredAntiAffinityTerms: "Near" is not a valid label selector operator]'),
+NEAR = {"matchExpressions": [{"key": "a", "operator": "Near"}]}
+
+
+def wrong(**selector: Any) -> dict[str, Any]:
+    return {"requiredDuringSchedulingIgnoredDuringExecution": [term(ZONE, None, **selector)]}
+
+
+@cases(
+    "affinity, text",
+    ("one list", {"podAffinity": wrong(labelSelector=NEAR)},
+     'parsing pod: requiredAffinityTerms: "Near" is not a valid label selector operator'),
+    ("two lists", dict.fromkeys(("podAffinity", "podAntiAffinity"), wrong(namespaceSelector=NEAR)),
+     'parsing pod: [requiredAffinityTerms: "Near" is not a valid label selector operator,'
+     ' requiredAntiAffinityTerms: "Near" is not a valid label selector operator]'),
 )  # fmt: skip
 def test_pre_filter_refuses_a_pod_whose_terms_cannot_be_read(affinity: dict[str, Any], text: str) -> None:
     pod = make_pod().spec(affinity=affinity).build()
     assert make_plugin("InterPodAffinity").pre_filter(CycleState(), pod, []) == (None, Status.unresolvable(text))
 
 
-LONELY = make_pod().pod_affinity(ZONE, WEB, anti=True)
-
-
 @cases(
     "pod, infos, removed, added, want",
-    ("the pod to be apart from is gone", LONELY, cluster(a1=web("w")), ["w"], [], OK),
-    ("another one came", LONELY, cluster(a1=web("w")), [], [web("v")], NOT_APART),
-    ("one for the other changes nothing", LONELY, cluster(a1=web("w"), b1=None), ["w"], [web("v")], NOT_APART),
+    ("the pod to be apart from is gone", APART_FROM_WEB, cluster(a1=web("w")), ["w"], [], OK),
+    ("another one came", APART_FROM_WEB, cluster(a1=web("w")), [], [web("v")], NOT_APART),
+    ("one for the other changes nothing", APART_FROM_WEB, cluster(a1=web("w"), b1=None), ["w"], [web("v")], NOT_APART),
     ("who minded is gone", web(), cluster(a1=make_pod("e").pod_affinity(ZONE, WEB, anti=True)), ["e"], [], OK),
     ("without the last one it is the first", web().pod_affinity(ZONE, WEB), cluster(a1=web("w")), ["w"], [], OK),
     ("without the pod to be near", make_pod().pod_affinity(ZONE, WEB), cluster(a1=web("w")), ["w"], [], NOT_NEAR),

@@ -31,6 +31,7 @@ LOCAL = make_class(provisioner="kubernetes.io/no-provisioner")
 COUNTS = make("CSIDriver", DRIVER, spec={"storageCapacity": True})
 ON_N1 = {"volume.kubernetes.io/selected-node": "n1"}
 POD = make_pod().claim_volume("c")
+A_AND_C = [{"matchLabelExpressions": [{"key": "topology.kubernetes.io/zone", "values": ["a", "c"]}]}]
 NODE_FIELD = [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]
 
 
@@ -38,51 +39,43 @@ def refused(*reasons: str) -> Status:
     return Status.unresolvable(*reasons)
 
 
+ANYWHERE, NOWHERE = [SUCCESS] * 2, [refused(BIND_CONFLICT)] * 2
+ON_FIRST = [SUCCESS, refused(BIND_CONFLICT)]
+
+
 @cases(
     "objects, want",
     ("a bound volume is reached from its node only", [make_claim(volume="v"), make_volume("v", node="n1")],
      [SUCCESS, refused(NODE_CONFLICT)]),
-    ("a bound volume without affinity", [make_claim(volume="v"), make_volume("v")], [SUCCESS, SUCCESS]),
+    ("a bound volume without affinity", [make_claim(volume="v"), make_volume("v")], ANYWHERE),
     ("a bound volume that does not exist", [make_claim(volume="v")], [refused(NO_VOLUME)] * 2),
     ("an affinity without terms is met by nobody",
      [make_claim(volume="v"), make_volume("v", nodeAffinity={"required": {"nodeSelectorTerms": []}})],
      [refused(NODE_CONFLICT)] * 2),
     ("a term of fields alone is met by everybody, names are not known here",
-     [make_claim(volume="v"), make_volume("v", nodeAffinity=affinity(fields=NODE_FIELD))], [SUCCESS, SUCCESS]),
-    ("a free volume is found on its node only", [make_claim(), LOCAL, make_volume("v", node="n1")],
-     [SUCCESS, refused(BIND_CONFLICT)]),
-    ("a volume too small", [make_claim(size="11Gi"), LOCAL, make_volume("v")], [refused(BIND_CONFLICT)] * 2),
-    ("a volume that is not available", [make_claim(), LOCAL, make_volume("v", phase="Released")],
-     [refused(BIND_CONFLICT)] * 2),
-    ("a volume of another mode", [make_claim(volumeMode="Block"), LOCAL, make_volume("v")],
-     [refused(BIND_CONFLICT)] * 2),
+     [make_claim(volume="v"), make_volume("v", nodeAffinity=affinity(fields=NODE_FIELD))], ANYWHERE),
+    ("a free volume is found on its node only", [make_claim(), LOCAL, make_volume("v", node="n1")], ON_FIRST),
+    ("a volume too small", [make_claim(size="11Gi"), LOCAL, make_volume("v")], NOWHERE),
+    ("a volume that is not available", [make_claim(), LOCAL, make_volume("v", phase="Released")], NOWHERE),
+    ("a volume of another mode", [make_claim(volumeMode="Block"), LOCAL, make_volume("v")], NOWHERE),
     ("a volume of another attributes class", [make_claim(volumeAttributesClassName="gold"), LOCAL, make_volume("v")],
-     [refused(BIND_CONFLICT)] * 2),
+     NOWHERE),
     ("a volume without one of the access modes",
-     [make_claim(modes=("ReadWriteOnce", "ReadOnlyMany")), LOCAL, make_volume("v")], [refused(BIND_CONFLICT)] * 2),
+     [make_claim(modes=("ReadWriteOnce", "ReadOnlyMany")), LOCAL, make_volume("v")], NOWHERE),
     ("a volume the selector does not pick",
-     [make_claim(selector={"matchLabels": {"kind": "ssd"}}), LOCAL, make_volume("v", labels={"kind": "hdd"})],
-     [refused(BIND_CONFLICT)] * 2),
-    ("a volume of another class", [make_claim(), LOCAL, make_volume("v", class_name="other")],
-     [refused(BIND_CONFLICT)] * 2),
+     [make_claim(selector={"matchLabels": {"kind": "ssd"}}), LOCAL, make_volume("v", labels={"kind": "hdd"})], NOWHERE),
+    ("a volume of another class", [make_claim(), LOCAL, make_volume("v", class_name="other")], NOWHERE),
     ("a volume that is being deleted",
-     [make_claim(), LOCAL, make_volume("v", metadata={"deletionTimestamp": "2030-01-01T00:00:00Z"})],
-     [refused(BIND_CONFLICT)] * 2),
+     [make_claim(), LOCAL, make_volume("v", metadata={"deletionTimestamp": "2030-01-01T00:00:00Z"})], NOWHERE),
     ("a volume set aside for another claim", [make_claim(), LOCAL, make_volume("v", claim=make_claim("other"))],
-     [refused(BIND_CONFLICT)] * 2),
+     NOWHERE),
     ("a volume set aside for the claim is used or none",
      [make_claim(), LOCAL, make_volume("a"), make_volume("v", node="n1", claim=make_claim(), phase="Pending")],
-     [SUCCESS, refused(BIND_CONFLICT)]),
-    ("a volume can be made anywhere", [make_claim(), make_class()], [SUCCESS, SUCCESS]),
-    ("a claim placed on a node stays there", [make_claim(annotations=ON_N1), make_class()],
-     [SUCCESS, refused(BIND_CONFLICT)]),
-    ("the class makes volumes in some zones",
-     [make_claim(),
-      make_class(allowedTopologies=[{"matchLabelExpressions": [{"key": "topology.kubernetes.io/zone",
-                                                                "values": ["a", "c"]}]}])],
-     [SUCCESS, refused(BIND_CONFLICT)]),
-    ("an allowed topology without expressions is nowhere", [make_claim(), make_class(allowedTopologies=[{}])],
-     [refused(BIND_CONFLICT)] * 2),
+     ON_FIRST),
+    ("a volume can be made anywhere", [make_claim(), make_class()], ANYWHERE),
+    ("a claim placed on a node stays there", [make_claim(annotations=ON_N1), make_class()], ON_FIRST),
+    ("the class makes volumes in some zones", [make_claim(), make_class(allowedTopologies=A_AND_C)], ON_FIRST),
+    ("an allowed topology without expressions is nowhere", [make_claim(), make_class(allowedTopologies=[{}])], NOWHERE),
     ("room is reported for one zone", [make_claim(size="5Gi"), make_class(), COUNTS, make_capacity()],
      [SUCCESS, refused(NO_SPACE)]),
     ("the largest volume counts more than the capacity",
@@ -91,7 +84,7 @@ def refused(*reasons: str) -> Status:
      [make_claim(), make_class(), COUNTS, make_capacity(capacity=None), make_capacity("b", zone=None)],
      [refused(NO_SPACE)] * 2),
     ("nobody looks at reports of a driver that does not count",
-     [make_claim(), make_class(), make_capacity(capacity="1Ki")], [SUCCESS, SUCCESS]),
+     [make_claim(), make_class(), make_capacity(capacity="1Ki")], ANYWHERE),
 )  # fmt: skip
 def test_filter_says_what_stands_against_a_node(objects: list[KubeObject], want: list[Status]) -> None:
     infos = [make_info(make_node("n1").zone("a")), make_info(make_node("n2").zone("b"))]
