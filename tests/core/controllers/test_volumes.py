@@ -91,6 +91,18 @@ def told(requests: list[Request]) -> list[tuple[str, Any]]:
      [("v", ("Bound", "d")), ("d", ("Bound", "v"))]),
     ("a bound claim stays as it is", [make_claim("c", volume="v"), make_volume()], []),
     ("no provisioner, no volume", [make_claim("c", annotations=SELECTED), NO_PROVISIONER], []),
+    ("of equal volumes the first by name", [make_claim("c"), NOBODY_MAKES, make_volume("b"), make_volume("a")],
+     [("a", ("Bound", "c")), ("c", ("Bound", "a"))]),
+    ("not one of another class", [make_claim("c"), NOBODY_MAKES, make_volume(class_name="other")], []),
+    ("none by a selector that cannot be read",
+     [make_claim("c", selector={"matchExpressions": [{"key": "a", "operator": "Odd"}]}), NOBODY_MAKES, make_volume()],
+     []),
+    ("nothing for a lost claim", [make_claim("c", annotations=SELECTED, phase="Lost"), make_class()], []),
+    ("nothing for a claim that is being deleted",
+     [make_claim("c", metadata={"annotations": SELECTED, "deletionTimestamp": "2030-01-01T00:00:00Z"}), make_class()],
+     []),
+    ("a new volume set aside for a claim that has another is not bound",
+     [make_claim("c", volume="w"), make_volume(phase="Pending", claim=make_claim("c"))], []),
 )  # fmt: skip
 def test_claims_and_volumes_find_each_other(objects: list[KubeObject], want: list[tuple[str, Any]]) -> None:
     assert told(settled(*objects)) == want
@@ -157,25 +169,6 @@ def test_claim_is_lost_when_its_volume_goes() -> None:
     controller = VolumeController(CLUSTER)
     controller.step(NOW, puts([claim, make_volume(claim=claim, phase="Bound")]))
     assert told(controller.step(NOW, [gone(make_volume())])) == [("c", ("Lost", None))]
-
-
-@cases(
-    "objects, want",
-    ("of equal volumes the first by name", [make_claim("c"), NOBODY_MAKES, make_volume("b"), make_volume("a")],
-     [("a", ("Bound", "c")), ("c", ("Bound", "a"))]),
-    ("not one of another class", [make_claim("c"), NOBODY_MAKES, make_volume(class_name="other")], []),
-    ("none by a selector that cannot be read",
-     [make_claim("c", selector={"matchExpressions": [{"key": "a", "operator": "Odd"}]}), NOBODY_MAKES, make_volume()],
-     []),
-    ("nothing for a lost claim", [make_claim("c", annotations=SELECTED, phase="Lost"), make_class()], []),
-    ("nothing for a claim that is being deleted",
-     [make_claim("c", metadata={"annotations": SELECTED, "deletionTimestamp": "2030-01-01T00:00:00Z"}), make_class()],
-     []),
-    ("a new volume set aside for a claim that has another is not bound",
-     [make_claim("c", volume="w"), make_volume(phase="Pending", claim=make_claim("c"))], []),
-)  # fmt: skip
-def test_what_does_not_suit_is_left_alone(objects: list[KubeObject], want: list[tuple[str, Any]]) -> None:
-    assert told(settled(*objects)) == want
 
 
 def test_claim_that_named_its_volume_is_not_called_bound_by_the_controller() -> None:

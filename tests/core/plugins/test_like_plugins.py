@@ -18,7 +18,7 @@ POD = make_pod().host_port(80).claim_volume("c").build()
 
 @pytest.mark.parametrize("name", ["NodeName", "NodePorts", "VolumeRestrictions", "VolumeBinding"])
 def test_any_new_node_queues_the_pod(name: str) -> None:
-    assert ask_hint(make_plugin(name), NODE_ADD, POD, None, make_node().build()) is QueueingHint.QUEUE
+    assert ask_hint(make_plugin(name), NODE_ADD, POD, None, make_node()) is QueueingHint.QUEUE
 
 
 @pytest.mark.parametrize(

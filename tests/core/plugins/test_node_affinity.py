@@ -145,7 +145,7 @@ def test_node_hint_asks_whether_the_node_began_to_match(
 ) -> None:
     pod = make_pod().node_selector(zone="a").build()
     event = NODE_ADD if old is None else LABEL_UPDATE
-    assert ask_hint(make_plugin("NodeAffinity", args), event, pod, old.build() if old else None, new.build()) is want
+    assert ask_hint(make_plugin("NodeAffinity", args), event, pod, old, new) is want
 
 
 def test_a_malformed_added_affinity_is_refused() -> None:

@@ -46,5 +46,4 @@ def test_filter_refuses_nodes_with_a_conflicting_port(pod: PodBuilder, want: Sta
     ("a pod with another port", make_pod("x").host_port(81).on("n"), HINT_SKIP),
 )
 def test_pod_hint_asks_whether_a_wanted_port_was_freed(deleted: PodBuilder, want: QueueingHint) -> None:
-    pod = make_pod().host_port(80).build()
-    assert ask_hint(make_plugin("NodePorts"), ASSIGNED_POD_DELETE, pod, deleted.build(), None) is want
+    assert ask_hint(make_plugin("NodePorts"), ASSIGNED_POD_DELETE, make_pod().host_port(80), deleted, None) is want

@@ -205,7 +205,7 @@ def test_pod_hint_asks_whether_something_wanted_was_freed(
 ) -> None:
     pod = make_pod("me").req(cpu="1", memory="1Gi").build()
     event = ASSIGNED_POD_DELETE if new is None else SCALE_DOWN
-    hint = ask_hint(make_plugin("NodeResourcesFit"), event, pod, old.build(), new.build() if new else None)
+    hint = ask_hint(make_plugin("NodeResourcesFit"), event, pod, old, new)
     assert hint is want
 
 
@@ -225,10 +225,9 @@ def test_node_hint_asks_whether_the_pod_would_fit(
 ) -> None:
     pod = make_pod("me").req(cpu="1").build()
     event = NODE_ADD if old is None else ALLOCATABLE_UPDATE
-    assert ask_hint(make_plugin("NodeResourcesFit"), event, pod, old.build() if old else None, new.build()) is want
+    assert ask_hint(make_plugin("NodeResourcesFit"), event, pod, old, new) is want
 
 
 def test_node_hint_asks_for_ignored_resources_too() -> None:
     plugin = make_plugin("NodeResourcesFit", NodeResourcesFitArgs((GPU,)))
-    pod = make_pod("me").req({GPU: "1"}).build()
-    assert ask_hint(plugin, NODE_ADD, pod, None, make_node().build()) is SKIP
+    assert ask_hint(plugin, NODE_ADD, make_pod("me").req({GPU: "1"}), None, make_node()) is SKIP

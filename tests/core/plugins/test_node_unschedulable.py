@@ -40,8 +40,7 @@ def test_filter_asks_tolerations_on_a_cordoned_node(pod: PodBuilder, want: Statu
 )
 def test_node_hint_asks_whether_the_node_opened(old: NodeBuilder | None, new: NodeBuilder, want: QueueingHint) -> None:
     event = NODE_ADD if old is None else TAINT_UPDATE
-    plugin = make_plugin("NodeUnschedulable")
-    assert ask_hint(plugin, event, make_pod().build(), old.build() if old else None, new.build()) is want
+    assert ask_hint(make_plugin("NodeUnschedulable"), event, make_pod(), old, new) is want
 
 
 @cases(
@@ -51,5 +50,5 @@ def test_node_hint_asks_whether_the_node_opened(old: NodeBuilder | None, new: No
     ("another pod tolerates it", make_pod("b").toleration(KEY, operator="Exists"), SKIP),
 )
 def test_pod_hint_asks_the_new_tolerations(new: PodBuilder, want: QueueingHint) -> None:
-    pod = make_pod("a").build()
-    assert ask_hint(make_plugin("NodeUnschedulable"), TOLERATION_UPDATE, pod, pod, new.build()) is want
+    pod = make_pod("a")
+    assert ask_hint(make_plugin("NodeUnschedulable"), TOLERATION_UPDATE, pod, pod, new) is want

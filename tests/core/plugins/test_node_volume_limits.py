@@ -106,7 +106,7 @@ def test_pre_filter_skips_pods_without_volumes_that_count(volumes: list[dict[str
 )
 def test_csi_node_hint_asks_for_a_larger_limit(old: KubeObject | None, new: KubeObject, want: QueueingHint) -> None:
     event = ClusterEvent(EventResource.CSI_NODE, ActionType.ADD if old is None else ActionType.UPDATE)
-    assert ask_hint(make_plugin("NodeVolumeLimits"), event, make_pod().build(), old, new) is want
+    assert ask_hint(make_plugin("NodeVolumeLimits"), event, make_pod(), old, new) is want
 
 
 @cases(
@@ -117,8 +117,7 @@ def test_csi_node_hint_asks_for_a_larger_limit(old: KubeObject | None, new: Kube
     ("a nominated pod with an in-tree volume", ebs("x", "v").nominated("n"), QUEUE),
 )
 def test_pod_hint_asks_whether_a_volume_was_freed(deleted: PodBuilder, want: QueueingHint) -> None:
-    plugin = make_plugin("NodeVolumeLimits")
-    assert ask_hint(plugin, ASSIGNED_POD_DELETE, make_pod().build(), deleted.build(), None) is want
+    assert ask_hint(make_plugin("NodeVolumeLimits"), ASSIGNED_POD_DELETE, make_pod(), deleted, None) is want
 
 
 @cases(
@@ -131,5 +130,4 @@ def test_pod_hint_asks_whether_a_volume_was_freed(deleted: PodBuilder, want: Que
 )  # fmt: skip
 def test_attachment_hint_asks_whether_its_driver_matters(pod: PodBuilder, want: QueueingHint) -> None:
     event = ClusterEvent(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE)
-    plugin = make_plugin("NodeVolumeLimits")
-    assert ask_hint(plugin, event, pod.build(), attachment(EBS, "v"), None) is want
+    assert ask_hint(make_plugin("NodeVolumeLimits"), event, pod, attachment(EBS, "v"), None) is want

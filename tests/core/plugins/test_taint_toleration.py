@@ -82,10 +82,10 @@ def test_node_hint_asks_whether_the_node_stopped_refusing(
 ) -> None:
     pod = make_pod().toleration("ok", operator="Exists").build()
     event = NODE_ADD if old is None else TAINT_UPDATE
-    assert ask_hint(make_plugin("TaintToleration"), event, pod, old.build() if old else None, new.build()) is want
+    assert ask_hint(make_plugin("TaintToleration"), event, pod, old, new) is want
 
 
 def test_pod_hint_asks_only_whether_it_is_the_pod() -> None:
     plugin, pod = make_plugin("TaintToleration"), make_pod("a").build()
-    assert ask_hint(plugin, TOLERATION_UPDATE, pod, pod, make_pod("a").toleration("x").build()) is QUEUE
-    assert ask_hint(plugin, TOLERATION_UPDATE, pod, pod, make_pod("b").toleration("x").build()) is SKIP
+    assert ask_hint(plugin, TOLERATION_UPDATE, pod, pod, make_pod("a").toleration("x")) is QUEUE
+    assert ask_hint(plugin, TOLERATION_UPDATE, pod, pod, make_pod("b").toleration("x")) is SKIP

@@ -122,9 +122,8 @@ def test_pod_hint_asks_for_what_the_deleted_pod_used(deleted: PodBuilder, want: 
         {"name": "d", "gcePersistentDisk": {"pdName": "pd"}},
         {"name": "c", "persistentVolumeClaim": {"claimName": "one"}},
     ]
-    pod = make_pod().spec(volumes=volumes).build()
-    plugin = make_plugin("VolumeRestrictions")
-    assert ask_hint(plugin, ASSIGNED_POD_DELETE, pod, deleted.build(), None) is want
+    pod = make_pod().spec(volumes=volumes)
+    assert ask_hint(make_plugin("VolumeRestrictions"), ASSIGNED_POD_DELETE, pod, deleted, None) is want
 
 
 @cases(

@@ -87,4 +87,4 @@ def test_pre_filter_looks_up_the_volumes(pod: PodBuilder, objects: list[KubeObje
 )  # fmt: skip
 def test_hints(resource: EventResource, old: KubeObject | None, new: KubeObject, want: QueueingHint | None) -> None:
     event = ClusterEvent(resource, ActionType.ADD if old is None else ActionType.UPDATE)
-    assert ask_hint(make_plugin("VolumeZone"), event, USER.build(), old, new) is want
+    assert ask_hint(make_plugin("VolumeZone"), event, USER, old, new) is want

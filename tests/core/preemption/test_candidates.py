@@ -212,18 +212,16 @@ def test_pod_may_cost_several_budgets() -> None:
     assert ([info.pod.name for info in violating], [info.pod.name for info in others]) == (["b"], ["a"])
 
 
-def test_violating_pods_are_spared_first_though_less_important() -> None:
+@cases(
+    "cpu, want, violations",
+    ("violating ones are spared first, though less important", "2", ["big"], 0),
+    ("victims of both groups are sorted by importance again", "4", ["big", "kept"], 1),
+)
+def test_victims_beside_a_budget(cpu: str, want: list[str], violations: int) -> None:
     node_info = node_with(low("big", 10, cpu="2"), labelled("kept", 1, app="x").req(cpu="2"))
-    found = select_victims_on_node(question("2", budgets=[budget(0, {"app": "x"})]), node_info)
-    assert names(found) == ["big"]
-    assert isinstance(found, Candidate) and found.num_pdb_violations == 0
-
-
-def test_victims_of_both_groups_are_sorted_by_importance_again() -> None:
-    node_info = node_with(low("big", 10, cpu="2"), labelled("kept", 1, app="x").req(cpu="2"))
-    found = select_victims_on_node(question("4", budgets=[budget(0, {"app": "x"})]), node_info)
-    assert names(found) == ["big", "kept"]
-    assert isinstance(found, Candidate) and found.num_pdb_violations == 1
+    found = select_victims_on_node(question(cpu, budgets=[budget(0, {"app": "x"})]), node_info)
+    assert names(found) == want
+    assert isinstance(found, Candidate) and found.num_pdb_violations == violations
 
 
 # How many nodes are tried

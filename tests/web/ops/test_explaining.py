@@ -184,7 +184,15 @@ def test_what_cannot_be_told_is_refused(
             "asks 3Gi, most free 1Mi on n1",
         ),
         (
-            {"kind": "resource", "subject": "cpu", "asked": 2_000, "there": 0, "only": 2, "nearest": 0, "nearest_node": "n1"},
+            {
+                "kind": "resource",
+                "subject": "cpu",
+                "asked": 2_000,
+                "there": 0,
+                "only": 2,
+                "nearest": 0,
+                "nearest_node": "n1",
+            },
             "asks 2, most free 0 on n1; 2 lack only cpu, the nearest by 2 (n1)",
         ),
     ],

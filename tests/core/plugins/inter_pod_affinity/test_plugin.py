@@ -43,7 +43,7 @@ def test_weights_out_of_range_are_refused() -> None:
     ("tolerations", ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.UPDATE_POD_TOLERATION)),
 )
 def test_events_it_does_not_hear_of(event: ClusterEvent) -> None:
-    assert ask_hint(make_plugin("InterPodAffinity"), event, NEAR.build(), None, None) is None
+    assert ask_hint(make_plugin("InterPodAffinity"), event, NEAR, None, None) is None
 
 
 def web(name: str = "w") -> PodBuilder:
@@ -73,8 +73,7 @@ def both() -> PodBuilder:
 def test_pod_hint_asks_whether_all_terms_match_one_pod(
     pod: PodBuilder, event: ClusterEvent, old: PodBuilder | None, new: PodBuilder | None, want: QueueingHint
 ) -> None:
-    plugin = make_plugin("InterPodAffinity")
-    assert ask_hint(plugin, event, pod.build(), old.build() if old else None, new.build() if new else None) is want
+    assert ask_hint(make_plugin("InterPodAffinity"), event, pod, old, new) is want
 
 
 BY_ZONE, BY_HOST_APART = make_pod().pod_affinity(ZONE, WEB), make_pod().pod_affinity(HOSTNAME, WEB, anti=True)
@@ -103,8 +102,7 @@ def in_zone(zone: str = "a") -> NodeBuilder:
 def test_node_hint_asks_whether_domains_have_changed(
     pod: PodBuilder, event: ClusterEvent, old: NodeBuilder | None, new: NodeBuilder, want: QueueingHint
 ) -> None:
-    plugin = make_plugin("InterPodAffinity")
-    assert ask_hint(plugin, event, pod.build(), old.build() if old else None, new.build()) is want
+    assert ask_hint(make_plugin("InterPodAffinity"), event, pod, old, new) is want
 
 
 def _unreadable(strength: str, **weight: int) -> PodBuilder:
@@ -117,6 +115,6 @@ def _unreadable(strength: str, **weight: int) -> PodBuilder:
 def test_hints_fail_when_required_terms_cannot_be_read() -> None:
     plugin = make_plugin("InterPodAffinity")
     with pytest.raises(SelectorError, match='^"Near" is not a valid label selector operator$'):
-        ask_hint(plugin, ASSIGNED_POD_ADD, _unreadable("required").build(), None, web().build())
-    pod = _unreadable("preferred", weight=1).build()
-    assert ask_hint(plugin, ASSIGNED_POD_ADD, pod, None, web().build()) is SKIP, "preferred ones do not matter"
+        ask_hint(plugin, ASSIGNED_POD_ADD, _unreadable("required"), None, web())
+    pod = _unreadable("preferred", weight=1)
+    assert ask_hint(plugin, ASSIGNED_POD_ADD, pod, None, web()) is SKIP, "preferred ones do not matter"

@@ -70,9 +70,7 @@ def near(name: str = "near") -> PodBuilder:
 def test_pod_hint_asks_whether_a_pod_that_counts_has_changed(
     event: ClusterEvent, old: PodBuilder | None, new: PodBuilder | None, want: QueueingHint
 ) -> None:
-    pod = make_pod().label(WEB).spread(ZONE, WEB).build()
-    plugin = make_plugin("PodTopologySpread")
-    assert ask_hint(plugin, event, pod, old.build() if old else None, new.build() if new else None) is want
+    assert ask_hint(make_plugin("PodTopologySpread"), event, make_pod().label(WEB).spread(ZONE, WEB), old, new) is want
 
 
 @cases(
@@ -90,7 +88,7 @@ def test_pod_hint_fails_when_the_constraints_cannot_be_read() -> None:
     wrong = {"matchExpressions": [{"key": "a", "operator": "Near"}]}
     pod = make_pod().spread(ZONE, None, labelSelector=wrong).build()
     with pytest.raises(SelectorError):
-        ask_hint(make_plugin("PodTopologySpread"), ASSIGNED_POD_ADD, pod, None, near().build())
+        ask_hint(make_plugin("PodTopologySpread"), ASSIGNED_POD_ADD, pod, None, near())
 
 
 def in_zone(zone: str = "a") -> NodeBuilder:
@@ -113,6 +111,5 @@ def in_zone(zone: str = "a") -> NodeBuilder:
 def test_node_hint_asks_whether_domains_have_changed(
     event: ClusterEvent, old: NodeBuilder | None, new: NodeBuilder | None, want: QueueingHint
 ) -> None:
-    pod = make_pod().label(WEB).spread(ZONE, WEB).spread(HOSTNAME, WEB).build()
-    plugin = make_plugin("PodTopologySpread")
-    assert ask_hint(plugin, event, pod, old.build() if old else None, new.build() if new else None) is want
+    pod = make_pod().label(WEB).spread(ZONE, WEB).spread(HOSTNAME, WEB)
+    assert ask_hint(make_plugin("PodTopologySpread"), event, pod, old, new) is want

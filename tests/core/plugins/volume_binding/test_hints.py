@@ -46,4 +46,4 @@ def test_hints(resource: EventResource, old: KubeObject | None, new: KubeObject,
         {"name": "i", "csi": {"driver": "inline"}},
     ]
     event = ClusterEvent(resource, ActionType.ADD if old is None else ActionType.UPDATE)
-    assert ask_hint(make_plugin("VolumeBinding"), event, make_pod().spec(volumes=volumes).build(), old, new) is want
+    assert ask_hint(make_plugin("VolumeBinding"), event, make_pod().spec(volumes=volumes), old, new) is want
