@@ -125,7 +125,7 @@ export function isAbout({ view, pod }: Waiting, words: string): boolean {
   const text = texts.join(" ").toLowerCase();
   return words
     .toLowerCase()
-    .split(/\s+/)
+    .split(" ")
     .every((word) => text.includes(word));
 }
 
