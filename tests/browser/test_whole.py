@@ -103,7 +103,7 @@ def test_pods_that_came_with_a_node_are_not_bound_here(page: Page, own: Cluster)
 
 
 def test_empty_cluster_says_so_and_no_more(page: Page, own: Cluster) -> None:
-    for text in ("No pods are pending.", "This cluster has no nodes.", "No unschedulable pods.", "No cycles yet."):
+    for text in ("No pods are pending.", "This cluster has no nodes.", "No pod waits.", "No cycles yet."):
         expect(page.get_by_text(text).first).to_be_visible()
     # The only events there can be are those of who leads it, which are about no pod.
     told = page.get_by_role("region", name="Events").get_by_role("listitem")
