@@ -92,7 +92,8 @@ _OBJECTS: Final = """
         WHERE cluster_id = one.id AND kind = ANY (%s::text[]) AND {} ORDER BY {} LIMIT %s
     ) AS object
 """
-# Read from the index `change_gone_pods` alone. A pod whose name another one has now is not gone.
+# Read from the index `change_gone_pods` alone. A pod whose name another one has now is not gone: looked up in the
+# collation of the index of names.
 _GONE: Final = """
     WITH found AS (
         SELECT one.id, gone.* FROM unnest(%s::bigint[]) AS one (id) CROSS JOIN LATERAL (
@@ -103,7 +104,8 @@ _GONE: Final = """
     )
     SELECT found.id, found.namespace, found.name, change.at,
            (SELECT true FROM cluster_pod AS pod
-            WHERE pod.cluster_id = found.id AND pod.namespace = found.namespace AND pod.name = found.name)
+            WHERE pod.cluster_id = found.id AND pod.namespace = found.namespace
+              AND pod.name = found.name COLLATE "default")
     FROM found JOIN cluster_change AS change ON change.cluster_id = found.id AND change.rv = found.rv
 """
 _GONE_LAST: Final = """
