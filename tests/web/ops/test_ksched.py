@@ -1,6 +1,7 @@
 """The entry ./ksched: what it says when Python is too old or cannot make environments, and when it installs again."""
 
 import hashlib
+import importlib
 import importlib.machinery
 import importlib.util
 import subprocess
@@ -12,6 +13,7 @@ from types import ModuleType
 import pytest
 
 from kschedweb.environment import ROOT
+from kschedweb.ops import cli
 
 
 @pytest.fixture
@@ -154,3 +156,9 @@ def test_command_line_answers_clearly(words: list[str], want: str) -> None:
     )
     assert want in result.stdout + result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_every_command_has_a_function() -> None:
+    for name in cli.add_commands(cli.top_parser()).choices.keys() - {"up", "down", "status"}:
+        module, function = cli._COMMANDS[name]
+        assert callable(getattr(importlib.import_module(f"kschedweb.ops.{module}"), function)), name
