@@ -134,7 +134,7 @@ def sentence(about: Amounts) -> str:
             fewest = f"the emptiest has {about['there']}, maxSkew is {about['asked']}"
             return f"{subject}: {fewest}; too full on {node if is_one else nodes}: {_values(about)}"
         case "near":
-            return f"{subject}: {number_of(about['there'], 'such pod')} in all, none by {named}"
+            return f"{subject}: {number_of(about['there'], 'such pod')} in all, none near {named}"
         case "apart" | "keptApart":
             return f"{subject}: {pod} stands against {node}{'' if is_one else f', one of {nodes}'}"
         case "limit":
@@ -154,10 +154,10 @@ def _lack(about: Amounts) -> str:
     text = f"asks {_amount(subject, asked)}, most free {_amount(subject, about['there'])} on {about['node']}"
     if not only:
         return text
-    by = f"{_amount(subject, asked - about['nearest'])} ({about['nearest_node']})"
+    lack, nearest = _amount(subject, asked - about["nearest"]), about["nearest_node"]
     if only == 1:
-        return f"{text}; 1 lacks only {subject}, by {by}"
-    return f"{text}; {only:,} lack only {subject}, the nearest by {by}"
+        return f"{text}; {nearest} lacks only {subject}, by {lack}"
+    return f"{text}; {only:,} lack only {subject}, the nearest by {lack} ({nearest})"
 
 
 def _values(about: Amounts) -> str:

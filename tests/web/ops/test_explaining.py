@@ -57,7 +57,7 @@ def test_last_attempt_is_told_with_its_amounts(
         "shop/big: attempt 3, unschedulable",
         "0/2 nodes",
         "       2  NodeResourcesFit: Insufficient cpu",
-        "          asks 31, most free 15.85 on n1; 1 lacks only cpu, by 250m (n2)",
+        "          asks 31, most free 15.85 on n1; n2 lacks only cpu, by 250m",
     ]
 
 
@@ -170,7 +170,7 @@ def test_what_cannot_be_told_is_refused(
             },
             "zone (a): the emptiest has 0, maxSkew is 1; too full on n1: z (2)",
         ),
-        ({"kind": "near", "subject": "zone (a)", "there": 1, "nodes": 1}, "zone (a): 1 such pod in all, none by n1"),
+        ({"kind": "near", "subject": "zone (a)", "there": 1, "nodes": 1}, "zone (a): 1 such pod in all, none near n1"),
         ({"kind": "apart", "subject": "zone", "pod": "d/x", "nodes": 1}, "zone: d/x stands against n1"),
         ({"kind": "noKey", "subject": "zone", "nodes": 1}, "no label zone on n1"),
         ({"kind": "claim", "subject": "d/c", "pod": "d/x"}, "d/c is used by d/x"),
@@ -221,7 +221,7 @@ def test_attempt_made_again_is_told_with_raw_scores() -> None:
         "  total 120",
         "n3",
         "  NodeResourcesFit: Insufficient cpu",
-        "    asks 31, most free 15.85 on n1; 1 lacks only cpu, by 250m (n2)",
+        "    asks 31, most free 15.85 on n1; n2 lacks only cpu, by 250m",
     ]
     apart = {"field": "node_name", "recorded": "n1", "replayed": "n2"}
     assert next(explaining.told_again(made | {"difference": apart})) == "different: node_name; recorded: n1; again: n2"
