@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster, Service, clusters, show, until
-from tests.browser.test_accessible import axe, findings
+from tests.browser.test_accessible import Axe, axe, findings
 from tests.browser.test_whole import node, pod, put
 
 expect.set_options(timeout=WAIT_MS)
@@ -105,7 +105,7 @@ def test_a_rate_is_chosen_by_keyboard_and_time_goes_by_it(page: Page, timed: Clu
     expect(page.get_by_role("button", name=re.compile("^Time passes: 1×"))).to_be_visible()
 
 
-def test_time_waits_for_a_scheduler_that_is_paused(page: Page, timed: Cluster, axe: str) -> None:
+def test_time_waits_for_a_scheduler_that_is_paused(page: Page, timed: Cluster, axe: Axe) -> None:
     timed.call("POST", "pace", {"pace": "pause"})
     put(timed, pod("ready-to-go"))
     menu = opened(page)

@@ -13,7 +13,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster, Service, until
-from tests.browser.test_accessible import axe, findings, unfold  # noqa: F401
+from tests.browser.test_accessible import Axe, axe, findings, unfold  # noqa: F401
 from tests.waiting import HANG_SECONDS
 
 expect.set_options(timeout=WAIT_MS)
@@ -52,7 +52,7 @@ def test_mirror_shows_what_is_true_of_it_and_a_copy_can_be_made(
     page: Page,
     cluster: Cluster,
     service: Service,
-    axe: str,  # noqa: F811
+    axe: Axe,  # noqa: F811
 ) -> None:
     source = rest(page, service, "GET", f"clusters/{cluster.id}")["name"]
     token = rest(page, service, "POST", "tokens", {"name": new_name("mirror"), "max_role": "viewer"})["secret"]
@@ -103,7 +103,7 @@ def test_kubeconfig_reaches_the_cluster_until_its_token_is_ended(
     page: Page,
     cluster: Cluster,
     service: Service,
-    axe: str,  # noqa: F811
+    axe: Axe,  # noqa: F811
 ) -> None:
     dialog = open_menu(page, "Kubernetes API, kubectl")
     dialog.get_by_role("button", name="Operator").click()
@@ -128,7 +128,7 @@ def test_new_cluster_has_the_nodes_and_controllers_that_were_chosen(
     page: Page,
     cluster: Cluster,
     service: Service,
-    axe: str,  # noqa: F811
+    axe: Axe,  # noqa: F811
 ) -> None:
     name = new_name("made")
     dialog = open_menu(page, "New cluster")

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 from playwright.sync_api import Browser, Locator, Page, StorageState, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster, Service, context_of, until
-from tests.browser.test_accessible import axe, findings
+from tests.browser.test_accessible import Axe, axe, findings
 
 expect.set_options(timeout=WAIT_MS)
 __all__ = ["axe"]
@@ -116,7 +116,7 @@ def test_wrong_query_is_marked_where_it_is_wrong(page: Page, cluster: Cluster) -
     expect(page.get_by_role("mark")).to_be_hidden()
 
 
-def test_attempts_lead_to_their_pods_and_columns_can_be_chosen(page: Page, cluster: Cluster, axe: str) -> None:
+def test_attempts_lead_to_their_pods_and_columns_can_be_chosen(page: Page, cluster: Cluster, axe: Axe) -> None:
     three_pending(cluster, "tried-row")
     open_lists(page)
     page.get_by_role("navigation", name="Lists").get_by_role("link", name="Attempts").click()

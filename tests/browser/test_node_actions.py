@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster
-from tests.browser.test_accessible import axe, findings
+from tests.browser.test_accessible import Axe, axe, findings
 from tests.browser.test_clock import opened, timed
 from tests.browser.test_whole import pod, put
 
@@ -13,7 +13,7 @@ expect.set_options(timeout=WAIT_MS)
 __all__ = ["axe", "timed"]
 
 
-def test_node_whose_kubelet_stops_is_unreachable_and_comes_back(page: Page, timed: Cluster, axe: str) -> None:
+def test_node_whose_kubelet_stops_is_unreachable_and_comes_back(page: Page, timed: Cluster, axe: Axe) -> None:
     put(timed, pod("stays"))
     page.goto(f"{timed.address}/nodes/room")
     panel = page.get_by_role("complementary", name="Node room")

@@ -113,8 +113,7 @@ def test_panels_of_odd_pods_say_what_rest_answers(page: Page, strange: Cluster) 
     reader = Reader(page, strange)
     assert len(snapshot["pods"]) > 60
     for pod in snapshot["pods"]:
-        reader.check(pod["key"])
-        panel = reader.open(pod["key"])
+        panel = reader.check(pod["key"])
         expect(panel.get_by_role("status").first).to_have_text(state(pod, queues.get(pod["uid"]), profiles))
         check_facts(panel, pod, strange.call("GET", f"pods/{pod['key']}"))
 

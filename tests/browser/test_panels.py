@@ -23,7 +23,7 @@ expect.set_options(timeout=WAIT_MS)
 OPENB = ROOT.parent / "shared" / "data" / "openb"
 FILES = ("openb_node_list_all_node.csv", "openb_pod_list_gpuspec33.csv")
 IMPORT_SECONDS = 10 * HANG_SECONDS
-FEW, MANY, EACH = 40, 500, 8
+FEW, MANY, EACH = 16, 500, 16
 HISTORY = 500  # entries of a pod's history that are shown at first
 READY = ("active", "backoff", "errorBackoff")  # a pod is taken out of backoff when no other is ready
 RESULTS = {"scheduled": "Scheduled", "unschedulable": "No node fits"}
@@ -132,7 +132,8 @@ class Reader:
         panel.wait_for()
         return panel
 
-    def check(self, key: str) -> None:
+    def check(self, key: str) -> Locator:
+        """The panel, which stays open."""
         panel = self.open(key)
         expect(panel.get_by_text("Loading…").filter(visible=True)).to_have_count(0)
         expect(panel.get_by_role("alert")).to_have_count(0)
@@ -143,6 +144,7 @@ class Reader:
             expect(listed).to_have_count(min(len(attempts), 100))
         self.check_history(panel, key)
         assert not self.problems, (key, self.problems)
+        return panel
 
     def check_history(self, panel: Locator, key: str) -> None:
         heading = panel.get_by_role("region", name="Queue history").get_by_role("heading")

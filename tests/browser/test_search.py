@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster, Service, clusters, show
-from tests.browser.test_accessible import axe, findings
+from tests.browser.test_accessible import Axe, axe, findings
 from tests.browser.test_whole import node, pod, put
 
 __all__ = ["axe"]
@@ -151,7 +151,7 @@ def test_other_clusters_are_searched_when_that_is_wanted(page: Page, filled: Clu
         clusters(page, service, "DELETE", f"/{other['id']}")
 
 
-def test_search_can_be_used_by_everybody(page: Page, filled: Cluster, axe: str) -> None:
+def test_search_can_be_used_by_everybody(page: Page, filled: Cluster, axe: Axe) -> None:
     dialog = page.get_by_role("dialog", name="Search")
     opened(page)
     expect(page.get_by_role("group", name="Pods").get_by_role("option").first).to_be_visible()

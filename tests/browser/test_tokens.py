@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from kschedweb.environment import ROOT
 from tests.browser.conftest import WAIT_MS, Cluster, Service
-from tests.browser.test_accessible import axe, findings  # noqa: F401
+from tests.browser.test_accessible import Axe, axe, findings  # noqa: F401
 from tests.waiting import HANG_SECONDS
 
 expect.set_options(timeout=WAIT_MS)
@@ -40,7 +40,7 @@ def test_token_is_made_shown_once_and_revoked(
     page: Page,
     cluster: Cluster,
     service: Service,
-    axe: str,  # noqa: F811
+    axe: Axe,  # noqa: F811
 ) -> None:
     name = f"browser-{datetime.now(UTC):%H%M%S%f}"
     dialog = open_tokens(page)

@@ -6,7 +6,7 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster
-from tests.browser.test_accessible import axe, findings
+from tests.browser.test_accessible import Axe, axe, findings
 from tests.browser.test_clock import timed
 from tests.browser.test_whole import put
 
@@ -26,7 +26,7 @@ def deployment(name: str, *, cpu: str = "100m", replicas: int = 3) -> dict[str, 
     }
 
 
-def test_workload_is_found_and_leads_to_its_pods_and_back(page: Page, timed: Cluster, axe: str) -> None:
+def test_workload_is_found_and_leads_to_its_pods_and_back(page: Page, timed: Cluster, axe: Axe) -> None:
     put(timed, deployment("storefront"), deployment("warehouse", replicas=1))
     card = page.get_by_role("region", name="Workloads", exact=True)
     card.get_by_role("link", name="All 2").click()
