@@ -165,6 +165,8 @@ describe("quantities", () => {
   it.each([
     ["cpu", [250, 15_850, 0, -500], ["250m", "15.85", "0", "-500m"]],
     ["memory", [1 << 30, 3 << 28], ["1 Gi", "768 Mi"]],
+    ["memory", [2 ** 35, 34_326_183_936, 2 ** 35], ["32 Gi", "31.97 Gi", "32 Gi"]],
+    ["memory", [2 ** 60, 2 ** 34], ["1 Ei", "16 Gi"]],
     ["memory", [2 ** 33, 2 ** 33 - 1], ["8,589,934,592 B", "8,589,934,591 B"]],
     ["example.com/gpu", [8, 0], ["8", "0"]],
   ] as const)("of %s tell apart what differs", (resource, values, want) =>

@@ -119,14 +119,19 @@ export function amountsOf(about: Amounts): {
   return { asked, there, capacity };
 }
 
-/** Amounts of a resource: exact for cpu and what is counted, rounded for bytes unless two would look alike. */
+const MOST_DIGITS = 4;
+
+/** Amounts of a resource: exact for cpu and what is counted, bytes with as many digits as tell them apart. */
 export function quantities(resource: string, values: readonly number[]): readonly string[] {
   if (resource === "cpu")
     return values.map((milli) => (Math.abs(milli) < 1000 && milli ? `${milli}m` : `${milli / 1000}`));
-  const texts = values.map((value) => quantity(resource, value));
-  const isBytes = texts[0] !== undefined && texts[0] === bytes(values[0] ?? 0);
+  const isBytes = quantity(resource, values[0] ?? 0) === bytes(values[0] ?? 0);
   if (!isBytes) return values.map((value) => i18n.number(value));
-  return new Set(texts).size === new Set(values).size ? texts : values.map((value) => `${i18n.number(value)} B`);
+  for (const digits of [undefined, 2, 3, MOST_DIGITS]) {
+    const texts = values.map((value) => bytes(value, digits));
+    if (new Set(texts).size === new Set(values).size) return texts;
+  }
+  return values.map((value) => `${i18n.number(value)} B`);
 }
 
 function valuesOf(about: Amounts): string {

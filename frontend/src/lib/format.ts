@@ -1,21 +1,23 @@
 /** Quantities as people read them. CPU is in millicores, memory and storage in bytes, times in ms or µs as named. */
 
 const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const BINARY = ["B", "Ki", "Mi", "Gi", "Ti", "Pi"];
+const BINARY = ["B", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 export function cpu(milli: number): string {
   if (milli < 1000 && milli % 1000 !== 0) return `${milli}m`;
   return milli % 1000 === 0 || milli >= 100_000 ? WHOLE.format(milli / 1000) : trim(milli / 1000);
 }
 
-export function bytes(value: number): string {
+/** `digits`: after the point, at most; else three figures are told. */
+export function bytes(value: number, digits?: number): string {
   let unit = 0;
   let rest = value;
   while (Math.abs(rest) >= 1024 && unit < BINARY.length - 1) {
     rest /= 1024;
     unit += 1;
   }
-  return unit === 0 ? `${rest} B` : `${trim(rest)} ${BINARY[unit]}`;
+  if (unit === 0) return `${rest} B`;
+  return `${digits === undefined ? trim(rest) : Number(rest.toFixed(digits))} ${BINARY[unit]}`;
 }
 
 export function quantity(resource: string, value: number): string {
