@@ -185,7 +185,7 @@ def node_panel(page: Page, cluster: Cluster) -> Locator:
     page.goto(f"{cluster.address}/nodes/seen-tainted")
     panel = page.get_by_role("complementary", name="Node seen-tainted")
     unfold(panel)
-    panel.get_by_role("link", name="default/seen-elsewhere").wait_for()
+    panel.get_by_role("link", name="default/seen-elsewhere", exact=True).wait_for()
     return panel
 
 
