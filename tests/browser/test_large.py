@@ -187,6 +187,7 @@ def test_any_two_of_all_nodes_are_compared(page: Page, service: Service, size: S
     matrix = article.get_by_role("region", name="Verdicts and scores, node by node")
     matrix.get_by_label("Verdict").select_option("feasible")
     expect(matrix.locator("td.refused")).to_have_count(0)
+    expect(matrix.get_by_role("rowheader").nth(1)).to_be_visible()
     names = [link.inner_text() for link in matrix.get_by_role("rowheader").get_by_role("link").all()[-2:]]
     compared = article.get_by_role("region", name="Two nodes side by side")
     for label, name in zip(("First node", "Second node"), names, strict=True):

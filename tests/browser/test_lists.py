@@ -6,6 +6,7 @@ import json
 import re
 from urllib.parse import parse_qs
 
+import pytest
 from playwright.sync_api import Browser, Locator, Page, StorageState, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster, Service, context_of, until
@@ -114,6 +115,25 @@ def test_wrong_query_is_marked_where_it_is_wrong(page: Page, cluster: Cluster) -
     expect(box(page)).to_have_attribute("aria-invalid", "true")
     box(page).fill("")
     expect(page.get_by_role("mark")).to_be_hidden()
+    # What is still being written, with all that can stand there, is not wrong yet.
+    box(page).fill("status:")
+    until(page, lambda: settings_of(page).get("q") == "status:")
+    expect(page.get_by_role("option", name="pending")).to_be_visible()
+    page.get_by_role("grid", name="Pods").and_(page.locator("[aria-busy=false]")).wait_for()
+    expect(box(page)).to_have_attribute("aria-invalid", "false")
+    box(page).press("Escape")
+    expect(box(page)).to_have_attribute("aria-invalid", "true")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_states_are_read_whole(page: Page, cluster: Cluster, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    three_pending(cluster, f"whole-state-{width}")
+    open_lists(page)
+    box(page).fill(f"whole-state-{width} status:unschedulable")
+    states = grid(page).locator("td:has(.badge)")
+    expect(states).to_have_count(3)
+    assert all(states.evaluate_all("all => all.map((one) => one.scrollWidth <= one.clientWidth)"))
 
 
 def test_attempts_lead_to_their_pods_and_columns_can_be_chosen(page: Page, cluster: Cluster, axe: Axe) -> None:
