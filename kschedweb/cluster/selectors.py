@@ -228,7 +228,12 @@ def change_rows(cluster_id: int, after: int, up_to: int) -> list[ChangeRow]:
 
 
 def change_event(change: ChangeRow) -> views.ChangeLogEvent | None:
-    """The live event of an entry of the change log; None for verdicts that change nothing a browser shows."""
+    """The live event of an entry of the change log; None for verdicts that change nothing a browser shows.
+
+    None also for what is confidential: viewers may not even list it.
+    """
+    if change.kind in adapters.CONFIDENTIAL_KINDS:
+        return None
     if change.operation == Operation.VERDICT:
         return _bound(change) if change.kind == BINDING_VERDICT else None
     if change.operation == Operation.DELETED:

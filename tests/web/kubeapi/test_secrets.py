@@ -88,6 +88,15 @@ def test_nothing_else_has_it(made: Served) -> None:
     assert not tells(made.web.log())
 
 
+def test_viewers_are_not_told_that_it_is_there(made: Served) -> None:
+    path = f"/api/clusters/{made.cluster_id}/lists/changes"
+    answer = made.web.ask("GET", path, b"", Authorization=f"Bearer {made.admin}")
+    listed = orjson.loads(answer.body)
+    assert listed["results"] and not [row for row in listed["results"] if row["kind"] == "Secret"]
+    rows = [row for row in selectors.change_rows(made.cluster_id, 0, 2**62) if row.kind == "Secret"]
+    assert rows and [selectors.change_event(row) for row in rows] == [None] * len(rows)
+
+
 def test_the_admin_pages_do_not_list_it(made: Served) -> None:
     boss = User.objects.create_superuser("boss")
     client = Client()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from kschedweb.cluster.adapters import CONFIDENTIAL_KINDS
 from kschedweb.cluster.models import ApiObject, Change, Cluster, Event, Node, Pod
 from kschedweb.cluster.workloads import workload_rows
 from kschedweb.common import bulk
@@ -30,6 +31,7 @@ from kschedweb.traces.selectors.lists.sql import (
 POD, NODE, QUEUE, ATTEMPT, OBJECT, CLUSTER, EVENT, CHANGE = (
     model._meta.db_table for model in (Pod, Node, QueueState, Attempt, ApiObject, Cluster, Event, Change)
 )
+_CONFIDENTIAL = ", ".join(f"'{kind}'" for kind in CONFIDENTIAL_KINDS)
 # As Attempt.last_attempt and Attempt.last_duration_us.
 _NUMBER = "coalesce(({0}.last_repeat->>'attempt')::int, {0}.attempt + {0}.repeat_count)"
 _DURATION = (
@@ -283,6 +285,7 @@ SOURCES: Final[Mapping[str, Source]] = {
     "changes": Source(
         table=f"{CHANGE} AS change",
         key=("rv",),
+        only=f"change.kind NOT IN ({_CONFIDENTIAL})",
         columns={
             "rv": "change.rv",
             "seen": "change.at",
