@@ -221,6 +221,7 @@ def test_summary_counts_pending_pods_by_their_last_refusal(cluster: Cluster) -> 
                 "nodes": 2 * REFUSED["count"],
                 "share": 1.0,
                 "examples": ["default/p1"],
+                "amounts": [],
             }
         ],
     }
