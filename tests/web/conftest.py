@@ -16,7 +16,7 @@ import redis
 import structlog
 from django.conf import settings as django_settings
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import connection, transaction
 from django.test import TransactionTestCase
 
 from kschedweb.accounts.models import AccessRecord
@@ -104,6 +104,17 @@ def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
             cluster_services.cluster_delete(cluster_id=cluster.pk)
         User.objects.all().delete()
         AccessRecord.objects.all().delete()
+
+
+@pytest.fixture(scope="module")
+def lasting(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """What the fixtures of a module store stays for all its tests; what a test stores goes with that test.
+
+    Not for a module that has tests with transactions of their own.
+    """
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)
 
 
 @pytest.fixture

@@ -51,20 +51,12 @@ def test_deployment_check_finds_nothing_in_production_settings() -> None:
     assert "no issues (0 silenced)" in result.stdout
 
 
-@pytest.mark.parametrize(
-    "name, value, said",
-    [
-        pytest.param("KSCHED_SECRET_KEY", "", "KSCHED_SECRET_KEY", id="no secret"),
-        pytest.param("KSCHED_SECRET_KEY", "please-changeme-" * 3, "KSCHED_SECRET_KEY", id="an example's secret"),
-        pytest.param("DATABASE_URL", "postgresql://ksched:postgres@db/ksched", "DATABASE_URL", id="database password"),
-        pytest.param("KSCHED_ALLOWED_HOSTS", "*", "KSCHED_ALLOWED_HOSTS", id="any host"),
-    ],
-)
-def test_web_process_refuses_to_start_with(name: str, value: str, said: str) -> None:
-    result = run("-m", "kschedweb.ops.web", **{name: value})
-    assert result.returncode != 0
-    assert f"cannot start, the environment is not usable:\n{said}: " in result.stderr
-    assert len(value) < 2 or value not in result.stderr
+def test_web_process_refuses_to_start_and_tells_no_secret() -> None:
+    """What else is refused is tested with the environment."""
+    secret = "please-changeme-" * 3
+    result = run("-m", "kschedweb.ops.web", KSCHED_SECRET_KEY=secret)
+    assert result.returncode != 0 and secret not in result.stderr
+    assert "cannot start, the environment is not usable:\nKSCHED_SECRET_KEY: " in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -90,11 +82,6 @@ def test_web_process_refuses_to_start_with_a_default_password() -> None:
     result = run("-m", "kschedweb.ops.web", DATABASE_URL=url, DJANGO_SETTINGS_MODULE="kschedweb.settings_test")
     assert result.returncode != 0
     assert "the password of root is a default one" in result.stderr
-
-
-def test_service_listens_on_this_machine_only_unless_told_otherwise() -> None:
-    code = "from kschedweb import environment; print(environment.load().host)"
-    assert run("-c", code).stdout.strip() == "127.0.0.1"
 
 
 @pytest.mark.django_db

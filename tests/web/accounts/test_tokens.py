@@ -13,6 +13,7 @@ from kschedweb.accounts import services
 from kschedweb.accounts.models import AccessRecord, RoleBinding, Token
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Change, Cluster
+from tests.builders import scheduler_config
 from tests.web import rest
 
 pytestmark = pytest.mark.django_db
@@ -206,7 +207,7 @@ def test_log_names_who_wrote(session: APIClient, cluster: Cluster, kind: str, ac
     ]:
         given = {} if body is None else {"data": body}
         if where == "scheduler-config":
-            config = b"apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: 4\n"
+            config = scheduler_config(parallelism=4)
             answer = client.generic("PUT", f"{path}/{where}", config, content_type="application/yaml")
         else:
             answer = getattr(client, method)(f"{path}/{where}".rstrip("/"), **given)

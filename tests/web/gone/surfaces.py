@@ -39,7 +39,7 @@ def close() -> None:
 def _scheduled(stage: Stage) -> None:
     """A pod that runs and one for which there is no room."""
     named = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
-    stage.put(stage.cluster, [named, NODE, pod("p1"), BIG])
+    stage.put(named, NODE, pod("p1"), BIG)
     host = lead(stage.cluster)
     host.step()
     bindings.bindings_run(stage.pk)
