@@ -101,12 +101,7 @@ def test_import_keeps_an_object_as_it_is_when_it_comes_from_a_cluster(cluster: C
 def test_import_admits_as_a_creation_when_the_object_has_no_uid(cluster: Cluster) -> None:
     critical = pod()
     critical["spec"]["priorityClassName"] = "gold"
-    gold = {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": "gold"},
-        "value": 77,
-    }
+    gold = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "gold"}, "value": 77}
     # The class stands behind the pod in the file, and is admitted before it.
     assert upload(logged_in(), cluster, items(critical, gold)).status_code == 201
     row = Pod.objects.get()

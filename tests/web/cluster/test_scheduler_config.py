@@ -152,11 +152,7 @@ def test_text_in_force_given_again_changes_nothing(cluster: Cluster) -> None:
                     ' FilterPlugin "Nope" does not exist',
                 ),
                 (5, "profiles[0].pluginConfig", "expected a list, got an object"),
-                (
-                    7,
-                    "extenders[0].urlPrefix",
-                    'couldn\'t build extenders: urlPrefix "ftp://x" is no http or https URL',
-                ),
+                (7, "extenders[0].urlPrefix", 'couldn\'t build extenders: urlPrefix "ftp://x" is no http or https URL'),
                 (
                     9,
                     "extenders[1].tlsConfig",

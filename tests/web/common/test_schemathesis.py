@@ -66,7 +66,7 @@ def access(django_db_setup: None, django_db_blocker: Any) -> Iterator[tuple[str,
         cluster = cluster_services.cluster_create(name="schemathesis")
         pods = [rest.pod(namespace="default"), rest.pod("big", cpu="64", namespace="default")]
         assert rest.upload(rest.logged_in("schemathesis"), cluster, rest.items(rest.node(), *pods)).status_code == 201
-        settle(cluster, lead(cluster))
+        settle(lead(cluster))
         yield services.token_create(user=root, name="fuzz", max_role="admin", days=1, actor="test")[1], cluster.pk
         for cluster in Cluster.objects.all():
             cluster_services.cluster_delete(cluster_id=cluster.pk)

@@ -30,11 +30,7 @@ web.main()
 """
 
 LOGGED_OUT, GONE, SLOW = 4401, 4404, 4408
-REASONS = {
-    LOGGED_OUT: "not logged in",
-    GONE: "no such cluster for you",
-    SLOW: "too slow, come back with your cursor",
-}
+REASONS = {LOGGED_OUT: "not logged in", GONE: "no such cluster for you", SLOW: "too slow, come back with your cursor"}
 
 
 @pytest.fixture(scope="module")

@@ -103,11 +103,7 @@ def test_program_makes_tokens_and_is_asked_again_when_one_has_run_out(tmp_path: 
     )
     program.chmod(0o755)
     user = {
-        "exec": {
-            "apiVersion": "client.authentication.k8s.io/v1",
-            "command": str(program),
-            "interactiveMode": "Never",
-        }
+        "exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(program), "interactiveMode": "Never"}
     }
     from tests.web.mirror.proxy import Fault, proxying
 

@@ -34,6 +34,8 @@ def clean(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         pytest.param("DATABASE_URL", "postgresql://u:p@[::1/d", "DATABASE_URL: cannot be read", id="broken address"),
         pytest.param("REDIS_URL", "http://x", "REDIS_URL: must begin with redis://", id="other broker"),
         pytest.param("REDIS_URL", "unix://", "REDIS_URL: names no socket", id="no socket"),
+        pytest.param("KSCHED_SECRET_KEY", "", "KSCHED_SECRET_KEY: ", id="no secret"),
+        pytest.param("KSCHED_SECRET_KEY", "please-changeme-" * 4, "KSCHED_SECRET_KEY: ", id="part of an example's"),
         pytest.param("KSCHED_SECRET_KEY", "short", "KSCHED_SECRET_KEY: needs at least 50", id="short secret"),
         pytest.param("KSCHED_SECRET_KEY", "changeme" * 8, "KSCHED_SECRET_KEY: is a value from", id="example secret"),
         pytest.param(
@@ -90,6 +92,10 @@ def test_load_reports_every_wrong_variable_at_once(clean: pytest.MonkeyPatch) ->
     with pytest.raises(environment.EnvironmentProblem) as caught:
         environment.load()
     assert [line.partition(":")[0] for line in str(caught.value).splitlines()] == ["REDIS_URL", "KSCHED_PORT"]
+
+
+def test_service_listens_on_this_machine_only_unless_told_otherwise(clean: pytest.MonkeyPatch) -> None:
+    assert environment.load().host == "127.0.0.1"
 
 
 def test_load_splits_lists_at_commas(clean: pytest.MonkeyPatch) -> None:

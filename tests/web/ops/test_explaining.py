@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kschedweb.ops import explaining
-from tools import cli
+from tests.web.ops.conftest import Command, Service
 
 NOTHING: dict[str, Any] = {
     "nodes": 2, "asked": None, "there": None, "node": "n1", "capacity": None, "only": 0, "nearest": None,
@@ -20,38 +19,24 @@ CPU = NOTHING | {
 }  # fmt: skip
 
 
-class Service:
+ATTEMPT = {
+    "namespace": "shop", "name": "big", "last_attempt": 3, "result": "unschedulable", "node_name": "",
+    "message": "0/2 nodes",
+    "rejections": [{"plugin": "NodeResourcesFit", "reason": "Insufficient cpu", "count": 2, "amounts": [CPU]}],
+}  # fmt: skip
+
+
+def service(*clusters: str) -> Service:
     """Answers with one attempt."""
-
-    def __init__(self, *clusters: str) -> None:
-        self.clusters = clusters
-        self.asked: list[str] = []
-
-    def all(self, path: str) -> list[dict[str, Any]]:
-        return [{"id": number, "name": name} for number, name in enumerate(self.clusters, start=1)]
-
-    def call(self, method: str, path: str) -> tuple[int, Any]:
-        self.asked.append(path)
-        rejection = {"plugin": "NodeResourcesFit", "reason": "Insufficient cpu", "count": 2, "amounts": [CPU]}
-        attempt = {
-            "namespace": "shop", "name": "big", "last_attempt": 3, "result": "unschedulable", "node_name": "",
-            "message": "0/2 nodes", "rejections": [rejection],
-        }  # fmt: skip
-        return 200, {"results": [attempt] if "big" in path else []}
+    return Service(lambda path, _: {"results": [ATTEMPT] if "big" in path else []}, clusters)
 
 
-def run(monkeypatch: pytest.MonkeyPatch, service: Service, *words: str) -> int:
-    monkeypatch.setattr(explaining, "connect", lambda data_dir: service)
-    return explaining.why(data_dir=Path("data"), options=cli.parser().parse_args(["why", *words]))
-
-
-def test_last_attempt_is_told_with_its_amounts(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    service = Service("c")
-    assert run(monkeypatch, service, "shop/big") == 0
-    assert service.asked == ["/api/clusters/1/pods/shop/big/attempts?limit=1"]
-    assert capsys.readouterr().out.splitlines() == [
+def test_last_attempt_is_told_with_its_amounts(command: Command) -> None:
+    one = service("c")
+    said = command(explaining.why, one, "why", "shop/big")
+    assert one.paths == ["/api/clusters/1/pods/shop/big/attempts?limit=1"]
+    assert said.code == 0
+    assert said.lines == [
         "shop/big: attempt 3, unschedulable",
         "0/2 nodes",
         "       2  NodeResourcesFit: Insufficient cpu",
@@ -69,14 +54,10 @@ def test_last_attempt_is_told_with_its_amounts(
     ],
 )
 def test_what_cannot_be_told_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    clusters: tuple[str, ...],
-    words: list[str],
-    problem: str,
+    command: Command, clusters: tuple[str, ...], words: list[str], problem: str
 ) -> None:
-    assert run(monkeypatch, Service(*clusters), *words) == 1
-    assert capsys.readouterr().err == f"ksched: {problem}\n"
+    said = command(explaining.why, service(*clusters), "why", *words)
+    assert (said.code, said.err) == (1, f"ksched: {problem}\n")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The entry ./ksched: what it says when Python is too old or cannot make environments, and when it installs again."""
 
+import contextlib
 import hashlib
 import importlib.machinery
 import importlib.util
@@ -11,7 +12,8 @@ from types import ModuleType
 
 import pytest
 
-from kschedweb.environment import ROOT
+from kschedweb.environment import ROOT, variables
+from kschedweb.ops import cli
 
 
 @pytest.fixture
@@ -144,13 +146,19 @@ def test_environment_is_made_once_and_again_when_the_lock_changes(
         pytest.param(["import", "/nowhere/x.json"], "cannot read /nowhere/x.json", id="import of no file"),
     ],
 )
-def test_command_line_answers_clearly(words: list[str], want: str) -> None:
-    result = subprocess.run(
-        [sys.executable, "-P", "-m", "kschedweb.ops.cli", *words],
-        cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-    )
-    assert want in result.stdout + result.stderr
-    assert "Traceback" not in result.stderr
+def test_command_line_answers_clearly(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], want: str
+) -> None:
+    for name in variables():
+        monkeypatch.delenv(name, raising=False)
+    with contextlib.suppress(SystemExit):
+        cli.main(words)
+    said = capsys.readouterr()
+    assert want in said.out + said.err
+
+
+def test_command_line_is_a_program() -> None:
+    words = [sys.executable, "-P", "-m", "kschedweb.ops.cli", "--help"]
+    known = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    result = subprocess.run(words, cwd=ROOT, env=known, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "") and "prune" in result.stdout

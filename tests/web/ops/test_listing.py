@@ -44,8 +44,8 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     return command
 
 
-@pytest.fixture
-def cluster() -> Cluster:
+@pytest.fixture(scope="module")
+def cluster(lasting: None) -> Cluster:
     return clusters_like("sample", 1)
 
 
@@ -123,12 +123,12 @@ def test_what_is_wrong_is_told(
         assert line.startswith(wanted)
 
 
-def test_cluster_is_to_be_chosen_among_several(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    services.cluster_create(name="a")
-    assert run("pods") == 0
+def test_cluster_is_to_be_chosen_among_several(run: Run, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("pods", "--limit", "1") == 0
     services.cluster_create(name="b")
     assert run("pods") == 1
-    assert capsys.readouterr().err == "0 pods\nksched: choose one with --cluster; there are: a, b\n"
+    told = "ksched: choose one with --cluster; there are: b, sample-1"
+    assert capsys.readouterr().err == f"1 of 90 pods\n{told}\n"
     assert run("pods", "--cluster", "b") == 0
 
 

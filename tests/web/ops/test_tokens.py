@@ -14,8 +14,9 @@ from django.test import Client
 
 from kschedweb.accounts.models import AccessRecord, Token
 from kschedweb.environment import ROOT
-from kschedweb.ops import beside, issuing, tokens, up
+from kschedweb.ops import beside, tokens, up
 from tests.web import tcp
+from tests.web.ops.conftest import ask_here
 from tools import cli
 
 URL = "http://127.0.0.1:8480"
@@ -32,13 +33,7 @@ def administrator(db: None) -> User:
 def run(administrator: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Run the command in this process, on the database of the test; its exit code."""
 
-    def ask(data_dir: Path, module: str, words: list[str]) -> Any:
-        try:
-            return json.loads(json.dumps(issuing.answer(words)))
-        except SystemExit as end:
-            raise beside.Failed(str(end)) from None
-
-    monkeypatch.setattr(beside, "ask", ask)
+    monkeypatch.setattr(beside, "ask", ask_here)
     monkeypatch.setattr(up, "read_status", lambda _: {"url": URL})
 
     def command(*words: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -16,25 +15,18 @@ from kschedweb.cluster import clock
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.scheduling import retention
-from kschedweb.scheduling.past import asking, moments, walking
+from kschedweb.scheduling.past import asking, walking
 from kschedweb.scheduling.runner.host import EngineHost
 from kschedweb.traces.models import Checkpoint, EngineStep
 from scheduler_core.api.times import moment_of
 from tests.web import rest
 from tests.web.scheduling import lived as living
-from tests.web.scheduling.conftest import PutObjects
+from tests.web.scheduling.conftest import put
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
 
 LISTED = ("Pod", "Node", "PriorityClass", "Event")
 LEAST = 25  # positions
-
-
-@pytest.fixture(autouse=True)
-def _nothing_kept() -> Iterator[None]:
-    moments.forget()
-    yield
-    moments.forget()
 
 
 @dataclass
@@ -91,10 +83,10 @@ def cluster(db: None) -> Cluster:
 
 
 @pytest.fixture
-def seen(cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch) -> Seen:
+def seen(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Seen:
     monkeypatch.setattr(living, "Lived", Seen)
     monkeypatch.setattr(living, "bind_untold", lambda *_: None)  # what no log tells of cannot be shown again
-    found = living.live(cluster, put_objects, rounds=10)
+    found = living.live(cluster, rounds=10)
     assert isinstance(found, Seen)
     return found
 
@@ -116,8 +108,8 @@ def refused(client: APIClient, cluster: Cluster, at: str, path: str = "pending")
     return answer.status_code, answer.json()
 
 
-def test_what_cannot_be_shown_is_refused_with_the_reason(cluster: Cluster, put_objects: PutObjects) -> None:
-    lived = living.live(cluster, put_objects, rounds=3)
+def test_what_cannot_be_shown_is_refused_with_the_reason(cluster: Cluster) -> None:
+    lived = living.live(cluster, rounds=3)
     cluster.refresh_from_db()
     client = rest.logged_in()
     status, told = refused(client, cluster, f"{cluster.rv}.{cluster.seq + 1}")
@@ -160,11 +152,11 @@ def test_at_that_is_no_moment_is_refused_by_name(cluster: Cluster, at: str) -> N
     assert (status, told["code"], list(told["extra"]["fields"])) == (400, "invalid", ["at"])
 
 
-def test_time_is_that_of_the_clusters_clock(cluster: Cluster, put_objects: PutObjects) -> None:
+def test_time_is_that_of_the_clusters_clock(cluster: Cluster) -> None:
     """Its clock is two days ahead: what was an hour ago there is in the future of the wall."""
     cluster_services.clock_set(cluster_id=cluster.pk, skip_seconds=2 * 86_400, actor="test")
-    put_objects(cluster, [rest.node("n1")])
-    put_objects(cluster, [rest.node("n2")])
+    put(cluster, rest.node("n1"))
+    put(cluster, rest.node("n2"))
     now = moment_of(clock.now_of(cluster.pk))
     client, before = rest.logged_in(), now - timedelta(hours=1)
     answer = client.get(f"/api/clusters/{cluster.pk}/objects?kind=Node&at=0s ago")
@@ -174,8 +166,8 @@ def test_time_is_that_of_the_clusters_clock(cluster: Cluster, put_objects: PutOb
         assert client.get(f"/api/clusters/{cluster.pk}/objects?kind=Node&at={at}").json()["objects"] == []
 
 
-def test_only_so_many_moments_are_read_at_a_time(cluster: Cluster, put_objects: PutObjects) -> None:
-    living.live(cluster, put_objects, rounds=1)
+def test_only_so_many_moments_are_read_at_a_time(cluster: Cluster) -> None:
+    living.live(cluster, rounds=1)
     client, at = rest.logged_in(), "0s ago"
     with ExitStack() as others:
         for _ in range(asking.MOST_OPEN):
@@ -186,11 +178,9 @@ def test_only_so_many_moments_are_read_at_a_time(cluster: Cluster, put_objects: 
     assert client.get(f"/api/clusters/{cluster.pk}/pending?at={at}").status_code == 200
 
 
-def test_engine_is_kept_for_the_next_question(
-    cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_engine_is_kept_for_the_next_question(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a later moment, and after a question about what was not there."""
-    lived = living.live(cluster, put_objects, rounds=2, config=False)
+    lived = living.live(cluster, rounds=2, config=False)
     started: list[Any] = []
     start = walking.start_before
 
@@ -214,8 +204,8 @@ def test_what_is_confidential_is_not_listed(cluster: Cluster) -> None:
     assert (answer.status_code, list(answer.json()["extra"]["fields"])) == (400, ["kind"])
 
 
-def test_lists_of_objects_go_on_after_their_last(cluster: Cluster, put_objects: PutObjects) -> None:
-    put_objects(cluster, [rest.pod(name, namespace="default") for name in ("p2", "p-1", "p1")])
+def test_lists_of_objects_go_on_after_their_last(cluster: Cluster) -> None:
+    put(cluster, *(rest.pod(name, namespace="default") for name in ("p2", "p-1", "p1")))
     client = rest.logged_in()
     for at in ("", "&at=0s ago"):
         found: list[str] = []

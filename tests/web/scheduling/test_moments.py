@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -25,19 +24,12 @@ from kschedweb.traces.models import Attempt, Checkpoint, EngineStep
 from scheduler_core.api.times import moment_of
 from scheduler_core.scheduler import checkpoint
 from tests.builders import make_node, make_pod
-from tests.web.scheduling.conftest import PutObjects, lead, settle
+from tests.web.scheduling.conftest import lead, put, settle
 from tests.web.scheduling.lived import Lived, live
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
 
 POSITIONS = 50
-
-
-@pytest.fixture(autouse=True)
-def _nothing_kept() -> Iterator[None]:
-    moments.forget()
-    yield
-    moments.forget()
 
 
 def asked(lived: Lived, position: Position, place: tuple[int, int]) -> None:
@@ -53,8 +45,8 @@ def plain(state: bytes) -> dict[str, Any]:
     return found
 
 
-def test_engine_at_any_moment_is_the_one_that_was_there(cluster: Cluster, put_objects: PutObjects) -> None:
-    lived = live(cluster, put_objects)
+def test_engine_at_any_moment_is_the_one_that_was_there(cluster: Cluster) -> None:
+    lived = live(cluster)
     assert Checkpoint.objects.filter(cluster=cluster).count() >= 2
     assert len({run for run, _ in lived.states}) >= 5
     last = dict(lived.places)  # of steps at one position the last counts
@@ -66,13 +58,12 @@ def test_engine_at_any_moment_is_the_one_that_was_there(cluster: Cluster, put_ob
         asked(lived, position, last[position])
 
 
-def test_objects_at_a_moment_are_those_of_then(cluster: Cluster, put_objects: PutObjects) -> None:
+def test_objects_at_a_moment_are_those_of_then(cluster: Cluster) -> None:
     rv = []
     for number in range(6):
         name = f"n{number}"
-        put_objects(cluster, [make_node(name).manifest(), make_pod(f"p{number}").req(cpu="1").manifest()])
-        host = lead(cluster)
-        settle(cluster, host)
+        put(cluster, make_node(name), make_pod(f"p{number}").req(cpu="1"))
+        settle(lead(cluster))
         with transaction.atomic():
             follow.read_only_moment()
             cluster.refresh_from_db()
@@ -85,8 +76,8 @@ def test_objects_at_a_moment_are_those_of_then(cluster: Cluster, put_objects: Pu
             assert len(found.objects.manifests("Node")) == sum(kind == "Node" for kind, _, _ in stored)
 
 
-def test_time_names_the_last_step_that_had_ended(cluster: Cluster, put_objects: PutObjects) -> None:
-    lived = live(cluster, put_objects, rounds=2)
+def test_time_names_the_last_step_that_had_ended(cluster: Cluster) -> None:
+    lived = live(cluster, rounds=2)
     steps = list(EngineStep.objects.filter(cluster=cluster).order_by("run", "step"))
     for step in (steps[0], steps[len(steps) // 2], steps[-1]):
         with moment(cluster_id=cluster.pk, at=moment_of(step.now_us)) as found:
@@ -97,17 +88,16 @@ def test_time_names_the_last_step_that_had_ended(cluster: Cluster, put_objects: 
         assert found.scheduler is None and not found.objects.texts
 
 
-def test_database_is_only_read_and_nobody_waits(cluster: Cluster, put_objects: PutObjects) -> None:
+def test_database_is_only_read_and_nobody_waits(cluster: Cluster) -> None:
     """Every statement runs where nothing can be written, under the weakest of locks; steps are made meanwhile."""
-    live(cluster, put_objects, rounds=3)
+    live(cluster, rounds=3)
     cluster.refresh_from_db()
     seen: list[tuple[str, set[str]]] = []
     scheduled: list[int] = []
 
     def schedule() -> None:
-        put_objects(cluster, [make_pod("meanwhile").req(cpu="1m").manifest()])
-        host = lead(cluster)
-        settle(cluster, host)
+        put(cluster, make_pod("meanwhile").req(cpu="1m"))
+        settle(lead(cluster))
         scheduled.append(Attempt.objects.filter(cluster=cluster, name="meanwhile", result="scheduled").count())
         connection.close()
 
@@ -134,8 +124,8 @@ def test_database_is_only_read_and_nobody_waits(cluster: Cluster, put_objects: P
     assert set().union(*(modes for _, modes in seen)) == {"AccessShareLock"}
 
 
-def test_moments_that_cannot_be_had_say_why(cluster: Cluster, put_objects: PutObjects) -> None:
-    lived = live(cluster, put_objects, rounds=2)
+def test_moments_that_cannot_be_had_say_why(cluster: Cluster) -> None:
+    lived = live(cluster, rounds=2)
     cluster.refresh_from_db()
     ahead = Position(cluster.rv, cluster.seq + 1)
     with pytest.raises(FutureError, match=f"{ahead} has not come yet"), moment(cluster_id=cluster.pk, position=ahead):
@@ -159,8 +149,8 @@ def test_moments_that_cannot_be_had_say_why(cluster: Cluster, put_objects: PutOb
         pass
 
 
-def test_what_was_cut_away_names_where_history_begins(cluster: Cluster, put_objects: PutObjects) -> None:
-    lived = live(cluster, put_objects)
+def test_what_was_cut_away_names_where_history_begins(cluster: Cluster) -> None:
+    lived = live(cluster)
     row = Checkpoint.objects.filter(cluster=cluster).latest("seq")
     retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at), retention.PruneReport())
     first, last = lived.places[0], lived.places[-1]
@@ -173,9 +163,9 @@ def test_what_was_cut_away_names_where_history_begins(cluster: Cluster, put_obje
         asked(lived, position, place)
 
 
-def test_old_run_is_not_made_up(cluster: Cluster, put_objects: PutObjects) -> None:
+def test_old_run_is_not_made_up(cluster: Cluster) -> None:
     """What an engine of an earlier release was made of is not known; from a checkpoint of it on all is."""
-    lived = live(cluster, put_objects)
+    lived = live(cluster)
     EngineStep.objects.filter(cluster=cluster).update(began_from=None)
     last = dict(lived.places)
     row = Checkpoint.objects.filter(cluster=cluster).earliest("seq")

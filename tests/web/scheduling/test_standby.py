@@ -17,7 +17,7 @@ from kschedweb.scheduling.runner.host import EngineHost, StepOutcome
 from kschedweb.scheduling.runner.slices import SHARED_SLICE_SECONDS, STREAM_CHANGES, STREAM_CYCLES, Worker
 from kschedweb.traces.models import Attempt
 from tests.builders import make_node, make_pod
-from tests.web.scheduling.conftest import PutObjects
+from tests.web.scheduling.conftest import put
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -28,14 +28,8 @@ def worker(name: str) -> Worker:
 
 
 @pytest.fixture
-def busy(cluster: Cluster, put_objects: PutObjects) -> Cluster:
-    put_objects(
-        cluster,
-        [
-            make_node("n1").capacity(cpu="4", memory="8Gi", pods="110").manifest(),
-            make_pod("a").req(cpu="1", memory="1Gi").manifest(),
-        ],
-    )
+def busy(cluster: Cluster) -> Cluster:
+    put(cluster, make_node("n1").capacity(cpu="4"), make_pod("a").req(cpu="1", memory="1Gi"))
     return cluster
 
 
@@ -65,13 +59,13 @@ def test_stopped_is_called_however_leading_ends(cluster: Cluster, end: str) -> N
     assert ended == [cluster.pk] and not elector.led_clusters()
 
 
-def test_worker_that_lost_its_lease_drops_the_engine_and_stands_by(busy: Cluster, put_objects: PutObjects) -> None:
+def test_worker_that_lost_its_lease_drops_the_engine_and_stands_by(busy: Cluster) -> None:
     loser = worker("loser")
     loser.elector.claim(busy.pk)
     loser.slice(busy.pk)
     assert busy.pk in loser.hosts
     leases.fence_raise(cluster_id=busy.pk, holder="winner")
-    put_objects(busy, [make_pod("late").req(cpu="1", memory="1Gi").manifest()])
+    put(busy, make_pod("late").req(cpu="1", memory="1Gi"))
     loser.slice(busy.pk)
     assert not loser.hosts and not loser.elector.led_clusters()
     assert not Attempt.objects.filter(cluster=busy, name="late").exists()
@@ -95,7 +89,7 @@ def test_leader_keeps_its_lease_when_its_wakings_are_answered(busy: Cluster, is_
     assert (after.version > before.version) == is_answered
 
 
-def test_cluster_whose_slices_do_not_run_goes_to_the_standby(busy: Cluster, put_objects: PutObjects) -> None:
+def test_cluster_whose_slices_do_not_run_goes_to_the_standby(busy: Cluster) -> None:
     """The process hangs in a step of another cluster: what is due here is nobody's but the standby's."""
     idle = Cluster.objects.create(name="idle")
     one, two = worker("one"), worker("two")
@@ -104,7 +98,7 @@ def test_cluster_whose_slices_do_not_run_goes_to_the_standby(busy: Cluster, put_
     one.elector.tick()
     two.elector.tick()
     one.slice(busy.pk)
-    put_objects(busy, [make_pod("late").req(cpu="1", memory="1Gi").manifest()])
+    put(busy, make_pod("late").req(cpu="1", memory="1Gi"))
 
     def versions() -> dict[int, int]:
         return {view.cluster_id: view.version for view in leases.leases_list()}
@@ -132,7 +126,7 @@ def test_cluster_whose_slices_do_not_run_goes_to_the_standby(busy: Cluster, put_
 
 
 def test_cluster_that_waited_for_its_extender_lets_others_go_first(
-    busy: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
+    busy: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[int] = []
 
