@@ -18,6 +18,7 @@ from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test import TransactionTestCase
+from django.test.utils import setup_databases, teardown_databases
 
 from kschedweb.accounts.models import AccessRecord
 from kschedweb.cluster import services as cluster_services
@@ -36,6 +37,16 @@ LASTING_TABLES = ("django_content_type", "auth_permission")
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None, postgres_url: str) -> None:
     """Start PostgreSQL before Django makes its test database."""
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_modify_db_settings: None, django_db_blocker: Any) -> Iterator[None]:
+    """Make the test database, also where no test is marked as having one: fixtures of a module have it as well."""
+    with django_db_blocker.unblock():
+        made = setup_databases(verbosity=0, interactive=False, aliases=["default"], serialized_aliases=[])
+    yield
+    with django_db_blocker.unblock():
+        teardown_databases(made, verbosity=0)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -215,7 +215,7 @@ def test_admin_pages_are_for_superusers(people: People, principal: Principal) ->
             assert ended == "/login" or answer.status_code == 405, route
 
 
-@pytest.mark.django_db  # one test has to say that there is to be a database
+@pytest.mark.django_db
 def test_list_shows_only_the_clusters_one_has_a_role_in(people: People, world: World) -> None:
     people = replace(people, clients={})  # their sessions end with this test's transaction
     alone = cluster_services.cluster_create(name="not-for-everybody")

@@ -196,7 +196,7 @@ def resolved(schema: Json, kind: Json) -> Json:
             return kind
 
 
-@pytest.mark.django_db  # one test has to say that there is to be a database
+@pytest.mark.django_db
 def test_schema_says_how_to_log_in_and_how_refusals_look() -> None:
     schema = rest.logged_in().get("/api/schema?format=json").json()
     assert schema["components"]["securitySchemes"]["token"] == {"type": "http", "scheme": "bearer"}

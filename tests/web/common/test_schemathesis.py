@@ -127,7 +127,7 @@ def lead_to(case: Any, path: str, cluster_id: int, there: bool, *, ends: bool) -
             values[name] = value
 
 
-@pytest.mark.django_db  # one test has to say that there is to be a database
+@pytest.mark.django_db
 def test_schema_asked_is_the_one_served() -> None:
     assert rest.logged_in().get("/api/schema?format=json").json() == described
     assert len(OPERATIONS) > 40

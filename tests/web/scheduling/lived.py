@@ -3,17 +3,22 @@ engines lost between decision and binding, other leaders. What its engine was af
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster, Pod
+from kschedweb.scheduling import retention
 from kschedweb.scheduling.checkpoints import checkpoint_want
+from kschedweb.scheduling.past import moments
 from kschedweb.scheduling.past.moments import Position
+from kschedweb.scheduling.past.replaying import Replay, replay_of
 from kschedweb.scheduling.runner import bindings
 from kschedweb.scheduling.runner.host import EngineHost
+from kschedweb.traces.models import Checkpoint, EngineStep
 from scheduler_core.scheduler import checkpoint
 from tests.builders import NodeBuilder, PodBuilder, make_manifest, make_node, make_pod, scheduler_config
 from tests.web.scheduling.conftest import bind_untold, lead, put
@@ -135,3 +140,30 @@ def live(cluster: Cluster, *, rounds: int = 8, each: int = 15, seed: int = 3, co
         put(cluster, make_node(f"late{number}").capacity(cpu="6", memory="32Gi", pods="40"))
     step()
     return lived
+
+
+def replayed(cluster: Cluster, **span: Any) -> Replay:
+    replay = replay_of(cluster.pk, **span)
+    replay.go()
+    return replay
+
+
+def cycles(cluster: Cluster) -> int:
+    return sum(EngineStep.objects.filter(cluster=cluster).values_list("cycles", flat=True))
+
+
+def cut_at(row: Checkpoint) -> None:
+    """Clear away what lies before a checkpoint."""
+    retention._clear(row.cluster_id, retention.Cut(row.seq, row.rv, row.at), retention.PruneReport())
+    moments.forget()
+
+
+@contextmanager
+def of_an_earlier_release(cluster: Cluster, *, but_run: int = 0) -> Iterator[None]:
+    """What began the runs is not written down meanwhile, but for one."""
+    steps = EngineStep.objects.filter(cluster=cluster)
+    began = dict(steps.values_list("pk", "began_from"))
+    steps.exclude(run=but_run).update(began_from=None)
+    yield
+    for pk, began_from in began.items():
+        steps.filter(pk=pk).update(began_from=began_from)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
 from kschedweb.cluster.models import Cluster
-from kschedweb.scheduling import retention
 from kschedweb.scheduling.past import journal, moments
 from kschedweb.scheduling.past.attempts import Again, attempt_again
-from kschedweb.traces.models import Attempt, Checkpoint
+from kschedweb.traces.models import Attempt
 from scheduler_core.explain.again import Wanted
 from scheduler_core.scheduler import checkpoint
 from scheduler_core.trace import codec
 from tests.builders import make_manifest, make_node, make_pod
 from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import lead, put, settle
-from tests.web.scheduling.lived import live
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
 
@@ -64,17 +61,6 @@ def agrees(row: Attempt) -> str:
         assert chosen is not None and set(chosen.victims) == set(search.victims)
         return "preempting"
     return "unseen nodes" if len(looked_at) < len(by_name) else row.result
-
-
-def test_attempts_of_a_lived_cluster_are_made_again(cluster: Cluster) -> None:
-    """Through lost engines, other leaders and configurations; in any order, then one after the other."""
-    live(cluster)
-    rows = list(Attempt.objects.filter(cluster=cluster).order_by("seq"))
-    assert len(rows) > 100
-    for row in Random(5).sample(rows, 8):
-        agrees(row)
-    kinds = {agrees(row) for row in rows[::6]}
-    assert {"scheduled", "unschedulable"} <= kinds
 
 
 def crowded(cluster: Cluster) -> None:
@@ -185,21 +171,3 @@ def test_what_cannot_be_made_again_is_said(cluster: Cluster) -> None:
     assert client.get(path.replace(f"/{row.seq}/", "/999999/")).status_code == 404
     Cluster.objects.filter(pk=cluster.pk).update(is_mirror=True, lifecycle_mode="frozen")
     assert refused() == (409, "a mirror decides nothing: what its engine compares is not made again")
-
-
-def test_what_lies_before_the_cut_is_gone(cluster: Cluster) -> None:
-    live(cluster, rounds=3)
-    row = Checkpoint.objects.filter(cluster=cluster).order_by("seq").first()
-    assert row is not None
-    client, path = logged_in(), f"/api/clusters/{cluster.pk}/attempts"
-    before = Attempt.objects.filter(cluster=cluster, seq__lte=row.seq).earliest("seq")
-    assert client.get(f"{path}/{before.seq}/again").status_code == 200
-    stored = {field.attname: getattr(before, field.attname) for field in Attempt._meta.concrete_fields}
-    retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at), retention.PruneReport())
-    if not Attempt.objects.filter(pk=before.pk).exists():
-        Attempt.objects.create(**stored)  # as where rows of attempts outlive their steps
-    answer = client.get(f"{path}/{before.seq}/again")
-    assert (answer.status_code, answer.json()["extra"]) == (410, {"rv": row.objects_rv, "seq": row.seq})
-    after = Attempt.objects.filter(cluster=cluster, seq__gt=row.seq).latest("seq")
-    answer = client.get(f"{path}/{after.seq}/again").json()
-    assert answer.get("difference", answer) is None

@@ -11,50 +11,28 @@ import orjson
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
-from django.db.models import Model, Sum
+from django.db.models import Model
 
 from kschedweb.cluster import extender_http, runner
 from kschedweb.cluster.models import Cluster, Import
 from kschedweb.cluster.services import scheduler_config_set
 from kschedweb.common import packing
 from kschedweb.mirror.forking import cluster_fork
-from kschedweb.scheduling import checkpoints, retention
+from kschedweb.scheduling import checkpoints
 from kschedweb.scheduling.models import HistoryProof
 from kschedweb.scheduling.past import journal, moments, proving
 from kschedweb.scheduling.past.errors import NotReplayableError
 from kschedweb.scheduling.past.moments import Position
-from kschedweb.scheduling.past.replaying import Replay, replay_of
+from kschedweb.scheduling.past.replaying import replay_of
 from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep
 from scheduler_core.errors import ExtenderError
 from scheduler_core.trace import codec
 from tests.builders import make_node, make_pod, scheduler_config
 from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import lead, put, settle
-from tests.web.scheduling.lived import live
+from tests.web.scheduling.lived import cycles, live, replayed
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
-
-
-def replayed(cluster: Cluster, **span: Any) -> Replay:
-    replay = replay_of(cluster.pk, **span)
-    replay.go()
-    return replay
-
-
-def cycles(cluster: Cluster) -> int:
-    return int(EngineStep.objects.filter(cluster=cluster).aggregate(cycles=Sum("cycles"))["cycles"])
-
-
-def test_all_of_history_is_identical(cluster: Cluster) -> None:
-    """Through lost engines, other leaders, other configurations, preemptions, refused bindings."""
-    lived = live(cluster)
-    replay = replayed(cluster)
-    assert (replay.difference, replay.unproven) == (None, 0)
-    assert replay.cycles == cycles(cluster) > 100
-    middle, place = lived.places[len(lived.places) // 2]
-    part = replayed(cluster, first=middle)
-    assert part.difference is None and 0 < part.cycles < replay.cycles
-    assert replayed(cluster, last=middle).cycles + part.cycles == replay.cycles
 
 
 @contextmanager
@@ -136,26 +114,6 @@ def test_fork_and_import_have_histories_of_their_own(cluster: Cluster, admin_use
     settle(host)
     replay = replayed(copy)
     assert (replay.difference, replay.unproven) == (None, 0) and replay.cycles >= 20
-
-
-def test_history_that_was_cut_is_made_again_from_the_cut_on(cluster: Cluster) -> None:
-    live(cluster)
-    row = Checkpoint.objects.filter(cluster=cluster).latest("seq")
-    retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at), retention.PruneReport())
-    replay = replayed(cluster)
-    assert (replay.difference, replay.unproven) == (None, 0)
-    assert 0 < replay.cycles == sum(EngineStep.objects.filter(cluster=cluster).values_list("cycles", flat=True))
-
-
-def test_runs_of_earlier_releases_stay_unproven_and_say_why(cluster: Cluster) -> None:
-    live(cluster)
-    every = cycles(cluster)
-    last = EngineStep.objects.filter(cluster=cluster).latest("run")
-    EngineStep.objects.filter(cluster=cluster).exclude(run=last.run).update(began_from=None)
-    replay = replayed(cluster)
-    assert replay.difference is None
-    assert replay.cycles + replay.unproven == every and replay.cycles and replay.unproven
-    assert "earlier release" in replay.reason
 
 
 VERBS = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "bindVerb": "bind"}
