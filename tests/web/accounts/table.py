@@ -27,16 +27,10 @@ class World:
 
     def path(self, route: str, **values: str) -> str:
         known = {
-            "int:cluster_id": str(self.cluster_id),
-            "int:token_id": str(self.token_id),
-            "str:namespace": "default",
-            "str:username": "newcomer",
-            "int:version": "1",
-            "int:seq": "1",
-            "uuid:import_id": "00000000-0000-0000-0000-000000000000",
-            "str:token": "made-up",
-            **values,
-        }
+            "int:cluster_id": str(self.cluster_id), "int:token_id": str(self.token_id), "str:namespace": "default",
+            "str:username": "newcomer", "int:version": "1", "int:seq": "1",
+            "uuid:import_id": "00000000-0000-0000-0000-000000000000", "str:token": "made-up", **values,
+        }  # fmt: skip
         for name, value in known.items():
             route = route.replace(f"<{name}>", value)
         assert "<" not in route, route

@@ -36,13 +36,9 @@ def test_login_page_leads_to_the_dashboard_when_the_password_is_right(user: User
     right = client.post("/login", {"username": "ada", "password": "engine-of-1843", "next": "/"})
     assert (right.status_code, right["Location"]) == (302, "/")
     assert client.get("/api/me").json() == {
-        "username": "ada",
-        "is_superuser": False,
-        "may_create_clusters": False,
-        "token": None,
-        "roles": {},
+        "username": "ada", "is_superuser": False, "may_create_clusters": False, "token": None, "roles": {},
         "certificate": "",
-    }
+    }  # fmt: skip
 
 
 def test_people_are_told_the_certificate_that_the_service_answers_with(

@@ -36,13 +36,9 @@ PRODUCTION = {
 def run(*words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("KSCHED_", "DJANGO_"))}
     return subprocess.run(
-        [sys.executable, *words],
-        cwd=ROOT,
-        env={**inherited, **PRODUCTION, **environment},
-        capture_output=True,
-        text=True,
-        timeout=HANG_SECONDS,
-    )
+        [sys.executable, *words], cwd=ROOT, env={**inherited, **PRODUCTION, **environment}, capture_output=True,
+        text=True, timeout=HANG_SECONDS,
+    )  # fmt: skip
 
 
 def test_deployment_check_finds_nothing_in_production_settings() -> None:

@@ -87,12 +87,9 @@ def test_stored_pod_columns_are_those_of_the_typed_pod(manifest: dict[str, Any])
 
 NOW = 1_893_456_000_000_000
 CLASS = {
-    "apiVersion": "scheduling.k8s.io/v1",
-    "kind": "PriorityClass",
-    "metadata": {"name": "high"},
-    "value": 9,
+    "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 9,
     "globalDefault": True,
-}
+}  # fmt: skip
 
 
 def unstamped(name: str, **spec: Any) -> dict[str, Any]:

@@ -33,13 +33,9 @@ from schemathesis.specs.openapi import checks as openapi  # noqa: E402
 FEW, MANY = 4, 60  # examples for each operation and mode
 # Not that allowed values are accepted: what objects, files and configurations have to hold is more than OpenAPI says.
 CHECKS = [
-    general.not_a_server_error,
-    openapi.status_code_conformance,
-    openapi.content_type_conformance,
-    openapi.response_headers_conformance,
-    openapi.response_schema_conformance,
-    openapi.negative_data_rejection,
-]
+    general.not_a_server_error, openapi.status_code_conformance, openapi.content_type_conformance,
+    openapi.response_headers_conformance, openapi.response_schema_conformance, openapi.negative_data_rejection,
+]  # fmt: skip
 THERE = {"kind": "Pod", "namespace": "default", "seq": 1, "version": 1}
 NAMES = {"nodes": "n1", "pods": "p1", "objects": "p1"}
 # These would end what the other requests are about: they get ids of nothing.

@@ -155,12 +155,9 @@ def kube_reader(method: str, path: str, body: object = None, query: str = "") ->
                 (b"content-type", b"application/merge-patch+json" if method == "PATCH" else b"application/json"),
             ]
             scope = {
-                "type": "http",
-                "method": method,
-                "path": f"/k8s/{stage.cluster.name}{path}",
-                "query_string": query.encode(),
-                "headers": headers,
-            }
+                "type": "http", "method": method, "path": f"/k8s/{stage.cluster.name}{path}",
+                "query_string": query.encode(), "headers": headers,
+            }  # fmt: skip
             await api(scope, receive, send)  # type: ignore[arg-type]
             status = sent[0]["status"]
             text = b"".join(each.get("body", b"") for each in sent[1:]).decode()

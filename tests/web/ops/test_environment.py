@@ -147,12 +147,9 @@ def test_broker_url_says_the_same_in_the_words_of_celery(url: str, want: str) ->
 def test_settings_end_the_process_when_the_environment_is_wrong() -> None:
     inherited = {name: value for name, value in os.environ.items() if name not in environment.variables()}
     result = subprocess.run(
-        [sys.executable, "-c", "import kschedweb.settings"],
-        env={**inherited, **GOOD, "KSCHED_PORT": "x"},
-        cwd=environment.ROOT,
-        capture_output=True,
-        text=True,
-    )
+        [sys.executable, "-c", "import kschedweb.settings"], env={**inherited, **GOOD, "KSCHED_PORT": "x"},
+        cwd=environment.ROOT, capture_output=True, text=True,
+    )  # fmt: skip
     assert result.returncode == 1
     assert "KSCHED_PORT: " in result.stderr
     assert "Traceback" not in result.stderr
@@ -167,11 +164,7 @@ def test_settings_choose_between_pool_and_kept_connection(pool: str, age: str, h
     show = "from kschedweb.settings import DATABASES"
     show += "; d = DATABASES['default']; print(d['CONN_MAX_AGE'], 'pool' in d['OPTIONS'])"
     result = subprocess.run(
-        [sys.executable, "-c", show],
-        env={**inherited, **GOOD, "KSCHED_DATABASE_POOL": pool},
-        cwd=environment.ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+        [sys.executable, "-c", show], env={**inherited, **GOOD, "KSCHED_DATABASE_POOL": pool}, cwd=environment.ROOT,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
     assert result.stdout.split() == [age, has_pool]

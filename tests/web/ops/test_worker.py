@@ -61,12 +61,9 @@ def test_tasks_go_to_the_queue_of_their_kind(task: str, queue: str) -> None:
 def test_beat_wakes_the_sweep_and_the_clearing_away_and_lets_old_wakings_expire() -> None:
     schedule = app.conf.beat_schedule
     assert {entry["task"]: entry["schedule"] for entry in schedule.values()} == {
-        "scheduling.sweep": 2.0,
-        "scheduling.prune": 300.0,
-        "scheduling.prove": 10.0,
-        "mirror.follow": 5.0,
+        "scheduling.sweep": 2.0, "scheduling.prune": 300.0, "scheduling.prove": 10.0, "mirror.follow": 5.0,
         "accounts.sessions_clear": 3600.0,
-    }
+    }  # fmt: skip
     app.loader.import_default_modules()
     assert {entry["task"] for entry in schedule.values()} <= app.tasks.keys()
     for entry in schedule.values():

@@ -76,25 +76,13 @@ def test_takeover_inherits_pending_bindings_and_voids_those_of_pods_and_nodes_th
     for name, node_name in places.items():
         if name != "gone":
             Pod.objects.create(
-                cluster=cluster,
-                namespace="d",
-                name=name,
-                uid=name,
-                created_at=NOW,
-                manifest={},
-                node_name="other" if name == "bound" else "",
-                deletion_timestamp=NOW if name == "leaving" else None,
-            )
+                cluster=cluster, namespace="d", name=name, uid=name, created_at=NOW, manifest={},
+                node_name="other" if name == "bound" else "", deletion_timestamp=NOW if name == "leaving" else None,
+            )  # fmt: skip
         Binding.objects.create(
-            cluster=cluster,
-            epoch=epoch,
-            namespace="d",
-            name=name,
-            pod_uid=name,
-            node_name=node_name,
-            created_at=NOW,
+            cluster=cluster, epoch=epoch, namespace="d", name=name, pod_uid=name, node_name=node_name, created_at=NOW,
             status="done" if name == "done" else "pending",
-        )
+        )  # fmt: skip
     leases.lease_acquire(view=view_of(cluster), holder="b", duration_seconds=15, now=NOW)
     found = {name: (status, at - epoch) for name, status, at in Binding.objects.values_list("name", "status", "epoch")}
     assert found == {

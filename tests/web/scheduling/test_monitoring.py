@@ -243,13 +243,8 @@ def test_leadership_says_who_schedules_the_cluster(busy_cluster: Cluster) -> Non
     assert found["renewed_seconds_ago"] < 15
     del found["renewed_seconds_ago"]
     assert found == {
-        "worker": "worker-7",
-        "is_led": True,
-        "lease_duration_seconds": 15.0,
-        "transitions": 3,
-        "epoch": 1,
-        "is_synced": True,
-        "lag": 0,
-    }
+        "worker": "worker-7", "is_led": True, "lease_duration_seconds": 15.0, "transitions": 3, "epoch": 1,
+        "is_synced": True, "lag": 0,
+    }  # fmt: skip
     Lease.objects.update(renewed_at="2020-01-01T00:00:00Z")
     assert logged_in().get(path).json()["is_led"] is False

@@ -92,14 +92,9 @@ def clusters_like(name: str, seed: int) -> Cluster:
     )
     for node in shape.nodes:
         Node.objects.create(
-            cluster=cluster,
-            name=node,
-            uid=node,
-            zone=node[:6],
-            ready=chance.random() < 0.8,
-            unschedulable=chance.random() < 0.4,
-            manifest={"metadata": {"name": node}},
-        )
+            cluster=cluster, name=node, uid=node, zone=node[:6], ready=chance.random() < 0.8,
+            unschedulable=chance.random() < 0.4, manifest={"metadata": {"name": node}},
+        )  # fmt: skip
     sets = [_replica_set(cluster, shape, chance, place) for place in range(8)] if shape.owned else []
     pods = [_pod(cluster, shape, chance, place, sets) for place in range(shape.pods)]
     Pod.objects.bulk_create(pods)
@@ -218,13 +213,9 @@ def attempt_of(pod: Pod, seq: int, number: int, chance: random.Random) -> Attemp
 
 def _queue(pod: Pod, seq: int, chance: random.Random) -> QueueState:
     return QueueState(
-        cluster_id=pod.cluster_id,
-        pod_uid=pod.uid,
-        pod_key=pod.key,
-        queue=chance.choice(Queue.values),
-        since=NOW,
+        cluster_id=pod.cluster_id, pod_uid=pod.uid, pod_key=pod.key, queue=chance.choice(Queue.values), since=NOW,
         seq=seq,
-    )
+    )  # fmt: skip
 
 
 def _preemption(chance: random.Random) -> dict[str, Any]:

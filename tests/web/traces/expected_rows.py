@@ -49,17 +49,10 @@ def pods(cluster: Cluster) -> Iterator[Facts]:
         owners += [name for owner in owners for name in above[pod.namespace, owner]]
         yield {
             "row": {
-                "namespace": pod.namespace,
-                "name": pod.name,
-                "status": status,
-                "node": pod.node_name,
-                "owner": f"ReplicaSet/{owners[0]}" if owners else "",
-                "profile": pod.scheduler_name,
-                "priority": pod.priority,
-                "created": iso(pod.created_at),
-                "attempts": last_of(tried) if tried else 0,
-                "result": tried.result if tried else "",
-                "message": tried.message if tried and pending else "",
+                "namespace": pod.namespace, "name": pod.name, "status": status, "node": pod.node_name,
+                "owner": f"ReplicaSet/{owners[0]}" if owners else "", "profile": pod.scheduler_name,
+                "priority": pod.priority, "created": iso(pod.created_at), "attempts": last_of(tried) if tried else 0,
+                "result": tried.result if tried else "", "message": tried.message if tried and pending else "",
                 "uid": pod.uid,
             },
             "status": {status, *(["pending"] if pending else [])},
@@ -73,7 +66,7 @@ def pods(cluster: Cluster) -> Iterator[Facts]:
             "attempts": last_of(tried) if tried else 0,
             "result": {tried.result if tried else ""},
             "": f"{pod.namespace}/{pod.name}",
-        }
+        }  # fmt: skip
 
 
 def attempts(cluster: Cluster) -> Iterator[Facts]:
@@ -81,21 +74,10 @@ def attempts(cluster: Cluster) -> Iterator[Facts]:
         duration = one.last_repeat["duration_us"] if one.last_repeat else None if one.repeat_count else one.duration_us
         yield {
             "row": {
-                "seq": one.seq,
-                "seen": iso(one.last_seen_at),
-                "namespace": one.namespace,
-                "name": one.name,
-                "attempt": last_of(one),
-                "times": one.repeat_count + 1,
-                "result": one.result,
-                "node": one.node_name,
-                "nominated": one.nominated_node_name or "",
-                "profile": one.profile,
-                "evaluated": one.evaluated,
-                "feasible": one.feasible,
-                "duration": duration,
-                "message": one.message,
-                "uid": one.pod_uid,
+                "seq": one.seq, "seen": iso(one.last_seen_at), "namespace": one.namespace, "name": one.name,
+                "attempt": last_of(one), "times": one.repeat_count + 1, "result": one.result, "node": one.node_name,
+                "nominated": one.nominated_node_name or "", "profile": one.profile, "evaluated": one.evaluated,
+                "feasible": one.feasible, "duration": duration, "message": one.message, "uid": one.pod_uid,
             },
             "ns": {one.namespace},
             "node": {one.node_name},
@@ -105,7 +87,7 @@ def attempts(cluster: Cluster) -> Iterator[Facts]:
             "attempts": last_of(one),
             "result": {one.result},
             "": f"{one.namespace}/{one.name}",
-        }
+        }  # fmt: skip
 
 
 def preemptions(cluster: Cluster) -> Iterator[Facts]:
@@ -132,17 +114,13 @@ def nodes(cluster: Cluster) -> Iterator[Facts]:
         status = "notReady" if not node.ready else "cordoned" if node.unschedulable else "ready"
         yield {
             "row": {
-                "name": node.name,
-                "status": status,
-                "zone": node.zone,
-                "region": node.region,
-                "pods": held[node.name],
+                "name": node.name, "status": status, "zone": node.zone, "region": node.region, "pods": held[node.name],
                 "uid": node.uid,
             },
             "status": {status},
             "node": {node.name},
             "": node.name,
-        }
+        }  # fmt: skip
 
 
 def workloads(cluster: Cluster) -> Iterator[Facts]:
@@ -154,40 +132,25 @@ def workloads(cluster: Cluster) -> Iterator[Facts]:
         status, message, (wanted, ready, updated, available) = planted or ("available", "", (0, 0, None, 0))
         yield {
             "row": {
-                "kind": one.kind,
-                "namespace": one.namespace,
-                "name": one.name,
-                "status": status,
-                "wanted": wanted,
-                "ready": ready,
-                "updated": updated,
-                "available": available,
-                "created": metadata["creationTimestamp"],
-                "message": message,
-                "uid": one.uid,
+                "kind": one.kind, "namespace": one.namespace, "name": one.name, "status": status, "wanted": wanted,
+                "ready": ready, "updated": updated, "available": available, "created": metadata["creationTimestamp"],
+                "message": message, "uid": one.uid,
             },
             "status": {status},
             "ns": {one.namespace},
             "kind": {one.kind},
             "age": (NOW - datetime.fromisoformat(metadata["creationTimestamp"])).total_seconds(),
             "": f"{one.namespace}/{one.name}",
-        }
+        }  # fmt: skip
 
 
 def events(cluster: Cluster) -> Iterator[Facts]:
     for one in Event.objects.filter(cluster=cluster):
         yield {
             "row": {
-                "id": one.pk,
-                "seen": iso(one.last_at),
-                "type": one.type,
-                "reason": one.reason,
-                "kind": one.regarding_kind,
-                "namespace": one.regarding_namespace,
-                "name": one.regarding_name,
-                "times": one.count,
-                "message": one.note,
-                "uid": one.regarding_uid,
+                "id": one.pk, "seen": iso(one.last_at), "type": one.type, "reason": one.reason,
+                "kind": one.regarding_kind, "namespace": one.regarding_namespace, "name": one.regarding_name,
+                "times": one.count, "message": one.note, "uid": one.regarding_uid,
             },
             "type": {one.type},
             "ns": {one.regarding_namespace},
@@ -195,21 +158,15 @@ def events(cluster: Cluster) -> Iterator[Facts]:
             "reason": one.reason,
             "age": (NOW - one.last_at).total_seconds(),
             "": f"{one.regarding_namespace}/{one.regarding_name} {one.note}",
-        }
+        }  # fmt: skip
 
 
 def changes(cluster: Cluster) -> Iterator[Facts]:
     for one in Change.objects.filter(cluster=cluster):
         yield {
             "row": {
-                "rv": one.rv,
-                "seen": iso(one.at),
-                "operation": one.operation,
-                "kind": one.kind,
-                "namespace": one.namespace,
-                "name": one.name,
-                "actor": one.actor,
-                "uid": one.uid,
+                "rv": one.rv, "seen": iso(one.at), "operation": one.operation, "kind": one.kind,
+                "namespace": one.namespace, "name": one.name, "actor": one.actor, "uid": one.uid,
             },
             "operation": {one.operation},
             "ns": {one.namespace},
@@ -217,18 +174,13 @@ def changes(cluster: Cluster) -> Iterator[Facts]:
             "actor": {one.actor},
             "age": (NOW - one.at).total_seconds(),
             "": f"{one.namespace}/{one.name}",
-        }
+        }  # fmt: skip
 
 
 FACTS: Mapping[str, Callable[[Cluster], Iterator[Facts]]] = {
-    "pods": pods,
-    "attempts": attempts,
-    "preemptions": preemptions,
-    "nodes": nodes,
-    "workloads": workloads,
-    "events": events,
-    "changes": changes,
-}
+    "pods": pods, "attempts": attempts, "preemptions": preemptions, "nodes": nodes, "workloads": workloads,
+    "events": events, "changes": changes,
+}  # fmt: skip
 
 
 REJECTING = ("pods", "attempts", "preemptions")  # where a reason is that of a rejection
