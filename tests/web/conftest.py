@@ -117,6 +117,13 @@ def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
         AccessRecord.objects.all().delete()
 
 
+@pytest.fixture(scope="session")
+def web(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tcp.Web]:
+    """One web process for all tests: rows come and go below it."""
+    with tcp.web_process(tmp_path_factory.mktemp("web")) as process:
+        yield process
+
+
 @pytest.fixture(scope="module")
 def lasting(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
     """What the fixtures of a module store stays for all its tests; what a test stores goes with that test.

@@ -149,8 +149,8 @@ CASES = [
 ]
 
 
-@pytest.fixture
-def cluster() -> Cluster:
+@pytest.fixture(scope="module")
+def cluster(lasting: None) -> Cluster:
     cluster = services.cluster_create(name="c")
     assert upload(logged_in(), cluster, items(node("there"), pod("there"))).status_code == 201
     return cluster

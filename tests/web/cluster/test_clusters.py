@@ -23,11 +23,6 @@ def client() -> APIClient:
     return logged_in()
 
 
-@pytest.fixture
-def cluster() -> Cluster:
-    return services.cluster_create(name="c")
-
-
 def test_clusters_are_made_listed_changed_and_deleted(client: APIClient) -> None:
     made = client.post("/api/clusters", {"name": "lab", "seed": 7})
     assert made.status_code == 201

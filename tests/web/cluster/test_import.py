@@ -21,11 +21,6 @@ SMALL_OPENB = ROOT / "tests" / "recordings" / "openb"
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def cluster() -> Cluster:
-    return services.cluster_create(name="c")
-
-
 def kept_pod(name: str = "p1", uid: str = "uid-p1", node_name: str = "n1") -> dict[str, Any]:
     """A pod as `kubectl get -o json` prints it."""
     manifest = pod(name, uid=uid, creationTimestamp="2030-01-01T00:00:00Z", namespace="shop")

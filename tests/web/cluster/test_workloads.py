@@ -144,8 +144,8 @@ def test_each_kind_can_be_seen_without_a_status() -> None:
         assert workload_view({**workload(kind, "w"), "status": {}}).name == "w"
 
 
-@pytest.fixture
-def cluster(db: None) -> Cluster:
+@pytest.fixture(scope="module")
+def cluster(lasting: None) -> Cluster:
     cluster = services.cluster_create(name="c", actor="a")
     web = workload("Deployment", "web", counted(3, updated=1, available=1), replicas=3, minReadySeconds=8)
     web["spec"]["strategy"] = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
@@ -225,7 +225,7 @@ def test_what_is_no_workload_is_not_found(cluster: Cluster, path: str) -> None:
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet"])
 def test_pods_of_the_newest_revision_are_told_from_others(db: None, kind: str) -> None:
-    cluster = services.cluster_create(name="c", actor="a")
+    cluster = services.cluster_create(name=kind.lower(), actor="a")
     db_set = workload(kind, "db", {"updateRevision": "db-new"}, replicas=2)
     revisions = []
     for number, name in ((9, "old"), (10, "new")):

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 import socket
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,12 +14,6 @@ from kschedweb.common import bodies
 from kschedweb.ops import connections
 from tests.waiting import HANG_SECONDS
 from tests.web import tcp
-
-
-@pytest.fixture(scope="module")
-def web(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tcp.Web]:
-    with tcp.web_process(tmp_path_factory.mktemp("web")) as process:
-        yield process
 
 
 def answer_to(web: tcp.Web, sent: bytes) -> tuple[int, bytes]:
