@@ -1,6 +1,7 @@
 """The commands of ./ksched, once its environment is there. Each command's own module does the work."""
 
 import argparse
+import importlib
 import os
 import sys
 from collections.abc import Callable
@@ -24,6 +25,22 @@ PROBLEMS = (
     valkey.ValkeyProblem,
     PermissionError,
 )
+# Module of kschedweb.ops and function of a command. It is read when it is asked for, as some take long to be read.
+_COMMANDS = {
+    "why": ("explaining", "why"),
+    "prune": ("pruning", "prune"),
+    "find": ("finding", "find"),
+    "at": ("showing", "show"),
+    "replay": ("replaying", "replay"),
+    "config": ("configuring", "configure"),
+    "kubeconfig": ("kubernetes", "kubeconfig"),
+    "token": ("tokens", "token"),
+    "cluster": ("kubernetes", "cluster_create"),
+    "mirror": ("mirroring", "mirror"),
+    "fork": ("mirroring", "fork"),
+    "import": ("client", "import_files"),
+    **dict.fromkeys(LISTS, ("listing", "show")),
+}
 
 
 def main(words: list[str]) -> int:
@@ -118,7 +135,12 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
 
     why = command("why", "Say what kept a pod from all nodes in its last attempt, and what it asked.")
     data_dir(why)
-    why.add_argument("pod", metavar="[NAMESPACE/]POD", help="the pod; without a namespace, of default")
+    why.add_argument(
+        "pod",
+        nargs="?",
+        metavar="[NAMESPACE/]POD",
+        help="the pod; without a namespace, of default (default: what keeps all pending pods)",
+    )
     why.add_argument("--again", action="store_true", help="make the attempt again: every score of the chosen node")
     why.add_argument("--node", help="with --again, and of this node")
     why.add_argument("--cluster", help="name of the cluster (default: the only one there is)")
@@ -259,53 +281,9 @@ def dispatch(options: argparse.Namespace) -> int:
         return up.down(data_dir=data)
     if options.command == "status":
         return up.status(data_dir=data)
-    if options.command == "why":
-        from kschedweb.ops.explaining import why
-
-        return why(data_dir=data, options=options)
-    if options.command == "prune":
-        from kschedweb.ops.pruning import prune
-
-        return prune(data_dir=data, options=options)
-    if options.command == "find":
-        from kschedweb.ops.finding import find
-
-        return find(data_dir=data, options=options)
-    if options.command == "at":
-        from kschedweb.ops.showing import show as show_then
-
-        return show_then(data_dir=data, options=options)
-    if options.command == "replay":
-        from kschedweb.ops.replaying import replay
-
-        return replay(data_dir=data, options=options)
-    if options.command == "config":
-        from kschedweb.ops.configuring import configure
-
-        return configure(data_dir=data, options=options)
-    if options.command == "kubeconfig":
-        from kschedweb.ops.kubernetes import kubeconfig
-
-        return kubeconfig(data_dir=data, options=options)
-    if options.command == "token":
-        from kschedweb.ops.tokens import token
-
-        return token(data_dir=data, options=options)
-    if options.command == "cluster":
-        from kschedweb.ops.kubernetes import cluster_create
-
-        return cluster_create(data_dir=data, options=options)
-    if options.command in LISTS:
-        from kschedweb.ops.listing import show
-
-        return show(data_dir=data, options=options)
-    if options.command in ("mirror", "fork"):
-        from kschedweb.ops import mirroring
-
-        return {"mirror": mirroring.mirror, "fork": mirroring.fork}[options.command](data_dir=data, options=options)
-    from kschedweb.ops.client import import_files
-
-    return import_files(data_dir=data, options=options)
+    module, name = _COMMANDS[options.command]
+    run: Callable[..., int] = getattr(importlib.import_module(f"kschedweb.ops.{module}"), name)
+    return run(data_dir=data, options=options)
 
 
 def _port(text: str) -> int:

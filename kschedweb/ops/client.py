@@ -171,6 +171,19 @@ def cluster_named(client: Client, options: argparse.Namespace) -> dict[str, Any]
     return made
 
 
+def cluster_id(client: Client, name: str | None) -> int:
+    """The id of the cluster of that name, or of the only one there is. Refused."""
+    known = {cluster["name"]: cluster["id"] for cluster in client.all("/api/clusters")}
+    if name is None and len(known) == 1:
+        (name,) = known
+    if name in known:
+        return int(known[name])
+    if not known:
+        raise Refused("there is no cluster" if name is None else f"there is no cluster named {name}")
+    what = "name one with --cluster" if name is None else f"there is no cluster named {name}; there are"
+    raise Refused(f"{what}: {', '.join(sorted(known))}")
+
+
 def default_name(path: Path) -> str:
     """A cluster's name from a file's: `My dump.json.gz` makes `my-dump`."""
     stem = path.name.partition(".")[0].lower()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kschedweb.ops.client import Client, Refused, connect
+from kschedweb.ops.client import Refused, cluster_id, connect
 from kschedweb.ops.telling import problem_table, table
 
 
@@ -22,7 +22,7 @@ def configure(*, data_dir: Path, options: argparse.Namespace) -> int:
         return 1
     try:
         client = connect(data_dir)
-        path = f"/api/clusters/{_cluster_id(client, options.cluster)}/scheduler-config"
+        path = f"/api/clusters/{cluster_id(client, options.cluster)}/scheduler-config"
         if options.file is not None or options.defaults:
             _, config = client.call("PUT", path, content, "application/yaml")
         else:
@@ -87,10 +87,3 @@ def _since(config: Mapping[str, Any]) -> str:
 
 def _named(plugin: dict[str, Any]) -> str:
     return plugin["name"] if plugin["weight"] is None else f"{plugin['name']}*{plugin['weight']}"
-
-
-def _cluster_id(client: Client, name: str) -> int:
-    for cluster in client.all("/api/clusters"):
-        if cluster["name"] == name:
-            return int(cluster["id"])
-    raise Refused(f"there is no cluster named {name}")

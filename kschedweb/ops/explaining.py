@@ -1,4 +1,7 @@
-"""`./ksched why`: what kept a pod from all nodes in its last attempt, with what was asked and what there was."""
+"""`./ksched why`: what kept a pod from all nodes in its last attempt, with what was asked and what there was.
+
+Without a pod: what keeps those that are pending.
+"""
 
 import argparse
 import json
@@ -8,18 +11,26 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kschedweb.ops.client import Client, Refused, connect
+from kschedweb.ops.client import Client, Refused, cluster_id, connect
+from kschedweb.ops.telling import number_of
 
 Amounts = Mapping[str, Any]
 _BYTES = ("memory", "ephemeral-storage")
 
 
 def why(*, data_dir: Path, options: argparse.Namespace) -> int:
-    """Print the pod's last attempt; 1 when there is none, or the service does not tell."""
-    namespace, _, name = options.pod.rpartition("/")
+    """Print the pod's last attempt, or what keeps all; 1 when there is no attempt, or the service does not tell."""
+    if options.pod is None and (options.again or options.node):
+        print("ksched: --again and --node are about a pod: name it", file=sys.stderr)
+        return 1
+    namespace, _, name = (options.pod or "").rpartition("/")
     try:
         client = connect(data_dir)
-        path = f"/api/clusters/{_cluster(client, options.cluster)}"
+        path = f"/api/clusters/{cluster_id(client, options.cluster)}"
+        if options.pod is None:
+            _, pending = client.call("GET", f"{path}/pending")
+            print(json.dumps(pending) if options.json else "\n".join(told_pending(pending)))
+            return 0
         pod = "/".join(urllib.parse.quote(part, safe="") for part in (namespace or "default", name))
         _, answer = client.call("GET", f"{path}/pods/{pod}/attempts?limit=1")
         if not answer["results"]:
@@ -79,42 +90,79 @@ def told(attempt: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"          {sentence(each)}" for each in rejection["amounts"])
 
 
+def told_pending(pending: Mapping[str, Any]) -> Iterator[str]:
+    """What keeps pods pending in lines: how many there are, then each reason with what is asked and what there is."""
+    unqueued = pending["unqueued"]
+    parts = [f"{pods:,} {queue}" for queue, pods in pending["queues"].items()]
+    parts += [f"{pods:,} for the scheduler {name}" for name, pods in unqueued["no_profile"].items()]
+    parts += [f"{unqueued['unseen']:,} not seen yet"] if unqueued["unseen"] else []
+    yield f"{pending['pods']:,} pending{': ' if parts else ''}{', '.join(parts)}"
+    for reason in pending["reasons"]:
+        yield f"  {reason['pods']:>6}  {reason['plugin']}: {reason['reason']}"
+        yield from (f"          {_asked_by(each)}" for each in reason["amounts"])
+
+
+def _asked_by(asked: Mapping[str, Any]) -> str:
+    about, least, most = asked["amounts"], asked["asked_least"], asked["asked_most"]
+    nearest = f"{asked['pod']}: {sentence(about)}"
+    if asked["pods"] == 1:
+        return nearest
+    span = ""
+    if least != most:
+        span = f" ask {_amount(about['subject'], least)} to {_amount(about['subject'], most)} of {about['subject']}"
+    return f"{asked['pods']:,} pods{span}; {nearest}"
+
+
 def sentence(about: Amounts) -> str:
     """What was asked and what there was of one subject."""
     subject, node, pod = about["subject"], about["node"], about["pod"] or "another pod"
-    nodes = f"{about['nodes']:,} node{'' if about['nodes'] == 1 else 's'}"
+    is_one = about["nodes"] == 1
+    nodes = number_of(about["nodes"], "node")
+    named = node if is_one else f"{nodes} such as {node}"
     match about["kind"]:
         case "resource":
-            text = f"asks {_amount(subject, about['asked'])}, most free {_amount(subject, about['there'])} on {node}"
-            if about["only"]:
-                lack = _amount(subject, about["asked"] - about["nearest"])
-                text += f"; {about['only']:,} lack only {subject}, the nearest by {lack} ({about['nearest_node']})"
-            return text
+            return _lack(about)
         case "pods":
             return f"all places for pods are taken; {node} has {about['capacity']}"
         case "taint" | "cordon":
-            return f"not tolerated: {subject}, on {nodes} such as {node}"
+            return f"not tolerated: {subject}, on {named}"
         case "label":
-            return f"wanted: {subject}; on {nodes}: {_values(about) or 'others'}"
+            return f"wanted: {subject}; on {node if is_one else nodes}: {_values(about) or 'others'}"
         case "port" | "disk":
-            return f"{subject} is taken on {nodes}; on {node} by {pod}"
+            return f"{subject} is taken on {'' if is_one else f'{nodes}; on '}{node} by {pod}"
         case "spread":
             fewest = f"the emptiest has {about['there']}, maxSkew is {about['asked']}"
-            return f"{subject}: {fewest}; too full on {nodes}: {_values(about)}"
+            return f"{subject}: {fewest}; too full on {node if is_one else nodes}: {_values(about)}"
         case "near":
-            return f"{subject}: {about['there']} such pods in all, none by {nodes} such as {node}"
+            return f"{subject}: {number_of(about['there'], 'such pod')} in all, none near {named}"
         case "apart" | "keptApart":
-            return f"{subject}: {pod} stands against {node}, one of {nodes}"
+            return f"{subject}: {pod} stands against {node}{'' if is_one else f', one of {nodes}'}"
         case "limit":
             return f"asks {about['asked']} of {subject}, most left {about['there']} of {about['capacity']} on {node}"
         case "claim":
             return f"{subject} is used by {pod}"
-    return f"{subject}: {nodes} such as {node}"
+        case "noKey":
+            return f"no label {subject} on {named}"
+        case "volume":
+            return f"cannot be reached from {named}: {subject}"
+    return f"{subject}: {named}"
+
+
+def _lack(about: Amounts) -> str:
+    """How much is asked of a resource, the most that is free, and of nodes that lack nothing else the nearest."""
+    subject, asked, only = about["subject"], about["asked"], about["only"]
+    text = f"asks {_amount(subject, asked)}, most free {_amount(subject, about['there'])} on {about['node']}"
+    if not only:
+        return text
+    lack, nearest = _amount(subject, asked - about["nearest"]), about["nearest_node"]
+    if only == 1:
+        return f"{text}; {nearest} lacks only {subject}, by {lack}"
+    return f"{text}; {only:,} lack only {subject}, the nearest by {lack} ({nearest})"
 
 
 def _values(about: Amounts) -> str:
     values = [f"{each['value']} ({each['count']:,})" for each in about["values"]]
-    values += [f"{about['others']:,} more values"] if about["others"] else []
+    values += [number_of(about["others"], "more value")] if about["others"] else []
     return ", ".join(values + ([f"no such label ({about['without']:,})"] if about["without"] else []))
 
 
@@ -127,14 +175,3 @@ def _amount(resource: str, value: int) -> str:
             if value and value % size == 0:
                 return f"{value // size:,}{unit}"
     return f"{value:,}"
-
-
-def _cluster(client: Client, name: str | None) -> int:
-    """The cluster's id; the only one there is where none is named."""
-    clusters = [one for one in client.all("/api/clusters") if name in (None, one["name"])]
-    if not clusters:
-        raise Refused(f"there is no cluster named {name}" if name else "there is no cluster")
-    if len(clusters) > 1:
-        raise Refused(f"name one with --cluster: {', '.join(sorted(one['name'] for one in clusters))}")
-    found: int = clusters[0]["id"]
-    return found

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kschedweb.ops.client import Refused, connect
-from kschedweb.ops.telling import table
+from kschedweb.ops.client import Refused, cluster_id, connect
+from kschedweb.ops.telling import number_of, table
 
 HEAD = ("KIND", "CLUSTER", "NAMESPACE", "NAME", "STATE", "ABOUT")
 
@@ -22,10 +22,7 @@ def find(*, data_dir: Path, options: argparse.Namespace) -> int:
     try:
         client = connect(data_dir)
         if options.cluster is not None:
-            ids = [one["id"] for one in client.all("/api/clusters") if one["name"] == options.cluster]
-            if not ids:
-                raise Refused(f"there is no cluster named {options.cluster}")
-            query["cluster"] = ids[0]
+            query["cluster"] = cluster_id(client, options.cluster)
         _, answer = client.call("GET", f"/api/search?{urllib.parse.urlencode(query)}")
     except Refused as refusal:
         if options.json:
@@ -47,6 +44,6 @@ def find(*, data_dir: Path, options: argparse.Namespace) -> int:
 
 def _row(hit: Mapping[str, Any]) -> tuple[str, ...]:
     pods = hit["pods"]
-    about = [hit["of"], f"on {hit['node']}" if hit["node"] else "", "" if pods is None else f"{pods:,} pods"]
+    about = [hit["of"], f"on {hit['node']}" if hit["node"] else "", "" if pods is None else number_of(pods, "pod")]
     state = hit["state"].replace("_", " ")
     return hit["kind"], hit["cluster"], hit["namespace"], hit["name"], state, ", ".join(filter(None, about))

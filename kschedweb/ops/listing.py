@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kschedweb.ops.client import Client, Refused, connect
-from kschedweb.ops.telling import table
+from kschedweb.ops.client import Client, Refused, cluster_id, connect
+from kschedweb.ops.telling import number_of, table
 from kschedweb.query import LISTS, Form, ListOf, QueryError, parse
 
 PAGE = 1000
@@ -25,7 +25,7 @@ def show(*, data_dir: Path, options: argparse.Namespace) -> int:
     try:
         parse(query, wanted)
         client = connect(data_dir)
-        url = f"/api/clusters/{_cluster(client, options.cluster)}/lists/{wanted.name}"
+        url = f"/api/clusters/{cluster_id(client, options.cluster)}/lists/{wanted.name}"
         asked = {"q": query, "sort": options.sort} | ({"columns": options.columns} if options.columns else {})
         if options.json or options.csv:
             form = "json" if options.json else "csv"
@@ -43,7 +43,7 @@ def show(*, data_dir: Path, options: argparse.Namespace) -> int:
     if rows:
         print("\n".join(lines(wanted, columns, rows)))
     more = "" if len(rows) == total else f"{len(rows):,} of "
-    print(f"{more}{total:,} {wanted.name}", file=sys.stderr)
+    print(f"{more}{number_of(total, wanted.name.removesuffix('s'))}", file=sys.stderr)
     return 0
 
 
@@ -72,17 +72,6 @@ def _cell(wanted: ListOf, name: str, value: Any) -> str:
         return f"{value / 1000:,.1f} ms"
     text = "".join(letter if letter.isprintable() else " " for letter in str(value))
     return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
-
-
-def _cluster(client: Client, name: str | None) -> int:
-    """The id of the cluster of that name, or of the only one. Refused."""
-    known = {cluster["name"]: cluster["id"] for cluster in client.all("/api/clusters")}
-    if name is None and len(known) == 1:
-        return int(next(iter(known.values())))
-    if name not in known:
-        what = "choose one with --cluster" if name is None else f"no cluster is called {name}"
-        raise Refused(f"{what}; there are: {', '.join(sorted(known)) or 'none'}")
-    return int(known[name])
 
 
 def _columns(wanted: ListOf, asked: str | None) -> Sequence[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from kschedweb.ops import beside, up
-from kschedweb.ops.client import Refused, connect, default_name
+from kschedweb.ops.client import Refused, cluster_id, connect, default_name
 
 FILES = ("certificate-authority", "client-certificate", "client-key")
 
@@ -55,10 +55,8 @@ def fork(*, data_dir: Path, options: argparse.Namespace) -> int:
     """Copy a cluster as it is now."""
     try:
         client = connect(data_dir)
-        found = [each["id"] for each in client.all("/api/clusters") if each["name"] == options.cluster]
-        if not found:
-            return _fail(f"there is no cluster named {options.cluster}")
-        wanted = {"cluster_id": found[0], "name": options.name, "lifecycle_mode": options.lifecycle or "frozen"}
+        cluster = cluster_id(client, options.cluster)
+        wanted = {"cluster_id": cluster, "name": options.name, "lifecycle_mode": options.lifecycle or "frozen"}
         made = client.post("/api/forks", wanted)
     except Refused as refusal:
         return _fail(str(refusal))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kschedweb.ops import beside, up
+from kschedweb.ops.telling import number_of
 
 
 def replay(*, data_dir: Path, options: argparse.Namespace) -> int:
@@ -35,14 +36,14 @@ def told(found: Mapping[str, Any]) -> str:
     """The outcome in words."""
     lines = []
     if found["unproven_cycles"]:
-        lines.append(f"{found['unproven_cycles']:,} cycles cannot be made again: {found['reason']}")
+        lines.append(f"{number_of(found['unproven_cycles'], 'cycle')} cannot be made again: {found['reason']}")
     difference = found["difference"]
     if difference is None:
-        lines.append(f"identical, {found['cycles']:,} cycles")
+        lines.append(f"identical, {number_of(found['cycles'], 'cycle')}")
     else:
         of_pod = f" pod {difference['pod']}" if difference["pod"] else ""
         lines += [
-            f"different after {found['cycles']:,} identical cycles",
+            f"different after {number_of(found['cycles'], 'identical cycle')}",
             f"step {difference['run']}.{difference['step']}, entry {difference['seq']}{of_pod}: {difference['field']}",
             f"  recorded: {difference['recorded']}",
             f"  replayed: {difference['replayed']}",

@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kschedweb.ops.client import Client, Refused, connect
-from kschedweb.ops.telling import counts, table
+from kschedweb.ops.client import Client, Refused, cluster_id, connect
+from kschedweb.ops.telling import counts, number_of, table
 from scheduler_core.api.times import microseconds
 from scheduler_core.apiserver.printing import cells
 from scheduler_core.apiserver.tables import columns
@@ -24,14 +24,12 @@ def show(*, data_dir: Path, options: argparse.Namespace) -> int:
     """Print what was there; 1 when the service does not tell."""
     what, name = options.what, options.name
     if (name is not None) is not (what in NAMED):
-        print(f"ksched: {what} takes {'a name' if what in NAMED else 'no name'}", file=sys.stderr)
+        wanted = "a kind" if what == "objects" else "a name" if what in NAMED else "no name"
+        print(f"ksched: {what} takes {wanted}", file=sys.stderr)
         return 2
     try:
         client = connect(data_dir)
-        known = {cluster["name"]: cluster["id"] for cluster in client.all("/api/clusters")}
-        if options.cluster not in known:
-            raise Refused(f"no cluster is called {options.cluster}; there are: {', '.join(sorted(known)) or 'none'}")
-        found = _asked(client, f"/api/clusters/{known[options.cluster]}", options.at, what, name)
+        found = _asked(client, f"/api/clusters/{cluster_id(client, options.cluster)}", options.at, what, name)
     except Refused as problem:
         print(f"ksched: {problem}", file=sys.stderr)
         return 1
@@ -65,7 +63,7 @@ def told(what: str, found: Mapping[str, Any]) -> Iterator[str]:
     if what != "pending":
         yield from objects_table([each["manifest"] for each in found["objects"]], found["at"])
         return
-    yield f"{found['pods']:,} pods without a node; {counts(found['queues']) or 'none is queued'}"
+    yield f"{number_of(found['pods'], 'pod')} without a node; {counts(found['queues']) or 'none is queued'}"
     rows = [(each["plugin"], each["reason"], each["pods"], each["nodes"]) for each in found["reasons"]]
     yield from table(("PLUGIN", "REASON", "PODS", "NODES"), rows, left=2) if rows else ()
 

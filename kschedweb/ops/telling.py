@@ -21,6 +21,11 @@ def counts(found: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in found.items() if count)
 
 
+def number_of(count: int, word: str) -> str:
+    """How many there are of what a word names: `1 node`, `1,203 nodes`."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
 def details(message: str, extra: Mapping[str, Any]) -> list[str]:
     """What a refusal says beyond its message, a line each: facts that stand in the message are not told twice."""
     problems = extra.get("problems") or ()

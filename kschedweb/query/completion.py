@@ -25,8 +25,7 @@ class Completion:
 def completion(text: str, caret: int, wanted: ListOf, look: Look) -> Completion:
     """The options at a place of the text."""
     caret = max(0, min(caret, len(text)))
-    start = _begin(text, caret)
-    end = _end(text, caret)
+    start, value_at, end = _places(text, caret)
     begun = text[start:caret]
     sign = begun[:1] == "-"
     name_at = start + sign
@@ -35,10 +34,10 @@ def completion(text: str, caret: int, wanted: ListOf, look: Look) -> Completion:
             key = known_key(text[name_at : start + place], wanted)
             if key is None:
                 return Completion(start, end, ())
-            value_at = start + place + 1
-            if letter != ":" and text[value_at : value_at + 1] == "=":
-                value_at += 1
-            value_at = max(value_at, text.rfind(",", value_at, caret) + 1)
+            first_at = start + place + 1
+            if letter != ":" and text[first_at : first_at + 1] == "=":
+                first_at += 1
+            value_at = max(value_at, first_at)
             part = text[value_at:caret].removeprefix('"')
             return Completion(value_at, end, _values(key.name, part, wanted, look))
     begins = begun[sign:].lower()
@@ -58,20 +57,26 @@ def _values(key: str, part: str, wanted: ListOf, look: Look) -> tuple[str, ...]:
     return tuple(f"{quoted(value) if needs_quotes(value, is_free=False) else value} " for value in found[:MOST])
 
 
-def _begin(text: str, caret: int) -> int:
-    """Where the term that is being written begins: after the last space outside of quotes."""
-    begin, is_quoted = 0, False
-    for place in range(caret):
-        if text[place] == '"' and text[place - 1 : place] != "\\":
+def _places(text: str, caret: int) -> tuple[int, int, int]:
+    """Where the term that is being written begins, its value after the last comma, and where that value ends.
+
+    Spaces and commas within quotes end nothing, nor does a quote after a backslash within them.
+    """
+    begin = value_at = at = 0
+    is_quoted = False
+    while at < len(text):
+        letter = text[at]
+        ends = not is_quoted and (letter.isspace() or letter == ",")
+        if at >= caret and ends:
+            break
+        if is_quoted and letter == "\\":
+            at += 1
+        elif letter == '"':
             is_quoted = not is_quoted
-        elif text[place].isspace() and not is_quoted:
-            begin = place + 1
-    return begin
-
-
-def _end(text: str, caret: int) -> int:
-    """Where the value at the caret ends."""
-    end = caret
-    while end < len(text) and not text[end].isspace() and text[end] != ",":
-        end += 1
-    return end
+        elif ends:
+            value_at = at + 1
+            begin = begin if letter == "," else value_at
+        at += 1
+    if is_quoted:  # and never closed: what comes after a space are other terms
+        at = next((place for place in range(caret, len(text)) if text[place].isspace()), len(text))
+    return begin, value_at, max(caret, min(at, len(text)))

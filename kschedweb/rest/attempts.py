@@ -9,7 +9,7 @@ from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.common.pagination import KeysetPagination
 from kschedweb.rest import inputs
 from kschedweb.rest.answers import RestView
-from kschedweb.scheduling.past import telling
+from kschedweb.scheduling.past import asking, telling
 from kschedweb.scheduling.past.attempts import attempt_again
 from kschedweb.traces import selectors
 from scheduler_core.explain.again import Wanted
@@ -41,10 +41,13 @@ class AttemptAgainView(RestView):
 
         All scores of all plugins, raw ones too, also for nodes that were not looked at; counts by domain; each search
         for victims; what was asked of nodes and what there was then. 410 where history was cleared away, with where it
-        begins; 409 where the record does not suffice, as with mirrors.
+        begins; 409 where the record does not suffice, as with mirrors; 429 where four requests are in the past already.
         """
+        wanted = _wanted(query)
         cluster_selectors.cluster_get(cluster_id)
-        return telling.again_view(seq, attempt_again(cluster_id=cluster_id, seq=seq, wanted=_wanted(query)))
+        with asking.turn():
+            made = attempt_again(cluster_id=cluster_id, seq=seq, wanted=wanted)
+        return telling.again_view(seq, made)
 
 
 def _wanted(query: views.AgainQuery) -> Wanted:

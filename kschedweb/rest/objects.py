@@ -72,6 +72,7 @@ class ObjectDetailView(StandingView):
 
     def get(self, request: Request, cluster_id: int, kind: str, name: str, query: views.AtQuery) -> views.ClusterObject:
         """Read an object that has no namespace: a PriorityClass, a StorageClass, … Nodes have a path of their own."""
+        _check_kind(kind)
         with self.standing(cluster_id, query) as shown:
             return shown.object(kind, "", name)
 

@@ -13,7 +13,7 @@ from django.db import connection
 from kschedweb.cluster.models import Cluster, Node, Pod
 from kschedweb.common.metrics.exposition import Readings
 from kschedweb.scheduling.models import Binding, EngineState, HistoryProof
-from kschedweb.traces.models import QueueState
+from kschedweb.traces.models import EngineStep, QueueState
 
 LEASE_NAME = "kube-scheduler"
 QUEUES = ("active", "backoff", "unschedulable", "gated")
@@ -114,9 +114,11 @@ def _counted(cluster_ids: list[int]) -> list[tuple[int, str, tuple[str, ...], in
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT c.id, coalesce(p.cycles, 0), coalesce(p.unproven, 0),"
-            " CASE WHEN c.is_mirror THEN 0 ELSE greatest(0, c.seq - coalesce(p.seq, 0)) END,"
+            " CASE WHEN c.is_mirror THEN 0 ELSE greatest(0, c.seq - coalesce(greatest(p.seq, s.seq_to), 0)) END,"
             " (p.difference IS NOT NULL)::int"
             f" FROM {Cluster._meta.db_table} c LEFT JOIN {HistoryProof._meta.db_table} p ON p.cluster_id = c.id"
+            f" LEFT JOIN {EngineStep._meta.db_table} s"
+            " ON s.cluster_id = c.id AND s.run = p.run AND s.step = p.step"
             " WHERE c.id = ANY(%s)",
             [cluster_ids],
         )

@@ -9,7 +9,7 @@ minutes after a day. Readers behind the cut take a new snapshot: 410.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import connection, models, transaction
@@ -50,11 +50,16 @@ _SIZED: tuple[tuple[type[models.Model], str, int], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Everything up to these positions may go."""
+    """Everything up to these positions may go, and the steps up to `step` of `run`.
+
+    Steps after the checkpoint may stand at its positions: not all of them have entries or changes.
+    """
 
     seq: int
     rv: int
     at: datetime
+    run: int
+    step: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +117,7 @@ def prune(
     if oldest is None or oldest >= horizon:
         return report
     found = Checkpoint.objects.filter(cluster_id=cluster_id, at__lt=horizon).order_by("-seq", "-id")
-    checkpoint = found.values_list("seq", "rv", "at").first()
+    checkpoint = found.values_list("seq", "rv", "at", "run", "step").first()
     if checkpoint is None:
         report.waits_for_checkpoint = True
         if not Checkpoint.objects.filter(cluster_id=cluster_id).exists():
@@ -144,10 +149,11 @@ def _clear(cluster_id: int, cut: Cut, report: PruneReport) -> None:
     ends_at = time.monotonic() + SECONDS_AT_ONCE
     finished = "finished_at < %(at)s"
     for model, condition in (
+        # First of all, and the oldest first: of a step that is there nothing is missing.
+        (EngineStep, "(run, step) <= (%(run)s, %(step)s) ORDER BY run, step"),
         (Attempt, "seq <= %(seq)s AND last_seen_at < %(at)s"),
         (Event, "last_at < %(at)s AND seq <= %(seq)s"),
         (EngineLog, "seq <= %(seq)s"),
-        (EngineStep, "seq_to <= %(seq)s"),
         (Change, "rv <= %(rv)s"),
         (Checkpoint, "seq < %(seq)s"),
         (Binding, finished),
@@ -162,7 +168,7 @@ def _clear(cluster_id: int, cut: Cut, report: PruneReport) -> None:
                 cursor.execute(
                     f"DELETE FROM {table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {table}"
                     f" WHERE cluster_id = %(cluster)s AND {condition} LIMIT {BATCH_ROWS}))",
-                    {"cluster": cluster_id, "seq": cut.seq, "rv": cut.rv, "at": cut.at},
+                    {"cluster": cluster_id, **asdict(cut)},
                 )
                 count = cursor.rowcount
             deleted += count

@@ -7,7 +7,7 @@ from kschedweb.cluster.models import Event
 from kschedweb.scheduling.models import Binding, EngineState, Eviction, HistoryProof
 from kschedweb.scheduling.remembered import SERIES_WITHIN_US, LastAttempt, Remembered, Series
 from kschedweb.traces.choices import Result
-from kschedweb.traces.models import Attempt
+from kschedweb.traces.models import Attempt, EngineStep
 from kschedweb.traces.selectors import pod_log
 from kschedweb.views import HistoryEntry
 from kschedweb.views.history import History, HistoryDifference
@@ -30,6 +30,9 @@ def history(cluster_id: int) -> History | None:
     proof = rows.first()
     if proof is None or proof.checked_at is None:
         return None
+    # Steps that were passed over were looked at.
+    steps = EngineStep.objects.filter(cluster_id=cluster_id, run=proof.run, step=proof.step)
+    looked_at = max(proof.seq, steps.values_list("seq_to", flat=True).first() or 0)
     return History(
         rv=proof.rv,
         seq=proof.seq,
@@ -37,7 +40,7 @@ def history(cluster_id: int) -> History | None:
         cycles=proof.cycles,
         unproven_cycles=proof.unproven,
         reason=proof.reason,
-        entries_left=max(0, proof.cluster.seq - proof.seq),
+        entries_left=max(0, proof.cluster.seq - looked_at),
         difference=None if proof.difference is None else HistoryDifference(**proof.difference),
         checked_at=proof.checked_at,
     )

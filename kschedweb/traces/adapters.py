@@ -14,13 +14,14 @@ from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.errors import ManifestError, TraceError
 from scheduler_core.explain.on_node import amounts_on_node, node_with
-from scheduler_core.model.amounts import Amounts, unpacked
+from scheduler_core.model.amounts import AmountKind, Amounts, stored_kind, unpacked
 from scheduler_core.model.effects import ExtenderExchange, PostFilterRecord, PreemptionRecord, ScoreRows
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.trace import codec, lookup
 from scheduler_core.trace.matrix import AttemptMatrix, NodeVerdict, PluginScore
 
 __all__ = [
+    "ASKED_IN_AMOUNTS",
     "NodeNow",
     "TraceError",
     "amounts_now",
@@ -36,6 +37,8 @@ __all__ = [
     "status_view",
 ]
 
+# Kinds, as they are stored, whose amounts say how much is asked, so that what is lacking can be compared.
+ASKED_IN_AMOUNTS = [stored_kind(kind) for kind in (AmountKind.RESOURCE, AmountKind.PODS, AmountKind.LIMIT)]
 # Far above 100,000 node names.
 _MAX_NAMES_BYTES = 64 << 20
 

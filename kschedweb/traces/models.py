@@ -56,8 +56,7 @@ class EngineStep(models.Model):
     cycles = models.IntegerField(default=0)
     config_version = models.PositiveIntegerField(default=1)
     digest = models.BinaryField()
-    # Where the change log ended before what the step itself wrote to it.
-    rv = models.BigIntegerField(default=0)
+    rv = models.BigIntegerField(default=0)  # where the change log ended before what the step itself wrote to it
     seq_at_rv = models.BigIntegerField(default=0)  # where the engine log ended when the change log came there
     began_from = models.BinaryField(null=True)  # of a run's first step: see scheduling.beginnings; null in older ones
 
@@ -75,6 +74,10 @@ class EngineStep(models.Model):
             models.Index(fields=["cluster", "seq_to"], name="engine_step_by_seq"),
             # Read by the events of the Kubernetes API: the last step before a change.
             models.Index(fields=["cluster", "rv", "seq_to"], name="engine_step_by_rv"),
+            # Read by time travel: the last step by a time.
+            models.Index(fields=["cluster", "now_us", "run", "step"], name="engine_step_by_time"),
+            # Read by time travel: the first steps of runs, from which engines can be made again.
+            models.Index(fields=["cluster", "run"], name="engine_step_first", condition=Q(step=1)),
         ]
 
     def __str__(self) -> str:
@@ -182,18 +185,15 @@ class Attempt(models.Model):
     evaluated = models.IntegerField(default=0)
     feasible = models.IntegerField(default=0)
     unschedulable_plugins = ArrayField(models.CharField(max_length=128), default=list)
-    # [{plugin, reason, code, count}], the most frequent first.
-    rejections = models.JSONField(default=list)
+    rejections = models.JSONField(default=list)  # [{plugin, reason, code, count}], the most frequent first
     # Of each rejection what was asked and what there was, as scheduler_core.model.amounts packs it; null: not known.
     amounts = CompactJSONField(null=True, blank=True)
     # Every plugin and every reason of the rejections once: what questions over many attempts look up.
     refused = ArrayField(models.TextField(), default=list)
-    # [{node, total, scores: {plugin: weighted}}], the best first.
-    best = BestNodesField(default=list)
+    best = BestNodesField(default=list)  # [{node, total, scores: {plugin: weighted}}], the best first
     # {node, victims, num_victims, num_pdb_violations, tried, candidates, tied, cleared, decided_by}; null: no search.
     preemption = models.JSONField(null=True, blank=True)
-    # {allocated, refusing_nodes, counted_nodes, tallies}; null: no claim was to be allocated.
-    devices = models.JSONField(null=True, blank=True)
+    devices = models.JSONField(null=True, blank=True)  # as views.DeviceRecord; null: no claim was to be allocated
     # How many nodes had the highest total; null where no totals were compared, and in rows older than the column.
     tied = models.IntegerField(null=True, blank=True)
     # Whether the node the pod was nominated to fit, so that no other was tried; false in rows older than the column.

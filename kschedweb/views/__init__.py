@@ -211,6 +211,7 @@ from kschedweb.views.objects import (
 )
 from kschedweb.views.pending import (
     Pending,
+    PendingAmounts,
     PendingPod,
     PendingPodQuery,
     PendingPods,
@@ -390,6 +391,7 @@ __all__ = [
     "Page",
     "PageQuery",
     "Pending",
+    "PendingAmounts",
     "PendingPod",
     "PendingPodQuery",
     "PendingPods",

@@ -5,7 +5,18 @@ from typing import Annotated
 
 from msgspec import UNSET, UnsetType
 
+from kschedweb.views.amounts import Amounts
 from kschedweb.views.base import AtQuery, Moment, View, doc, number, text
+
+
+class PendingAmounts(View):
+    """What pending pods ask of one subject of a reason, and how near the nearest of them comes. See docs/amounts.md."""
+
+    pods: Annotated[int, doc("that this is about")]
+    asked_least: Annotated[int | None, doc("how much one of them asks at least; null where nothing is counted")]
+    asked_most: Annotated[int | None, doc("how much one of them asks at most")]
+    pod: Annotated[str, doc("namespace/name of the pod that lacks least, or else has been pending longest")]
+    amounts: Annotated[Amounts, doc("of that pod, at its last attempt")]
 
 
 class PendingReason(View):
@@ -17,6 +28,7 @@ class PendingReason(View):
     nodes: Annotated[int, doc("rejected for it, summed over these pods")]
     share: Annotated[float, doc("of the nodes evaluated for a pod, how much it rejected, summed over these pods")]
     examples: Annotated[Sequence[str], doc("keys of the pods that have been pending longest")]
+    amounts: Annotated[Sequence[PendingAmounts], doc("by subject, that of most pods first; empty: not known")] = ()
 
 
 class Unqueued(View):

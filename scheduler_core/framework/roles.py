@@ -44,6 +44,7 @@ class DeviceAccountant(Protocol):
 class Refused(msgspec.Struct, frozen=True):
     """The rows of the table, in walk order, that a plugin refused for a reason; `alone` where it gave no other.
 
+    `rows` is (n_refused,) intp, `alone` (n_refused,) bool.
     `are_all`: no other nodes will be added to what is told of these, so that only the first values are wanted.
     """
 

@@ -95,8 +95,13 @@ def packed(amounts: Iterable[Amounts]) -> list[list[Any]]:
     for values in found:
         while values[-1] == _DEFAULTS[len(values) - 1]:
             values.pop()
-        values[0] = _KINDS.index(values[0])
+        values[0] = stored_kind(values[0])
     return found
+
+
+def stored_kind(kind: AmountKind) -> int:
+    """What stands for a kind in packed values."""
+    return _KINDS.index(kind)
 
 
 def unpacked(values: Sequence[Any]) -> list[Amounts]:

@@ -50,7 +50,7 @@ def label_amounts_on(asked: AskedLabels, node: Node) -> Iterator[Amounts]:
 
 
 def label_amounts(asked: AskedLabels, table: NodeTable, rows: Rows, *, few: bool) -> Iterator[Amounts]:
-    """Of all these rows; of `few` values only the first."""
+    """Of all these rows, (n_rows,) intp; of `few` values only the first."""
     failed: list[tuple[Requirement, BoolArray]] = [(each, ~rows_accepted(table, each)[rows]) for each in asked.labels]
     failed += ((each, ~rows_with_field(table, each)[rows]) for each in asked.fields)
     times = np.zeros(len(rows), dtype=np.int64)

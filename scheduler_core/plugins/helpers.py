@@ -113,7 +113,7 @@ def refused_at(
 
 
 def numbers_in(numbers: npt.NDArray[Any]) -> tuple[Rows, Rows, Rows]:
-    """Each number that occurs, none below 0; how often, and at which place first: in that order."""
+    """Each number that occurs, none below 0; how often, and at which place first: in that order. All are (n_found,)."""
     counts, first = np.bincount(numbers), np.zeros(int(numbers.max()) + 1, dtype=np.intp)
     first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)  # of equal indices the last one stays
     present = np.flatnonzero(counts)
@@ -129,7 +129,10 @@ def groups_of(numbers: npt.NDArray[Any]) -> Iterator[tuple[int, int, int]]:
 def values_of(
     column: LabelColumn, numbers: Rows, counts: npt.NDArray[Any], *, few: bool, smallest: bool = False
 ) -> tuple[tuple[tuple[str, int], ...], int]:
-    """Values of the label by number, with these counts; of `few` the first by count, and how many others there are."""
+    """Values of the label by number, with these counts; of `few` the first by count, and how many others there are.
+
+    `numbers` and `counts` are (n_values,); the most frequent come first, or the least where `smallest`.
+    """
     order = np.argsort(counts if smallest else -counts, kind="stable")
     if few:
         order = order[:MOST_VALUES]

@@ -52,7 +52,8 @@ class NodeUnschedulable:
     def amounts_on(
         self, state: CycleState, pod: Pod, node_info: NodeInfo, reason: str, alone: bool
     ) -> Iterable[Amounts]:
-        if reason == REASON:
+        node = node_info.node
+        if reason == REASON and node is not None and node.spec.unschedulable and not _tolerates_cordon(pod):
             yield Amounts(AmountKind.CORDON, _TOLERATION, node=node_info.name)
 
     def amounts(self, state: CycleState, pod: Pod, table: NodeTable, refused: Refused) -> Iterable[Amounts]:

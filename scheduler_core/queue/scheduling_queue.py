@@ -4,7 +4,6 @@
       └─▶ GATED           ▲  ▲            rejected ─▶ UNSCHEDULABLE ─event, time-out─▶ BACKOFF or ACTIVE
                           │  └─ flush ◀─ BACKOFF ◀─ error, or an event during the flight was worth it
 
-Longer than 400 lines because each operation moves pods between all three queues, in upstream's order.
 Single-threaded: nothing blocks, `now` (µs since the epoch) is an argument. A pod is in at most one sub-queue.
 Source: kubernetes v1.34.1, pkg/scheduler/backend/queue/scheduling_queue.go.
 """
@@ -276,25 +275,15 @@ class SchedulingQueue:
 
     def pending_pods(self) -> tuple[list[Pod], str]:
         """All waiting pods, and how many are where."""
-        infos = [*self.active.heap, *self.backoff.ordinary, *self.backoff.errors, *self.unschedulable]
-        summary = (
-            f"activeQ:{len(self.active)}; backoffQ:{len(self.backoff)}; unschedulablePods:{len(self.unschedulable)}"
-        )
-        return [info.pod for info in infos], summary
+        return self._queues.pending_pods()
 
     def pending(self) -> dict[str, int]:
         """The gauge `scheduler_pending_pods` by sub-queue, with upstream's drift between the last two."""
-        return {
-            "active": len(self.active),
-            "backoff": len(self.backoff),
-            "unschedulable": self.counters.unschedulable,
-            "gated": self.counters.gated,
-        }
+        return self._queues.pending()
 
     def sizes(self) -> Mapping[str, int]:
         """How many pods really wait where."""
-        gated = self.unschedulable.gated
-        return {**self.pending(), "unschedulable": len(self.unschedulable) - gated, "gated": gated}
+        return self._queues.sizes()
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
@@ -331,12 +320,7 @@ class SchedulingQueue:
                 return False
             self.active.in_flight.add_pod(info.pod)
         self.active.scheduling_cycle += 1
-        if info.unschedulable_plugins or info.pending_plugins:
-            self._queues.blame(info, -1)
-            info.unschedulable_plugins.clear()
-            info.pending_plugins.clear()
-        info.gating_plugin = ""
-        info.gating_plugin_events = ()
+        self._queues.absolve(info)
         self.unschedulable.note_change(info.key)  # in two sub-queues: see there
         return True
 

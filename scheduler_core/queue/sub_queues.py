@@ -153,6 +153,37 @@ class SubQueues:
         for plugin in sorted(info.blamed_plugins):
             self.counters.blame(plugin, info.pod.spec.scheduler_name, change)
 
+    def absolve(self, info: QueuedPodInfo) -> None:
+        """Forget who was blamed for the pod, and who held it: it is tried anew."""
+        if info.unschedulable_plugins or info.pending_plugins:
+            self.blame(info, -1)
+            info.unschedulable_plugins.clear()
+            info.pending_plugins.clear()
+        info.gating_plugin = ""
+        info.gating_plugin_events = ()
+
+    def pending_pods(self) -> tuple[list[Pod], str]:
+        """All waiting pods, and how many are where."""
+        infos = [*self.active.heap, *self.backoff.ordinary, *self.backoff.errors, *self.unschedulable]
+        summary = (
+            f"activeQ:{len(self.active)}; backoffQ:{len(self.backoff)}; unschedulablePods:{len(self.unschedulable)}"
+        )
+        return [info.pod for info in infos], summary
+
+    def pending(self) -> dict[str, int]:
+        """How many pods wait where, as the counters have it."""
+        return {
+            "active": len(self.active),
+            "backoff": len(self.backoff),
+            "unschedulable": self.counters.unschedulable,
+            "gated": self.counters.gated,
+        }
+
+    def sizes(self) -> dict[str, int]:
+        """How many pods really wait where."""
+        gated = self.unschedulable.gated
+        return {**self.pending(), "unschedulable": len(self.unschedulable) - gated, "gated": gated}
+
     def note(self, info: QueuedPodInfo, to: str, event: str, now: int, hint_plugin: str = "") -> None:
         """Record that the pod entered `to`, or left the queue (empty)."""
         backing_off = to in ("backoff", "errorBackoff")

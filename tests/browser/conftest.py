@@ -34,6 +34,7 @@ from kschedweb.ops.processes import die_with_parent
 from tests.waiting import HANG_MS, HANG_SECONDS
 
 WAIT_MS = HANG_MS
+IMPORT_SECONDS = 10 * HANG_SECONDS
 AGAIN_MS = 100
 CLASSES = itertools.count()
 FIRST = 1_000_000_000  # the highest priority there is for users: no pod of the sample comes before
@@ -63,6 +64,11 @@ class Cluster:
     page: Page
     url: str
     id: int
+
+    @property
+    def address(self) -> str:
+        """Of its page, without what is chosen there."""
+        return f"{self.url}/#/clusters/{self.id}"
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         response = self.fetch(method, path, body)
@@ -154,6 +160,22 @@ def running(data: Path, *options: str) -> Iterator[Service]:
             process.wait(HANG_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
+
+
+@contextmanager
+def imported(data: Path, cluster: str, *files: Path) -> Iterator[Service]:
+    """A service that has nothing but the cluster of these files, all of whose pods have been tried."""
+    with running(data, "--no-sample") as service:
+        words = ["kschedweb.ops.cli", "import", "--data-dir", str(data), "--cluster", cluster, "--wait"]
+        done = subprocess.run(
+            [sys.executable, "-m", *words, *map(str, files)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=IMPORT_SECONDS,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        yield service
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
 
 from tests.browser.conftest import FIRST, WAIT_MS, Cluster, Service, until
 from tests.browser.test_attempts import node_create, open_pod
-from tests.browser.test_dashboard import chip, pace
+from tests.browser.test_dashboard import look_for, pace, row
 from tests.browser.test_import import drop, into_new, manifest, new_name, start
 from tests.browser.test_whole import node, pod, put
 from tools.node import FRONTEND, install_front, node_environment
@@ -69,9 +69,10 @@ def dashboard(page: Page, cluster: Cluster) -> None:
     put(cluster, pod("seen-gated", gate="example.com/later"))
     pace(page, "Pause")
     cluster.pod_create("seen-active", priority=FIRST)
-    for queue, name in (("Active", "seen-active"), ("Unschedulable", "seen-pending"), ("Gated", "seen-gated")):
-        chip(page, queue, name).wait_for()
-    page.get_by_role("region", name="Pending: top reasons").get_by_role("button").first.click()
+    for queue, name in (("active", "seen-active"), ("unschedulable", "seen-pending"), ("gated", "seen-gated")):
+        row(page, queue, name).wait_for()
+    look_for(page, "")
+    page.get_by_role("region", name="What keeps pods pending").get_by_role("button").first.click()
 
 
 def slow_pace(page: Page, cluster: Cluster) -> None:
@@ -167,14 +168,14 @@ def pod_preempted(page: Page, cluster: Cluster) -> Locator:
 
 
 def pod_unknown(page: Page, cluster: Cluster) -> None:
-    page.goto(f"{cluster.url}/#/clusters/{cluster.id}/pods/default/never-was")
+    page.goto(f"{cluster.address}/pods/default/never-was")
     page.get_by_text("No pod default/never-was exists").wait_for()
 
 
 def node_panel(page: Page, cluster: Cluster) -> Locator:
     node_create(cluster, "seen-tainted")
     pending(cluster, "seen-elsewhere", "Insufficient cpu")
-    page.goto(f"{cluster.url}/#/clusters/{cluster.id}/nodes/seen-tainted")
+    page.goto(f"{cluster.address}/nodes/seen-tainted")
     panel = page.get_by_role("complementary", name="Node seen-tainted")
     unfold(panel)
     panel.get_by_role("link", name="default/seen-elsewhere").wait_for()
@@ -182,14 +183,14 @@ def node_panel(page: Page, cluster: Cluster) -> Locator:
 
 
 def workloads(page: Page, cluster: Cluster) -> Locator:
-    page.goto(f"{cluster.url}/#/clusters/{cluster.id}/workloads")
+    page.goto(f"{cluster.address}/workloads")
     panel = page.get_by_role("complementary", name="Workloads")
     panel.get_by_role("listitem").first.wait_for()
     return panel
 
 
 def workload(page: Page, cluster: Cluster) -> Locator:
-    page.goto(f"{cluster.url}/#/clusters/{cluster.id}/workloads/Deployment/web/storefront")
+    page.goto(f"{cluster.address}/workloads/Deployment/web/storefront")
     panel = page.get_by_role("complementary", name="Deployment web/storefront")
     panel.get_by_role("region", name="Recent events").wait_for()
     unfold(panel)

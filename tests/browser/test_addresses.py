@@ -6,6 +6,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster, Service
 from tests.browser.test_attempts import log_in, open_pod, panel_of
+from tests.browser.test_dashboard import row
 
 expect.set_options(timeout=WAIT_MS)
 POD = "addressed-screen"
@@ -19,9 +20,10 @@ def change_the_screen(page: Page, cluster: Cluster) -> None:
     chart.get_by_role("button", name="24 h").click()
     slowest = page.get_by_role("region", name="Slowest cycles")
     slowest.get_by_role("button", name="All", exact=True).click()
-    open_reason = page.get_by_role("region", name="Pending: top reasons").get_by_role("button").first
+    open_reason = page.get_by_role("region", name="What keeps pods pending").get_by_role("button").first
     open_reason.click()
-    page.get_by_role("region", name="Unschedulable").get_by_role("link", name=POD).click()
+    page.get_by_role("group", name="Where pods wait").get_by_role("button", name="Unschedulable").click()
+    row(page, "unschedulable", POD).click()
     panel = panel_of(page, POD)
     panel.get_by_text(re.compile("Verdicts and scores of")).click()
     panel.get_by_label("Verdict").select_option("refused")
@@ -36,12 +38,16 @@ def see_it_changed(page: Page) -> None:
     expect(panel.get_by_label("Order")).to_have_value("node")
     expect(panel.get_by_placeholder("Node name")).to_have_value("a")
     expect(panel.get_by_text("kind: Pod")).to_be_visible()
-    pressed = {"Show nodes as": "List", "Throughput": "24 h", "Slowest cycles": "All"}
-    for region, name in pressed.items():
-        kind = "group" if region == "Show nodes as" else "region"
-        button = page.get_by_role(kind, name=region).get_by_role("button", name=name, exact=True)  # type: ignore[arg-type]
+    expect(page.get_by_role("searchbox", name="Filter by name")).to_have_value(POD)
+    pressed = [
+        page.get_by_role("group", name="Where pods wait").get_by_role("button", name=re.compile("^Unschedulable")),
+        page.get_by_role("group", name="Show nodes as").get_by_role("button", name="List"),
+        page.get_by_role("region", name="Throughput").get_by_role("button", name="24 h"),
+        page.get_by_role("region", name="Slowest cycles").get_by_role("button", name="All", exact=True),
+    ]
+    for button in pressed:
         expect(button).to_have_attribute("aria-pressed", "true")
-    reasons = page.get_by_role("region", name="Pending: top reasons")
+    reasons = page.get_by_role("region", name="What keeps pods pending")
     expect(reasons.get_by_role("button", expanded=True)).to_have_count(1)
 
 
@@ -67,17 +73,17 @@ def test_dashboard_stays_as_it_is_under_panels(page: Page, cluster: Cluster) -> 
     page.get_by_role("region", name="Throughput").get_by_role("button", name="1 h").click()
     assert page.url.endswith("?span=hour")
     cluster.pod_create("under", cpu="900")
-    page.get_by_role("region", name="Unschedulable").get_by_role("link", name="under").click()
+    row(page, "unschedulable", "under").click()
     panel_of(page, "under").get_by_role("region", name="Last attempt").wait_for()
-    assert page.url.endswith("/pods/default/under?span=hour")
+    assert page.url.endswith("/pods/default/under?span=hour&find=under")
     panel_of(page, "under").get_by_role("button", name="Close").click()
-    assert page.url.endswith(f"#/clusters/{cluster.id}?span=hour")
+    assert page.url.endswith(f"#/clusters/{cluster.id}?span=hour&find=under")
     page.go_back()
     panel_of(page, "under").wait_for()
 
 
 def test_configuration_has_an_address(page: Page, cluster: Cluster) -> None:
-    page.goto(f"{cluster.url}/#/clusters/{cluster.id}/config?tab=effective")
+    page.goto(f"{cluster.address}/config?tab=effective")
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("button", name="Effective configuration")).to_have_attribute("aria-pressed", "true")
     dialog.get_by_role("button", name="Versions").click()

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster, Service, until
+from tests.browser.test_dashboard import row
 from tests.browser.test_whole import node, put
 
 expect.set_options(timeout=WAIT_MS)
@@ -24,7 +25,7 @@ def panel_of(page: Page, pod: str) -> Locator:
 
 def open_pod(page: Page, cluster: Cluster, pod: str, attempt: int | None = None) -> Locator:
     at = f"/attempts/{attempt}" if attempt else ""
-    page.goto(f"{cluster.url}/#/clusters/{cluster.id}/pods/default/{pod}{at}")
+    page.goto(f"{cluster.address}/pods/default/{pod}{at}")
     panel = panel_of(page, pod)
     panel.wait_for()
     return panel
@@ -120,7 +121,7 @@ def test_slowest_cycle_opens_the_slow_attempt(page: Page, cluster: Cluster) -> N
     region.get_by_role("button", name="All").click()
     slowest = cluster.call("GET", "slowest?limit=8")
     for place, attempt in enumerate(slowest[:3]):
-        link = region.get_by_role("listitem").nth(place).get_by_role("link")
+        link = region.get_by_role("listitem").nth(place).get_by_role("link").first
         expect(link).to_have_attribute(
             "href", re.compile(rf"/attempts/{attempt['last_attempt']}\?seq={attempt['seq']}$")
         )
@@ -166,15 +167,14 @@ def test_session_that_ends_leads_back_to_what_was_open(
 
 def test_focus_returns_to_what_opened_the_panel(page: Page, cluster: Cluster) -> None:
     cluster.pod_create("focused", cpu="900")
-    lane = page.get_by_role("region", name="Unschedulable", exact=True)
-    chip = lane.get_by_role("link", name=re.compile(r"^focused\b"))
-    chip.focus()
+    waiting = row(page, "unschedulable", "focused")
+    waiting.focus()
     page.keyboard.press("Enter")
     panel = panel_of(page, "focused")
     expect(panel).to_be_focused()
     page.keyboard.press("Escape")
     expect(panel).to_have_count(0)
-    expect(chip).to_be_focused()
+    expect(waiting).to_be_focused()
     # By way of a second panel, and with nothing that opened it.
     for key in ("Enter", "Escape"):
         page.keyboard.press(key)

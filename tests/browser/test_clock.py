@@ -64,7 +64,7 @@ def test_an_hour_is_skipped_and_the_page_goes_along(page: Page, timed: Cluster) 
     expect(menu).to_contain_text("On the wall it is")
     page.keyboard.press("Escape")
     expect(menu).to_have_count(0)
-    page.goto(f"{page.url}/pods/default/watcher")
+    page.goto(f"{timed.address}/pods/default/watcher")
     panel = page.get_by_role("complementary", name="Pod default/watcher")
     expect(panel).to_contain_text("Completed")
     page.reload()  # it ended long ago: the snapshot leaves it out

@@ -34,7 +34,7 @@ def test_page_says_what_decides_and_stays_while_the_pod_is_tried_again(page: Pag
     cluster.pod_create("asks-much", cpu="31")
     article = page_of(page, cluster, "asks-much")
     (first,) = attempts_of(cluster, "asks-much")
-    said = "Of 2 nodes none has 31 cpu free; the largest is n2 with 16."
+    said = "Of 2 nodes none has 31 cpu free; the most is 16, on n2."
     expect(article).to_contain_text(said)
     expect(article.get_by_role("heading", level=2)).to_have_text(f"default/asks-much Attempt #{first['last_attempt']}")
     assert page.url.endswith(f"#/clusters/{cluster.id}/attempts/{first['seq']}")
@@ -115,3 +115,19 @@ def test_candidates_for_preemption_are_compared(page: Page, cluster: Cluster) ->
     table = article.get_by_role("region", name="Candidates and what is compared")
     expect(table.get_by_role("columnheader")).to_have_count(7)
     expect(table.get_by_role("row").last).to_contain_text(re.compile(r"n2.*chosen.*default/n2-"))
+
+
+def test_page_is_reached_from_wherever_an_attempt_is_mentioned(page: Page, cluster: Cluster) -> None:
+    cluster.pod_create("mentioned", cpu="900")
+    until(page, lambda: attempts_of(cluster, "mentioned"))
+    (attempt,) = attempts_of(cluster, "mentioned")
+    own = f"#/clusters/{cluster.id}/attempts/{attempt['seq']}"
+    name = f"Open attempt #{attempt['last_attempt']} at default/mentioned as a page"
+    page.reload()
+    slowest = page.get_by_role("region", name="Slowest cycles").get_by_role("link", name=name)
+    expect(slowest).to_have_attribute("href", own)
+    page.goto(f"{cluster.url}/#/clusters/{cluster.id}/nodes/n1")
+    panel = page.get_by_role("complementary", name="Node n1")
+    panel.get_by_text("Rejections on this node").click()
+    panel.get_by_role("link", name=name).click()
+    expect(page.get_by_role("article")).to_contain_text("Of 2 nodes none has 900 cpu free")

@@ -183,7 +183,10 @@ def test_openb_pair_is_imported_and_its_numbers_are_true(
     chart = page.get_by_role("region", name="Throughput")
     # The service tells the browser no faster than it finds the time to, and all of it.
     expect(chart).to_contain_text(re.compile(rf"Queued pods {pending['pods']:,}\b"), timeout=WAIT_MS)
-    for reason in pending["reasons"][:8]:
-        row = page.get_by_role("region", name="Pending: top reasons").get_by_role("button", name=reason["reason"])
-        expect(row.filter(has_text=reason["plugin"]).first).to_contain_text(f"{reason['nodes']:,} rejection")
+    card = page.get_by_role("region", name="What keeps pods pending")
+    for reason in pending["reasons"][:5]:
+        row = card.get_by_role("button", name=reason["reason"]).filter(has_text=reason["plugin"]).first
+        expect(row).to_contain_text(f"{reason['pods']:,} pod")
+        row.click()
+        expect(card).to_contain_text(f"{reason['nodes']:,} rejection")
     clusters(page, service, "DELETE", f"/{cluster.id}")

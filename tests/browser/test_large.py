@@ -4,8 +4,7 @@ The short form has a tenth of the nodes and pods; `--long` runs the whole.
 """
 
 import json
-import subprocess
-import sys
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,15 +12,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, StorageState, expect
 
-from kschedweb.environment import ROOT
 from tests.browser import large
-from tests.browser.conftest import WAIT_MS, Service, context_of, running
-from tests.waiting import HANG_SECONDS
+from tests.browser.conftest import WAIT_MS, Cluster, Service, context_of, imported, until
+from tests.browser.test_attempts import attempts_of
 
 expect.set_options(timeout=WAIT_MS)
 
 MOST_ELEMENTS = 3_000
-IMPORT_SECONDS = 10 * HANG_SECONDS
 
 
 @dataclass(frozen=True)
@@ -52,16 +49,7 @@ def service(size: Size, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     file = data / "large.json"
     with open(file, "w") as dump:
         json.dump({"apiVersion": "v1", "kind": "List", "items": list(large.objects(size.nodes, size.pods))}, dump)
-    with running(data / "data", "--no-sample") as service:
-        words = ["kschedweb.ops.cli", "import", "--data-dir", str(data / "data"), "--cluster", "large", "--wait"]
-        done = subprocess.run(
-            [sys.executable, "-m", *words, str(file)],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=IMPORT_SECONDS,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+    with imported(data / "data", "large", file) as service:
         yield service
 
 
@@ -167,3 +155,44 @@ def test_every_node_of_the_grid_is_on_the_page(page: Page) -> None:
         )
         hidden = canvas.evaluate("({ parentElement: box }) => box.scrollHeight - box.clientHeight")
         assert hidden <= 0, width
+
+
+def page_of(page: Page, service: Service, pod: str) -> Locator:
+    """The page of the last attempt at a new pod that is placed or, if it asks for 200 cores, is not."""
+    page.wait_for_url(re.compile(r"#/clusters/\d+"))
+    cluster = Cluster(page, service.url, int(page.url.rpartition("/")[2]))
+    cluster.pod_create(pod, cpu="200" if pod == "too-large" else "10m")
+    (attempt,) = until(page, lambda: attempts_of(cluster, pod))[:1]
+    page.goto(f"{service.url}/#/clusters/{cluster.id}/attempts/{attempt['seq']}")
+    article = page.get_by_role("article", name=re.compile(pod))
+    article.wait_for()
+    return article
+
+
+def test_page_of_an_attempt_tells_of_all_nodes_with_few_elements(page: Page, service: Service, size: Size) -> None:
+    article = page_of(page, service, "too-large")
+    funnel = article.get_by_role("region", name="From all nodes to the feasible ones")
+    expect(funnel).to_contain_text(f"Nodes of the cluster {size.nodes:,}")
+    stage = funnel.get_by_role("listitem").filter(has_text=re.compile("^NodeResourcesFit"))
+    stage.get_by_text("NodeResourcesFit").first.click()
+    expect(stage.get_by_role("list", name="Nodes of this stage").get_by_role("listitem")).to_have_count(50)
+    stage.get_by_role("button", name="Next").click()
+    expect(stage).to_contain_text(re.compile(r"51–100 of [\d,]+"))
+    expect(article.get_by_role("region", name="Verdicts and scores, node by node").get_by_role("row")).to_have_count(51)
+    assert count(page) < MOST_ELEMENTS
+
+
+def test_any_two_of_all_nodes_are_compared(page: Page, service: Service, size: Size) -> None:
+    article = page_of(page, service, "placed")
+    matrix = article.get_by_role("region", name="Verdicts and scores, node by node")
+    matrix.get_by_label("Verdict").select_option("feasible")
+    expect(matrix.locator("td.refused")).to_have_count(0)
+    names = [link.inner_text() for link in matrix.get_by_role("rowheader").get_by_role("link").all()[-2:]]
+    compared = article.get_by_role("region", name="Two nodes side by side")
+    for label, name in zip(("First node", "Second node"), names, strict=True):
+        compared.get_by_label(label).fill(name)
+        compared.get_by_label(label).press("Enter")
+    for name in names:
+        expect(compared.get_by_role("columnheader", name=name)).to_be_visible()
+    expect(compared.get_by_role("row").last).to_contain_text("Total")
+    assert count(page) < MOST_ELEMENTS

@@ -43,7 +43,7 @@ def test_figures_are_not_cut(narrow: Page, cluster: Cluster) -> None:
 
 def test_version_in_force_is_marked_in_sight(narrow: Page, cluster: Cluster) -> None:
     narrow.set_viewport_size({"width": 320, "height": 844})
-    narrow.goto(f"{cluster.url}/#/clusters/{cluster.id}/config?tab=versions")
+    narrow.goto(f"{cluster.address}/config?tab=versions")
     active = box(narrow.get_by_role("dialog").get_by_text("active", exact=True))
     dialog = box(narrow.get_by_role("dialog"))
     assert active["x"] + active["width"] <= dialog["x"] + dialog["width"]

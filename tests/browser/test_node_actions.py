@@ -15,7 +15,7 @@ __all__ = ["axe", "timed"]
 
 def test_node_whose_kubelet_stops_is_unreachable_and_comes_back(page: Page, timed: Cluster, axe: str) -> None:
     put(timed, pod("stays"))
-    page.goto(f"{page.url}/nodes/room")
+    page.goto(f"{timed.address}/nodes/room")
     panel = page.get_by_role("complementary", name="Node room")
     panel.get_by_role("button", name="Stop kubelet").click()
     asked = panel.get_by_role("group", name="Stop kubelet room?")
@@ -38,7 +38,7 @@ def test_node_whose_kubelet_stops_is_unreachable_and_comes_back(page: Page, time
 
 def test_node_is_drained_and_opened_again(page: Page, timed: Cluster) -> None:
     put(timed, pod("goes"))
-    page.goto(f"{page.url}/nodes/room")
+    page.goto(f"{timed.address}/nodes/room")
     panel = page.get_by_role("complementary", name="Node room")
     expect(panel.get_by_role("region", name="Pods on this node")).to_contain_text("default/goes")
     panel.get_by_role("button", name="Drain", exact=True).click()

@@ -241,7 +241,7 @@ def test_panels_of_the_sample_say_what_rest_answers(page: Page, service: Service
     cluster.call("POST", "pace", {"pace": "pause"})
     clusters(page, service, "PATCH", f"/{cluster.id}", {"lifecycle_mode": "frozen"})
     # Bindings that were under way come to their end; after that no pod comes, is tried or goes.
-    page.get_by_role("region", name="Waiting / Binding").get_by_text("No pods being bound.").wait_for()
+    expect(page.get_by_role("region", name="Scheduling queue").locator("[data-lane=binding]")).to_have_count(0)
     keys = [pod["key"] for pod in cluster.call("GET", "snapshot")["pods"]]
     tried = spread(last_attempts(cluster), len(keys))
     reader = Reader(page, cluster)

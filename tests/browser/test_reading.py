@@ -5,7 +5,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import WAIT_MS, Cluster, until
 from tests.browser.test_attempts import open_pod
-from tests.browser.test_dashboard import chip
+from tests.browser.test_dashboard import row
 
 expect.set_options(timeout=WAIT_MS)
 
@@ -48,18 +48,18 @@ def test_texts_of_figures_and_queues_are_whole(page: Page, cluster: Cluster, wid
     figures = page.get_by_role("region", name="Cluster in figures")
     expect(figures).to_contain_text("unschedulable")
     assert not cut(figures, "dt, dd:not(.track)")
-    assert not cut(page.get_by_role("region", name="Scheduling queue"), ".head p")
+    assert not cut(page.get_by_role("region", name="Scheduling queue"), "button, .card-head")
 
 
-def test_names_in_lanes_keep_their_ends(page: Page, cluster: Cluster) -> None:
+def test_names_of_waiting_pods_keep_their_ends(page: Page, cluster: Cluster) -> None:
     page.set_viewport_size({"width": 1280, "height": HEIGHT})
-    name = "a-name-that-has-no-room-in-any-lane-1639"
+    name = "a-name-that-has-no-room-in-any-row-of-any-list-or-any-lane-1639"
     cluster.pod_create(name, cpu="900")
-    found = chip(page, "Unschedulable", name)
+    found = row(page, "unschedulable", name)
     found.wait_for()
     end = found.locator("[data-text='-lane-1639']")
-    row, shown = found.bounding_box(), end.bounding_box()
-    assert row and shown and shown["x"] + shown["width"] <= row["x"] + row["width"]
+    whole, shown = found.bounding_box(), end.bounding_box()
+    assert whole and shown and shown["x"] + shown["width"] <= whole["x"] + whole["width"]
     assert end.evaluate("one => one.scrollWidth <= one.clientWidth + 1 || getComputedStyle(one).display === 'inline'")
     assert name in (found.locator("[title]").first.get_attribute("title") or "")
 
@@ -67,7 +67,7 @@ def test_names_in_lanes_keep_their_ends(page: Page, cluster: Cluster) -> None:
 @pytest.mark.parametrize("width", [1001, 1280])
 def test_no_row_of_cards_is_half_empty(page: Page, cluster: Cluster, width: int) -> None:
     page.set_viewport_size({"width": width, "height": HEIGHT})
-    names = ("Workloads", "Pending: top reasons", "Slowest cycles")
+    names = ("What keeps pods pending", "Scheduling queue")
     cards = [page.get_by_role("region", name=name, exact=True) for name in names]
     for card in cards:
         card.wait_for()

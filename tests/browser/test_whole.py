@@ -103,7 +103,7 @@ def test_pods_that_came_with_a_node_are_not_bound_here(page: Page, own: Cluster)
 
 
 def test_empty_cluster_says_so_and_no_more(page: Page, own: Cluster) -> None:
-    for text in ("No pods are pending.", "This cluster has no nodes.", "No unschedulable pods.", "No cycles yet."):
+    for text in ("No pods are pending.", "This cluster has no nodes.", "No pod waits.", "No cycles yet."):
         expect(page.get_by_text(text).first).to_be_visible()
     # The only events there can be are those of who leads it, which are about no pod.
     told = page.get_by_role("region", name="Events").get_by_role("listitem")
@@ -120,7 +120,7 @@ def test_empty_cluster_says_so_and_no_more(page: Page, own: Cluster) -> None:
 def test_gated_pods_are_pending_without_a_reason(page: Page, own: Cluster) -> None:
     put(own, node("n1"), pod("gated", gate="example.com/later"))
     settle(own, 1)
-    reasons = page.get_by_role("region", name="Pending: top reasons")
+    reasons = page.get_by_role("region", name="What keeps pods pending")
     expect(reasons).to_contain_text("1 pod")
     expect(reasons).to_contain_text("No plugin has rejected a pending pod yet.")
 
@@ -131,10 +131,11 @@ def test_figures_and_reasons_are_what_rest_answers(page: Page, own: Cluster) -> 
     summary = settle(own, 5)
     (reason,) = summary["pending"]["reasons"]
     assert (reason["pods"], reason["nodes"]) == (5, 15)
-    row = page.get_by_role("region", name="Pending: top reasons").get_by_role("button")
-    expect(row).to_contain_text("Insufficient cpu")
-    expect(row).to_contain_text("15 rejections")
-    expect(row).not_to_contain_text("15 nodes")
+    card = page.get_by_role("region", name="What keeps pods pending")
+    expect(card).to_contain_text("such as default/big-0 · Asks 900; the most free is")
+    card.get_by_role("button", name="Insufficient cpu").click()
+    expect(card).to_contain_text("15 rejections")
+    expect(card).not_to_contain_text("15 nodes")
     assert figure(page, "Pending") == 5
     assert figure(page, "Pods on nodes") == 4
     assert figure(page, "Nodes") == 3

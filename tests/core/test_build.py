@@ -20,6 +20,7 @@ from scheduler_core.model.status import Status
 from scheduler_core.ports import FirstDraws
 from scheduler_core.queue.options import QueueOptions
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.core.scheduler.harness import (
     SECOND,
     Cluster,
@@ -41,12 +42,8 @@ def _set(*names: str | PluginEntry, disabled: tuple[str, ...] = ()) -> PluginSet
 
 
 def _expanded(point: str, **sets: PluginSet) -> list[str]:
-    instances: Any = {
-        "A": EveryPointPlugin("A", [], {}),
-        "B": EveryPointPlugin("B", [], {}),
-        "C": EveryPointPlugin("C", [], {}),
-        "F": FilteringPlugin("F", [], {}),
-    }
+    instances: Any = {"A": EveryPointPlugin("A", [], {}), "B": EveryPointPlugin("B", [], {}),
+                      "C": EveryPointPlugin("C", [], {}), "F": FilteringPlugin("F", [], {})}  # fmt: skip
     expansion = Expansion(Plugins(**sets), instances)
     found = expansion.expand()[point]
     if expansion.problems:
@@ -54,24 +51,15 @@ def _expanded(point: str, **sets: PluginSet) -> list[str]:
     return [plugin.name for plugin in found]
 
 
-@pytest.mark.parametrize(
-    ("sets", "want"),
-    [
-        pytest.param({"filter": _set("B", "A")}, ["B", "A"], id="explicit only, in their order"),
-        pytest.param({"multi_point": _set("A", "F", "B")}, ["A", "F", "B"], id="MultiPoint in its order"),
-        pytest.param(
-            {"multi_point": _set("A", "B"), "filter": _set("C", "B")},
-            ["B", "A", "C"],
-            id="named at both first, then MultiPoint, then the rest",
-        ),
-        pytest.param(
-            {"multi_point": _set("A", "B"), "filter": _set(disabled=("A",))}, ["B"], id="disabled at the point"
-        ),
-        pytest.param(
-            {"multi_point": _set("A", "B"), "filter": _set("C", disabled=("*",))}, ["C"], id="all disabled at the point"
-        ),
-    ],
-)
+@cases(
+    "sets, want",
+    ("explicit only, in their order", {"filter": _set("B", "A")}, ["B", "A"]),
+    ("MultiPoint in its order", {"multi_point": _set("A", "F", "B")}, ["A", "F", "B"]),
+    ("named at both first, then MultiPoint, then the rest", {"multi_point": _set("A", "B"), "filter": _set("C", "B")},
+     ["B", "A", "C"]),
+    ("disabled at the point", {"multi_point": _set("A", "B"), "filter": _set(disabled=("A",))}, ["B"]),
+    ("all disabled at the point", {"multi_point": _set("A", "B"), "filter": _set("C", disabled=("*",))}, ["C"]),
+)  # fmt: skip
 def test_order_of_filters(sets: dict[str, PluginSet], want: list[str]) -> None:
     assert _expanded("filter", **sets) == want
 
@@ -80,21 +68,13 @@ def test_multi_point_leaves_out_points_a_plugin_does_not_implement() -> None:
     assert _expanded("score", multi_point=_set("A", "F", "B")) == ["A", "B"]
 
 
-@pytest.mark.parametrize(
-    ("sets", "text"),
-    [
-        pytest.param({"filter": _set("X")}, 'FilterPlugin "X" does not exist', id="unknown at a point"),
-        pytest.param({"multi_point": _set("X")}, 'PreEnqueuePlugin "X" does not exist', id="unknown at MultiPoint"),
-        pytest.param({"score": _set("F")}, 'plugin "F" does not extend ScorePlugin plugin', id="point not implemented"),
-        pytest.param(
-            {"filter": _set("A", "A")}, 'plugin "A" already registered as "FilterPlugin"', id="twice at a point"
-        ),
-        pytest.param(
-            {"multi_point": _set("F", "F")},
-            'plugin "F" already registered as "PreFilterPlugin"',
-            id="twice at MultiPoint",
-        ),
-    ],
+@cases(
+    "sets, text",
+    ("unknown at a point", {"filter": _set("X")}, 'FilterPlugin "X" does not exist'),
+    ("unknown at MultiPoint", {"multi_point": _set("X")}, 'PreEnqueuePlugin "X" does not exist'),
+    ("point not implemented", {"score": _set("F")}, 'plugin "F" does not extend ScorePlugin plugin'),
+    ("twice at a point", {"filter": _set("A", "A")}, 'plugin "A" already registered as "FilterPlugin"'),
+    ("twice at MultiPoint", {"multi_point": _set("F", "F")}, 'plugin "F" already registered as "PreFilterPlugin"'),
 )
 def test_refused_plugin_sets(sets: dict[str, PluginSet], text: str) -> None:
     with pytest.raises(ConfigError, match=f"^{text.replace('(', '.')}$"):
@@ -107,10 +87,7 @@ def test_needed_plugins_come_once_each() -> None:
 
 def test_explicit_weight_beats_that_of_multi_point_and_zero_counts_one() -> None:
     scorers: Any = [ScoringPlugin(name, [], {}) for name in "AB"]
-    plugins = Plugins(
-        multi_point=_set(PluginEntry("A", 3), PluginEntry("B")),
-        score=_set(PluginEntry("A", 7)),
-    )
+    plugins = Plugins(multi_point=_set(PluginEntry("A", 3), PluginEntry("B")), score=_set(PluginEntry("A", 7)))
     assert Expansion(plugins, {each.name: each for each in scorers}).score_weights(scorers) == {"A": 7, "B": 1}
 
 
@@ -167,44 +144,24 @@ def _profile(**fields: Any) -> KubeSchedulerProfile:
     return msgspec.structs.replace(profile(default=True), **fields)
 
 
-@pytest.mark.parametrize(
-    ("profiles", "text"),
-    [
-        pytest.param(
-            [_profile(scheduler_name=""), _profile(scheduler_name="b")],
-            "initializing profiles: scheduler name is needed",
-            id="a profile without a name",
-        ),
-        pytest.param(
-            [_profile(), _profile()],
-            'initializing profiles: duplicate profile with scheduler name "default-scheduler"',
-            id="two profiles of one name",
-        ),
-        pytest.param(
-            [profile("X", name="s")],
-            'initializing profiles: creating profile for scheduler name s: PreEnqueuePlugin "X" does not exist',
-            id="an unknown plugin",
-        ),
-        pytest.param(
-            [_profile(plugin_config=(PluginConfig("NodeName"), PluginConfig("NodeName")))],
-            "initializing profiles: creating profile for scheduler name default-scheduler:"
-            " repeated config for plugin NodeName",
-            id="args twice",
-        ),
-        pytest.param(
-            [_profile(plugins=Plugins(queue_sort=_set(disabled=("*",))))],
-            "initializing profiles: creating profile for scheduler name default-scheduler: only one queue sort plugin"
-            ' required for profile with scheduler name "default-scheduler", but got 0',
-            id="no queue sort",
-        ),
-        pytest.param(
-            [_profile(plugins=Plugins(bind=_set(disabled=("*",))))],
-            "initializing profiles: creating profile for scheduler name default-scheduler:"
-            ' at least one bind plugin is needed for profile with scheduler name "default-scheduler"',
-            id="no bind plugin",
-        ),
-    ],
-)
+@cases(
+    "profiles, text",
+    ("a profile without a name", [_profile(scheduler_name=""), _profile(scheduler_name="b")],
+     "initializing profiles: scheduler name is needed"),
+    ("two profiles of one name", [_profile(), _profile()],
+     'initializing profiles: duplicate profile with scheduler name "default-scheduler"'),
+    ("an unknown plugin", [profile("X", name="s")],
+     'initializing profiles: creating profile for scheduler name s: PreEnqueuePlugin "X" does not exist'),
+    ("args twice", [_profile(plugin_config=(PluginConfig("NodeName"), PluginConfig("NodeName")))],
+     "initializing profiles: creating profile for scheduler name default-scheduler:"
+     " repeated config for plugin NodeName"),
+    ("no queue sort", [_profile(plugins=Plugins(queue_sort=_set(disabled=("*",))))],
+     "initializing profiles: creating profile for scheduler name default-scheduler: only one queue sort plugin"
+     ' required for profile with scheduler name "default-scheduler", but got 0'),
+    ("no bind plugin", [_profile(plugins=Plugins(bind=_set(disabled=("*",))))],
+     "initializing profiles: creating profile for scheduler name default-scheduler:"
+     ' at least one bind plugin is needed for profile with scheduler name "default-scheduler"'),
+)  # fmt: skip
 def test_refused_configurations(profiles: list[KubeSchedulerProfile], text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         build(configure(*profiles), draws=FirstDraws())
@@ -263,7 +220,11 @@ def test_pod_is_tried_again_after_the_longest_time_in_unschedulable() -> None:
     assert len(cluster.step(after=32 * SECOND).attempts) == 1  # leftovers are looked for every 30 seconds
 
 
-@pytest.mark.parametrize("pops", [pytest.param(True, id="popped at once"), pytest.param(False, id="waits it out")])
+@cases(
+    "pops",
+    ("popped at once", True),
+    ("waits it out", False),
+)
 def test_pod_in_backoff_when_the_scheduler_is_idle(pops: bool) -> None:
     cluster = Cluster(build(draws=FirstDraws(), feature_gates={"SchedulerPopFromBackoffQ": pops}))
     cluster.attempt(_small_node(), make_pod("big").req(cpu="4").build())
@@ -286,7 +247,11 @@ class Sceptic:
         return (ClusterEventWithHint(ASSIGNED_POD_DELETE, lambda *_: QueueingHint.SKIP),)
 
 
-@pytest.mark.parametrize("hints", [pytest.param(True, id="hint says no"), pytest.param(False, id="hints are off")])
+@cases(
+    "hints",
+    ("hint says no", True),
+    ("hints are off", False),
+)
 def test_event_that_a_hint_finds_useless(hints: bool) -> None:
     gates = {"SchedulerQueueingHints": hints}
     loaded = configure(profile("Sceptic"))

@@ -48,13 +48,9 @@ def make_claim(
     wanted = {"accessModes": list(modes), "resources": {"requests": {"storage": size}}, "volumeName": volume}
     if class_name is not None:
         wanted["storageClassName"] = class_name
-    claim: PersistentVolumeClaim = make(
-        "PersistentVolumeClaim",
-        name,
-        metadata={"annotations": annotations, **(metadata or {})},
-        spec={**wanted, **spec},
-        status={"phase": phase},
-    )
+    claim: PersistentVolumeClaim = make("PersistentVolumeClaim", name,
+                                        metadata={"annotations": annotations, **(metadata or {})},
+                                        spec={**wanted, **spec}, status={"phase": phase})  # fmt: skip
     return claim
 
 
@@ -77,13 +73,8 @@ def make_volume(
         said["nodeAffinity"] = affinity({"key": "kubernetes.io/hostname", "operator": "In", "values": [node]})
     if claim is not None:
         said["claimRef"] = {"namespace": claim.namespace, "name": claim.name, "uid": claim.uid}
-    volume: PersistentVolume = make(
-        "PersistentVolume",
-        name,
-        metadata={"labels": labels or {}, **(metadata or {})},
-        spec={**said, **spec},
-        status={"phase": phase},
-    )
+    volume: PersistentVolume = make("PersistentVolume", name, metadata={"labels": labels or {}, **(metadata or {})},
+                                    spec={**said, **spec}, status={"phase": phase})  # fmt: skip
     return volume
 
 

@@ -4,6 +4,7 @@
  */
 import createClient from "openapi-fetch";
 import type {
+  AgainQuery,
   AgreementQuery,
   ClockChange,
   ClusterChange,
@@ -139,6 +140,13 @@ export const api = {
   attemptPreemption: (id: number, seq: number, query: PreemptionQuery) =>
     answerOf(
       client.GET("/api/clusters/{cluster_id}/attempts/{seq}/preemption", {
+        params: { path: { cluster_id: id, seq }, query },
+      }),
+    ),
+  /** Makes it again at its moment. */
+  attemptAgain: (id: number, seq: number, query: AgainQuery) =>
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/attempts/{seq}/again", {
         params: { path: { cluster_id: id, seq }, query },
       }),
     ),

@@ -103,7 +103,7 @@ export interface paths {
          * Make an attempt again with the engine as it was just before, and read what its record does not keep.
          * @description All scores of all plugins, raw ones too, also for nodes that were not looked at; counts by domain; each search
          *     for victims; what was asked of nodes and what there was then. 410 where history was cleared away, with where it
-         *     begins; 409 where the record does not suffice, as with mirrors.
+         *     begins; 409 where the record does not suffice, as with mirrors; 429 where four requests are in the past already.
          */
         readonly get: operations["AttemptAgain_get"];
         readonly put?: never;
@@ -3169,6 +3169,19 @@ export interface components {
             /** @description those with the largest share first */
             readonly reasons: readonly components["schemas"]["PendingReason"][];
         };
+        /** @description What pending pods ask of one subject of a reason, and how near the nearest of them comes. See docs/amounts.md. */
+        readonly PendingAmounts: {
+            /** @description that this is about */
+            readonly pods: number;
+            /** @description how much one of them asks at least; null where nothing is counted */
+            readonly asked_least: number | null;
+            /** @description how much one of them asks at most */
+            readonly asked_most: number | null;
+            /** @description namespace/name of the pod that lacks least, or else has been pending longest */
+            readonly pod: string;
+            /** @description of that pod, at its last attempt */
+            readonly amounts: components["schemas"]["Amounts"];
+        };
         /** @description A pod without a node, and its newest attempt that was rejected for the reason asked for. */
         readonly PendingPod: {
             readonly pod_uid: string;
@@ -3219,6 +3232,8 @@ export interface components {
             readonly share: number;
             /** @description keys of the pods that have been pending longest */
             readonly examples: readonly string[];
+            /** @description by subject, that of most pods first; empty: not known */
+            readonly amounts: readonly components["schemas"]["PendingAmounts"][];
         };
         /** @description Pods without a node that the scheduler does not keep, by why. */
         readonly Unqueued: {
@@ -3771,6 +3786,7 @@ export type ObjectsCreated = components['schemas']['ObjectsCreated'];
 export type Refusal = components['schemas']['Refusal'];
 export type RefusedObject = components['schemas']['RefusedObject'];
 export type Pending = components['schemas']['Pending'];
+export type PendingAmounts = components['schemas']['PendingAmounts'];
 export type PendingPod = components['schemas']['PendingPod'];
 export type PendingPodQuery = components['schemas']['PendingPodQuery'];
 export type PendingPods = components['schemas']['PendingPods'];

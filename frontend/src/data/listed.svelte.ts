@@ -41,9 +41,9 @@ export class ListedRows {
     return this.ask(null);
   }
 
-  /** Reads the next page, if there is one and none is on its way. */
+  /** Reads the next page, if there is one and none is on its way. Once that failed, `refresh` comes first. */
   async more(): Promise<void> {
-    if (this.next !== null && !this.isAsking) await this.ask(this.next);
+    if (this.next !== null && !this.isAsking && this.problem === null) await this.ask(this.next);
   }
 
   private async ask(cursor: string | null): Promise<void> {

@@ -25,11 +25,13 @@ function answer(url: string): Response {
 }
 
 vi.stubGlobal("fetch", ({ url }: Request) => {
+  asked += 1;
   if (!held) return Promise.resolve(answer(url));
   return new Promise<Response>((resolve) => held?.push(() => resolve(answer(url))));
 });
 
 const names = (list: ListedRows) => list.rows.map((row) => row.name);
+let asked = 0;
 const settled = async (list: ListedRows) => vi.waitFor(() => expect(list.isAsking).toBe(false));
 let stop = () => {};
 
@@ -37,6 +39,7 @@ beforeEach(() => {
   stored = ["a1", "a2", "b1", "b2", "c1"];
   refused = false;
   held = null;
+  asked = 0;
 });
 afterEach(() => stop());
 
@@ -64,6 +67,20 @@ describe("rows of a list", () => {
     first?.();
     await new Promise((resolve) => setTimeout(resolve));
     expect(names(list)).toEqual(["b1", "b2"]);
+  });
+
+  it("are asked for no further once that failed, until they are read anew", async () => {
+    const list = new ListedRows("pods");
+    stop = list.follow(1, { q: "" });
+    await settled(list);
+    refused = true;
+    await list.more();
+    await list.more();
+    expect([asked, names(list).length, list.problem?.message]).toEqual([2, 3, "no"]);
+    refused = false;
+    await list.refresh();
+    await list.more();
+    expect(names(list)).toHaveLength(5);
   });
 
   it("stay while the next question is refused", async () => {

@@ -42,14 +42,20 @@ describe("sentences about amounts", () => {
     ],
     [
       { kind: "label", subject: "disk in (ssd)", nodes: 4, values: [{ value: "hdd", count: 3 }], without: 1 },
-      "Wanted: disk in (ssd). Other values on 4 nodes: hdd (3), no such label (1).",
+      "Wanted: disk in (ssd). On 4 nodes: hdd (3), no such label (1).",
     ],
-    [{ kind: "label", subject: "metadata.name in (a)", nodes: 4 }, "Wanted: metadata.name in (a). Other than 4 nodes."],
     [
-      { kind: "port", subject: "80/TCP", nodes: 1, pod: "default/web" },
-      "Port 80/TCP is taken on 1 node; on [node-7] <default/web> has it.",
+      { kind: "label", subject: "metadata.name in (a)", nodes: 4 },
+      "Wanted: metadata.name in (a); 4 nodes do not match.",
     ],
-    [{ kind: "cordon", subject: "k:NoSchedule" }, "Cordoned, as [node-7] is; the pod does not tolerate k:NoSchedule."],
+    [
+      { kind: "port", subject: "80/TCP", nodes: 2, pod: "default/web" },
+      "Port 80/TCP is taken on 2 nodes; on [node-7] <default/web> has it.",
+    ],
+    [
+      { kind: "cordon", subject: "k:NoSchedule", nodes: 2 },
+      "Cordoned: 2 nodes such as [node-7]; the pod does not tolerate k:NoSchedule.",
+    ],
     [
       {
         kind: "spread",
@@ -61,10 +67,10 @@ describe("sentences about amounts", () => {
       },
       "Spread by zone (app in (web)): the emptiest has 2 pods, maxSkew is 1; too full on 3 nodes: a (4).",
     ],
-    [{ kind: "noKey", subject: "zone", nodes: 1 }, "No label zone on 1 node such as [node-7]."],
+    [{ kind: "noKey", subject: "zone", nodes: 2 }, "No label zone on 2 nodes such as [node-7]."],
     [
       { kind: "near", subject: "zone (app in (web))", nodes: 2, there: 0 },
-      "To be near, by zone (app in (web)): 0 such pods in all, none by 2 nodes such as [node-7].",
+      "To be near, by zone (app in (web)): 0 such pods in all, none near 2 nodes such as [node-7].",
     ],
     [
       { kind: "apart", subject: "host (app in (web))", nodes: 2, pod: "default/web" },
@@ -83,8 +89,8 @@ describe("sentences about amounts", () => {
       "2 more volumes of ebs.csi.aws.com; the most room is 1 of 25, on [node-7].",
     ],
     [
-      { kind: "disk", subject: "data", nodes: 1, pod: "default/db" },
-      "Disk of volume data is in use on 1 node; on [node-7] <default/db> uses it.",
+      { kind: "disk", subject: "data", nodes: 2, pod: "default/db" },
+      "Disk of volume data is in use on 2 nodes; on [node-7] <default/db> uses it.",
     ],
     [
       { kind: "claim", subject: "default/c", pod: "default/db" },
@@ -92,9 +98,62 @@ describe("sentences about amounts", () => {
     ],
   ] as const)("of %o", (about, want) => expect(said(about)[0]).toBe(want));
 
-  it("of a single node name no other", () => {
-    expect(text(sentenceOnNode(CPU))).toBe("asks 31; 15.85 of 16 are free.");
+  it.each([
+    [{ only: 1 }, "Asks 31; 15.85 of 16 are free on [node-7].", "[node-7] lacks only cpu, by 15.15."],
+    [{ kind: "taint", subject: "team=a:NoSchedule" }, "Not tolerated: team=a:NoSchedule, on [node-7]."],
+    [{ kind: "cordon", subject: "k:NoSchedule" }, "Cordoned: [node-7]; the pod does not tolerate k:NoSchedule."],
+    [
+      { kind: "label", subject: "metadata.name not in (a)" },
+      "Wanted: metadata.name not in (a); 1 node does not match.",
+    ],
+    [
+      { kind: "port", subject: "80/TCP", pod: "default/web" },
+      "Port 80/TCP is taken on [node-7]: <default/web> has it.",
+    ],
+    [{ kind: "port", subject: "80/TCP" }, "Port 80/TCP is taken on [node-7]."],
+    [{ kind: "noKey", subject: "zone" }, "No label zone on [node-7]."],
+    [
+      { kind: "near", subject: "zone (app in (web))", there: 1 },
+      "To be near, by zone (app in (web)): 1 such pod in all, none near [node-7].",
+    ],
+    [
+      { kind: "apart", subject: "host (app in (web))", pod: "default/web" },
+      "To be apart, by host (app in (web)): <default/web> stands against [node-7].",
+    ],
+    [
+      { kind: "keptApart", subject: "host", pod: "default/db" },
+      "<default/db> is to be apart from this pod, by host, which keeps [node-7] from it.",
+    ],
+    [{ kind: "volume", subject: "pv-1 (zone in (a))" }, "Out of reach of volume pv-1 (zone in (a)): [node-7]."],
+    [
+      { kind: "disk", subject: "data", pod: "default/db" },
+      "Disk of volume data is in use on [node-7]: <default/db> uses it.",
+    ],
+  ] as const)("of one node name it instead of counting: %o", (about, ...want) =>
+    expect(said({ nodes: 1, ...about })).toEqual(want),
+  );
+
+  it("name the nearest where it alone lacks nothing else", () => {
+    expect(said({ only: 1 })[1]).toBe("[node-7] lacks only cpu, by 15.15.");
   });
+
+  it("say that nothing is free of what is overcommitted", () => {
+    expect(said({ there: -56_000, capacity: 8_000 })[0]).toBe("Asks 31; the most free is 0 of 8, on [node-7].");
+    expect(text(sentenceOnNode({ ...CPU, there: -1 }))).toBe("asks 31 cpu; 0 of 16 are free.");
+  });
+
+  it("of a single node name no other", () => {
+    expect(text(sentenceOnNode(CPU))).toBe("asks 31 cpu; 15.85 of 16 are free.");
+  });
+
+  it.each([
+    [{ values: [{ value: "hdd", count: 1 }] }, "wanted: disk in (ssd); there: hdd."],
+    [{ values: [{ value: "", count: 1 }] }, 'wanted: disk in (ssd); there: "".'],
+    [{ without: 1 }, "wanted: disk in (ssd); there: no such label."],
+    [{ subject: "metadata.name in (n1)" }, "wanted: metadata.name in (n1)."],
+  ])("of a single node count nothing: %o", (about, want) =>
+    expect(text(sentenceOnNode({ ...CPU, kind: "label", subject: "disk in (ssd)", nodes: 1, ...about }))).toBe(want),
+  );
 
   it("are there in Chinese", async () => {
     await i18n.use("zh-Hans");

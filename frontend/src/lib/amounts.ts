@@ -1,5 +1,5 @@
 /** What was asked of nodes and what there was, in sentences, with the nodes and pods they name to be linked to. */
-import type { Amounts } from "../contract/api.gen";
+import type { Amounts, PendingAmounts } from "../contract/api.gen";
 import { i18n, type TextKey, t } from "../i18n/index.svelte";
 import { bytes, quantity } from "./format";
 
@@ -11,11 +11,21 @@ export function sentencesOf(about: Amounts): readonly Sentence[] {
   const found = [main(about)];
   if (about.only && about.kind === "resource" && about.nearest !== null && about.asked !== null) {
     const [lack = ""] = quantities(about.subject, [about.asked - about.nearest]);
-    found.push(linked("amounts.only", about, { lack, node: { node: about.nearest_node } }));
+    const key = about.only === 1 ? "amounts.onlyOne" : "amounts.only";
+    found.push(linked(key, about, { lack, node: { node: about.nearest_node } }));
   } else if (about.only && (about.kind === "pods" || about.kind === "label")) {
     found.push(linked("amounts.nothingElse", about, {}));
   }
   return found;
+}
+
+/** What pending pods ask of one subject, and the sentence about the one that comes nearest. */
+export function askedBy({ pods, pod, asked_least, asked_most, amounts }: PendingAmounts): Sentence {
+  if (pods === 1) return [...sentence("pending.one", { pod: { pod } }), ...main(amounts)];
+  if (asked_least === null || asked_most === null || asked_least === asked_most)
+    return [...sentence("pending.several", { pods, pod: { pod } }), ...main(amounts)];
+  const [least = "", most = ""] = quantities(amounts.subject, [asked_least, asked_most]);
+  return [...sentence("pending.span", { pods, least, most, pod: { pod } }), ...main(amounts)];
 }
 
 /** The sentence about one subject of a single node. */
@@ -29,8 +39,12 @@ export function sentenceOnNode(about: Amounts): Sentence {
       return linked("amounts.one.taint", about, {});
     case "cordon":
       return linked("amounts.one.cordon", about, {});
-    case "label":
-      return linked("amounts.one.label", about, { values: valuesOf(about) });
+    case "label": {
+      // A value, none, or the name of the node, which stands beside it.
+      const [found] = about.values;
+      if (!found && !about.without) return linked("amounts.one.name", about, {});
+      return linked("amounts.one.label", about, { value: found ? found.value || '""' : t("amounts.one.without") });
+    }
     case "port":
       return about.pod ? linked("amounts.one.port", about, { pod: { pod: about.pod } }) : main(about);
     default:
@@ -38,11 +52,13 @@ export function sentenceOnNode(about: Amounts): Sentence {
   }
 }
 
+/** One node is named; several are counted, and one of them is named. */
 function main(about: Amounts): Sentence {
   const node = { node: about.node };
+  const isOne = about.nodes === 1;
   switch (about.kind) {
     case "resource":
-      return linked("amounts.resource", about, { ...amountsOf(about), node });
+      return linked(isOne ? "amounts.resourceOne" : "amounts.resource", about, { ...amountsOf(about), node });
     case "pods":
       return linked("amounts.pods", about, { node, capacity: about.capacity ?? 0 });
     case "taint":
@@ -55,7 +71,7 @@ function main(about: Amounts): Sentence {
     }
     case "port":
       return about.pod
-        ? linked("amounts.port", about, { node, pod: { pod: about.pod } })
+        ? linked(isOne ? "amounts.portOne" : "amounts.port", about, { node, pod: { pod: about.pod } })
         : linked("amounts.portOfNobody", about, { node });
     case "spread":
       return linked("amounts.spread", about, {
@@ -69,7 +85,7 @@ function main(about: Amounts): Sentence {
       return linked("amounts.near", about, { node, there: about.there ?? 0 });
     case "apart":
     case "keptApart":
-      return linked(`amounts.${about.kind}`, about, {
+      return linked(isOne ? `amounts.${about.kind}One` : `amounts.${about.kind}`, about, {
         node,
         pod: about.pod ? { pod: about.pod } : t("amounts.somebody"),
       });
@@ -83,12 +99,13 @@ function main(about: Amounts): Sentence {
         capacity: about.capacity ?? 0,
       });
     case "disk":
+      return linked(isOne ? "amounts.diskOne" : "amounts.disk", about, { node, pod: { pod: about.pod } });
     case "claim":
-      return linked(`amounts.${about.kind}`, about, { node, pod: { pod: about.pod } });
+      return linked("amounts.claim", about, { pod: { pod: about.pod } });
   }
 }
 
-/** Asked, free and all there is, so that what differs looks different. */
+/** Asked, free and all there is, so that what differs looks different. Of what is overcommitted nothing is free. */
 export function amountsOf(about: Amounts): {
   readonly asked: string;
   readonly there: string;
@@ -96,7 +113,7 @@ export function amountsOf(about: Amounts): {
 } {
   const [asked = "", there = "", capacity = ""] = quantities(about.subject, [
     about.asked ?? 0,
-    about.there ?? 0,
+    Math.max(0, about.there ?? 0),
     about.capacity ?? 0,
   ]);
   return { asked, there, capacity };
@@ -125,11 +142,12 @@ const MARK = "\u0000";
 type Values = Readonly<Record<string, string | number | { node: string } | { pod: string }>>;
 
 function linked(key: TextKey, about: Amounts, values: Values): Sentence {
-  return sentence(key, { subject: about.subject, nodes: about.nodes, only: about.only, ...values });
+  const where = about.nodes === 1 ? "amounts.where.one" : "amounts.where.more";
+  return sentence(key, { subject: about.subject, nodes: about.nodes, only: about.only, ...values }, { where });
 }
 
-/** A text of the dashboard in which values that are a node or a pod become links. */
-export function sentence(key: TextKey, values: Values): Sentence {
+/** A text of the dashboard in which values that are a node or a pod become links; `phrases` are texts within it. */
+export function sentence(key: TextKey, values: Values, phrases: Readonly<Record<string, TextKey>> = {}): Sentence {
   const links: Part[] = [];
   const texts: Record<string, string | number> = {};
   for (const [name, value] of Object.entries(values)) {
@@ -138,6 +156,7 @@ export function sentence(key: TextKey, values: Values): Sentence {
       links.push(value);
     } else texts[name] = value;
   }
+  for (const [name, phrase] of Object.entries(phrases)) texts[name] = t(phrase, texts);
   return t(key, texts)
     .split(MARK)
     .map((text, place) => (place % 2 ? (links[Number(text)] ?? { text }) : { text }))

@@ -7,8 +7,8 @@ it("tells which rejections changed from one attempt to another, the greatest fir
   if (!cordon || !cpu) throw new Error("the fixture has two");
   const later = { ...ATTEMPT, rejections: [{ ...cpu, count: 55 }] };
   expect(rejectionChanges(ATTEMPT, later)).toEqual([
-    { what: "NodeUnschedulable: node(s) were unschedulable", before: 7, after: 0 },
-    { what: "NodeResourcesFit: Insufficient cpu", before: 53, after: 55 },
+    { what: "NodeUnschedulable: node(s) were unschedulable", left: 7, right: 0, more: -7 },
+    { what: "NodeResourcesFit: Insufficient cpu", left: 53, right: 55, more: 2 },
   ]);
   expect(rejectionChanges(ATTEMPT, ATTEMPT)).toEqual([]);
 });

@@ -1,5 +1,6 @@
 /** Attempts at a pod by the numbers people know them by; equal ones in a row are one entry with several numbers. */
 import type { Attempt } from "../contract/api.gen";
+import type { Difference } from "./compare";
 import { refusalsOf } from "./rejections";
 
 /** What the address of an attempt is made from. */
@@ -14,19 +15,16 @@ export function attemptAt(found: readonly Attempt[], number: number, seq: number
   return found.find((attempt) => hasNumber(attempt, number) && (!seq || attempt.seq === seq));
 }
 
-export interface Change {
-  readonly what: string; // a plugin's reason
-  readonly before: number; // nodes
-  readonly after: number;
-}
-
-/** Rejections by plugin and reason that differ between two attempts, the greatest difference first. */
-export function rejectionChanges(before: Attempt, after: Attempt): readonly Change[] {
+/** Nodes by the plugin and reason of their rejection that differ between two attempts, the greatest difference first. */
+export function rejectionChanges(before: Attempt, after: Attempt): readonly Difference[] {
   const [old, young] = [before, after].map(counted) as [Map<string, number>, Map<string, number>];
   return [...new Set([...old.keys(), ...young.keys()])]
-    .map((what) => ({ what, before: old.get(what) ?? 0, after: young.get(what) ?? 0 }))
-    .filter((change) => change.before !== change.after)
-    .sort((a, b) => Math.abs(b.after - b.before) - Math.abs(a.after - a.before) || a.what.localeCompare(b.what));
+    .map((what) => {
+      const [left, right] = [old.get(what) ?? 0, young.get(what) ?? 0];
+      return { what, left, right, more: right - left };
+    })
+    .filter(({ more }) => more)
+    .sort((a, b) => Math.abs(b.more) - Math.abs(a.more) || a.what.localeCompare(b.what));
 }
 
 function counted({ rejections }: Attempt): Map<string, number> {

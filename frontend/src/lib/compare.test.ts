@@ -38,12 +38,12 @@ describe("columns of a matrix", () => {
 describe("two nodes", () => {
   it("differ by plugin, the greatest difference first", () => {
     const found = differences(PLUGINS, node("n1", 20, 9), node("n2", 70, 1), "raw");
-    expect(found.map(({ plugin, more }) => [plugin, more])).toEqual([
+    expect(found.map(({ what, more }) => [what, more])).toEqual([
       ["NodeResourcesFit", -50],
       ["ImageLocality", 8],
       ["TaintToleration", 0],
     ]);
-    expect(found[0]).toEqual({ plugin: "NodeResourcesFit", left: 20, right: 70, more: -50 });
+    expect(found[0]).toEqual({ what: "NodeResourcesFit", left: 20, right: 70, more: -50 });
   });
 
   it("of which one was refused have no scores to compare", () =>
@@ -53,5 +53,6 @@ describe("two nodes", () => {
     [3, "+3"],
     [0, "0"],
     [-3, "−3"],
+    [-12_345, "−12,345"],
   ])("differ by %d", (value, want) => expect(signed(value)).toBe(want));
 });

@@ -1,5 +1,6 @@
 /** Two nodes of an attempt side by side, and which plugins told nodes apart at all. */
 import type { MatrixNode, ScorePlugin } from "../contract/api.gen";
+import { i18n } from "../i18n/index.svelte";
 
 export const SCORES = ["raw", "normalized", "weighted"] as const;
 export type ScoreKind = (typeof SCORES)[number];
@@ -13,11 +14,12 @@ export function columnsOf(
   return { constant: plugins.filter(isConstant), telling: plugins.filter((plugin) => !isConstant(plugin)) };
 }
 
+/** Of two, by one thing: a plugin, a figure, a reason. */
 export interface Difference {
-  readonly plugin: string;
-  readonly left: number;
-  readonly right: number;
-  readonly more: number; // of the left one
+  readonly what: string;
+  readonly left: number | string;
+  readonly right: number | string;
+  readonly more: number | null; // null where they are no figures
 }
 
 /** What each plugin gave two nodes, the greatest difference first; empty where one of them has no scores. */
@@ -32,9 +34,10 @@ export function differences(
       const [mine, other] = [left.scores[name]?.[kind], right.scores[name]?.[kind]];
       return mine === undefined || other === undefined
         ? []
-        : [{ plugin: name, left: mine, right: other, more: mine - other }];
+        : [{ what: name, left: mine, right: other, more: mine - other }];
     })
     .sort((a, b) => Math.abs(b.more) - Math.abs(a.more));
 }
 
-export const signed = (value: number): string => (value > 0 ? `+${value}` : value < 0 ? `−${-value}` : "0");
+export const signed = (value: number): string =>
+  value ? `${value > 0 ? "+" : "−"}${i18n.number(Math.abs(value))}` : "0";

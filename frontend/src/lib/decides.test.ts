@@ -76,7 +76,12 @@ describe("what decided", () => {
     [
       "a resource on every node",
       refused(60, [CPU]),
-      "Of 60 nodes none has 31 cpu free; the largest is [node-7] with 15.85.",
+      "Of 60 nodes none has 31 cpu free; the most is 15.85, on [node-7].",
+    ],
+    [
+      "a resource on the only node",
+      { ...refused(1, [{ ...CPU, nodes: 1 }]), evaluated: 1 },
+      "[node-7] has 15.85 cpu free, not the 31 that are asked for.",
     ],
     [
       "a resource on some nodes",
@@ -89,7 +94,7 @@ describe("what decided", () => {
         { ...CPU, nodes: 59 },
         { ...CPU, nodes: 1, there: 30_500, node: "node-9" },
       ]),
-      "Of 60 nodes none has 31 cpu free; the largest is [node-9] with 30.5.",
+      "Of 60 nodes none has 31 cpu free; the most is 30.5, on [node-9].",
     ],
     [
       "something else, with its amounts",

@@ -52,6 +52,7 @@ function refusal({ evaluated, rejections }: Attempt): Sentence {
   if (about?.kind === "resource") {
     const { asked, there } = amountsOf(about);
     const values = { subject: about.subject, asked, there, node: { node: about.node }, evaluated };
+    if (evaluated === 1) return sentence("decides.lacksOne", values);
     if (about.nodes === evaluated) return sentence("decides.lacks", values);
     return sentence("decides.lacksSome", { ...values, nodes: about.nodes });
   }

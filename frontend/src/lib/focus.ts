@@ -31,3 +31,7 @@ export function focusPanel(panel: HTMLElement): () => void {
     });
   };
 }
+
+/** Whether Escape has a text to clear in a field before it leaves anything. */
+export const hasTextToClear = ({ target }: Event): boolean =>
+  target instanceof HTMLInputElement && target.type === "search" && target.value !== "";

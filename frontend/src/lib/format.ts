@@ -22,7 +22,7 @@ export function quantity(resource: string, value: number): string {
   if (resource === "cpu") return cpu(value);
   if (resource === "memory" || resource === "ephemeral-storage" || resource.startsWith("hugepages-"))
     return bytes(value);
-  return `${value}`;
+  return WHOLE.format(value);
 }
 
 /** 1 h 5 min, 12 s, 0 s: two units at most, or one; never negative. */

@@ -35,6 +35,7 @@ describe("format", () => {
     [bytes(1 << 20), "1 Mi"],
     [bytes(1.5 * 2 ** 40), "1.5 Ti"],
     [quantity("nvidia.com/gpu", 3), "3"],
+    [quantity("example.com/gpu-milli", 7300), "7,300"],
     [span(-5), "0 s"],
     [span(59_400), "59 s"],
     [span(61_000), "1 min 1 s"],

@@ -1,6 +1,7 @@
 /** The phases of a scheduling cycle. */
 
-const ORDER = [
+/** In the order of a cycle. */
+export const PHASES = [
   "snapshot",
   "pre_filter",
   "filter",
@@ -14,6 +15,6 @@ const ORDER = [
 
 /** As they follow each other in a cycle; those it does not know come last. The service sends them in no order. */
 export function inOrder(durations: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
-  const place = (phase: string): number => (ORDER.includes(phase) ? ORDER.indexOf(phase) : ORDER.length);
+  const place = (phase: string): number => (PHASES.includes(phase) ? PHASES.indexOf(phase) : PHASES.length);
   return Object.fromEntries(Object.entries(durations).sort(([a], [b]) => place(a) - place(b)));
 }

@@ -1,5 +1,6 @@
-/** The lanes of the dashboard: which pods wait where, in the order in which they will be taken. */
+/** Which pods wait where, in the order in which they will be taken. */
 import type { Cluster, PodView, QueueView } from "../contract/api.gen";
+import { i18n } from "../i18n/index.svelte";
 import { isPending, type State } from "../live/state";
 
 type QueueLane = "active" | "backoff" | "unschedulable" | "gated" | "binding";
@@ -11,6 +12,7 @@ export type Part = Lane | "unseen";
 const PARTS: readonly Part[] = [...LANES, "unseen"];
 
 export interface Waiting {
+  readonly lane: Lane;
   readonly view: QueueView;
   readonly pod: PodView | undefined; // as it was when it came here; its priority does not change
 }
@@ -82,13 +84,13 @@ export function lanesOf(state: State, before: Lanes = NO_LANES): Lanes {
     for (const waiting of before[lane]) {
       const pod = state.pods.get(waiting.view.uid);
       if (state.queue.get(waiting.view.uid) !== waiting.view || !pod) continue;
-      lanes[lane].push(pod === waiting.pod ? waiting : { view: waiting.view, pod });
+      lanes[lane].push(pod === waiting.pod ? waiting : { lane, view: waiting.view, pod });
       kept.add(waiting.view);
     }
   }
   for (const view of state.queue.values()) {
     const lane = kept.has(view) ? null : laneOf(view.queue);
-    if (lane) lanes[lane].push({ view, pod: state.pods.get(view.uid) });
+    if (lane) lanes[lane].push({ lane, view, pod: state.pods.get(view.uid) });
   }
   lanes.active.sort(byPriority);
   lanes.backoff.sort((a, b) => (a.view.backoff_until_ms ?? 0) - (b.view.backoff_until_ms ?? 0) || bySince(a, b));
@@ -100,7 +102,7 @@ export function lanesOf(state: State, before: Lanes = NO_LANES): Lanes {
 /** Pods that no profile has, the oldest first: in no queue, as long as they are there. */
 function unclaimedOf(state: State): Waiting[] {
   const pods = [...state.unqueued.values()].filter((pod) => hasNoProfile(state.cluster, pod));
-  const waiting = pods.map((pod) => ({ view: outside(pod), pod }));
+  const waiting = pods.map((pod): Waiting => ({ lane: "noProfile", view: outside(pod), pod }));
   return waiting.sort(bySince);
 }
 
@@ -116,6 +118,22 @@ const outside = ({ uid, key, created_ms: since_ms }: PodView): QueueView => ({
   node: "",
   hint: "",
 });
+
+/** Whether a row has the words in its name, its node, its profile, or what holds it back, whatever their case. */
+export function isAbout({ view, pod }: Waiting, words: string): boolean {
+  const texts = [view.key, view.node, pod?.nominated, pod?.scheduler, view.event, ...view.plugins];
+  const text = texts.join(" ").toLowerCase();
+  return words
+    .toLowerCase()
+    .split(" ")
+    .every((word) => text.includes(word));
+}
+
+/** The pod's priority, where it has one, as rows show it. */
+export const priorityOf = ({ pod }: Waiting): string => (pod?.priority ? `P${i18n.number(pod.priority)}` : "");
+
+/** How often it was tried, from twice on. */
+export const triesOf = ({ view }: Waiting): string => (view.attempts > 1 ? `×${i18n.number(view.attempts)}` : "");
 
 /** Room is being made for the pod on a node: it will not wait long. */
 export function isNominated({ pod }: Waiting): boolean {

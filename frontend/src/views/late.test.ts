@@ -8,6 +8,7 @@ import { fromSnapshot } from "../live/state";
 import { router } from "../state/route.svelte";
 import { REPEATED } from "./__fixtures__/attempts";
 import Late from "./__fixtures__/Late.svelte";
+import { NODE } from "./__fixtures__/node";
 import { VIEWS } from "./index";
 import { nodeHref } from "./node/view";
 import { podHref } from "./pod/view";
@@ -17,20 +18,7 @@ const KEY = "default/web";
 const LIVE = fromSnapshot({
   cursor: [1, 1],
   cluster: CLUSTER,
-  nodes: [
-    {
-      name: "n1",
-      zone: "a",
-      cpu_milli: 1,
-      memory_bytes: 1,
-      pods: 1,
-      extended: {},
-      unschedulable: false,
-      ready: true,
-      taints: [],
-      drain: "",
-    },
-  ],
+  nodes: [NODE],
   pods: [{ uid: "u1", key: KEY, node: "", phase: "Pending", requests: {} } as PodView],
   queue: [],
   events: [],

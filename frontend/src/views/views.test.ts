@@ -2,6 +2,7 @@ import { flushSync, mount, unmount } from "svelte";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Attempt } from "../contract/api.gen";
 import { i18n } from "../i18n/index.svelte";
+import { PHASES } from "../lib/phases";
 import { attemptText } from "../lib/words";
 import { ATTEMPT, REPEATED } from "./__fixtures__/attempts";
 import AttemptCard from "./pod/AttemptCard.svelte";
@@ -174,18 +175,12 @@ describe("colours", () => {
     const [filter] = backgrounds({ filter: 10 });
     expect(filter).toBeTruthy();
     expect(backgrounds({ snapshot: 1, pre_filter: 2, filter: 10 })[2]).toBe(filter);
-    const all = [
-      "snapshot",
-      "pre_filter",
-      "filter",
-      "extenders",
-      "post_filter",
-      "pre_score",
-      "score",
-      "reserve",
-      "permit",
-    ];
-    expect(new Set(backgrounds(Object.fromEntries(all.map((phase) => [phase, 1])))).size).toBe(all.length);
+    expect(new Set(backgrounds(Object.fromEntries(PHASES.map((phase) => [phase, 1])))).size).toBe(PHASES.length);
+  });
+
+  it("stand in the order of the phases, whatever the service sends first", () => {
+    const [filter, score] = [backgrounds({ filter: 1 })[0], backgrounds({ score: 1 })[0]];
+    expect(backgrounds({ score: 2, filter: 1 })).toEqual([filter, score]);
   });
 
   it("are of a plugin, whatever other plugins scored", () => {
@@ -232,12 +227,13 @@ describe("AttemptList", () => {
       hasOlder: false,
       onolder: () => undefined,
       hrefOf: () => "#",
-      pageOf: () => "#",
+      pagesIn: 1,
     };
     made = mount(AttemptList, { target: document.body, props });
     flushSync();
     expect(document.querySelector("h3")?.textContent).toBe("All attempts · 25");
     const [first] = document.querySelectorAll("li");
+    expect(first?.querySelector(".page a")?.getAttribute("href")).toBe(`#/clusters/1/attempts/${REPEATED.seq}`);
     expect(first?.querySelector(".number")?.textContent).toBe("#25");
     expect(first?.querySelector("time")?.getAttribute("datetime")).toBe(REPEATED.last_seen_at);
     const again = first?.querySelector(".again");

@@ -66,6 +66,13 @@ def time_of(text: str, now: datetime) -> datetime:
 
 
 @contextmanager
+def turn() -> Iterator[None]:
+    """A turn with the engines of the past, which are led one after the other; TooManyError when too many wait."""
+    with OPENING.one(0), READING.one(WAIT_SECONDS):
+        yield
+
+
+@contextmanager
 def standing(cluster_id: int, at: str | None) -> Iterator[Standing]:
     """The cluster as it is, or as it was `at` a position or a time of its clock.
 
@@ -76,7 +83,7 @@ def standing(cluster_id: int, at: str | None) -> Iterator[Standing]:
         return
     position = position_of(at)
     time = time_of(at, moment_of(clock.now_of(cluster_id))) if position is None else None
-    with OPENING.one(0), READING.one(WAIT_SECONDS), ExitStack() as opened:
+    with turn(), ExitStack() as opened:
         try:
             found = opened.enter_context(moments.moment(cluster_id=cluster_id, position=position, at=time))
         except FutureError as error:

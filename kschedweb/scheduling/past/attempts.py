@@ -76,6 +76,7 @@ def attempt_again(*, cluster_id: int, seq: int, wanted: Wanted) -> Again:
 
 
 def _check(cluster_id: int, order: str, wanted: Wanted) -> None:
+    """InvalidError for a name that is none of the attempt's node order."""
     there = journal.node_names(cluster_id, order) if wanted.names else ()
     for name in sorted(wanted.names or ()):
         if name not in there:

@@ -178,8 +178,13 @@ def _of_payload(recorded: Mapping[str, Any], replayed: Mapping[str, Any]) -> Ite
     for name in names:
         if name in ("duration_us", "repeats") or (name == "attempts" and name not in replayed):
             continue
-        if recorded.get(name) != replayed.get(name):
+        if recorded.get(name) != replayed.get(name) and recorded.get(name) != _as_stored(replayed.get(name)):
             yield _Found(name, recorded.get(name), replayed.get(name))
+
+
+def _as_stored(value: Any) -> Any:
+    """What a column of JSON gives back; other values as they are."""
+    return orjson.loads(orjson.dumps(value)) if isinstance(value, (dict, list, tuple)) else value
 
 
 def _of_attempt(
@@ -198,11 +203,9 @@ def _of_attempt(
         columns = adapters.attempt_row(made, places, made_digest)
         for name in _COLUMNS:
             recorded, replayed = getattr(row, name), columns[_PLACES[name]]
-            if name == "amounts":
-                if recorded is None:
-                    continue  # of an earlier release, which kept none
-                replayed = orjson.loads(orjson.dumps(replayed))  # as the column gives it back
-            if recorded != replayed:
+            if name == "amounts" and recorded is None:
+                continue  # of an earlier release, which kept none
+            if recorded != replayed and recorded != _as_stored(replayed):
                 yield _Found(name, recorded, replayed)
         best = _BEST.from_db_value(columns[_PLACES["best"]], None, None)
         if row.best != best:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import orjson
 from django.db import transaction
+from django.db.models import Q
 
 from kschedweb.cluster import follow, selectors
 from kschedweb.cluster.models import Cluster, SchedulerConfigVersion
@@ -87,15 +88,24 @@ def ends(cluster_id: int) -> Cluster:
 
 
 def begins(cluster_id: int) -> tuple[int, int]:
-    """(rv, seq) of the earliest moment that can be had: the first one, or that of the oldest checkpoint."""
+    """(rv, seq) of the earliest moment that can be had: the first one, or that of the oldest checkpoint.
+
+    Nothing may be missing after it; while retention clears away, first steps and then the logs, older checkpoints are
+    still there, and one of before the cut may be written.
+    """
     cluster = ends(cluster_id)
     first = bulk.read_rows("SELECT rv FROM cluster_change WHERE cluster_id = %s ORDER BY rv LIMIT 1", [cluster_id])
-    if cluster.rv == 0 or (first and first[0][0] == 1):
+    steps = EngineStep.objects.filter(cluster_id=cluster_id).order_by("run", "step")
+    step = steps.values_list("run", "step", "seq_from").first()
+    began = 0 if cluster.seq == 0 else cluster.seq if step is None else step[2]
+    if cluster.rv == 0 or (first and first[0][0] == 1 and began == 0):
         return 0, 0
-    # One of before the cut may have been written meanwhile.
-    oldest = Checkpoint.objects.filter(cluster_id=cluster_id, rv__gte=first[0][0] - 1 if first else cluster.rv)
-    oldest = oldest.order_by("seq", "run", "step")
-    found = oldest.values_list("objects_rv", "seq").first()
+    oldest = Checkpoint.objects.filter(
+        cluster_id=cluster_id, rv__gte=first[0][0] - 1 if first else cluster.rv, seq__gte=began
+    )
+    if step is not None and step[1] > 1:
+        oldest = oldest.filter(Q(run__gt=step[0]) | Q(run=step[0], step__gte=step[1] - 1))
+    found = oldest.order_by("seq", "run", "step").values_list("objects_rv", "seq").first()
     return (cluster.rv, cluster.seq) if found is None else found
 
 
@@ -117,7 +127,7 @@ def steps_after(cluster_id: int, after: Place, until: Place | None = None) -> li
 
 
 def piece_after(cluster_id: int, after: Place, until: Place | None, *, with_decisions: bool) -> Piece:
-    """The next steps with what they were given; ClusterGoneError, HistoryCutError."""
+    """The next steps with what they were given; ClusterGoneError, HistoryCutError, NotReplayableError."""
     with transaction.atomic():
         follow.read_only_moment()
         steps = steps_after(cluster_id, after, until)

@@ -19,7 +19,7 @@ from kschedweb.cluster import clock, follow
 from kschedweb.cluster.models import Change, Cluster
 from kschedweb.scheduling.past import journal, walking
 from kschedweb.scheduling.past.errors import FutureError, HistoryCutError, NotReplayableError
-from kschedweb.scheduling.past.journal import Place, place_of
+from kschedweb.scheduling.past.journal import Place
 from kschedweb.scheduling.past.objects import Objects, objects_at
 from kschedweb.scheduling.past.walking import Walker
 from kschedweb.traces.models import Checkpoint, EngineStep
@@ -115,7 +115,9 @@ def _made(cluster_id: int, position: Position | None, at: datetime | None) -> Mo
     with transaction.atomic():
         follow.read_only_moment()
         cluster = journal.ends(cluster_id)
-        position = _position_at(cluster, at) if position is None else position
+        if position is None:
+            assert at is not None
+            position = _position_at(cluster, at)
         target = step_at(cluster, position)
         time = _time_of(cluster, position, target) if at is None else microseconds(at)
     kept = _kept.pop(cluster_id, None)
@@ -160,18 +162,32 @@ def step_at(cluster: Cluster, asked: Position) -> Place | None:
         raise HistoryCutError(*begins)
     steps = EngineStep.objects.filter(cluster_id=cluster.pk, seq_to__lte=asked.seq, log_to__lte=asked.rv)
     checkpoints = Checkpoint.objects.filter(cluster_id=cluster.pk, seq__lte=asked.seq, rv__lte=asked.rv)
-    found = [rows.order_by("-run", "-step").first() for rows in (steps, checkpoints)]
-    return max((place_of(each) for each in found if each is not None), default=None)
+    found = (
+        steps.order_by("-seq_to", "-run", "-step").values_list("run", "step").first(),
+        checkpoints.order_by("-run", "-step").values_list("run", "step").first(),
+    )
+    return max((each for each in found if each is not None), default=None)
 
 
-def _position_at(cluster: Cluster, at: datetime | None) -> Position:
-    assert at is not None
+def _position_at(cluster: Cluster, at: datetime) -> Position:
+    """Where the logs had come by a time: to the last step, or the checkpoint it was cut at, and the last change.
+
+    FutureError.
+    """
     if microseconds(at) > clock.now_of(cluster.pk):
         raise FutureError(at.isoformat(), cluster.rv, cluster.seq)
-    steps = EngineStep.objects.filter(cluster_id=cluster.pk, now_us__lte=microseconds(at))
-    step = steps.order_by("-run", "-step").values_list("log_to", "seq_to").first() or (0, 0)
-    changes = Change.objects.filter(cluster_id=cluster.pk, at__lte=at).order_by("-rv")
-    return Position(max(step[0], changes.values_list("rv", flat=True).first() or 0), step[1])
+    steps = EngineStep.objects.filter(cluster_id=cluster.pk)
+    before = steps.filter(now_us__lte=microseconds(at)).order_by("-now_us", "-run", "-step")
+    following = steps.filter(now_us__gt=microseconds(at)).order_by("now_us", "run", "step")
+    kept = Checkpoint.objects.filter(cluster_id=cluster.pk, at__lte=at).order_by("-seq", "-id")
+    found = before.values_list("log_to", "seq_to").first() or kept.values_list("objects_rv", "seq").first()
+    rv, seq = found or (0, 0)
+    # What the following step had not seen either came later, whatever its time: a writer may have waited.
+    seen = following.values_list("log_to", flat=True).first()
+    changes = Change.objects.filter(
+        cluster_id=cluster.pk, rv__gt=rv, rv__lte=cluster.rv if seen is None else seen, at__lte=at
+    )
+    return Position(changes.order_by("-rv").values_list("rv", flat=True).first() or rv, seq)
 
 
 def _led(cluster: Cluster, target: Place, kept: _Kept | None) -> Walker:

@@ -23,7 +23,7 @@ from kschedweb.scheduling.models import EngineState, HistoryProof
 from kschedweb.scheduling.past import journal, walking
 from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
 from kschedweb.scheduling.past.objects import Objects, objects_at
-from kschedweb.scheduling.past.replaying import Replay, oldest_start, start_after
+from kschedweb.scheduling.past.replaying import Replay, oldest_start
 from kschedweb.scheduling.past.walking import Walker
 from kschedweb.traces.models import Checkpoint, EngineLog
 from scheduler_core.api.times import moment_of
@@ -56,7 +56,13 @@ def prove(
     if cluster_id is None:
         return None
     with gone.ends_work(cluster_id):
-        _prove(cluster_id, seconds, monotonic)
+        try:
+            _prove(cluster_id, seconds, monotonic)
+        except Exception as error:
+            if not gone.explains(error, cluster_id):
+                # It keeps no other cluster from its turn.
+                HistoryProof.objects.update_or_create(pk=cluster_id, defaults={"checked_at": timezone.now()})
+            raise
     return cluster_id
 
 
@@ -103,7 +109,6 @@ def _prove(cluster_id: int, seconds: float, monotonic: Callable[[], float]) -> N
         kept = _begun(journal.ends(cluster_id), proof, until)
     replay = kept.replay
     replay.until, replay.on_step = until, lambda walker: _checkpoint_if_missing(walker, kept)
-    replay.cycles = replay.unproven = 0
     ends_at = monotonic() + seconds
     replay.go(lambda: monotonic() >= ends_at)
     _keep(proof, replay)
@@ -115,22 +120,16 @@ def _prove(cluster_id: int, seconds: float, monotonic: Callable[[], float]) -> N
 
 def _begun(cluster: Cluster, proof: HistoryProof, until: tuple[int, int]) -> _Kept:
     """From where it was left, or the nearest place after it that there is an engine of."""
-    place = proof.run, proof.step
-    walker: Walker | None = None
-    if place > until:
-        place = walking.START  # the journal was begun anew
-    if place == walking.START:
-        walker, place = oldest_start(cluster, until)
+    replay = Replay(cluster, until, None, (proof.run, proof.step), reason=proof.reason)
+    if replay.place > until or replay.place == walking.START:  # the journal was begun anew, or nothing was looked at
+        replay.walker, replay.place = oldest_start(cluster, until)
     else:
         try:
-            walker = walking.start_before(cluster, place)
-            walking.walk(walker, place)
+            replay.walker = walking.start_before(cluster, replay.place)
+            walking.walk(replay.walker, replay.place)
         except (HistoryCutError, NotReplayableError) as error:
-            walker = start_after(cluster, place, until)
-            proof.reason = error.message
-            place = place if walker is None else walker.place
-    replay = Replay(cluster, until, walker, place, reason=proof.reason)
-    return _Kept(replay, _next_missing(cluster.pk, 0 if walker is None else walker.seq))
+            replay.pass_over(error.message)
+    return _Kept(replay, _next_missing(cluster.pk, 0 if replay.walker is None else replay.walker.seq))
 
 
 def _keep(proof: HistoryProof, replay: Replay) -> None:
@@ -141,6 +140,7 @@ def _keep(proof: HistoryProof, replay: Replay) -> None:
         proof.rv, proof.seq, proof.at = walker.rv, walker.seq, moment_of(walker.now)
     proof.cycles += replay.cycles
     proof.unproven += replay.unproven
+    replay.cycles = replay.unproven = 0
     proof.reason = replay.reason
     found = replay.difference
     proof.difference = None if found is None else msgspec.structs.asdict(found)

@@ -49,12 +49,26 @@ class Replay:
             if is_enough():
                 return
 
+    def pass_over(self, reason: str) -> None:
+        """Go on where the next engine is known; what lies between stays unproven."""
+        last = self.place
+        self.reason, self.walker = reason, start_after(self.cluster, last, self.until)
+        self.place = self.until if self.walker is None else self.walker.place
+        run, step = last
+        to_run, to_step = self.place
+        between = EngineStep.objects.filter(
+            Q(run__gt=run) | Q(run=run, step__gt=step),
+            Q(run__lt=to_run) | Q(run=to_run, step__lte=to_step),
+            cluster_id=self.cluster.pk,
+        )
+        self.unproven += between.aggregate(cycles=Sum("cycles"))["cycles"] or 0
+
     def _go_on(self, is_enough: Callable[[], bool]) -> None:
         """The next piece, or as much of it as can be, and until it is enough."""
         try:
             piece = journal.piece_after(self.cluster.pk, self._next, self.until, with_decisions=True)
         except (HistoryCutError, NotReplayableError) as error:
-            self._pass_over(error.message)
+            self.pass_over(error.message)
             return
         if not piece.steps:
             self.place = self.until
@@ -75,6 +89,10 @@ class Replay:
         if walker.engine is not None and step.kind == StepKind.APPLY:
             expected = walker.place[0], walker.place[1] + 1
             if place_of(step) != expected or step.log_from != walker.rv or step.seq_from != walker.seq:
+                begins = journal.begins(self.cluster.pk)
+                if walker.rv < begins[0] or walker.seq < begins[1]:
+                    self.pass_over(HistoryCutError(*begins).message)
+                    return False
                 follows = f"step {expected[0]}.{expected[1]} from {walker.rv}.{walker.seq}"
                 found = f"step {step.run}.{step.step} from {step.log_from}.{step.seq_from}"
                 self.difference = Difference(step.run, step.step, step.seq_from, "", "step", found, follows)
@@ -83,7 +101,7 @@ class Replay:
         try:
             effects = walker.take(step, piece)
         except (HistoryCutError, NotReplayableError) as error:
-            self._pass_over(error.message)
+            self.pass_over(error.message)
             return False
         except CoreError as error:
             self.difference = Difference(step.run, step.step, step.seq_from, "", "step", "was made", str(error))
@@ -92,7 +110,7 @@ class Replay:
         try:
             self.difference = difference(step, piece, effects, walker.engine, before)
         except NotReplayableError as error:
-            self._pass_over(error.message)
+            self.pass_over(error.message)
             return False
         if self.difference is not None:
             return False
@@ -101,32 +119,22 @@ class Replay:
         self.on_step(walker)
         return True
 
-    def _pass_over(self, reason: str) -> None:
-        """Go on where the next engine is known; what lies between stays unproven."""
-        last = self.place
-        self.reason, self.walker = reason, start_after(self.cluster, last, self.until)
-        self.place = self.until if self.walker is None else self.walker.place
-        run, step = last
-        to_run, to_step = self.place
-        between = EngineStep.objects.filter(
-            Q(run__gt=run) | Q(run=run, step__gt=step),
-            Q(run__lt=to_run) | Q(run=to_run, step__lte=to_step),
-            cluster_id=self.cluster.pk,
-        )
-        self.unproven += between.aggregate(cycles=Sum("cycles"))["cycles"] or 0
-
 
 def start_after(cluster: Cluster, place: Place, until: Place) -> Walker | None:
     """An engine from the first checkpoint, or the first step of a run, after a place; None where there is none."""
     run, step = place
     after = Q(run__gt=run) | Q(run=run, step__gt=step)
     if not cluster.is_mirror:
-        for row in Checkpoint.objects.filter(after, cluster_id=cluster.pk).exclude(engine=b"").order_by("run", "step"):
-            first = walking.first_step_before(cluster.pk, place_of(row), after=run)
+        rows = Checkpoint.objects.filter(after, cluster_id=cluster.pk).exclude(engine=b"").order_by("run", "step")
+        for pk, *stands in rows.values_list("pk", "run", "step"):
+            first = walking.first_step_before(cluster.pk, (stands[0], stands[1]), after=run)
             if first is not None:
                 break
-            if place_of(row) > until:
+            if (stands[0], stands[1]) > until:
                 return None
+            row = rows.filter(pk=pk).defer("objects_packed").first()
+            if row is None:
+                continue  # cut away, or one too many, meanwhile
             walker = Walker(cluster)
             try:
                 walker.load(row)

@@ -27,7 +27,7 @@ from kschedweb.common import bulk
 from kschedweb.scheduling.adapters import CACHE_QUEUES, QueueRow, queue_row
 from kschedweb.traces.choices import LogKind
 from kschedweb.traces.models import Attempt, EngineLog, EngineStep, QueueState, full_payload
-from kschedweb.traces.selectors import throughput
+from kschedweb.traces.selectors import live, throughput
 from kschedweb.traces.selectors.history import MOVES
 from scheduler_core.api.times import microseconds
 from scheduler_core.model.effects import CacheMove, QueueMove
@@ -131,8 +131,7 @@ def _move_of(entry: EngineLog) -> QueueMove | CacheMove:
 
 def attempts_at(cluster_id: int, seq: int) -> QuerySet[Attempt]:
     """The attempts that were stored by then, the newest first, without what is long; repeats are not taken back."""
-    rows = Attempt.objects.defer("matrix", "digest", "rejections", "best", "durations")
-    return rows.filter(cluster_id=cluster_id, seq__lte=seq).order_by("-seq")
+    return live.newest_attempts(cluster_id).filter(seq__lte=seq)
 
 
 def repeats_at(cluster_id: int, attempts: Mapping[int, str], seq: int) -> dict[int, tuple[int, int, datetime]]:
@@ -160,7 +159,7 @@ def attempt_taken_back(row: Attempt, last: tuple[int, int, datetime] | None) -> 
 
 def events_at(cluster_id: int, seq: int, limit: int) -> list[views.EventView]:
     """The newest events that the scheduler had told of, as often as they were seen by then."""
-    rows = list(Event.objects.filter(cluster_id=cluster_id, seq__gt=0, seq__lte=seq).order_by("-id")[:limit])
+    rows = list(Event.objects.filter(cluster_id=cluster_id, seq__gt=0, seq__lte=seq).order_by("-seq")[:limit])
     counted = {row.seq for row in rows if row.count > 1}
     last: dict[int, tuple[int, datetime]] = {}
     if counted:
@@ -184,8 +183,9 @@ def throughput_at(cluster_id: int, position: tuple[int, int], since: datetime, u
     rv, seq = position
     since = since.replace(microsecond=0)
     earlier = throughput(cluster_id, since=since, until=since, seconds=1)
-    before = EngineStep.objects.filter(cluster_id=cluster_id, now__lt=since, seq_to__lte=seq)
-    log_to, seq_to = before.order_by("-run", "-step").values_list("log_to", "seq_to").first() or (0, 0)
+    before = EngineStep.objects.filter(cluster_id=cluster_id, now_us__lt=microseconds(since), seq_to__lte=seq)
+    last = before.order_by("-now_us", "-run", "-step")
+    log_to, seq_to = last.values_list("log_to", "seq_to").first() or (0, 0)
     points: dict[datetime, _Point] = {}
     rows = bulk.read_rows(
         f"SELECT step.now, step.run, log.payload::text FROM {_STEPS} AS step JOIN {_LOG} AS log"

@@ -22,7 +22,7 @@ from kschedweb.scheduling.past.objects import objects_at
 from kschedweb.traces.choices import StepKind
 from kschedweb.traces.models import Checkpoint, EngineStep
 from scheduler_core import build, config
-from scheduler_core.errors import CheckpointError, ConfigError
+from scheduler_core.errors import CheckpointError, ConfigError, CoreError
 from scheduler_core.model.effects import Attempt, Effects
 from scheduler_core.ports import SeededDraws
 from scheduler_core.scheduler import checkpoint, recorded
@@ -73,7 +73,8 @@ class Walker:
 
     def asked(self, step: EngineStep, piece: Piece) -> tuple[Scheduler, RecordedStep]:
         """The engine and what the step gives it, for who makes it again in another way than `take`."""
-        if self.engine is None or self.rv != step.log_from:
+        follows = (step.run, step.step - 1), step.log_from, step.seq_from
+        if self.engine is None or (self.place, self.rv, self.seq) != follows:
             raise NotReplayableError(f"no engine is known from before step {step.run}.{step.step}")
         self._answers.put(piece.exchanges.get(place_of(step), ()))
         # Amounts decide nothing: they are worked out where there is a record to compare them with.
@@ -168,7 +169,7 @@ def start_before(cluster: Cluster, target: Place) -> Walker:
         run, step = target
         before = Q(run__lt=run) | Q(run=run, step__lte=step)
         rows = Checkpoint.objects.filter(before, cluster_id=cluster.pk).exclude(engine=b"")
-        written = rows.order_by("-run", "-step").first()
+        written = rows.defer("objects_packed").order_by("-run", "-step").first()
         first = first_step_before(cluster.pk, target)
     if first is not None and (written is None or place_of(written) < place_of(first)):
         walker.place = (first.run, first.step - 1)
@@ -191,11 +192,20 @@ def first_step_before(cluster_id: int, target: Place, *, after: int | None = Non
 
 
 def walk(walker: Walker, target: Place) -> None:
-    """Lead the engine on to a step."""
+    """Lead the engine on to a step.
+
+    HistoryCutError where steps on the way have been cleared away meanwhile; NotReplayableError, also where one goes
+    another way than it went.
+    """
     while walker.place < target:
         with without_collecting():
             piece = journal.piece_after(walker.cluster.pk, walker.place, target, with_decisions=False)
             for step in piece.steps:
-                walker.take(step, piece)
+                try:
+                    walker.take(step, piece)
+                except CoreError as error:
+                    raise NotReplayableError(
+                        f"step {step.run}.{step.step} does not go as it is recorded: {error}"
+                    ) from error
         if not piece.steps:
-            return
+            raise HistoryCutError(*journal.begins(walker.cluster.pk))

@@ -37,13 +37,8 @@ from kschedweb.traces.selectors.live import (
     queue_view,
     snapshot,
 )
-from kschedweb.traces.selectors.questions import (
-    node_refusals,
-    pending_pods,
-    pending_summary,
-    refused_attempts,
-    slowest_attempts,
-)
+from kschedweb.traces.selectors.pending import pending_pods, pending_summary
+from kschedweb.traces.selectors.questions import node_refusals, refused_attempts, slowest_attempts
 from kschedweb.traces.selectors.searching import search
 from kschedweb.traces.selectors.throughput import throughput
 

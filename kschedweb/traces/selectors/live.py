@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, cast
 
 import orjson
+from django.db.models import QuerySet
 
 from kschedweb import views
 from kschedweb.cluster import clock, events
@@ -235,8 +236,13 @@ def pod_queue(cluster_id: int, pod: Pod) -> views.QueueView | None:
 
 def _attempt_views(cluster_id: int, limit: int) -> list[views.AttemptView]:
     """The newest attempts, oldest first."""
-    rows = Attempt.objects.defer("matrix", "digest", "rejections", "best", "durations").filter(cluster_id=cluster_id)
-    return [attempt_in_line(row) for row in reversed(rows.order_by("-seq")[:limit])]
+    return [attempt_in_line(row) for row in reversed(newest_attempts(cluster_id)[:limit])]
+
+
+def newest_attempts(cluster_id: int) -> QuerySet[Attempt]:
+    """All attempts, the newest first, without what is long."""
+    rows = Attempt.objects.defer("matrix", "digest", "rejections", "amounts", "best", "durations")
+    return rows.filter(cluster_id=cluster_id).order_by("-seq")
 
 
 def attempt_in_line(row: Attempt) -> views.AttemptView:

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from django.db import connection
 
 from kschedweb.common import ranking
+from kschedweb.common.patterns import literal
 
 # Entries at the end of a log among which the pods that went last are looked for.
 RECENT_ENTRIES: Final = 5_000
@@ -91,7 +92,8 @@ _OBJECTS: Final = """
         WHERE cluster_id = one.id AND kind = ANY (%s::text[]) AND {} ORDER BY {} LIMIT %s
     ) AS object
 """
-# Read from the index `change_gone_pods` alone. A pod whose name another one has now is not gone.
+# Read from the index `change_gone_pods` alone. A pod whose name another one has now is not gone: looked up in the
+# collation of the index of names.
 _GONE: Final = """
     WITH found AS (
         SELECT one.id, gone.* FROM unnest(%s::bigint[]) AS one (id) CROSS JOIN LATERAL (
@@ -102,7 +104,8 @@ _GONE: Final = """
     )
     SELECT found.id, found.namespace, found.name, change.at,
            (SELECT true FROM cluster_pod AS pod
-            WHERE pod.cluster_id = found.id AND pod.namespace = found.namespace AND pod.name = found.name)
+            WHERE pod.cluster_id = found.id AND pod.namespace = found.namespace
+              AND pod.name = found.name COLLATE "default")
     FROM found JOIN cluster_change AS change ON change.cluster_id = found.id AND change.rv = found.rv
 """
 _GONE_LAST: Final = """
@@ -181,7 +184,7 @@ def _found(
         return _read(statement.format("true", _NEWEST), [*values, most])
     within, of_namespace = "", []
     if wanted.namespace:
-        within, of_namespace = f"{namespace} LIKE %s AND ", [_literal(wanted.namespace) + "%"]
+        within, of_namespace = f"{namespace} LIKE %s AND ", [literal(wanted.namespace) + "%"]
     word = ranking.folded(wanted.word)
     found: dict[tuple[Any, ...], ranking.Match | None] = {}
 
@@ -199,7 +202,7 @@ def _found(
         read("true", [])
         return list(found)
     read(f"{name} = %s", [word])
-    if read(f"{name} LIKE %s", [f"{_literal(word)}%"]) < most:
+    if read(f"{name} LIKE %s", [f"{literal(word)}%"]) < most:
         for condition, given, limit in _conditions(word, name, most):
             if read(condition, given, limit) < limit or good() >= most:
                 break
@@ -213,14 +216,14 @@ def _conditions(word: str, name: str, most: int) -> Iterator[tuple[str, list[Any
     Patterns of LIKE only: a regular expression takes several times as long for each name. So the loosest is also held
     by names in which not every part is at the start of a word, and more rows are read.
     """
-    inside = f"%{_literal(word)}%"
+    inside = f"%{literal(word)}%"
     if letters := ranking.abbreviation(word):
-        in_order = "%".join(_literal(letter) for letter in letters) + "%"
+        in_order = "%".join(literal(letter) for letter in letters) + "%"
         # Most names are passed over by the first.
         condition = f"{name} LIKE %s AND ({name} LIKE %s OR {name} LIKE ANY (%s::text[]))"
         yield condition, [f"%{in_order}", inside, _at_starts(in_order, letters[0])], max(most, PARTS_CANDIDATES)
     yield f"{name} LIKE %s", [inside], most
-    at_starts = _at_starts(f"{_literal(word)}%", word[0])
+    at_starts = _at_starts(f"{literal(word)}%", word[0])
     yield f"{name} LIKE %s AND {name} LIKE ANY (%s::text[])", [inside, at_starts], most
 
 
@@ -228,11 +231,6 @@ def _at_starts(pattern: str, first: str) -> list[str]:
     """Patterns of names in which this one begins where a word does; a number may have zeros before it."""
     before = [*_SEPARATORS, "0"] if "0" <= first <= "9" else _SEPARATORS
     return [pattern, *(f"%{letter}{pattern}" for letter in before)]
-
-
-def _literal(text: str) -> str:
-    """The text within a pattern of LIKE."""
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def _read(statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:

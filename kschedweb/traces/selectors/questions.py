@@ -1,4 +1,4 @@
-"""Questions over many attempts, each one request: who was refused on a node, what pods wait for, what took longest.
+"""Questions over many attempts, each one request: who was refused on a node, what took longest.
 
 The summary index (`refused`, `last_seen_at`, `duration_us`) leaves few attempts; only of those a matrix is opened, and
 of a matrix only what it says of one node. A question that would take too long answers with what it has found, and from
@@ -6,25 +6,19 @@ where to go on.
 """
 
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 
-from kschedweb.cluster.choices import TERMINAL_PHASES
-from kschedweb.cluster.models import Cluster
-from kschedweb.common.reading import PRESENT, Tables
 from kschedweb.traces import adapters
 from kschedweb.traces.models import Attempt
 from kschedweb.traces.selectors.attempts import LAST_ATTEMPT, AttemptFilter, attempts, order_names
 from kschedweb.traces.selectors.now import refusals_now
-from kschedweb.views import NodeRefusal, NodeRefusals, Pending, PendingPod, PendingReason, Unqueued
+from kschedweb.views import NodeRefusal, NodeRefusals
 
 QUESTION_SECONDS = 0.7
 ROWS_AT_ONCE = 500
-EXAMPLES = 5
 _ATTEMPT_COLUMNS = ("namespace", "name", "seq", "last_number", "result", "last_seen_at", "repeat_count")
 
 
@@ -93,117 +87,3 @@ def refused_attempts(cluster_id: int, wanted: AttemptFilter, before: int | None 
 def slowest_attempts(cluster_id: int, wanted: AttemptFilter) -> QuerySet[Attempt]:
     """The attempts that took longest, the slowest first."""
     return attempts(cluster_id, wanted).order_by("-duration_us", "-seq")
-
-
-PENDING_REASONS = """
-    WITH rejected AS (
-        SELECT pod.uid, pod.namespace || '/' || pod.name AS key, pod.created_at, reason.plugin, reason.reason,
-               sum(reason.count) AS nodes, least(1, sum(reason.count) / greatest(last.evaluated, 1)) AS share
-        FROM cluster_pod AS pod
-        CROSS JOIN LATERAL (
-            SELECT rejections, evaluated FROM traces_attempt AS attempt
-            WHERE attempt.cluster_id = pod.cluster_id AND attempt.pod_uid = pod.uid
-            ORDER BY attempt.seq DESC LIMIT 1
-        ) AS last
-        CROSS JOIN LATERAL jsonb_to_recordset(last.rejections) AS reason (plugin text, reason text, count bigint)
-        WHERE pod.cluster_id = %s AND pod.node_name = '' AND NOT pod.phase = ANY (%s)
-          AND pod.scheduler_name = ANY (%s)
-        GROUP BY pod.uid, pod.namespace, pod.name, pod.created_at, last.evaluated, reason.plugin, reason.reason
-    )
-    SELECT plugin, reason, count(*), sum(nodes)::bigint, round(sum(share), 3)::float8,
-           (array_agg(key ORDER BY created_at, key))[1:%s]
-    FROM rejected GROUP BY plugin, reason ORDER BY 5 DESC, plugin, reason LIMIT %s
-"""
-
-
-PENDING_PLACES = """
-    WITH state AS (SELECT cluster_id, pod_uid, queue FROM traces_queuestate)
-    SELECT coalesce(state.queue, ''), pod.scheduler_name, count(*)
-    FROM cluster_pod AS pod
-    LEFT JOIN state ON state.cluster_id = pod.cluster_id AND state.pod_uid = pod.uid
-    WHERE pod.cluster_id = %s AND pod.node_name = '' AND NOT pod.phase = ANY (%s)
-    GROUP BY 1, 2 ORDER BY 1, 2
-"""
-
-
-def pending_summary(
-    cluster_id: int, limit: int = 50, *, tables: Tables = PRESENT, profiles: Sequence[str] | None = None
-) -> Pending:
-    """Count the unassigned pods: by where they are, each once, and by the reasons of their last rejection.
-
-    First comes what keeps most nodes from them. `profiles`: those of then, with the `tables` of then. Pods that no
-    profile has are none of the scheduler's: what rejected them while one had them keeps nothing from them now.
-    """
-    profiles = _profiles(cluster_id) if profiles is None else profiles
-    with connection.cursor() as cursor:
-        cursor.execute(tables.under(PENDING_PLACES), [*tables.values, cluster_id, _ended()])
-        places = cursor.fetchall()
-        cursor.execute(tables.under(PENDING_REASONS), [*tables.values, *pending_values(cluster_id, profiles, limit)])
-        reasons = [PendingReason(*row) for row in cursor]
-    queues: Counter[str] = Counter()
-    no_profile: Counter[str] = Counter()
-    unseen = 0
-    for queue, scheduler, pods in places:
-        if queue:
-            queues[queue] += pods
-        elif scheduler in profiles:
-            unseen += pods
-        else:
-            no_profile[scheduler] += pods
-    return Pending(
-        pods=queues.total() + no_profile.total() + unseen,
-        queues=dict(queues),
-        unqueued=Unqueued(no_profile=dict(no_profile), unseen=unseen),
-        profiles=profiles,
-        reasons=reasons,
-    )
-
-
-def pending_values(cluster_id: int, profiles: Sequence[str], limit: int) -> list[Any]:
-    """Parameters of PENDING_REASONS."""
-    return [cluster_id, _ended(), list(profiles), EXAMPLES, limit]
-
-
-PENDING_PODS = """
-    WITH pod AS (SELECT * FROM cluster_pod)
-    SELECT pod.uid, pod.namespace, pod.name, pod.created_at, last.seq, last.number, last.last_seen_at, last.message,
-           sum(reason.count)::bigint
-    FROM pod
-    CROSS JOIN LATERAL (
-        SELECT seq, coalesce((last_repeat->>'attempt')::int, attempt.attempt + repeat_count) AS number, last_seen_at,
-               message, rejections
-        FROM traces_attempt AS attempt
-        WHERE attempt.cluster_id = pod.cluster_id AND attempt.pod_uid = pod.uid
-        ORDER BY attempt.seq DESC LIMIT 1
-    ) AS last
-    CROSS JOIN LATERAL jsonb_to_recordset(last.rejections) AS reason (plugin text, reason text, count bigint)
-    WHERE pod.cluster_id = %s AND pod.node_name = '' AND NOT pod.phase = ANY (%s)
-      AND pod.scheduler_name = ANY (%s) AND (reason.plugin = %s OR %s = '') AND (reason.reason = %s OR %s = '')
-    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 ORDER BY pod.created_at, pod.namespace, pod.name LIMIT %s
-"""
-
-
-def pending_pods(
-    cluster_id: int,
-    *,
-    plugin: str,
-    reason: str,
-    limit: int,
-    tables: Tables = PRESENT,
-    profiles: Sequence[str] | None = None,
-) -> list[PendingPod]:
-    """The unassigned pods last rejected by this plugin and for this reason, longest pending first."""
-    names = list(_profiles(cluster_id) if profiles is None else profiles)
-    with connection.cursor() as cursor:
-        values: list[Any] = [cluster_id, _ended(), names, plugin, plugin, reason, reason, limit]
-        cursor.execute(tables.under(PENDING_PODS), [*tables.values, *values])
-        return [PendingPod(*row) for row in cursor]
-
-
-def _ended() -> list[str]:
-    return [str(phase) for phase in TERMINAL_PHASES]
-
-
-def _profiles(cluster_id: int) -> Sequence[str]:
-    """Names of the profiles the scheduler has."""
-    return Cluster.objects.filter(pk=cluster_id).values_list("profiles", flat=True).first() or ()

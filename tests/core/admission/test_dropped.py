@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.admission.dropped import drop_disabled
+from tests.cases import cases
 
 Manifest = dict[str, Any]
 STOP: Manifest = {"stopSignal": "SIGTERM"}
@@ -37,14 +38,12 @@ KINDS = ("Pod", "PodTemplate", "Deployment", "Job", "CronJob")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("given", "want"),
-    [
-        pytest.param(pod_spec(lifecycle={**STOP}), pod_spec(), id="nothing but the signal"),
-        pytest.param(pod_spec(lifecycle={**STOP, **SLEEP}), pod_spec(lifecycle=SLEEP), id="a handler too"),
-        pytest.param(pod_spec(lifecycle={}), pod_spec(lifecycle={}), id="a lifecycle that says nothing"),
-        pytest.param(pod_spec(restartPolicy="Always"), pod_spec(), id="restart policy of a container"),
-    ],
+@cases(
+    "given, want",
+    ("nothing but the signal", pod_spec(lifecycle={**STOP}), pod_spec()),
+    ("a handler too", pod_spec(lifecycle={**STOP, **SLEEP}), pod_spec(lifecycle=SLEEP)),
+    ("a lifecycle that says nothing", pod_spec(lifecycle={}), pod_spec(lifecycle={})),
+    ("restart policy of a container", pod_spec(restartPolicy="Always"), pod_spec()),
 )
 def test_lifecycle_goes_with_its_last_field(kind: str, given: Manifest, want: Manifest) -> None:
     spec = {"containers": [dict(each) for each in given["containers"]]}
@@ -59,14 +58,10 @@ def test_lifecycle_goes_with_its_last_field(kind: str, given: Manifest, want: Ma
 def test_volumes_of_images_go_with_their_mounts(kind: str) -> None:
     manifest = within(kind, with_volumes())
     drop_disabled(manifest, None, kind)
-    assert manifest == within(
-        kind,
-        {
-            "volumes": [{"name": "b", "emptyDir": {}}],
-            "containers": [{"name": "c", "volumeMounts": [{"name": "b", "mountPath": "/b"}]}],
-            "initContainers": [{"name": "d"}],
-        },
-    )
+    assert manifest == within(kind,
+                              {"volumes": [{"name": "b", "emptyDir": {}}],
+                               "containers": [{"name": "c", "volumeMounts": [{"name": "b", "mountPath": "/b"}]}],
+                               "initContainers": [{"name": "d"}]})  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core.errors import AdmissionError
 from tests.builders import make_manifest
+from tests.cases import cases
 from tests.core.admission.context import create, problems_of, update
 from tests.core.admission.test_pod_checks import SUBDOMAIN
 
@@ -212,7 +211,7 @@ CHECKS: list[tuple[str, dict[str, Any], list[str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("manifest", "want"), [pytest.param(*check[1:], id=check[0]) for check in CHECKS])
+@cases("manifest, want", *CHECKS)
 def test_problems_of_other_kinds(manifest: dict[str, Any], want: list[str]) -> None:
     assert problems_of(manifest) == want
 
@@ -271,7 +270,7 @@ CHANGES: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("old", "new", "want"), [pytest.param(*change[1:], id=change[0]) for change in CHANGES])
+@cases("old, new, want", *CHANGES)
 def test_changes_that_are_refused(old: dict[str, Any], new: dict[str, Any], want: list[str]) -> None:
     before = create(old, is_simulated=False)
     after = {**new, "metadata": {**before["metadata"], "annotations": new["metadata"].get("annotations", {})}}

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from scheduler_core.admission.optional import (
-    DEFAULT_PLUGINS,
-    LIMIT_ANTI_AFFINITY,
-    MEMORY_PRESSURE_TOLERATION,
-)
+from scheduler_core.admission.optional import DEFAULT_PLUGINS, LIMIT_ANTI_AFFINITY, MEMORY_PRESSURE_TOLERATION
 from scheduler_core.apiserver.answers import Outcome, Refused
 from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Create, ObjectKey, Patch
 from scheduler_core.apiserver.server import ApiServer
 from tests.builders import make_pod
+from tests.cases import cases
 
 TOLERATION = {"key": "node.kubernetes.io/memory-pressure", "operator": "Exists", "effect": "NoSchedule"}
 NOW = 1_893_456_000_000_000
@@ -35,14 +30,12 @@ def tolerations(answer: Outcome | Refused) -> list[Any]:
     return list(answer.answer["spec"]["tolerations"])
 
 
-@pytest.mark.parametrize(
-    ("pod", "plugins", "tolerates"),
-    [
-        pytest.param(make_pod("p").container(), DEFAULT_PLUGINS, False, id="BestEffort"),
-        pytest.param(make_pod("p").req(cpu="1"), DEFAULT_PLUGINS, True, id="Burstable"),
-        pytest.param(make_pod("p").limit(cpu="1", memory="1Gi"), DEFAULT_PLUGINS, True, id="Guaranteed"),
-        pytest.param(make_pod("p").req(cpu="1"), frozenset[str](), False, id="switched off"),
-    ],
+@cases(
+    "pod, plugins, tolerates",
+    ("BestEffort", make_pod("p").container(), DEFAULT_PLUGINS, False),
+    ("Burstable", make_pod("p").req(cpu="1"), DEFAULT_PLUGINS, True),
+    ("Guaranteed", make_pod("p").limit(cpu="1", memory="1Gi"), DEFAULT_PLUGINS, True),
+    ("switched off", make_pod("p").req(cpu="1"), frozenset[str](), False),
 )
 def test_pods_with_requests_tolerate_memory_pressure(pod: Any, plugins: frozenset[str], tolerates: bool) -> None:
     found = tolerations(create(pod.manifest(), plugins))
@@ -63,14 +56,12 @@ def test_toleration_is_added_once_and_only_where_nodes_are_simulated() -> None:
     assert TOLERATION not in tolerations(answer)
 
 
-@pytest.mark.parametrize(
-    ("key", "anti", "is_on", "is_refused"),
-    [
-        pytest.param("topology.kubernetes.io/zone", True, True, True, id="a zone"),
-        pytest.param("kubernetes.io/hostname", True, True, False, id="a node"),
-        pytest.param("topology.kubernetes.io/zone", False, True, False, id="affinity"),
-        pytest.param("topology.kubernetes.io/zone", True, False, False, id="switched off"),
-    ],
+@cases(
+    "key, anti, is_on, is_refused",
+    ("a zone", "topology.kubernetes.io/zone", True, True, True),
+    ("a node", "kubernetes.io/hostname", True, True, False),
+    ("affinity", "topology.kubernetes.io/zone", False, True, False),
+    ("switched off", "topology.kubernetes.io/zone", True, False, False),
 )
 def test_anti_affinity_is_limited_to_nodes(key: str, anti: bool, is_on: bool, is_refused: bool) -> None:
     plugins = frozenset({LIMIT_ANTI_AFFINITY}) if is_on else DEFAULT_PLUGINS

@@ -9,6 +9,7 @@ import pytest
 from scheduler_core.admission import accept_existing, is_from_cluster
 from scheduler_core.errors import AdmissionError, ManifestError
 from tests.builders import make, make_manifest, make_node, make_pod
+from tests.cases import cases
 from tests.core.admission.context import create
 
 
@@ -59,129 +60,43 @@ def test_cordoned_node_gets_its_taint_once() -> None:
 VOLUME = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
 CLAIM = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"]}
 TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c"}]}}
+ALTERNATIVES = {"firstAvailable": [{"name": "s", "deviceClassName": "g", "allocationMode": "All"}]}
 
 
-@pytest.mark.parametrize(
-    ("manifest", "want"),
-    [
-        pytest.param(
-            make_manifest("PersistentVolume", "v", spec=VOLUME),
-            {
-                "spec": {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"},
-                "status": {"phase": "Pending"},
-            },
-            id="volume",
-        ),
-        pytest.param(
-            make_manifest("PersistentVolumeClaim", "v", spec=CLAIM),
-            {"spec": {"volumeMode": "Filesystem"}, "status": {"phase": "Pending"}},
-            id="claim",
-        ),
-        pytest.param(
-            make_manifest("StorageClass", "s", provisioner="p"),
-            {"volumeBindingMode": "Immediate", "reclaimPolicy": "Delete"},
-            id="storage class",
-        ),
-        pytest.param(make_manifest("CSIDriver", "d"), {"spec": {"storageCapacity": False}}, id="CSI driver"),
-        pytest.param(
-            make_manifest("Namespace", "ns"),
-            {"metadata": {"labels": {"kubernetes.io/metadata.name": "ns"}}, "status": {"phase": "Active"}},
-            id="namespace",
-        ),
-        pytest.param(
-            make_manifest("PriorityClass", "p", value=1), {"preemptionPolicy": "PreemptLowerPriority"}, id="priority"
-        ),
-        pytest.param(
-            make_manifest("ReplicationController", "r", spec={"template": TEMPLATE}),
-            {"spec": {"replicas": 1, "selector": {"a": "b"}}},
-            id="replication controller",
-        ),
-        pytest.param(
-            make_manifest("Deployment", "d", spec={"selector": {"matchLabels": {"a": "b"}}, "template": TEMPLATE}),
-            {"spec": {"replicas": 1}},
-            id="deployment",
-        ),
-        pytest.param(
-            make_manifest("Job", "j", spec={"template": TEMPLATE}),
-            {"spec": {"completions": 1, "parallelism": 1, "backoffLimit": 6}},
-            id="job",
-        ),
-        pytest.param(
-            make_manifest("Job", "j", spec={"template": TEMPLATE, "parallelism": 3}),
-            {"spec": {"parallelism": 3}},
-            id="work queue",
-        ),
-        pytest.param(
-            make_manifest("LimitRange", "l", spec={"limits": [{"type": "Container", "max": {"cpu": "2"}}]}),
-            {
-                "spec": {
-                    "limits": [
-                        {
-                            "type": "Container",
-                            "max": {"cpu": "2"},
-                            "default": {"cpu": "2"},
-                            "defaultRequest": {"cpu": "2"},
-                        }
-                    ]
-                }
-            },
-            id="limit range",
-        ),
-        pytest.param(
-            make_manifest(
-                "ResourceClaim",
-                "c",
-                spec={"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "g"}}]}},
-            ),
-            {
-                "spec": {
-                    "devices": {
-                        "requests": [
-                            {
-                                "name": "r",
-                                "exactly": {"deviceClassName": "g", "allocationMode": "ExactCount", "count": 1},
-                            }
-                        ]
-                    }
-                }
-            },
-            id="resource claim",
-        ),
-        pytest.param(
-            make_manifest(
-                "ResourceClaimTemplate",
-                "c",
-                spec={
-                    "spec": {
-                        "devices": {
-                            "requests": [
-                                {
-                                    "name": "r",
-                                    "firstAvailable": [{"name": "s", "deviceClassName": "g", "allocationMode": "All"}],
-                                }
-                            ]
-                        }
-                    }
-                },
-            ),
-            {
-                "spec": {
-                    "spec": {
-                        "devices": {
-                            "requests": [
-                                {
-                                    "name": "r",
-                                    "firstAvailable": [{"name": "s", "deviceClassName": "g", "allocationMode": "All"}],
-                                }
-                            ]
-                        }
-                    }
-                }
-            },
-            id="resource claim template",
-        ),
-    ],
-)
+def asking(request: dict[str, Any]) -> dict[str, Any]:
+    """Of a claim: one request."""
+    return {"devices": {"requests": [{"name": "r", **request}]}}
+
+
+@cases(
+    "manifest, want",
+    ("volume", make_manifest("PersistentVolume", "v", spec=VOLUME),
+     {"spec": {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"}, "status": {"phase": "Pending"}}),
+    ("claim", make_manifest("PersistentVolumeClaim", "v", spec=CLAIM),
+     {"spec": {"volumeMode": "Filesystem"}, "status": {"phase": "Pending"}}),
+    ("storage class", make_manifest("StorageClass", "s", provisioner="p"),
+     {"volumeBindingMode": "Immediate", "reclaimPolicy": "Delete"}),
+    ("CSI driver", make_manifest("CSIDriver", "d"), {"spec": {"storageCapacity": False}}),
+    ("namespace", make_manifest("Namespace", "ns"),
+     {"metadata": {"labels": {"kubernetes.io/metadata.name": "ns"}}, "status": {"phase": "Active"}}),
+    ("priority", make_manifest("PriorityClass", "p", value=1), {"preemptionPolicy": "PreemptLowerPriority"}),
+    ("replication controller", make_manifest("ReplicationController", "r", spec={"template": TEMPLATE}),
+     {"spec": {"replicas": 1, "selector": {"a": "b"}}}),
+    ("deployment",
+     make_manifest("Deployment", "d", spec={"selector": {"matchLabels": {"a": "b"}}, "template": TEMPLATE}),
+     {"spec": {"replicas": 1}}),
+    ("job", make_manifest("Job", "j", spec={"template": TEMPLATE}),
+     {"spec": {"completions": 1, "parallelism": 1, "backoffLimit": 6}}),
+    ("work queue", make_manifest("Job", "j", spec={"template": TEMPLATE, "parallelism": 3}),
+     {"spec": {"parallelism": 3}}),
+    ("limit range", make_manifest("LimitRange", "l", spec={"limits": [{"type": "Container", "max": {"cpu": "2"}}]}),
+     {"spec": {"limits": [{"type": "Container", "max": {"cpu": "2"}, "default": {"cpu": "2"},
+                           "defaultRequest": {"cpu": "2"}}]}}),
+    ("resource claim", make_manifest("ResourceClaim", "c", spec=asking({"exactly": {"deviceClassName": "g"}})),
+     {"spec": asking({"exactly": {"deviceClassName": "g", "allocationMode": "ExactCount", "count": 1}})}),
+    ("resource claim template", make_manifest("ResourceClaimTemplate", "c", spec={"spec": asking(ALTERNATIVES)}),
+     {"spec": {"spec": asking(ALTERNATIVES)}}),
+)  # fmt: skip
 def test_defaults(manifest: dict[str, Any], want: dict[str, Any]) -> None:
     assert_within(want, create(manifest))
 
@@ -245,34 +160,18 @@ def test_object_of_a_cluster_is_kept_as_it_is() -> None:
     assert kept == manifest
 
 
-@pytest.mark.parametrize(
-    ("manifest", "kind", "message"),
-    [
-        pytest.param({"metadata": {"namespace": "a"}}, "Pod", "metadata.name: Required value", id="no name"),
-        pytest.param({"metadata": {"name": "a"}}, "Pod", "metadata.namespace: Required value", id="no namespace"),
-        pytest.param(
-            {"metadata": {"name": "A"}}, "Node", 'metadata.name: Invalid value: "A": a lowercase RFC 1123', id="name"
-        ),
-        pytest.param(
-            {"metadata": {"name": "a", "namespace": "x"}},
-            "Node",
-            'metadata.namespace: Invalid value: "x": not allowed on this type',
-            id="namespace of a node",
-        ),
-        pytest.param(
-            {"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "-1"}}},
-            "Node",
-            'status.allocatable[cpu]: Invalid value: "-1": must be greater than or equal to 0',
-            id="negative node",
-        ),
-        pytest.param(
-            make_pod("a").req(memory="-1Gi").manifest(),
-            "Pod",
-            'spec.containers[0].resources.requests[memory]: Invalid value: "-1Gi": must be greater than or equal to 0',
-            id="negative pod",
-        ),
-    ],
-)
+@cases(
+    "manifest, kind, message",
+    ("no name", {"metadata": {"namespace": "a"}}, "Pod", "metadata.name: Required value"),
+    ("no namespace", {"metadata": {"name": "a"}}, "Pod", "metadata.namespace: Required value"),
+    ("name", {"metadata": {"name": "A"}}, "Node", 'metadata.name: Invalid value: "A": a lowercase RFC 1123'),
+    ("namespace of a node", {"metadata": {"name": "a", "namespace": "x"}}, "Node",
+     'metadata.namespace: Invalid value: "x": not allowed on this type'),
+    ("negative node", {"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "-1"}}}, "Node",
+     'status.allocatable[cpu]: Invalid value: "-1": must be greater than or equal to 0'),
+    ("negative pod", make_pod("a").req(memory="-1Gi").manifest(), "Pod",
+     'spec.containers[0].resources.requests[memory]: Invalid value: "-1Gi": must be greater than or equal to 0'),
+)  # fmt: skip
 def test_object_of_a_cluster_must_be_sound(manifest: dict[str, Any], kind: str, message: str) -> None:
     with pytest.raises(AdmissionError) as caught:
         accept_existing(manifest, kind)

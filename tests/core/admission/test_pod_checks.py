@@ -8,6 +8,7 @@ import pytest
 
 from scheduler_core.errors import AdmissionError
 from tests.builders import make_manifest, make_pod
+from tests.cases import cases
 from tests.core.admission.context import create, problems_of, update
 
 C = "spec.containers[0]"
@@ -266,7 +267,7 @@ CHECKS: list[tuple[str, dict[str, Any], list[str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("spec", "want"), [pytest.param(*check[1:], id=check[0]) for check in CHECKS])
+@cases("spec, want", *CHECKS)
 def test_problems_of_pods(spec: dict[str, Any], want: list[str]) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {**container(), **spec}}
     assert problems_of(pod) == want

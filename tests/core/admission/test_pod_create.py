@@ -13,6 +13,7 @@ from scheduler_core.api.manifests import decode
 from scheduler_core.api.schema import DecodeError
 from scheduler_core.errors import AdmissionError
 from tests.builders import PodBuilder, make, make_pod
+from tests.cases import cases
 from tests.core.admission.context import create
 from tests.core.admission.pods import created, fresh
 from tests.examples import examples
@@ -27,13 +28,8 @@ def resources_of(manifest: dict[str, Any]) -> Any:
 
 def test_created_pod_is_stamped() -> None:
     pod = created(fresh().container().status(phase="Running", nominatedNodeName="n"))
-    assert pod["metadata"] == {
-        "name": "a",
-        "namespace": "default",
-        "uid": "00000000-0000-0000-0000-000000000001",
-        "creationTimestamp": "2030-01-01T00:00:00Z",
-        "generation": 1,
-    }
+    assert pod["metadata"] == {"name": "a", "namespace": "default", "uid": "00000000-0000-0000-0000-000000000001",
+                               "creationTimestamp": "2030-01-01T00:00:00Z", "generation": 1}  # fmt: skip
     assert pod["status"] == {"phase": "Pending", "qosClass": "BestEffort"}
 
 
@@ -70,16 +66,12 @@ def test_generated_name_ends_with_the_uid() -> None:
     assert create(manifest)["metadata"]["name"] == "web-00001"
 
 
-@pytest.mark.parametrize(
-    ("requests", "limits", "want"),
-    [
-        pytest.param({"cpu": "100u"}, {}, {"cpu": "1m"}, id="rounded up to milli"),
-        pytest.param({"cpu": "1500m", "memory": "1024Ki"}, {}, {"cpu": "1500m", "memory": "1Mi"}, id="canonical"),
-        pytest.param({}, {"cpu": "1"}, {"cpu": "1"}, id="requests from limits"),
-        pytest.param(
-            {"cpu": "500m"}, {"cpu": "1", "memory": "1Gi"}, {"cpu": "500m", "memory": "1Gi"}, id="missing ones only"
-        ),
-    ],
+@cases(
+    "requests, limits, want",
+    ("rounded up to milli", {"cpu": "100u"}, {}, {"cpu": "1m"}),
+    ("canonical", {"cpu": "1500m", "memory": "1024Ki"}, {}, {"cpu": "1500m", "memory": "1Mi"}),
+    ("requests from limits", {}, {"cpu": "1"}, {"cpu": "1"}),
+    ("missing ones only", {"cpu": "500m"}, {"cpu": "1", "memory": "1Gi"}, {"cpu": "500m", "memory": "1Gi"}),
 )
 def test_requests_are_defaulted(requests: dict[str, str], limits: dict[str, str], want: dict[str, str]) -> None:
     assert resources_of(created(fresh().req(requests).limit(limits)))["requests"] == want
@@ -89,26 +81,16 @@ def test_limits_are_never_made_from_requests() -> None:
     assert "limits" not in resources_of(created(fresh().req(cpu="1")))
 
 
-@pytest.mark.parametrize(
-    ("given", "want"),
-    [
-        pytest.param({"requests": {"cpu": "3"}}, {"requests": {"cpu": "3"}}, id="requests alone take nothing over"),
-        pytest.param(
-            {"limits": {"memory": "4Gi"}},
-            {"requests": {"cpu": "1500m", "memory": "1Gi"}, "limits": {"memory": "4Gi"}},
-            id="with limits the aggregated requests of containers",
-        ),
-        pytest.param(
-            {"limits": {"cpu": "2", "hugepages-2Mi": "4Mi"}},
-            {
-                "requests": {"cpu": "1500m", "memory": "1Gi", "hugepages-2Mi": "4Mi"},
-                "limits": {"cpu": "2", "hugepages-2Mi": "4Mi"},
-            },
-            id="then the limits themselves",
-        ),
-        pytest.param({}, {}, id="empty stays empty"),
-    ],
-)
+@cases(
+    "given, want",
+    ("requests alone take nothing over", {"requests": {"cpu": "3"}}, {"requests": {"cpu": "3"}}),
+    ("with limits the aggregated requests of containers", {"limits": {"memory": "4Gi"}},
+     {"requests": {"cpu": "1500m", "memory": "1Gi"}, "limits": {"memory": "4Gi"}}),
+    ("then the limits themselves", {"limits": {"cpu": "2", "hugepages-2Mi": "4Mi"}},
+     {"requests": {"cpu": "1500m", "memory": "1Gi", "hugepages-2Mi": "4Mi"},
+      "limits": {"cpu": "2", "hugepages-2Mi": "4Mi"}}),
+    ("empty stays empty", {}, {}),
+)  # fmt: skip
 def test_pod_level_resources_are_defaulted(given: dict[str, Any], want: dict[str, Any]) -> None:
     pod = fresh().container({"cpu": "1", "memory": "1Gi"}).container({"cpu": "500m"}).spec(resources=given)
     assert created(pod)["spec"]["resources"] == want
@@ -119,10 +101,7 @@ def test_pod_level_resources_of_templates_are_rounded_like_all() -> None:
     spec = {"containers": [{"name": "c", "image": "i"}], "resources": resources}
     manifest = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "a", "namespace": "default"}}
     template = create({**manifest, "template": {"spec": spec}})["template"]
-    assert template["spec"]["resources"] == {
-        "limits": {"cpu": "1m", "memory": "1Gi"},
-        "requests": {"memory": "512Mi"},
-    }
+    assert template["spec"]["resources"] == {"limits": {"cpu": "1m", "memory": "1Gi"}, "requests": {"memory": "512Mi"}}
 
 
 def test_pod_level_hugepages_limit_comes_from_the_containers() -> None:
@@ -147,20 +126,13 @@ def limit_ranges(**item: Any) -> dict[str, Any]:
     return {"default": [make("LimitRange", "r", spec={"limits": [{"type": "Container", **item}]})]}
 
 
-@pytest.mark.parametrize(
-    ("item", "want"),
-    [
-        pytest.param(
-            {"default": {"memory": "1Gi"}, "defaultRequest": {"cpu": "100m"}},
-            {"requests": {"cpu": "100m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}},
-            id="default and default request",
-        ),
-        pytest.param(
-            {"max": {"cpu": "2"}}, {"requests": {"cpu": "2"}, "limits": {"cpu": "2"}}, id="the maximum is the default"
-        ),
-        pytest.param({"min": {"cpu": "50m"}}, {"requests": {"cpu": "50m"}}, id="the minimum is the default request"),
-    ],
-)
+@cases(
+    "item, want",
+    ("default and default request", {"default": {"memory": "1Gi"}, "defaultRequest": {"cpu": "100m"}},
+     {"requests": {"cpu": "100m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}),
+    ("the maximum is the default", {"max": {"cpu": "2"}}, {"requests": {"cpu": "2"}, "limits": {"cpu": "2"}}),
+    ("the minimum is the default request", {"min": {"cpu": "50m"}}, {"requests": {"cpu": "50m"}}),
+)  # fmt: skip
 def test_limit_range_fills_what_is_missing(item: dict[str, Any], want: dict[str, Any]) -> None:
     assert resources_of(created(fresh().container(), limit_ranges=limit_ranges(**item))) == want
 
@@ -174,21 +146,15 @@ def test_limit_range_comes_after_requests_from_limits_and_leaves_given_values() 
     assert elsewhere["spec"]["containers"][0]["resources"] == {}
 
 
-@pytest.mark.parametrize(
-    ("pod", "want"),
-    [
-        pytest.param(fresh().container(), "BestEffort", id="nothing named"),
-        pytest.param(
-            fresh().req({"example.com/x": "1"}).limit({"example.com/x": "1"}), "BestEffort", id="only others named"
-        ),
-        pytest.param(fresh().limit(cpu="1", memory="1Gi"), "Guaranteed", id="limits become requests"),
-        pytest.param(fresh().limit(cpu="1"), "Burstable", id="memory missing"),
-        pytest.param(fresh().req(cpu="500m").limit(cpu="1", memory="1Gi"), "Burstable", id="less than the limit"),
-        pytest.param(fresh().limit(cpu="1", memory="1Gi").container(), "Burstable", id="every container must"),
-        pytest.param(
-            fresh().container().spec(resources={"limits": {"cpu": "1", "memory": "1Gi"}}), "Guaranteed", id="pod level"
-        ),
-    ],
+@cases(
+    "pod, want",
+    ("nothing named", fresh().container(), "BestEffort"),
+    ("only others named", fresh().req({"example.com/x": "1"}).limit({"example.com/x": "1"}), "BestEffort"),
+    ("limits become requests", fresh().limit(cpu="1", memory="1Gi"), "Guaranteed"),
+    ("memory missing", fresh().limit(cpu="1"), "Burstable"),
+    ("less than the limit", fresh().req(cpu="500m").limit(cpu="1", memory="1Gi"), "Burstable"),
+    ("every container must", fresh().limit(cpu="1", memory="1Gi").container(), "Burstable"),
+    ("pod level", fresh().container().spec(resources={"limits": {"cpu": "1", "memory": "1Gi"}}), "Guaranteed"),
 )
 def test_qos_class(pod: PodBuilder, want: str) -> None:
     assert created(pod)["status"]["qosClass"] == want
@@ -196,15 +162,10 @@ def test_qos_class(pod: PodBuilder, want: str) -> None:
 
 def test_gated_pod_is_born_with_the_condition() -> None:
     assert created(fresh().container().gate("a.io/x"))["status"]["conditions"] == [
-        {
-            "type": "PodScheduled",
-            "status": "False",
-            "reason": "SchedulingGated",
-            "message": "Scheduling is blocked due to non-empty scheduling gates",
-            "lastProbeTime": None,
-            "lastTransitionTime": "2030-01-01T00:00:00Z",
-        }
-    ]
+        {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
+         "message": "Scheduling is blocked due to non-empty scheduling gates", "lastProbeTime": None,
+         "lastTransitionTime": "2030-01-01T00:00:00Z"},
+    ]  # fmt: skip
 
 
 def test_gated_pod_cannot_name_a_node() -> None:
@@ -214,12 +175,8 @@ def test_gated_pod_cannot_name_a_node() -> None:
 
 
 def test_label_keys_are_merged_into_selectors() -> None:
-    term = {
-        "topologyKey": "zone",
-        "labelSelector": {},
-        "matchLabelKeys": ["app", "gone"],
-        "mismatchLabelKeys": ["tier"],
-    }
+    term = {"topologyKey": "zone", "labelSelector": {}, "matchLabelKeys": ["app", "gone"],
+            "mismatchLabelKeys": ["tier"]}  # fmt: skip
     without_selector = {"topologyKey": "zone"}
     pod = fresh().container().label(app="x", tier="web").spread("zone", {"a": "b"}, matchLabelKeys=["tier"])
     pod.spec(

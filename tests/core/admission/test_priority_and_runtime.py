@@ -9,6 +9,7 @@ import pytest
 from scheduler_core.admission.priority import SYSTEM_CLASSES
 from scheduler_core.errors import AdmissionError
 from tests.builders import PodBuilder, make
+from tests.cases import cases
 from tests.core.admission.pods import created, fresh
 
 CLASSES = {
@@ -18,52 +19,29 @@ CLASSES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("fields", "classes", "want"),
-    [
-        pytest.param({}, {}, ("", 0, "PreemptLowerPriority"), id="no class"),
-        pytest.param({}, CLASSES, ("normal", 10, "PreemptLowerPriority"), id="the lowest global default"),
-        pytest.param({"priorityClassName": "high"}, CLASSES, ("high", 100, "Never"), id="policy of the class"),
-        pytest.param(
-            {"priorityClassName": "high", "priority": 100}, CLASSES, ("high", 100, "Never"), id="same number given"
-        ),
-        pytest.param(
-            {"priorityClassName": "system-node-critical"},
-            {},
-            ("system-node-critical", 2_000_001_000, "PreemptLowerPriority"),
-            id="built-in class",
-        ),
-    ],
-)
+@cases(
+    "fields, classes, want",
+    ("no class", {}, {}, ("", 0, "PreemptLowerPriority")),
+    ("the lowest global default", {}, CLASSES, ("normal", 10, "PreemptLowerPriority")),
+    ("policy of the class", {"priorityClassName": "high"}, CLASSES, ("high", 100, "Never")),
+    ("same number given", {"priorityClassName": "high", "priority": 100}, CLASSES, ("high", 100, "Never")),
+    ("built-in class", {"priorityClassName": "system-node-critical"}, {},
+     ("system-node-critical", 2_000_001_000, "PreemptLowerPriority")),
+)  # fmt: skip
 def test_priority_comes_from_the_class(fields: dict[str, Any], classes: Any, want: tuple[str, int, str]) -> None:
     spec = created(fresh().container().spec(**fields), priority_classes=classes)["spec"]
     assert (spec.get("priorityClassName", ""), spec["priority"], spec["preemptionPolicy"]) == want
 
 
-@pytest.mark.parametrize(
-    ("fields", "path", "detail"),
-    [
-        pytest.param(
-            {"priorityClassName": "x"},
-            "spec.priorityClassName",
-            "no PriorityClass with name x was found",
-            id="unknown class",
-        ),
-        pytest.param(
-            {"priority": 5},
-            "spec.priority",
-            "the integer value of priority (5) must not be provided in pod spec; priority "
-            "admission controller computed 10 from the given PriorityClass name",
-            id="other number",
-        ),
-        pytest.param(
-            {"preemptionPolicy": "Never"},
-            "spec.preemptionPolicy",
-            "the string value of PreemptionPolicy (Never) must not be provided",
-            id="other policy",
-        ),
-    ],
-)
+@cases(
+    "fields, path, detail",
+    ("unknown class", {"priorityClassName": "x"}, "spec.priorityClassName", "no PriorityClass with name x was found"),
+    ("other number", {"priority": 5}, "spec.priority",
+     "the integer value of priority (5) must not be provided in pod spec; priority "
+     "admission controller computed 10 from the given PriorityClass name"),
+    ("other policy", {"preemptionPolicy": "Never"}, "spec.preemptionPolicy",
+     "the string value of PreemptionPolicy (Never) must not be provided"),
+)  # fmt: skip
 def test_priority_refuses(fields: dict[str, Any], path: str, detail: str) -> None:
     with pytest.raises(AdmissionError) as caught:
         created(fresh().container().spec(**fields), priority_classes=CLASSES)
@@ -85,28 +63,22 @@ NOT_READY = {
 UNREACHABLE = {**NOT_READY, "key": "node.kubernetes.io/unreachable"}
 
 
-@pytest.mark.parametrize(
-    ("given", "added"),
-    [
-        pytest.param([], [NOT_READY, UNREACHABLE], id="both"),
-        pytest.param([{"operator": "Exists"}], [], id="all taints tolerated"),
-        pytest.param([{"operator": "Exists", "effect": "NoSchedule"}], [NOT_READY, UNREACHABLE], id="another effect"),
-        pytest.param([{"key": NOT_READY["key"], "operator": "Exists"}], [UNREACHABLE], id="one by key"),
-        pytest.param([{"key": "a", "operator": "Exists"}], [NOT_READY, UNREACHABLE], id="another key"),
-    ],
+@cases(
+    "given, added",
+    ("both", [], [NOT_READY, UNREACHABLE]),
+    ("all taints tolerated", [{"operator": "Exists"}], []),
+    ("another effect", [{"operator": "Exists", "effect": "NoSchedule"}], [NOT_READY, UNREACHABLE]),
+    ("one by key", [{"key": NOT_READY["key"], "operator": "Exists"}], [UNREACHABLE]),
+    ("another key", [{"key": "a", "operator": "Exists"}], [NOT_READY, UNREACHABLE]),
 )
 def test_tolerations_of_dead_nodes_are_added(given: list[dict[str, Any]], added: list[dict[str, Any]]) -> None:
     spec = created(fresh().container().spec(tolerations=given))["spec"]
     assert spec["tolerations"] == given + added
 
 
-SANDBOX = make(
-    "RuntimeClass",
-    "sandbox",
-    handler="h",
-    overhead={"podFixed": {"cpu": "250m", "memory": "120Mi"}},
-    scheduling={"nodeSelector": {"runtime": "sandbox"}, "tolerations": [{"key": "sandbox", "operator": "Exists"}]},
-)
+SANDBOX = make("RuntimeClass", "sandbox", handler="h", overhead={"podFixed": {"cpu": "250m", "memory": "120Mi"}},
+               scheduling={"nodeSelector": {"runtime": "sandbox"},
+                           "tolerations": [{"key": "sandbox", "operator": "Exists"}]})  # fmt: skip
 
 
 PLAIN = make("RuntimeClass", "plain", handler="h")
@@ -128,39 +100,20 @@ def test_runtime_class_brings_overhead_and_scheduling() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("pod", "message"),
-    [
-        pytest.param(
-            fresh().container().spec(runtimeClassName="x"),
-            'spec.runtimeClassName: Forbidden: pod rejected: RuntimeClass "x" not found',
-            id="unknown",
-        ),
-        pytest.param(
-            fresh().container().overhead(cpu="1").spec(runtimeClassName="sandbox"),
-            "spec.overhead: Forbidden: pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
-            id="other overhead",
-        ),
-        pytest.param(
-            fresh().container().overhead(cpu="1"),
-            "spec.overhead: Forbidden: pod rejected: "
-            "Pod Overhead set without corresponding RuntimeClass defined Overhead",
-            id="overhead without class",
-        ),
-        pytest.param(
-            fresh().container().overhead(cpu="1").spec(runtimeClassName="plain"),
-            "spec.overhead: Forbidden: pod rejected: "
-            "Pod Overhead set without corresponding RuntimeClass defined Overhead",
-            id="class without overhead",
-        ),
-        pytest.param(
-            fresh().container().node_selector(runtime="bare").spec(runtimeClassName="sandbox"),
-            "spec.nodeSelector: Forbidden: conflict: runtimeClass.scheduling.nodeSelector[runtime] = sandbox; "
-            "pod.spec.nodeSelector[runtime] = bare",
-            id="selector conflict",
-        ),
-    ],
-)
+@cases(
+    "pod, message",
+    ("unknown", fresh().container().spec(runtimeClassName="x"),
+     'spec.runtimeClassName: Forbidden: pod rejected: RuntimeClass "x" not found'),
+    ("other overhead", fresh().container().overhead(cpu="1").spec(runtimeClassName="sandbox"),
+     "spec.overhead: Forbidden: pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"),
+    ("overhead without class", fresh().container().overhead(cpu="1"),
+     "spec.overhead: Forbidden: pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"),
+    ("class without overhead", fresh().container().overhead(cpu="1").spec(runtimeClassName="plain"),
+     "spec.overhead: Forbidden: pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"),
+    ("selector conflict", fresh().container().node_selector(runtime="bare").spec(runtimeClassName="sandbox"),
+     "spec.nodeSelector: Forbidden: conflict: runtimeClass.scheduling.nodeSelector[runtime] = sandbox; "
+     "pod.spec.nodeSelector[runtime] = bare"),
+)  # fmt: skip
 def test_runtime_class_refuses(pod: PodBuilder, message: str) -> None:
     with pytest.raises(AdmissionError) as caught:
         created(pod, runtime_classes=RUNTIMES)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from scheduler_core.api.cron import ScheduleError, parse_schedule, zone_of
 from scheduler_core.api.times import microseconds, moment_of
+from tests.cases import cases
 
 
 def starts(text: str, after: str, count: int, zone: str = "") -> list[str]:
@@ -27,51 +28,36 @@ def starts(text: str, after: str, count: int, zone: str = "") -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("text", "want"),
-    [
-        pytest.param("*/20 * * * *", ["2030-01-01 00:20:00+0000", "2030-01-01 00:40:00+0000"], id="steps"),
-        pytest.param("50/5 3 * * *", ["2030-01-01 03:50:00+0000", "2030-01-01 03:55:00+0000"], id="up to the end"),
-        pytest.param("0 0 29 feb ?", ["2032-02-29 00:00:00+0000"], id="a leap day within five years"),
-        pytest.param("0 0 30 2 *", [], id="a day that never comes"),
-        pytest.param("0 12 * * SUN", ["2030-01-06 12:00:00+0000", "2030-01-13 12:00:00+0000"], id="a weekday"),
-        pytest.param(
-            "0 0 13 * 5", ["2030-01-04 00:00:00+0000", "2030-01-11 00:00:00+0000", "2030-01-13 00:00:00+0000"],
-            id="either day when both are restricted",
-        ),
-        pytest.param(
-            "0 0 */2 * 1", ["2030-01-03 00:00:00+0000", "2030-01-05 00:00:00+0000", "2030-01-07 00:00:00+0000"],
-            id="a star with a step restricts too",
-        ),
-        pytest.param("0 0 */1 * 1", ["2030-01-07 00:00:00+0000"], id="a star with step 1 is a star"),
-        pytest.param("@hourly", ["2030-01-01 01:00:00+0000"], id="hourly"),
-        pytest.param("@weekly", ["2030-01-06 00:00:00+0000"], id="weekly"),
-        pytest.param("@annually", ["2031-01-01 00:00:00+0000"], id="annually"),
-        pytest.param("@every 1h30m", ["2030-01-01 01:30:00+0000", "2030-01-01 03:00:00+0000"], id="every"),
-        pytest.param("@every 1.5s", ["2030-01-01 00:00:01+0000"], id="every, in whole seconds"),
-        pytest.param("@every 1ms", ["2030-01-01 00:00:01+0000"], id="every second at most"),
-    ],
+@cases(
+    "text, want",
+    ("steps", "*/20 * * * *", ["2030-01-01 00:20:00+0000", "2030-01-01 00:40:00+0000"]),
+    ("up to the end", "50/5 3 * * *", ["2030-01-01 03:50:00+0000", "2030-01-01 03:55:00+0000"]),
+    ("a leap day within five years", "0 0 29 feb ?", ["2032-02-29 00:00:00+0000"]),
+    ("a day that never comes", "0 0 30 2 *", []),
+    ("a weekday", "0 12 * * SUN", ["2030-01-06 12:00:00+0000", "2030-01-13 12:00:00+0000"]),
+    ("either day when both are restricted", "0 0 13 * 5",
+     ["2030-01-04 00:00:00+0000", "2030-01-11 00:00:00+0000", "2030-01-13 00:00:00+0000"]),
+    ("a star with a step restricts too", "0 0 */2 * 1",
+     ["2030-01-03 00:00:00+0000", "2030-01-05 00:00:00+0000", "2030-01-07 00:00:00+0000"]),
+    ("a star with step 1 is a star", "0 0 */1 * 1", ["2030-01-07 00:00:00+0000"]),
+    ("hourly", "@hourly", ["2030-01-01 01:00:00+0000"]),
+    ("weekly", "@weekly", ["2030-01-06 00:00:00+0000"]),
+    ("annually", "@annually", ["2031-01-01 00:00:00+0000"]),
+    ("every", "@every 1h30m", ["2030-01-01 01:30:00+0000", "2030-01-01 03:00:00+0000"]),
+    ("every, in whole seconds", "@every 1.5s", ["2030-01-01 00:00:01+0000"]),
+    ("every second at most", "@every 1ms", ["2030-01-01 00:00:01+0000"]),
 )  # fmt: skip
 def test_starts_follow(text: str, want: list[str]) -> None:
     assert starts(text, "2030-01-01T00:00:00+00:00", max(1, len(want))) == want
 
 
-@pytest.mark.parametrize(
-    ("text", "after", "want"),
-    [
-        pytest.param(
-            "30 2 * * *", "2030-03-30T12:00:00+00:00", ["2030-04-01 02:30:00+0200"], id="an hour that is skipped"
-        ),
-        pytest.param(
-            "30 2 * * *", "2030-10-26T12:00:00+00:00",
-            ["2030-10-27 02:30:00+0200", "2030-10-27 02:30:00+0100", "2030-10-28 02:30:00+0100"],
-            id="an hour that comes twice",
-        ),
-        pytest.param(
-            "0 0 * * *", "2030-03-30T12:00:00+00:00",
-            ["2030-03-31 00:00:00+0100", "2030-04-01 00:00:00+0200"], id="days of 23 hours",
-        ),
-    ],
+@cases(
+    "text, after, want",
+    ("an hour that is skipped", "30 2 * * *", "2030-03-30T12:00:00+00:00", ["2030-04-01 02:30:00+0200"]),
+    ("an hour that comes twice", "30 2 * * *", "2030-10-26T12:00:00+00:00",
+     ["2030-10-27 02:30:00+0200", "2030-10-27 02:30:00+0100", "2030-10-28 02:30:00+0100"]),
+    ("days of 23 hours", "0 0 * * *", "2030-03-30T12:00:00+00:00",
+     ["2030-03-31 00:00:00+0100", "2030-04-01 00:00:00+0200"]),
 )  # fmt: skip
 def test_starts_follow_the_clock_of_the_zone(text: str, after: str, want: list[str]) -> None:
     assert starts(text, after, len(want), "Europe/Berlin") == want
@@ -82,18 +68,16 @@ def test_zone_within_the_text_wins() -> None:
     assert starts("CRON_TZ=Asia/Tokyo 0 10 * * *", "2030-01-01T00:00:00+00:00", 1) == ["2030-01-01 01:00:00+0000"]
 
 
-@pytest.mark.parametrize(
-    ("text", "want"),
-    [
-        pytest.param("* * * *", "expected exactly 5 fields, found 4: [* * * *]", id="four fields"),
-        pytest.param("@fortnightly", "unrecognized descriptor: @fortnightly", id="descriptor"),
-        pytest.param("60 * * * *", "end of range (60) above maximum (59): 60", id="a minute too many"),
-        pytest.param("5-3 * * * *", "beginning of range (5) beyond end of range (3): 5-3", id="backwards"),
-        pytest.param("*/0 * * * *", "step of range should be a positive number: */0", id="no step"),
-        pytest.param("1-2-3 * * * *", "too many hyphens: 1-2-3", id="hyphens"),
-        pytest.param("1/2/3 * * * *", "too many slashes: 1/2/3", id="slashes"),
-        pytest.param("* * 0 * *", "beginning of range (0) below minimum (1): 0", id="day zero"),
-    ],
+@cases(
+    "text, want",
+    ("four fields", "* * * *", "expected exactly 5 fields, found 4: [* * * *]"),
+    ("descriptor", "@fortnightly", "unrecognized descriptor: @fortnightly"),
+    ("a minute too many", "60 * * * *", "end of range (60) above maximum (59): 60"),
+    ("backwards", "5-3 * * * *", "beginning of range (5) beyond end of range (3): 5-3"),
+    ("no step", "*/0 * * * *", "step of range should be a positive number: */0"),
+    ("hyphens", "1-2-3 * * * *", "too many hyphens: 1-2-3"),
+    ("slashes", "1/2/3 * * * *", "too many slashes: 1/2/3"),
+    ("day zero", "* * 0 * *", "beginning of range (0) below minimum (1): 0"),
 )
 def test_other_texts_are_refused(text: str, want: str) -> None:
     with pytest.raises(ScheduleError) as caught:

@@ -8,6 +8,7 @@ import pytest
 
 from scheduler_core.api.csi_migration import TranslationError, in_tree_source_of, with_csi_topology
 from scheduler_core.api.volumes import required_reach
+from tests.cases import cases
 from tests.core.volumes import affinity, make_volume
 
 ZONE, OLD_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
@@ -15,37 +16,19 @@ GCE = "kubernetes.io/gce-pd"
 GKE = "topology.gke.io/zone"
 
 
-@pytest.mark.parametrize(
-    ("labels", "source", "want"),
-    [
-        pytest.param(
-            {}, {"awsElasticBlockStore": {"volumeID": "vol-1"}}, ("ebs.csi.aws.com", "vol-1"), id="EBS, plain"
-        ),
-        pytest.param(
-            {}, {"awsElasticBlockStore": {"volumeID": "aws://a/vol-1"}}, ("ebs.csi.aws.com", "vol-1"), id="EBS, as URL"
-        ),
-        pytest.param(
-            {ZONE: "a"},
-            {"gcePersistentDisk": {"pdName": "d"}},
-            ("pd.csi.storage.gke.io", "projects/UNSPECIFIED/zones/a/disks/d"),
-            id="GCE disk of a zone",
-        ),
-        pytest.param(
-            {},
-            {"gcePersistentDisk": {"pdName": "d"}},
-            ("pd.csi.storage.gke.io", "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d"),
-            id="GCE disk of no known zone",
-        ),
-        pytest.param(
-            {OLD_ZONE: "eu-west1-b__eu-west1-c"},
-            {"gcePersistentDisk": {"pdName": "d"}},
-            ("pd.csi.storage.gke.io", "projects/UNSPECIFIED/regions/eu-west1/disks/d"),
-            id="GCE disk of a region",
-        ),
-        pytest.param({}, {"cinder": {"volumeID": "x"}}, ("cinder.csi.openstack.org", "x"), id="Cinder"),
-        pytest.param({}, {"azureDisk": {"diskURI": "/u"}}, ("disk.csi.azure.com", "/u"), id="Azure disk"),
-    ],
-)
+@cases(
+    "labels, source, want",
+    ("EBS, plain", {}, {"awsElasticBlockStore": {"volumeID": "vol-1"}}, ("ebs.csi.aws.com", "vol-1")),
+    ("EBS, as URL", {}, {"awsElasticBlockStore": {"volumeID": "aws://a/vol-1"}}, ("ebs.csi.aws.com", "vol-1")),
+    ("GCE disk of a zone", {ZONE: "a"}, {"gcePersistentDisk": {"pdName": "d"}},
+     ("pd.csi.storage.gke.io", "projects/UNSPECIFIED/zones/a/disks/d")),
+    ("GCE disk of no known zone", {}, {"gcePersistentDisk": {"pdName": "d"}},
+     ("pd.csi.storage.gke.io", "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d")),
+    ("GCE disk of a region", {OLD_ZONE: "eu-west1-b__eu-west1-c"}, {"gcePersistentDisk": {"pdName": "d"}},
+     ("pd.csi.storage.gke.io", "projects/UNSPECIFIED/regions/eu-west1/disks/d")),
+    ("Cinder", {}, {"cinder": {"volumeID": "x"}}, ("cinder.csi.openstack.org", "x")),
+    ("Azure disk", {}, {"azureDisk": {"diskURI": "/u"}}, ("disk.csi.azure.com", "/u")),
+)  # fmt: skip
 def test_handle_names_the_volume_for_the_driver(
     labels: dict[str, str], source: dict[str, Any], want: tuple[str, str]
 ) -> None:
@@ -54,12 +37,10 @@ def test_handle_names_the_volume_for_the_driver(
     assert (found.driver, found.handle()) == want
 
 
-@pytest.mark.parametrize(
-    ("labels", "source"),
-    [
-        pytest.param({}, {"awsElasticBlockStore": {"volumeID": "aws://a/disk"}}, id="no EBS volume"),
-        pytest.param({ZONE: "us-a__eu-b"}, {"gcePersistentDisk": {"pdName": "d"}}, id="zones of two regions"),
-    ],
+@cases(
+    "labels, source",
+    ("no EBS volume", {}, {"awsElasticBlockStore": {"volumeID": "aws://a/disk"}}),
+    ("zones of two regions", {ZONE: "us-a__eu-b"}, {"gcePersistentDisk": {"pdName": "d"}}),
 )
 def test_handle_fails_for_what_no_driver_knows(labels: dict[str, str], source: dict[str, Any]) -> None:
     found = in_tree_source_of(make_volume(labels=labels, **source))
@@ -72,30 +53,16 @@ def test_other_volumes_do_not_migrate() -> None:
     assert in_tree_source_of(make_volume(nfs={"path": "/"})) is None
 
 
-@pytest.mark.parametrize(
-    ("labels", "fields", "want"),
-    [
-        pytest.param({ZONE: "a__b"}, {}, {GKE: ("a", "b")}, id="zones from the label"),
-        pytest.param(
-            {ZONE: "a"},
-            {"nodeAffinity": affinity({"key": ZONE, "operator": "In", "values": ["c"]})},
-            {GKE: ("c",)},
-            id="zones from the affinity first",
-        ),
-        pytest.param(
-            {},
-            {"nodeAffinity": affinity({"key": OLD_ZONE, "operator": "In", "values": ["c"]})},
-            {GKE: ("c",)},
-            id="the beta label in the affinity",
-        ),
-        pytest.param(
-            {ZONE: "a"},
-            {"nodeAffinity": affinity({"key": "x", "operator": "In", "values": ["y"]})},
-            {"x": ("y",), GKE: ("a",)},
-            id="other requirements stay",
-        ),
-    ],
-)
+@cases(
+    "labels, fields, want",
+    ("zones from the label", {ZONE: "a__b"}, {}, {GKE: ("a", "b")}),
+    ("zones from the affinity first", {ZONE: "a"},
+     {"nodeAffinity": affinity({"key": ZONE, "operator": "In", "values": ["c"]})}, {GKE: ("c",)}),
+    ("the beta label in the affinity", {},
+     {"nodeAffinity": affinity({"key": OLD_ZONE, "operator": "In", "values": ["c"]})}, {GKE: ("c",)}),
+    ("other requirements stay", {ZONE: "a"},
+     {"nodeAffinity": affinity({"key": "x", "operator": "In", "values": ["y"]})}, {"x": ("y",), GKE: ("a",)}),
+)  # fmt: skip
 def test_zones_are_told_by_the_drivers_label(
     labels: dict[str, str], fields: dict[str, Any], want: dict[str, tuple[str, ...]]
 ) -> None:

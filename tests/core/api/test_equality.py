@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core.api.schema.equality import mean_the_same
+from tests.cases import cases
 
 
 def template(memory: str = "1k", *, label: str = "1k", size: str | None = None, name: str = "c") -> dict[str, Any]:
@@ -15,17 +14,15 @@ def template(memory: str = "1k", *, label: str = "1k", size: str | None = None, 
     return {"metadata": {"labels": {"requests": label}}, "spec": {"containers": [container], "volumes": [volume]}}
 
 
-@pytest.mark.parametrize(
-    ("other", "is_same"),
-    [
-        pytest.param(template(), True, id="nothing differs"),
-        pytest.param(template("1e3"), True, id="written otherwise"),
-        pytest.param(template("1001"), False, id="another amount"),
-        pytest.param(template(label="1e3"), False, id="a label is no quantity"),
-        pytest.param(template(size="1k"), False, id="a limit more"),
-        pytest.param(template(name="d"), False, id="another name"),
-        pytest.param({"metadata": template()["metadata"]}, False, id="no spec"),
-    ],
+@cases(
+    "other, is_same",
+    ("nothing differs", template(), True),
+    ("written otherwise", template("1e3"), True),
+    ("another amount", template("1001"), False),
+    ("a label is no quantity", template(label="1e3"), False),
+    ("a limit more", template(size="1k"), False),
+    ("another name", template(name="d"), False),
+    ("no spec", {"metadata": template()["metadata"]}, False),
 )
 def test_templates(other: dict[str, Any], is_same: bool) -> None:
     assert mean_the_same(template(), other, "v1.PodTemplateSpec") is is_same

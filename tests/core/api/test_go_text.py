@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core.api.quantity import parse
 from scheduler_core.api.schema.go_text import go_text
+from tests.cases import cases
 
 DECIMAL, BINARY, EXPONENT = "DecimalSI", "BinarySI", "DecimalExponent"
 
@@ -23,25 +22,17 @@ def in_words(words: str, *, negative: bool = False) -> str:
     return f"{nothing} d:(resource.infDecAmount){{Dec:(*inf.Dec){{{number}}}}}"
 
 
-@pytest.mark.parametrize(
-    ("text", "number", "kept", "form"),
-    [
-        pytest.param("0", in_int64(0, 0), "0", DECIMAL, id="zero"),
-        pytest.param("500m", in_int64(500, -3), "500m", DECIMAL, id="thousandths"),
-        pytest.param("-5", in_int64(-5, 0), "-5", DECIMAL, id="negative"),
-        pytest.param("1e3", in_int64(1, 3), "1e3", EXPONENT, id="exponent"),
-        pytest.param("1000", in_int64(1000, 0), "", DECIMAL, id="text is not kept"),
-        pytest.param("1Gi", in_int64(2**30, 0), "1Gi", BINARY, id="binary"),
-        pytest.param("512Mi", in_int64(2**29, 0), "", BINARY, id="binary, text is not kept"),
-        pytest.param("7Ei", in_words("0 437500000"), "", BINARY, id="big"),
-        pytest.param(
-            "-1234567890123456789",
-            in_words("7888470988684038656 66926059", negative=True),
-            "",
-            DECIMAL,
-            id="big, negative",
-        ),
-    ],
+@cases(
+    "text, number, kept, form",
+    ("zero", "0", in_int64(0, 0), "0", DECIMAL),
+    ("thousandths", "500m", in_int64(500, -3), "500m", DECIMAL),
+    ("negative", "-5", in_int64(-5, 0), "-5", DECIMAL),
+    ("exponent", "1e3", in_int64(1, 3), "1e3", EXPONENT),
+    ("text is not kept", "1000", in_int64(1000, 0), "", DECIMAL),
+    ("binary", "1Gi", in_int64(2**30, 0), "1Gi", BINARY),
+    ("binary, text is not kept", "512Mi", in_int64(2**29, 0), "", BINARY),
+    ("big", "7Ei", in_words("0 437500000"), "", BINARY),
+    ("big, negative", "-1234567890123456789", in_words("7888470988684038656 66926059", negative=True), "", DECIMAL),
 )
 def test_quantity_is_as_it_is_parsed(text: str, number: str, kept: str, form: str) -> None:
     want = f"(resource.Quantity){{{number} s:(string){kept} Format:(resource.Format){form}}}"
@@ -63,25 +54,23 @@ PORT = "{{Type:(intstr.Type){} IntVal:(int32){} StrVal:(string){}}}"
 REFERENCE = "{LocalObjectReference:(v1.LocalObjectReference){Name:(string)a} Key:(string)k Optional:(*bool)<nil>}"
 
 
-@pytest.mark.parametrize(
-    ("value", "type_name", "want"),
-    [
-        pytest.param(None, "*int64", "<nil>", id="nil pointer"),
-        pytest.param(0, "*int64", "0", id="pointer to zero"),
-        pytest.param(False, "*bool", "false", id="pointer to false"),
-        pytest.param("", "*string", "", id="pointer to an empty string"),
-        pytest.param([], "[]string", "<nil>", id="empty list"),
-        pytest.param(["b", "", "a c"], "[]string", "[b  a c]", id="list"),
-        pytest.param({}, "map[string]string", "<nil>", id="empty map"),
-        pytest.param({"é": "1", "a": "", "Z": "x"}, "map[string]string", "map[Z:x a: é:1]", id="map"),
-        pytest.param("Always", "v1.RestartPolicy", "Always", id="named string"),
-        pytest.param(None, "v1.RestartPolicy", "", id="absent string"),
-        pytest.param(80, "intstr.IntOrString", PORT.format(0, 80, ""), id="port"),
-        pytest.param("80", "intstr.IntOrString", PORT.format(1, 0, 80), id="name of a port"),
-        pytest.param({"name": "a", "key": "k"}, "*v1.SecretKeySelector", REFERENCE, id="struct within a struct"),
-        pytest.param(None, "v1.Time", ZERO_TIME, id="no time"),
-        pytest.param("1970-01-01T00:00:00Z", "v1.Time", TIME, id="time"),
-    ],
+@cases(
+    "value, type_name, want",
+    ("nil pointer", None, "*int64", "<nil>"),
+    ("pointer to zero", 0, "*int64", "0"),
+    ("pointer to false", False, "*bool", "false"),
+    ("pointer to an empty string", "", "*string", ""),
+    ("empty list", [], "[]string", "<nil>"),
+    ("list", ["b", "", "a c"], "[]string", "[b  a c]"),
+    ("empty map", {}, "map[string]string", "<nil>"),
+    ("map", {"é": "1", "a": "", "Z": "x"}, "map[string]string", "map[Z:x a: é:1]"),
+    ("named string", "Always", "v1.RestartPolicy", "Always"),
+    ("absent string", None, "v1.RestartPolicy", ""),
+    ("port", 80, "intstr.IntOrString", PORT.format(0, 80, "")),
+    ("name of a port", "80", "intstr.IntOrString", PORT.format(1, 0, 80)),
+    ("struct within a struct", {"name": "a", "key": "k"}, "*v1.SecretKeySelector", REFERENCE),
+    ("no time", None, "v1.Time", ZERO_TIME),
+    ("time", "1970-01-01T00:00:00Z", "v1.Time", TIME),
 )
 def test_value_is_printed_with_its_type(value: Any, type_name: str, want: str) -> None:
     assert go_text(value, type_name) == f"({type_name}){want}"

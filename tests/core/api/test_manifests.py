@@ -16,22 +16,16 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.api.quantity import parse
 from scheduler_core.errors import ManifestError
 from tests.builders import make_manifest, make_pod
+from tests.cases import cases
 from tests.golden.recordings import recordings
 from tests.strategies import node_manifests, pod_manifests
 
-POD: dict[str, Any] = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "a", "creationTimestamp": None, "labels": {"app": "x", "example.com/none": None}},
-    "spec": {
-        "nodeName": None,
-        "containers": [{"name": "c", "resources": {"requests": {"cpu": "1", "memory": None}}}],
-        "tolerations": None,
-        "priority": None,
-        "hostNetwork": None,
-    },
-    "status": {},
-}
+POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod",
+                       "metadata": {"name": "a", "creationTimestamp": None,
+                                    "labels": {"app": "x", "example.com/none": None}},
+                       "spec": {"nodeName": None,
+                                "containers": [{"name": "c", "resources": {"requests": {"cpu": "1", "memory": None}}}],
+                                "tolerations": None, "priority": None, "hostNetwork": None}, "status": {}}  # fmt: skip
 
 
 def test_null_counts_as_absent() -> None:
@@ -58,85 +52,38 @@ def container(pod: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        pytest.param(
-            lambda p: container(p).update(name=5),
-            "spec.containers[0].name: expected text, got an integer (5)",
-            id="int for text",
-        ),
-        pytest.param(
-            lambda p: container(p)["resources"]["requests"].update(cpu="1K"),
-            "spec.containers[0].resources.requests.cpu: unable to parse quantity's suffix ('1K')",
-            id="bad quantity",
-        ),
-        pytest.param(
-            lambda p: container(p)["resources"]["requests"].update({"example.com/gpu": [1]}),
-            "spec.containers[0].resources.requests[example.com/gpu]: expected a quantity, got a list",
-            id="a list for a quantity, key with a slash",
-        ),
-        pytest.param(
-            lambda p: container(p)["resources"]["requests"].update(cpu=True),
-            "spec.containers[0].resources.requests.cpu: expected a quantity, got true or false (True)",
-            id="a boolean for a quantity",
-        ),
-        pytest.param(
-            lambda p: p["spec"].update(containers={}),
-            "spec.containers: expected a list, got an object",
-            id="object for list",
-        ),
-        pytest.param(
-            lambda p: p["spec"].update(containers=[None]),
-            "spec.containers[0]: expected an object, got null (None)",
-            id="null in a list",
-        ),
-        pytest.param(
-            lambda p: p["metadata"]["labels"].update({"b": 5}),
-            "metadata.labels.b: expected text, got an integer (5)",
-            id="the key of a bad label is named",
-        ),
-        pytest.param(
-            lambda p: p["metadata"]["labels"].update({1: "a"}),
-            "metadata.labels: keys: expected text, got an integer",
-            id="a key that is no text",
-        ),
-        pytest.param(
-            lambda p: p["spec"].update(schedulingGates=[{}]),
-            "spec.schedulingGates[0].name: is required",
-            id="a missing field",
-        ),
-        pytest.param(
-            lambda p: p["spec"].update(priority=2**31),
-            "spec.priority: must be at most 2147483647 (2147483648)",
-            id="does not fit 32 bits",
-        ),
-        pytest.param(
-            lambda p: p["spec"].update(priority="1"),
-            "spec.priority: expected an integer, got text ('1')",
-            id="text for int",
-        ),
-        pytest.param(
-            lambda p: p["metadata"].update(creationTimestamp="yesterday"),
-            "metadata.creationTimestamp: expected a time such as 2030-01-01T00:00:00Z ('yesterday')",
-            id="no time",
-        ),
-        pytest.param(
-            lambda p: p["metadata"].update(creationTimestamp="2030-01-01T00:00:00"),
-            "metadata.creationTimestamp: expected a time with a time zone ('2030-01-01T00:00:00')",
-            id="a time without zone",
-        ),
-        pytest.param(lambda p: p.update(spec=[]), "spec: expected an object, got a list", id="list for object"),
-        pytest.param(lambda p: p.update(kind=5), "kind: expected text, got an integer", id="kind is no text"),
-        pytest.param(lambda p: p.pop("kind"), "kind: is required", id="no kind"),
-        pytest.param(
-            lambda p: p.update(apiVersion="v2"), "apiVersion: expected v1 for kind Pod, got 'v2'", id="other version"
-        ),
-        pytest.param(
-            lambda p: p.pop("apiVersion"), "apiVersion: expected v1 for kind Pod, got nothing", id="no version"
-        ),
-    ],
-)
+@cases(
+    "change, message",
+    ("int for text", lambda p: container(p).update(name=5),
+     "spec.containers[0].name: expected text, got an integer (5)"),
+    ("bad quantity", lambda p: container(p)["resources"]["requests"].update(cpu="1K"),
+     "spec.containers[0].resources.requests.cpu: unable to parse quantity's suffix ('1K')"),
+    ("a list for a quantity, key with a slash",
+     lambda p: container(p)["resources"]["requests"].update({"example.com/gpu": [1]}),
+     "spec.containers[0].resources.requests[example.com/gpu]: expected a quantity, got a list"),
+    ("a boolean for a quantity", lambda p: container(p)["resources"]["requests"].update(cpu=True),
+     "spec.containers[0].resources.requests.cpu: expected a quantity, got true or false (True)"),
+    ("object for list", lambda p: p["spec"].update(containers={}), "spec.containers: expected a list, got an object"),
+    ("null in a list", lambda p: p["spec"].update(containers=[None]),
+     "spec.containers[0]: expected an object, got null (None)"),
+    ("the key of a bad label is named", lambda p: p["metadata"]["labels"].update({"b": 5}),
+     "metadata.labels.b: expected text, got an integer (5)"),
+    ("a key that is no text", lambda p: p["metadata"]["labels"].update({1: "a"}),
+     "metadata.labels: keys: expected text, got an integer"),
+    ("a missing field", lambda p: p["spec"].update(schedulingGates=[{}]), "spec.schedulingGates[0].name: is required"),
+    ("does not fit 32 bits", lambda p: p["spec"].update(priority=2**31),
+     "spec.priority: must be at most 2147483647 (2147483648)"),
+    ("text for int", lambda p: p["spec"].update(priority="1"), "spec.priority: expected an integer, got text ('1')"),
+    ("no time", lambda p: p["metadata"].update(creationTimestamp="yesterday"),
+     "metadata.creationTimestamp: expected a time such as 2030-01-01T00:00:00Z ('yesterday')"),
+    ("a time without zone", lambda p: p["metadata"].update(creationTimestamp="2030-01-01T00:00:00"),
+     "metadata.creationTimestamp: expected a time with a time zone ('2030-01-01T00:00:00')"),
+    ("list for object", lambda p: p.update(spec=[]), "spec: expected an object, got a list"),
+    ("kind is no text", lambda p: p.update(kind=5), "kind: expected text, got an integer"),
+    ("no kind", lambda p: p.pop("kind"), "kind: is required"),
+    ("other version", lambda p: p.update(apiVersion="v2"), "apiVersion: expected v1 for kind Pod, got 'v2'"),
+    ("no version", lambda p: p.pop("apiVersion"), "apiVersion: expected v1 for kind Pod, got nothing"),
+)  # fmt: skip
 def test_decode_names_the_field_when_refused(change: Callable[[dict[str, Any]], object], message: str) -> None:
     manifest = copy.deepcopy(POD)
     change(manifest)
@@ -188,15 +135,9 @@ def test_encode_writes_canonical_quantities_and_utc_times() -> None:
 
 def test_named_differently_in_manifests() -> None:
     """Abbreviations that camelCase alone would get wrong."""
-    pod = decode(
-        {
-            **POD,
-            "spec": {
-                "containers": [{"name": "c", "ports": [{"hostIP": "10.0.0.1", "hostPort": 80}]}],
-                "volumes": [{"name": "v", "awsElasticBlockStore": {"volumeID": "vol-1"}}],
-            },
-        }
-    )
+    pod = decode({**POD,
+                  "spec": {"containers": [{"name": "c", "ports": [{"hostIP": "10.0.0.1", "hostPort": 80}]}],
+                           "volumes": [{"name": "v", "awsElasticBlockStore": {"volumeID": "vol-1"}}]}})  # fmt: skip
     assert isinstance(pod, Pod)
     assert pod.spec.containers[0].ports is not None and pod.spec.containers[0].ports[0].host_ip == "10.0.0.1"
     assert pod.spec.volumes is not None and pod.spec.volumes[0].aws_elastic_block_store is not None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core.api.pod_affinity import (
     NO_TERMS,
     PREFERRED,
@@ -16,6 +14,7 @@ from scheduler_core.api.pod_affinity import (
     match_all,
 )
 from tests.builders import PodBuilder, make_pod
+from tests.cases import cases
 
 WRONG = {"matchExpressions": [{"key": "a", "operator": "Near"}]}
 WRONG_TEXT = '"Near" is not a valid label selector operator'
@@ -40,28 +39,24 @@ def test_lists_keep_their_order_and_weights() -> None:
     assert [(term.topology_key, term.weight) for term in terms.preferred_anti] == [("e", 9)]
 
 
-@pytest.mark.parametrize(
+@cases(
     "pod",
-    [
-        pytest.param(make_pod(), id="no affinity"),
-        pytest.param(make_pod().required_node_affinity({}), id="node affinity only"),
-    ],
+    ("no affinity", make_pod()),
+    ("node affinity only", make_pod().required_node_affinity({})),
 )
 def test_pods_without_terms_share_one_value(pod: PodBuilder) -> None:
     assert affinity_terms(pod.build()) is NO_TERMS
 
 
-@pytest.mark.parametrize(
-    ("fields", "namespace", "want"),
-    [
-        pytest.param({}, "home", True, id="saying nothing means the owner's namespace"),
-        pytest.param({}, "away", False, id="and no other"),
-        pytest.param({"namespaces": ["away"]}, "away", True, id="a listed one"),
-        pytest.param({"namespaces": ["away"]}, "home", False, id="a list leaves the owner's out"),
-        pytest.param({"namespaceSelector": {}}, "away", True, id="an empty selector is every namespace"),
-        pytest.param({"namespaceSelector": {"matchLabels": {"team": "a"}}}, "away", True, id="one whose labels match"),
-        pytest.param({"namespaceSelector": {"matchLabels": {"team": "b"}}}, "home", False, id="a selector replaces it"),
-    ],
+@cases(
+    "fields, namespace, want",
+    ("saying nothing means the owner's namespace", {}, "home", True),
+    ("and no other", {}, "away", False),
+    ("a listed one", {"namespaces": ["away"]}, "away", True),
+    ("a list leaves the owner's out", {"namespaces": ["away"]}, "home", False),
+    ("an empty selector is every namespace", {"namespaceSelector": {}}, "away", True),
+    ("one whose labels match", {"namespaceSelector": {"matchLabels": {"team": "a"}}}, "away", True),
+    ("a selector replaces it", {"namespaceSelector": {"matchLabels": {"team": "b"}}}, "home", False),
 )
 def test_a_term_speaks_of_pods_in_its_namespaces(fields: dict[str, Any], namespace: str, want: bool) -> None:
     assert _term(labelSelector={}, **fields).matches(namespace, {}, {"team": "a"}) is want

@@ -22,6 +22,7 @@ from scheduler_core.api.quantity import (
     Quantity,
     parse,
 )
+from tests.cases import cases
 from tests.strategies import quantity_texts
 
 POWERS = {
@@ -45,64 +46,60 @@ def exact(text: str) -> Fraction:
     return -magnitude if match[1] == "-" else magnitude
 
 
-@pytest.mark.parametrize(
-    ("text", "canonical", "value", "milli"),
-    [
-        pytest.param("0", "0", 0, 0, id="zero"),
-        pytest.param("1.5", "1500m", 2, 1500, id="a fraction becomes milli"),
-        pytest.param("1000", "1k", 1000, 1_000_000, id="thousands become k"),
-        pytest.param("100000", "100k", 100_000, 100_000_000, id="hundred thousand"),
-        pytest.param("1200", "1200", 1200, 1_200_000, id="no whole thousands stay"),
-        pytest.param("12e6", "12e6", 12_000_000, 12_000_000_000, id="exponent form stays"),
-        pytest.param("5000e0", "5e3", 5000, 5_000_000, id="exponent form is normalised"),
-        pytest.param("0.0001", "100u", 1, 1, id="a small decimal"),
-        pytest.param("100u", "100u", 1, 1, id="micro rounds up to one milli"),
-        pytest.param("0.1", "100m", 1, 100, id="a tenth"),
-        pytest.param("1500m", "1500m", 2, 1500, id="whole units are rounded up"),
-        pytest.param("1.5Gi", "1536Mi", 1_610_612_736, 1_610_612_736_000, id="binary fraction"),
-        pytest.param("1024Ki", "1Mi", 1_048_576, 1_048_576_000, id="binary is divided while divisible"),
-        pytest.param("1000Mi", "1000Mi", 1_048_576_000, 1_048_576_000_000, id="not divisible"),
-        pytest.param("0.5Ki", "512", 512, 512_000, id="binary below 1024 prints as decimal"),
-        pytest.param("0.5Mi", "512Ki", 524_288, 524_288_000, id="half a mebibyte"),
-        pytest.param("007", "007", 7, 7000, id="leading zeros stay when it looks canonical"),
-        pytest.param("+5", "+5", 5, 5000, id="a plus sign stays"),
-        pytest.param("-1500m", "-1500m", -2, -1500, id="compact negatives round away from zero"),
-        pytest.param(".", "0", 0, 0, id="a lone point is zero"),
-        pytest.param("+", "0", 0, 0, id="a lone plus is zero"),
-        pytest.param("-", "0", 0, 0, id="a lone minus is zero"),
-        pytest.param(".5", "500m", 1, 500, id="no digits before the point"),
-        pytest.param("1E", "1E", 10**18, 0, id="a bare E is exa; milli overflows to zero"),
-        pytest.param("100E", "100E", 0, 0, id="a compact overflow is zero"),
-        pytest.param("10P", "10P", 10**16, 0, id="milli of ten peta overflows to zero"),
-        pytest.param("1Ei", "1Ei", 2**60, -(2**63), id="a big decimal wraps around"),
-        pytest.param("100Ei", str(2**63 - 1), 2**63 - 1, -1000, id="binary is capped at 2^63-1"),
-        pytest.param("0.00000000001", "1n", 1, 1, id="finer than nano is rounded up"),
-        pytest.param("-0.00000000001", "-1n", 1, 1, id="negative big decimals get one added, an upstream quirk"),
-        pytest.param("0.1Ki", "102400m", 103, 102_400, id="binary that is no integer prints as decimal"),
-        pytest.param(" 1 ", "1", 1, 1000, id="outer spaces are trimmed"),
-    ],
-)  # fmt: skip
+@cases(
+    "text, canonical, value, milli",
+    ("zero", "0", "0", 0, 0),
+    ("a fraction becomes milli", "1.5", "1500m", 2, 1500),
+    ("thousands become k", "1000", "1k", 1000, 1_000_000),
+    ("hundred thousand", "100000", "100k", 100_000, 100_000_000),
+    ("no whole thousands stay", "1200", "1200", 1200, 1_200_000),
+    ("exponent form stays", "12e6", "12e6", 12_000_000, 12_000_000_000),
+    ("exponent form is normalised", "5000e0", "5e3", 5000, 5_000_000),
+    ("a small decimal", "0.0001", "100u", 1, 1),
+    ("micro rounds up to one milli", "100u", "100u", 1, 1),
+    ("a tenth", "0.1", "100m", 1, 100),
+    ("whole units are rounded up", "1500m", "1500m", 2, 1500),
+    ("binary fraction", "1.5Gi", "1536Mi", 1_610_612_736, 1_610_612_736_000),
+    ("binary is divided while divisible", "1024Ki", "1Mi", 1_048_576, 1_048_576_000),
+    ("not divisible", "1000Mi", "1000Mi", 1_048_576_000, 1_048_576_000_000),
+    ("binary below 1024 prints as decimal", "0.5Ki", "512", 512, 512_000),
+    ("half a mebibyte", "0.5Mi", "512Ki", 524_288, 524_288_000),
+    ("leading zeros stay when it looks canonical", "007", "007", 7, 7000),
+    ("a plus sign stays", "+5", "+5", 5, 5000),
+    ("compact negatives round away from zero", "-1500m", "-1500m", -2, -1500),
+    ("a lone point is zero", ".", "0", 0, 0),
+    ("a lone plus is zero", "+", "0", 0, 0),
+    ("a lone minus is zero", "-", "0", 0, 0),
+    ("no digits before the point", ".5", "500m", 1, 500),
+    ("a bare E is exa; milli overflows to zero", "1E", "1E", 10**18, 0),
+    ("a compact overflow is zero", "100E", "100E", 0, 0),
+    ("milli of ten peta overflows to zero", "10P", "10P", 10**16, 0),
+    ("a big decimal wraps around", "1Ei", "1Ei", 2**60, -(2**63)),
+    ("binary is capped at 2^63-1", "100Ei", str(2**63 - 1), 2**63 - 1, -1000),
+    ("finer than nano is rounded up", "0.00000000001", "1n", 1, 1),
+    ("negative big decimals get one added, an upstream quirk", "-0.00000000001", "-1n", 1, 1),
+    ("binary that is no integer prints as decimal", "0.1Ki", "102400m", 103, 102_400),
+    ("outer spaces are trimmed", " 1 ", "1", 1, 1000),
+)
 def test_parse_gives_text_and_integer_views(text: str, canonical: str, value: int, milli: int) -> None:
     quantity = parse(text)
     assert (str(quantity), quantity.value(), quantity.milli_value()) == (canonical, value, milli)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        pytest.param("", FORMAT_WRONG, id="empty"),
-        pytest.param("abc", FORMAT_WRONG, id="no number"),
-        pytest.param("1 Gi", FORMAT_WRONG, id="inner space"),
-        pytest.param("1.2.3", FORMAT_WRONG, id="two points"),
-        pytest.param("--1", SUFFIX_WRONG, id="two signs"),
-        pytest.param("1Gi3x", FORMAT_WRONG, id="trailing letters"),
-        pytest.param("١", FORMAT_WRONG, id="digits of another script"),
-        pytest.param("1K", SUFFIX_WRONG, id="capital K"),
-        pytest.param("1e", SUFFIX_WRONG, id="bare e"),
-        pytest.param("1mi", SUFFIX_WRONG, id="no such suffix"),
-        pytest.param("1e999999999", SUFFIX_WRONG, id="exponent out of all bounds"),
-        pytest.param("9" * 2000, NUMERIC_WRONG, id="thousands of digits"),
-    ],
+@cases(
+    "text, message",
+    ("empty", "", FORMAT_WRONG),
+    ("no number", "abc", FORMAT_WRONG),
+    ("inner space", "1 Gi", FORMAT_WRONG),
+    ("two points", "1.2.3", FORMAT_WRONG),
+    ("two signs", "--1", SUFFIX_WRONG),
+    ("trailing letters", "1Gi3x", FORMAT_WRONG),
+    ("digits of another script", "١", FORMAT_WRONG),
+    ("capital K", "1K", SUFFIX_WRONG),
+    ("bare e", "1e", SUFFIX_WRONG),
+    ("no such suffix", "1mi", SUFFIX_WRONG),
+    ("exponent out of all bounds", "1e999999999", SUFFIX_WRONG),
+    ("thousands of digits", "9" * 2000, NUMERIC_WRONG),
 )
 def test_parse_refuses(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
@@ -155,16 +152,14 @@ def test_rounding_to_milli_is_the_next_thousandth(text: str) -> None:
     assert (rounded * 1000).denominator == 1
 
 
-@pytest.mark.parametrize(
-    ("left", "right", "want", "wanted_format"),
-    [
-        pytest.param("0", "1Gi", "1Gi", BINARY_SI, id="zero takes over the other's format"),
-        pytest.param("1k", "1Ki", "2024", DECIMAL_SI, id="else the first one's format stays"),
-        pytest.param("1Gi", "0", "1Gi", BINARY_SI, id="adding zero changes nothing"),
-        pytest.param("1e3", "1", "1001", DECIMAL_EXPONENT, id="exponent form"),
-        pytest.param("512Mi", "512Mi", "1Gi", BINARY_SI, id="sums are canonical"),
-        pytest.param("100m", "900m", "1", DECIMAL_SI, id="tenths to one"),
-    ],
+@cases(
+    "left, right, want, wanted_format",
+    ("zero takes over the other's format", "0", "1Gi", "1Gi", BINARY_SI),
+    ("else the first one's format stays", "1k", "1Ki", "2024", DECIMAL_SI),
+    ("adding zero changes nothing", "1Gi", "0", "1Gi", BINARY_SI),
+    ("exponent form", "1e3", "1", "1001", DECIMAL_EXPONENT),
+    ("sums are canonical", "512Mi", "512Mi", "1Gi", BINARY_SI),
+    ("tenths to one", "100m", "900m", "1", DECIMAL_SI),
 )
 def test_sum_prints_in_the_right_format(left: str, right: str, want: str, wanted_format: str) -> None:
     total = parse(left) + parse(right)

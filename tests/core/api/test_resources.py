@@ -13,6 +13,7 @@ from scheduler_core.api.manifests import decode
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.resources import NON_ZERO_DEFAULTS, node_sums, pod_requests
 from tests.builders import PodBuilder, make, make_node, make_pod
+from tests.cases import cases
 from tests.strategies import pod_manifests
 
 
@@ -30,44 +31,30 @@ INFEASIBLE = [{"type": "PodResizePending", "status": "True", "reason": "Infeasib
 DEFERRED = [{"type": "PodResizePending", "status": "True", "reason": "Deferred"}]
 
 
-@pytest.mark.parametrize(
-    ("pod", "want"),
-    [
-        pytest.param(make_pod(), {}, id="nothing"),
-        pytest.param(make_pod().req(cpu="500m"), {"cpu": "500m"}, id="one container"),
-        pytest.param(make_pod().container({"cpu": "2"}).container({"cpu": "1"}), {"cpu": "3"}, id="containers add up"),
-        pytest.param(
-            make_pod().container({"cpu": "1"}).init_container({"cpu": "4", "memory": "1Gi"}),
-            {"cpu": "4", "memory": "1Gi"},
-            id="the largest init container counts",
-        ),
-        pytest.param(
-            make_pod().container({"cpu": "2"}).container({"cpu": "1"}).init_container({"cpu": "2"})
-            .init_container({"cpu": "1"}, sidecar=True).init_container({"cpu": "3"}),
-            {"cpu": "4"},
-            id="a sidecar runs beside later init containers and the pod",
-        ),
-        pytest.param(
-            make_pod().container({"cpu": "1"}).init_container({"cpu": "2"}, sidecar=True).init_container({"cpu": "3"}),
-            {"cpu": "5"},
-            id="start-up with the sidecar is the largest",
-        ),
-        pytest.param(make_pod().req(cpu="1").overhead(cpu="250m", memory="120Mi"), {"cpu": "1250m", "memory": "120Mi"},
-                     id="overhead is added, also for what is not requested"),
-        pytest.param(
-            make_pod().req({"cpu": "1", "memory": "1Gi", "example.com/gpu": "1"}).pod_level(cpu="5").overhead(cpu="1"),
-            {"cpu": "6", "memory": "1Gi", "example.com/gpu": "1"},
-            id="pod level replaces, overhead comes on top",
-        ),
-        pytest.param(resized(make_pod().req(cpu="1"), held="2", allocated="1500m"), {"cpu": "2"},
-                     id="a resize down counts what is held"),
-        pytest.param(resized(make_pod().req(cpu="3"), held="2", allocated="1"), {"cpu": "3"},
-                     id="a resize up counts the wish"),
-        pytest.param(resized(make_pod().req(cpu="3"), held="2", allocated="1", conditions=INFEASIBLE), {"cpu": "2"},
-                     id="an infeasible wish is left out"),
-        pytest.param(resized(make_pod().req(cpu="3"), held="2", allocated="1", conditions=DEFERRED + INFEASIBLE),
-                     {"cpu": "3"}, id="the first resize condition decides"),
-    ],
+@cases(
+    "pod, want",
+    ("nothing", make_pod(), {}),
+    ("one container", make_pod().req(cpu="500m"), {"cpu": "500m"}),
+    ("containers add up", make_pod().container({"cpu": "2"}).container({"cpu": "1"}), {"cpu": "3"}),
+    ("the largest init container counts",
+     make_pod().container({"cpu": "1"}).init_container({"cpu": "4", "memory": "1Gi"}), {"cpu": "4", "memory": "1Gi"}),
+    ("a sidecar runs beside later init containers and the pod",
+     make_pod().container({"cpu": "2"}).container({"cpu": "1"}).init_container({"cpu": "2"})
+         .init_container({"cpu": "1"}, sidecar=True).init_container({"cpu": "3"}), {"cpu": "4"}),
+    ("start-up with the sidecar is the largest",
+     make_pod().container({"cpu": "1"}).init_container({"cpu": "2"}, sidecar=True).init_container({"cpu": "3"}),
+     {"cpu": "5"}),
+    ("overhead is added, also for what is not requested", make_pod().req(cpu="1").overhead(cpu="250m", memory="120Mi"),
+     {"cpu": "1250m", "memory": "120Mi"}),
+    ("pod level replaces, overhead comes on top",
+     make_pod().req({"cpu": "1", "memory": "1Gi", "example.com/gpu": "1"}).pod_level(cpu="5").overhead(cpu="1"),
+     {"cpu": "6", "memory": "1Gi", "example.com/gpu": "1"}),
+    ("a resize down counts what is held", resized(make_pod().req(cpu="1"), held="2", allocated="1500m"), {"cpu": "2"}),
+    ("a resize up counts the wish", resized(make_pod().req(cpu="3"), held="2", allocated="1"), {"cpu": "3"}),
+    ("an infeasible wish is left out", resized(make_pod().req(cpu="3"), held="2", allocated="1", conditions=INFEASIBLE),
+     {"cpu": "2"}),
+    ("the first resize condition decides",
+     resized(make_pod().req(cpu="3"), held="2", allocated="1", conditions=DEFERRED + INFEASIBLE), {"cpu": "3"}),
 )  # fmt: skip
 def test_pod_requests(pod: PodBuilder, want: dict[str, str]) -> None:
     assert texts(pod.build()) == want
@@ -84,18 +71,14 @@ def test_defaults_apply_to_each_container_that_names_no_value() -> None:
     assert texts(pod, non_missing=NON_ZERO_DEFAULTS) == {"cpu": "100m", "memory": "1Gi"}
 
 
-@pytest.mark.parametrize(
-    ("pod", "want"),
-    [
-        pytest.param(make_pod(), (100, 200 << 20), id="best effort"),
-        pytest.param(make_pod().container().container(), (200, 400 << 20), id="each container"),
-        pytest.param(make_pod().req(cpu="0", memory="1Gi"), (0, 1 << 30), id="an explicit zero is kept"),
-        pytest.param(
-            make_pod().pod_level(cpu="2"), (2000, 200 << 20), id="pod level lacks memory: its containers get it"
-        ),
-        pytest.param(make_pod().req(memory="1Gi").pod_level(cpu="2"), (2000, 1 << 30), id="pod level, nothing lacking"),
-        pytest.param(make_pod().req(cpu="1").overhead(cpu="1"), (2000, 200 << 20), id="overhead counts"),
-    ],
+@cases(
+    "pod, want",
+    ("best effort", make_pod(), (100, 200 << 20)),
+    ("each container", make_pod().container().container(), (200, 400 << 20)),
+    ("an explicit zero is kept", make_pod().req(cpu="0", memory="1Gi"), (0, 1 << 30)),
+    ("pod level lacks memory: its containers get it", make_pod().pod_level(cpu="2"), (2000, 200 << 20)),
+    ("pod level, nothing lacking", make_pod().req(memory="1Gi").pod_level(cpu="2"), (2000, 1 << 30)),
+    ("overhead counts", make_pod().req(cpu="1").overhead(cpu="1"), (2000, 200 << 20)),
 )
 def test_node_sums_give_defaults(pod: PodBuilder, want: tuple[int, int]) -> None:
     assert node_sums(pod.build())[1:] == want
@@ -133,19 +116,17 @@ def test_requests_of_the_pod_stay_untouched() -> None:
     assert pod == before
 
 
-@pytest.mark.parametrize(
-    ("name", "native", "extended", "scalar"),
-    [
-        pytest.param("cpu", True, False, False, id="cpu"),
-        pytest.param("memory", True, False, False, id="memory"),
-        pytest.param("example.com/gpu", False, True, True, id="extended"),
-        pytest.param("hugepages-2Mi", True, False, True, id="hugepages"),
-        pytest.param("kubernetes.io/thing", True, False, True, id="kubernetes.io"),
-        pytest.param("attachable-volumes-csi-x", True, False, True, id="attachable volumes"),
-        pytest.param("requests.example.com/gpu", False, False, False, id="quota names"),
-        pytest.param("example.com/" + "g" * 64, False, False, False, id="too long a name"),
-        pytest.param("anything", True, False, False, id="no domain"),
-    ],
+@cases(
+    "name, native, extended, scalar",
+    ("cpu", "cpu", True, False, False),
+    ("memory", "memory", True, False, False),
+    ("extended", "example.com/gpu", False, True, True),
+    ("hugepages", "hugepages-2Mi", True, False, True),
+    ("kubernetes.io", "kubernetes.io/thing", True, False, True),
+    ("attachable volumes", "attachable-volumes-csi-x", True, False, True),
+    ("quota names", "requests.example.com/gpu", False, False, False),
+    ("too long a name", "example.com/" + "g" * 64, False, False, False),
+    ("no domain", "anything", True, False, False),
 )
 def test_resource_names(name: str, native: bool, extended: bool, scalar: bool) -> None:
     got = (resources.is_native(name), resources.is_extended(name), resources.is_scalar(name))
@@ -164,16 +145,14 @@ def test_host_ports_list_sidecars_first_and_no_plain_init_containers() -> None:
     assert resources.host_ports(pod) == (("10.0.0.1", "UDP", 82), ("0.0.0.0", "TCP", 80))
 
 
-@pytest.mark.parametrize(
-    ("wanted", "used", "want"),
-    [
-        pytest.param(("0.0.0.0", "TCP", 80), ("10.0.0.1", "TCP", 80), True, id="any address wanted"),
-        pytest.param(("10.0.0.1", "TCP", 80), ("0.0.0.0", "TCP", 80), True, id="any address used"),
-        pytest.param(("10.0.0.1", "TCP", 80), ("10.0.0.2", "TCP", 80), False, id="other address"),
-        pytest.param(("0.0.0.0", "TCP", 80), ("0.0.0.0", "UDP", 80), False, id="other protocol"),
-        pytest.param(("0.0.0.0", "TCP", 80), ("0.0.0.0", "TCP", 81), False, id="other port"),
-        pytest.param(("::", "TCP", 80), ("10.0.0.1", "TCP", 80), False, id="two colons are an ordinary address"),
-    ],
+@cases(
+    "wanted, used, want",
+    ("any address wanted", ("0.0.0.0", "TCP", 80), ("10.0.0.1", "TCP", 80), True),
+    ("any address used", ("10.0.0.1", "TCP", 80), ("0.0.0.0", "TCP", 80), True),
+    ("other address", ("10.0.0.1", "TCP", 80), ("10.0.0.2", "TCP", 80), False),
+    ("other protocol", ("0.0.0.0", "TCP", 80), ("0.0.0.0", "UDP", 80), False),
+    ("other port", ("0.0.0.0", "TCP", 80), ("0.0.0.0", "TCP", 81), False),
+    ("two colons are an ordinary address", ("::", "TCP", 80), ("10.0.0.1", "TCP", 80), False),
 )
 def test_host_ports_conflict(wanted: resources.HostPort, used: resources.HostPort, want: bool) -> None:
     assert resources.ports_conflict(wanted, used) is want
@@ -193,15 +172,13 @@ def test_image_names_get_a_tag(name: str, want: str) -> None:
     assert derived.normalized_image_name(name) == want
 
 
-@pytest.mark.parametrize(
-    ("labels", "want"),
-    [
-        pytest.param({}, "", id="neither"),
-        pytest.param({derived.ZONE: "z"}, ":\x00:z", id="zone only"),
-        pytest.param({derived.ZONE: "z", derived.REGION: "r"}, "r:\x00:z", id="both"),
-        pytest.param({derived.ZONE: "z", derived.BETA_ZONE: "old"}, ":\x00:old", id="the beta label wins"),
-        pytest.param({derived.ZONE: "z", derived.BETA_ZONE: ""}, "", id="even when empty"),
-    ],
+@cases(
+    "labels, want",
+    ("neither", {}, ""),
+    ("zone only", {derived.ZONE: "z"}, ":\x00:z"),
+    ("both", {derived.ZONE: "z", derived.REGION: "r"}, "r:\x00:z"),
+    ("the beta label wins", {derived.ZONE: "z", derived.BETA_ZONE: "old"}, ":\x00:old"),
+    ("even when empty", {derived.ZONE: "z", derived.BETA_ZONE: ""}, ""),
 )
 def test_zone_key(labels: dict[str, str], want: str) -> None:
     assert derived.zone_key(make_node().label(labels).build()) == want

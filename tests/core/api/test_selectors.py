@@ -30,6 +30,7 @@ from scheduler_core.api.selectors import (
 )
 from scheduler_core.api.storage import TopologySelectorTerm
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.strategies import label_maps, label_selectors, node_selector_terms
 
 LABELS = {"app": "x", "n": "5", "empty": ""}
@@ -39,46 +40,40 @@ def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
     return {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
 
 
-@pytest.mark.parametrize(
-    ("selector", "want"),
-    [
-        pytest.param(None, False, id="absent matches nothing"),
-        pytest.param({}, True, id="empty matches everything"),
-        pytest.param({"matchLabels": {}, "matchExpressions": []}, True, id="empty parts match everything"),
-        pytest.param({"matchLabels": {"app": "x"}}, True, id="equal label"),
-        pytest.param({"matchLabels": {"app": "y"}}, False, id="other value"),
-        pytest.param({"matchLabels": {"empty": ""}}, True, id="an empty value is a value"),
-        pytest.param({"matchLabels": {"missing": ""}}, False, id="a missing label is no empty value"),
-        pytest.param({"matchExpressions": [expression("app", "In", "y", "x")]}, True, id="in"),
-        pytest.param({"matchExpressions": [expression("app", "NotIn", "x")]}, False, id="not in, value there"),
-        pytest.param({"matchExpressions": [expression("zone", "NotIn", "x")]}, True, id="not in passes when missing"),
-        pytest.param({"matchExpressions": [expression("app", "Exists")]}, True, id="exists"),
-        pytest.param({"matchExpressions": [expression("app", "DoesNotExist")]}, False, id="does not exist"),
-        pytest.param(
-            {"matchLabels": {"app": "x"}, "matchExpressions": [expression("n", "In", "6")]}, False, id="all must hold"
-        ),
-    ],
+@cases(
+    "selector, want",
+    ("absent matches nothing", None, False),
+    ("empty matches everything", {}, True),
+    ("empty parts match everything", {"matchLabels": {}, "matchExpressions": []}, True),
+    ("equal label", {"matchLabels": {"app": "x"}}, True),
+    ("other value", {"matchLabels": {"app": "y"}}, False),
+    ("an empty value is a value", {"matchLabels": {"empty": ""}}, True),
+    ("a missing label is no empty value", {"matchLabels": {"missing": ""}}, False),
+    ("in", {"matchExpressions": [expression("app", "In", "y", "x")]}, True),
+    ("not in, value there", {"matchExpressions": [expression("app", "NotIn", "x")]}, False),
+    ("not in passes when missing", {"matchExpressions": [expression("zone", "NotIn", "x")]}, True),
+    ("exists", {"matchExpressions": [expression("app", "Exists")]}, True),
+    ("does not exist", {"matchExpressions": [expression("app", "DoesNotExist")]}, False),
+    ("all must hold", {"matchLabels": {"app": "x"}, "matchExpressions": [expression("n", "In", "6")]}, False),
 )
 def test_label_selector_matches(selector: dict[str, Any] | None, want: bool) -> None:
     typed = None if selector is None else convert(selector, LabelSelector)
     assert parse_label_selector(typed).matches(LABELS) is want
 
 
-@pytest.mark.parametrize(
-    ("requirement", "message"),
-    [
-        pytest.param(expression("a", "Near", "b"), '"Near" is not a valid label selector operator', id="operator"),
-        pytest.param(expression("a", "Gt", "1"), '"Gt" is not a valid label selector operator', id="node operator"),
-        pytest.param(expression("a", "In"), "values set can't be empty", id="in without values"),
-        pytest.param(expression("a", "Exists", "b"), "values set must be empty for exists", id="exists with values"),
-        pytest.param(expression("-a", "Exists"), "name part must consist of", id="bad key"),
-        pytest.param(expression("a/b/c", "Exists"), "a qualified name must consist of", id="two slashes"),
-        pytest.param(expression("/b", "Exists"), "prefix part must be non-empty", id="empty prefix"),
-        pytest.param(expression("", "Exists"), "name part must be non-empty", id="empty key"),
-        pytest.param(expression("a", "In", "b c"), "a valid label must be an empty string or consist", id="bad value"),
-        pytest.param(expression("a", "In", "b" * 64), "must be no more than 63 characters", id="long value"),
-        pytest.param(expression("a" * 64, "Exists"), "must be no more than 63 characters", id="long key"),
-    ],
+@cases(
+    "requirement, message",
+    ("operator", expression("a", "Near", "b"), '"Near" is not a valid label selector operator'),
+    ("node operator", expression("a", "Gt", "1"), '"Gt" is not a valid label selector operator'),
+    ("in without values", expression("a", "In"), "values set can't be empty"),
+    ("exists with values", expression("a", "Exists", "b"), "values set must be empty for exists"),
+    ("bad key", expression("-a", "Exists"), "name part must consist of"),
+    ("two slashes", expression("a/b/c", "Exists"), "a qualified name must consist of"),
+    ("empty prefix", expression("/b", "Exists"), "prefix part must be non-empty"),
+    ("empty key", expression("", "Exists"), "name part must be non-empty"),
+    ("bad value", expression("a", "In", "b c"), "a valid label must be an empty string or consist"),
+    ("long value", expression("a", "In", "b" * 64), "must be no more than 63 characters"),
+    ("long key", expression("a" * 64, "Exists"), "must be no more than 63 characters"),
 )
 def test_label_selector_refuses(requirement: dict[str, Any], message: str) -> None:
     with pytest.raises(SelectorError) as caught:
@@ -128,17 +123,15 @@ def _naive(selector: dict[str, Any], labels: dict[str, str]) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
-    ("requirement", "want"),
-    [
-        pytest.param(expression("n", "Gt", "4"), True, id="greater"),
-        pytest.param(expression("n", "Gt", "5"), False, id="greater is strict"),
-        pytest.param(expression("n", "Lt", "6"), True, id="less"),
-        pytest.param(expression("n", "Lt", "5"), False, id="less is strict"),
-        pytest.param(expression("app", "Gt", "4"), False, id="label is no number"),
-        pytest.param(expression("missing", "Lt", "4"), False, id="label missing"),
-        pytest.param(expression("missing", "NotIn", "4"), True, id="not in passes when missing"),
-    ],
+@cases(
+    "requirement, want",
+    ("greater", expression("n", "Gt", "4"), True),
+    ("greater is strict", expression("n", "Gt", "5"), False),
+    ("less", expression("n", "Lt", "6"), True),
+    ("less is strict", expression("n", "Lt", "5"), False),
+    ("label is no number", expression("app", "Gt", "4"), False),
+    ("label missing", expression("missing", "Lt", "4"), False),
+    ("not in passes when missing", expression("missing", "NotIn", "4"), True),
 )
 def test_node_requirement_matches(requirement: dict[str, Any], want: bool) -> None:
     term = parse_node_term(convert({"matchExpressions": [requirement]}, NodeSelectorTerm))
@@ -149,27 +142,21 @@ def field(operator: str, *values: str, key: str = "metadata.name") -> dict[str, 
     return {"matchFields": [expression(key, operator, *values)]}
 
 
-@pytest.mark.parametrize(
-    ("terms", "want"),
-    [
-        pytest.param([], False, id="no terms match nothing"),
-        pytest.param([{}], False, id="an empty term matches nothing"),
-        pytest.param([{}, {"matchExpressions": [expression("app", "Exists")]}], True, id="terms are ORed"),
-        pytest.param([field("In", "n1")], True, id="name in"),
-        pytest.param([field("In", "n2")], False, id="other name"),
-        pytest.param([field("NotIn", "n1")], False, id="name not in"),
-        pytest.param([field("In", "x", key="metadata.uid")], False, id="another field reads as empty"),
-        pytest.param([field("NotIn", "x", key="metadata.uid")], True, id="another field is not x"),
-        pytest.param([{**field("In", "n2"), "matchExpressions": [expression("app", "Exists")]}], False, id="ANDed"),
-        pytest.param(
-            [{"matchExpressions": [expression("app", "Near")]}, field("In", "n1")],
-            True,
-            id="a broken term spoils no other",
-        ),
-        pytest.param([{"matchExpressions": [expression("app", "Near")]}], False, id="a broken term does not match"),
-        pytest.param([field("In", "n1", "n2")], False, id="two names are a parse error"),
-        pytest.param([field("Exists")], False, id="exists is none of a field's operators"),
-    ],
+@cases(
+    "terms, want",
+    ("no terms match nothing", [], False),
+    ("an empty term matches nothing", [{}], False),
+    ("terms are ORed", [{}, {"matchExpressions": [expression("app", "Exists")]}], True),
+    ("name in", [field("In", "n1")], True),
+    ("other name", [field("In", "n2")], False),
+    ("name not in", [field("NotIn", "n1")], False),
+    ("another field reads as empty", [field("In", "x", key="metadata.uid")], False),
+    ("another field is not x", [field("NotIn", "x", key="metadata.uid")], True),
+    ("ANDed", [{**field("In", "n2"), "matchExpressions": [expression("app", "Exists")]}], False),
+    ("a broken term spoils no other", [{"matchExpressions": [expression("app", "Near")]}, field("In", "n1")], True),
+    ("a broken term does not match", [{"matchExpressions": [expression("app", "Near")]}], False),
+    ("two names are a parse error", [field("In", "n1", "n2")], False),
+    ("exists is none of a field's operators", [field("Exists")], False),
 )
 def test_node_selector_matches(terms: list[dict[str, Any]], want: bool) -> None:
     selector = parse_node_selector(convert({"nodeSelectorTerms": terms}, NodeSelector))
@@ -183,33 +170,19 @@ def test_fields_are_not_asked_of_an_object_without_name() -> None:
     assert term.matches(LABELS, "")
 
 
-@pytest.mark.parametrize(
-    ("term", "message"),
-    [
-        pytest.param(
-            {"matchExpressions": [expression("a", "Gt", "x")]},
-            "nodeSelectorTerms[0].matchExpressions[0].values[0]: Invalid value: \"x\": for 'Gt', 'Lt' operators, "
-            "the value must be an integer",
-            id="gt needs a number",
-        ),
-        pytest.param(
-            {"matchExpressions": [expression("a", "Lt", "1", "2")]},
-            "nodeSelectorTerms[0].matchExpressions[0].values: Invalid value: [\"1\",\"2\"]: for 'Gt', 'Lt' operators, "
-            "exactly one value is required",
-            id="lt takes one value",
-        ),
-        pytest.param(
-            field("In", "a", "b"),
-            'nodeSelectorTerms[0].matchFields[0].values: Invalid value: ["a","b"]: must have one element',
-            id="a field takes one value",
-        ),
-        pytest.param(
-            field("Gt", "1"),
-            'nodeSelectorTerms[0].matchFields[0].operator: Unsupported value: "Gt": supported values: "In", "NotIn"',
-            id="fields know In and NotIn",
-        ),
-    ],
-)
+@cases(
+    "term, message",
+    ("gt needs a number", {"matchExpressions": [expression("a", "Gt", "x")]},
+     "nodeSelectorTerms[0].matchExpressions[0].values[0]: Invalid value: \"x\": for 'Gt', 'Lt' operators, "
+     "the value must be an integer"),
+    ("lt takes one value", {"matchExpressions": [expression("a", "Lt", "1", "2")]},
+     "nodeSelectorTerms[0].matchExpressions[0].values: Invalid value: [\"1\",\"2\"]: for 'Gt', 'Lt' operators, "
+     "exactly one value is required"),
+    ("a field takes one value", field("In", "a", "b"),
+     'nodeSelectorTerms[0].matchFields[0].values: Invalid value: ["a","b"]: must have one element'),
+    ("fields know In and NotIn", field("Gt", "1"),
+     'nodeSelectorTerms[0].matchFields[0].operator: Unsupported value: "Gt": supported values: "In", "NotIn"'),
+)  # fmt: skip
 def test_node_selector_keeps_its_errors(term: dict[str, Any], message: str) -> None:
     selector = parse_node_selector(convert({"nodeSelectorTerms": [term]}, NodeSelector))
     assert selector.errors == (message,)
@@ -254,20 +227,15 @@ def test_required_node_affinity_is_unrestricted_when_absent() -> None:
     assert not required_node_affinity(make_pod().required_node_affinity().build()).matches({}, "n1")
 
 
-@pytest.mark.parametrize(
-    ("terms", "want"),
-    [
-        pytest.param([], True, id="no terms match all"),
-        pytest.param([{}], False, id="a term without expressions matches nothing"),
-        pytest.param([{"matchLabelExpressions": [{"key": "app", "values": ["x", "y"]}]}], True, id="value listed"),
-        pytest.param([{"matchLabelExpressions": [{"key": "zone", "values": ["x"]}]}], False, id="key missing"),
-        pytest.param(
-            [{"matchLabelExpressions": [{"key": "app", "values": ["x"]}, {"key": "n", "values": ["6"]}]}],
-            False,
-            id="every key must be there",
-        ),
-    ],
-)
+@cases(
+    "terms, want",
+    ("no terms match all", [], True),
+    ("a term without expressions matches nothing", [{}], False),
+    ("value listed", [{"matchLabelExpressions": [{"key": "app", "values": ["x", "y"]}]}], True),
+    ("key missing", [{"matchLabelExpressions": [{"key": "zone", "values": ["x"]}]}], False),
+    ("every key must be there",
+     [{"matchLabelExpressions": [{"key": "app", "values": ["x"]}, {"key": "n", "values": ["6"]}]}], False),
+)  # fmt: skip
 def test_allowed_topologies_match(terms: list[dict[str, Any]], want: bool) -> None:
     assert topology_terms_match([convert(term, TopologySelectorTerm) for term in terms], LABELS) is want
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import msgspec
-import pytest
 
 from scheduler_core.api.pod import (
     ContainerStatus,
@@ -17,6 +16,7 @@ from scheduler_core.api.pod import (
 from scheduler_core.api.quantity import parse
 from scheduler_core.api.signature import claim_names, signature
 from tests.builders import make_pod
+from tests.cases import cases
 
 replace = msgspec.structs.replace
 PLAIN = make_pod("web-1").label(app="web").req(cpu="1").build()
@@ -26,40 +26,28 @@ def _with_meta(**changes: object) -> Pod:
     return replace(PLAIN, metadata=replace(PLAIN.metadata, **changes))
 
 
-@pytest.mark.parametrize(
+@cases(
     "twin",
-    [
-        pytest.param(_with_meta(name="web-2"), id="name"),
-        pytest.param(_with_meta(uid="another"), id="uid"),
-        pytest.param(_with_meta(resource_version="77", annotations={"a": "b"}), id="stamps"),
-        pytest.param(PLAIN.on_node("n1"), id="node-name"),
-        pytest.param(replace(PLAIN, status=replace(PLAIN.status, nominated_node_name="n1")), id="nomination"),
-    ],
+    ("name", _with_meta(name="web-2")),
+    ("uid", _with_meta(uid="another")),
+    ("stamps", _with_meta(resource_version="77", annotations={"a": "b"})),
+    ("node-name", PLAIN.on_node("n1")),
+    ("nomination", replace(PLAIN, status=replace(PLAIN.status, nominated_node_name="n1"))),
 )
 def test_signature_is_shared_when_only_names_differ(twin: Pod) -> None:
     assert signature(twin) == signature(PLAIN)
 
 
-@pytest.mark.parametrize(
+HELD = ContainerStatus(name="c", resources=ContainerStatusResources(requests={"cpu": parse("3")}))
+
+
+@cases(
     "other",
-    [
-        pytest.param(_with_meta(namespace="elsewhere"), id="namespace"),
-        pytest.param(_with_meta(labels={"app": "db"}), id="labels"),
-        pytest.param(_with_meta(deletion_timestamp=datetime.now(UTC)), id="terminating"),
-        pytest.param(make_pod("web-1").label(app="web").req(cpu="2").build(), id="requests"),
-        pytest.param(
-            replace(
-                PLAIN,
-                status=replace(
-                    PLAIN.status,
-                    container_statuses=(
-                        ContainerStatus(name="c", resources=ContainerStatusResources(requests={"cpu": parse("3")})),
-                    ),
-                ),
-            ),
-            id="resized",
-        ),
-    ],
+    ("namespace", _with_meta(namespace="elsewhere")),
+    ("labels", _with_meta(labels={"app": "db"})),
+    ("terminating", _with_meta(deletion_timestamp=datetime.now(UTC))),
+    ("requests", make_pod("web-1").label(app="web").req(cpu="2").build()),
+    ("resized", replace(PLAIN, status=replace(PLAIN.status, container_statuses=(HELD,)))),
 )
 def test_signature_differs_when_a_rule_could_tell(other: Pod) -> None:
     assert signature(other) != signature(PLAIN)
@@ -72,12 +60,10 @@ def with_claim(name: str, recorded: str | None = None) -> Pod:
     return replace(PLAIN, spec=spec, status=status)
 
 
-@pytest.mark.parametrize(
+@cases(
     "other",
-    [
-        pytest.param(with_claim("second"), id="named"),
-        pytest.param(with_claim("template", "web-1-gpu-abcde"), id="generated"),
-    ],
+    ("named", with_claim("second")),
+    ("generated", with_claim("template", "web-1-gpu-abcde")),
 )
 def test_signature_is_shared_when_only_claims_have_other_names(other: Pod) -> None:
     """Each claim of a template has its own; who waits for which one is told by the names."""

@@ -8,13 +8,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import pytest
-
 from scheduler_core.api import quantity, resources, syntax
 from scheduler_core.api.text_cache import cached_by_text
 from scheduler_core.model import types
 from scheduler_core.model.types import PodInfo
 from tests.builders import make_pod
+from tests.cases import cases
 
 MIB = 1 << 20
 
@@ -36,17 +35,17 @@ def pod_info(text: str) -> Any:
 
 
 REMEMBERING: list[Any] = [
-    pytest.param(quantity.parse, "1." + "{:0590}", 6_000, id="quantities"),
-    pytest.param(syntax.qualified_name_problems, "{:010000}", 600, id="qualified names"),
-    pytest.param(syntax.label_value_problems, "{:010000}", 600, id="label values"),
-    pytest.param(resources.is_native, "{:010000}", 600, id="native resources"),
-    pytest.param(resources.is_extended, "a/{:010000}", 600, id="extended resources"),
-    pytest.param(resources.is_scalar, "a/{:010000}", 600, id="scalar resources"),
-    pytest.param(pod_info, "{:050000}", 120, id="pods"),
+    ("quantities", quantity.parse, "1." + "{:0590}", 6_000),
+    ("qualified names", syntax.qualified_name_problems, "{:010000}", 600),
+    ("label values", syntax.label_value_problems, "{:010000}", 600),
+    ("native resources", resources.is_native, "{:010000}", 600),
+    ("extended resources", resources.is_extended, "a/{:010000}", 600),
+    ("scalar resources", resources.is_scalar, "a/{:010000}", 600),
+    ("pods", pod_info, "{:050000}", 120),
 ]
 
 
-@pytest.mark.parametrize(("function", "form", "times"), REMEMBERING)
+@cases("function, form, times", *REMEMBERING)
 def test_texts_from_outside_do_not_fill_the_memory(function: Callable[[str], Any], form: str, times: int) -> None:
     tracemalloc.start()
     try:

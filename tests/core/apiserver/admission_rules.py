@@ -12,6 +12,7 @@ import pytest
 from scheduler_core.apiserver.answers import Outcome
 from scheduler_core.apiserver.requests import Create, ObjectKey, Patch, PatchType, Update
 from scheduler_core.apiserver.server import ApiServer
+from tests.cases import cases
 from tests.core.apiserver.asking import CLAIM, NOW, POD, Manifest, claim, done, made, pod, refused, stored
 
 QUOTA = ObjectKey("ResourceQuota", "default", "q")
@@ -64,41 +65,21 @@ def test_limit_range_gives_containers_what_they_lack_and_says_so(server: ApiServ
     )
 
 
-@pytest.mark.parametrize(
-    ("item", "spec", "detail"),
-    [
-        pytest.param(
-            {"type": "Container", "max": {"cpu": "2"}},
-            {"containers": [container(limits={"cpu": "3"})]},
-            "maximum cpu usage per Container is 2, but limit is 3",
-            id="container too large",
-        ),
-        pytest.param(
-            {"type": "Container", "min": {"cpu": "500m"}},
-            {"containers": [container({"cpu": "0.1"})]},
-            "minimum cpu usage per Container is 500m, but request is 100m",
-            id="container too small",
-        ),
-        pytest.param(
-            {"type": "Container", "maxLimitRequestRatio": {"cpu": "2"}},
-            {"containers": [container({"cpu": "1"}, {"cpu": "3"})]},
-            "cpu max limit to request ratio per Container is 2, but provided ratio is 3.000000",
-            id="limit too far from request",
-        ),
-        pytest.param(
-            {"type": "Pod", "max": {"cpu": "2"}},
-            {"containers": [container(limits={"cpu": "1"}), {**container(limits={"cpu": "1500m"}), "name": "d"}]},
-            "maximum cpu usage per Pod is 2, but limit is 2500m",
-            id="containers together too large",
-        ),
-        pytest.param(
-            {"type": "Pod", "min": {"memory": "1Gi"}},
-            {"containers": [container()]},
-            "minimum memory usage per Pod is 1Gi.  No request is specified",
-            id="nothing said",
-        ),
-    ],
-)
+@cases(
+    "item, spec, detail",
+    ("container too large", {"type": "Container", "max": {"cpu": "2"}},
+     {"containers": [container(limits={"cpu": "3"})]}, "maximum cpu usage per Container is 2, but limit is 3"),
+    ("container too small", {"type": "Container", "min": {"cpu": "500m"}}, {"containers": [container({"cpu": "0.1"})]},
+     "minimum cpu usage per Container is 500m, but request is 100m"),
+    ("limit too far from request", {"type": "Container", "maxLimitRequestRatio": {"cpu": "2"}},
+     {"containers": [container({"cpu": "1"}, {"cpu": "3"})]},
+     "cpu max limit to request ratio per Container is 2, but provided ratio is 3.000000"),
+    ("containers together too large", {"type": "Pod", "max": {"cpu": "2"}},
+     {"containers": [container(limits={"cpu": "1"}), {**container(limits={"cpu": "1500m"}), "name": "d"}]},
+     "maximum cpu usage per Pod is 2, but limit is 2500m"),
+    ("nothing said", {"type": "Pod", "min": {"memory": "1Gi"}}, {"containers": [container()]},
+     "minimum memory usage per Pod is 1Gi.  No request is specified"),
+)  # fmt: skip
 def test_pod_outside_a_limit_range_is_refused(server: ApiServer, item: Manifest, spec: Manifest, detail: str) -> None:
     done(server, limits(item))
     assert refused(server, pod(**spec)).message == f'pods "p" is forbidden: {detail}'
@@ -246,12 +227,8 @@ def test_image_of_a_running_pod_is_checked_again(server: ApiServer) -> None:
 
 def test_devices_in_use_are_for_claims_of_namespaces_that_say_so(server: ApiServer) -> None:
     request = {"name": "r", "exactly": {"deviceClassName": "gpu", "adminAccess": True}}
-    manifest = {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": "w"},
-        "spec": {"devices": {"requests": [request]}},
-    }
+    manifest = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "w"},
+                "spec": {"devices": {"requests": [request]}}}  # fmt: skip
     space(server, {})
     assert "spec.devices.requests[0].adminAccess: Forbidden" in refused(server, Create(manifest)).message
     done(server, Patch(SPACE, {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}}))
@@ -260,13 +237,8 @@ def test_devices_in_use_are_for_claims_of_namespaces_that_say_so(server: ApiServ
 
 def test_second_default_class_is_refused_when_it_is_changed_too(server: ApiServer) -> None:
     def named(name: str, **fields: Any) -> Manifest:
-        return {
-            "apiVersion": "scheduling.k8s.io/v1",
-            "kind": "PriorityClass",
-            "metadata": {"name": name},
-            "value": 1,
-            **fields,
-        }
+        return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 1,
+                **fields}  # fmt: skip
 
     done(server, Create(named("a", globalDefault=True)))
     done(server, Create(named("b")))

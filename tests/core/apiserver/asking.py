@@ -10,11 +10,7 @@ from scheduler_core.apiserver.bodies import Body
 from scheduler_core.apiserver.calls import Call, answer
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.replies import Reply
-from scheduler_core.apiserver.requests import (
-    Create,
-    ObjectKey,
-    Request,
-)
+from scheduler_core.apiserver.requests import Create, ObjectKey, Request
 from scheduler_core.apiserver.server import ApiServer
 
 NOW = 1_893_456_000_700_000  # 2030-01-01T00:00:00.7Z
@@ -29,36 +25,19 @@ Manifest = dict[str, Any]
 
 def pod(name: str = "p", *, metadata: Mapping[str, Any] = {}, **spec: Any) -> Create:
     containers = [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]
-    return Create(
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": name, **metadata},
-            "spec": {"containers": containers, **spec},
-        }
-    )
+    return Create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **metadata},
+                   "spec": {"containers": containers, **spec}})  # fmt: skip
 
 
 def priority_class(**metadata: Any) -> Create:
-    return Create(
-        {
-            "apiVersion": "scheduling.k8s.io/v1",
-            "kind": "PriorityClass",
-            "metadata": {"name": "high", **metadata},
-            "value": 1000,
-        }
-    )
+    return Create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+                   "metadata": {"name": "high", **metadata}, "value": 1000})  # fmt: skip
 
 
 def claim() -> Create:
-    return Create(
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "metadata": {"name": "data"},
-            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
-        }
-    )
+    return Create({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"},
+                   "spec": {"accessModes": ["ReadWriteOnce"],
+                            "resources": {"requests": {"storage": "1Gi"}}}})  # fmt: skip
 
 
 def done(server: ApiServer, request: Request, now: int = NOW) -> Outcome:

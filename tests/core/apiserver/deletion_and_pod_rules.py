@@ -5,8 +5,6 @@ Each module that imports these tests gives a fixture `server`, an ApiServer on a
 
 from __future__ import annotations
 
-import pytest
-
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.requests import (
     Bind,
@@ -23,6 +21,7 @@ from scheduler_core.apiserver.requests import (
 )
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.store import Operation
+from tests.cases import cases
 from tests.core.apiserver.asking import (
     CLAIM,
     CLASS,
@@ -41,16 +40,14 @@ from tests.core.apiserver.asking import (
 )
 
 
-@pytest.mark.parametrize(
+@cases(
     "spec, given, left",
-    [
-        pytest.param({"nodeName": "n1"}, None, 30, id="the pod's own"),
-        pytest.param({"nodeName": "n1", "terminationGracePeriodSeconds": 5}, None, 5, id="the pod's own, given"),
-        pytest.param({"nodeName": "n1"}, 7, 7, id="the request's"),
-        pytest.param({"nodeName": "n1"}, -3, 1, id="never negative"),
-        pytest.param({}, 7, None, id="none without a node"),
-        pytest.param({"nodeName": "n1"}, 0, None, id="none asked for"),
-    ],
+    ("the pod's own", {"nodeName": "n1"}, None, 30),
+    ("the pod's own, given", {"nodeName": "n1", "terminationGracePeriodSeconds": 5}, None, 5),
+    ("the request's", {"nodeName": "n1"}, 7, 7),
+    ("never negative", {"nodeName": "n1"}, -3, 1),
+    ("none without a node", {}, 7, None),
+    ("none asked for", {"nodeName": "n1"}, 0, None),
 )
 def test_delete_gives_a_pod_its_grace(server: ApiServer, spec: Manifest, given: int | None, left: int | None) -> None:
     created = made(server, pod(**spec))
@@ -85,13 +82,9 @@ def test_a_second_delete_only_shortens_the_grace(server: ApiServer) -> None:
 def test_a_finalizer_keeps_a_deleted_object_until_it_is_removed(server: ApiServer) -> None:
     created = made(server, priority_class(finalizers=["example.com/f"]))
     marked = made(server, Delete(CLASS))
-    assert marked["metadata"] == {
-        **created["metadata"],
-        "generation": 2,
-        "resourceVersion": server.store.version_of(2),
-        "deletionTimestamp": "2030-01-01T00:00:00Z",
-        "deletionGracePeriodSeconds": 0,
-    }
+    assert marked["metadata"] == {**created["metadata"], "generation": 2, "resourceVersion": server.store.version_of(2),
+                                  "deletionTimestamp": "2030-01-01T00:00:00Z",
+                                  "deletionGracePeriodSeconds": 0}  # fmt: skip
     assert done(server, Delete(CLASS)).changes == ()
     assert refused(server, Patch(CLASS, {"metadata": {"finalizers": ["example.com/f", "example.com/g"]}})).code == 422
     outcome = done(server, Patch(CLASS, {"metadata": {"finalizers": None}}))
@@ -119,14 +112,12 @@ def test_delete_without_grace_is_answered_as_the_kind_has_it(server: ApiServer) 
     assert made(server, Delete(CLAIM))["metadata"]["name"] == "data"
 
 
-@pytest.mark.parametrize(
+@cases(
     "asked, finalizers",
-    [
-        pytest.param(Propagation.FOREGROUND, ["foregroundDeletion"], id="foreground"),
-        pytest.param(Propagation.ORPHAN, ["orphan"], id="orphan"),
-        pytest.param(Propagation.BACKGROUND, None, id="background"),
-        pytest.param(None, None, id="not said"),
-    ],
+    ("foreground", Propagation.FOREGROUND, ["foregroundDeletion"]),
+    ("orphan", Propagation.ORPHAN, ["orphan"]),
+    ("background", Propagation.BACKGROUND, None),
+    ("not said", None, None),
 )
 def test_delete_says_what_becomes_of_owned_objects(
     server: ApiServer, asked: Propagation | None, finalizers: list[str] | None
@@ -153,39 +144,20 @@ def test_delete_is_refused_when_the_object_is_another_or_has_changed(server: Api
 
 def test_bind_sets_the_node_and_the_condition(server: ApiServer) -> None:
     created = made(server, pod())
-    done(
-        server,
-        ReportUnschedulable(POD, UNSCHEDULABLE, "n2"),
-    )
+    done(server, ReportUnschedulable(POD, UNSCHEDULABLE, "n2"))
     assert done(server, Bind(POD, "n1", created["metadata"]["uid"]), NOW + 60 * SECOND).answer == Status(201)
     bound = stored(server)
     assert bound["spec"]["nodeName"] == "n1"
     assert bound["metadata"]["generation"] == 1
-    assert bound["status"] == {
-        "phase": "Pending",
-        "qosClass": "Burstable",
-        "nominatedNodeName": "n2",
-        "conditions": [
-            {
-                "type": "PodScheduled",
-                "status": "True",
-                "lastProbeTime": None,
-                "lastTransitionTime": "2030-01-01T00:01:00Z",
-            }
-        ],
-    }
+    assert bound["status"] == {"phase": "Pending", "qosClass": "Burstable", "nominatedNodeName": "n2",
+                               "conditions": [{"type": "PodScheduled", "status": "True", "lastProbeTime": None,
+                                               "lastTransitionTime": "2030-01-01T00:01:00Z"}]}  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@cases(
     "request_, message",
-    [
-        pytest.param(pod(nodeName="n0"), 'pods/binding "p": pod p is already assigned to node "n0"', id="bound"),
-        pytest.param(
-            pod(schedulingGates=[{"name": "g"}]),
-            'pods/binding "p": pod p has non-empty .spec.schedulingGates',
-            id="gated",
-        ),
-    ],
+    ("bound", pod(nodeName="n0"), 'pods/binding "p": pod p is already assigned to node "n0"'),
+    ("gated", pod(schedulingGates=[{"name": "g"}]), 'pods/binding "p": pod p has non-empty .spec.schedulingGates'),
 )
 def test_bind_is_refused(server: ApiServer, request_: Create, message: str) -> None:
     done(server, request_)
@@ -216,15 +188,9 @@ def test_evict_marks_the_pod_with_the_reason_and_gives_it_its_grace(server: ApiS
     outcome = done(server, Evict(POD, "PreemptionByScheduler", "preempted"))
     assert (outcome.answer, len(outcome.changes)) == (Status(201), 1)
     assert stored(server)["status"]["conditions"] == [
-        {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "lastProbeTime": None,
-            "lastTransitionTime": "2030-01-01T00:00:00Z",
-            "reason": "PreemptionByScheduler",
-            "message": "preempted",
-        }
-    ]
+        {"type": "DisruptionTarget", "status": "True", "lastProbeTime": None,
+         "lastTransitionTime": "2030-01-01T00:00:00Z", "reason": "PreemptionByScheduler", "message": "preempted"},
+    ]  # fmt: skip
     assert stored(server)["metadata"]["deletionTimestamp"] == "2030-01-01T00:00:30Z"
     assert done(server, Evict(POD, "PreemptionByScheduler", "preempted"), NOW + SECOND).changes == ()
     assert refused(server, Evict(POD, "PreemptionByScheduler", uid="other")).code == 409
@@ -266,27 +232,12 @@ def condition(name: str, status: str, **others: str | int | None) -> Manifest:
     return {"type": name, "status": status, "lastTransitionTime": "2030-01-01T00:00:20Z", **others}
 
 
-STARTED = {
-    "phase": "Running",
-    "startTime": "2030-01-01T00:00:30Z",
-    "observedGeneration": 1,
-    "conditions": [
-        condition("Initialized", "True", lastTransitionTime="2030-01-01T00:00:30Z"),
-        condition("Ready", "True", lastTransitionTime="2030-01-01T00:00:30Z", observedGeneration=1),
-    ],
-    "containerStatuses": [
-        {
-            "name": "c",
-            "image": "i",
-            "imageID": "i@sha256:1",
-            "ready": True,
-            "restartCount": 0,
-            "state": {"running": {"startedAt": "2030-01-01T00:00:30Z"}},
-            "lastState": {},
-            "resources": {},
-        }
-    ],
-}
+STARTED = {"phase": "Running", "startTime": "2030-01-01T00:00:30Z", "observedGeneration": 1,
+           "conditions": [condition("Initialized", "True", lastTransitionTime="2030-01-01T00:00:30Z"),
+                          condition("Ready", "True", lastTransitionTime="2030-01-01T00:00:30Z", observedGeneration=1)],
+           "containerStatuses": [{"name": "c", "image": "i", "imageID": "i@sha256:1", "ready": True, "restartCount": 0,
+                                  "state": {"running": {"startedAt": "2030-01-01T00:00:30Z"}}, "lastState": {},
+                                  "resources": {}}]}  # fmt: skip
 ENDED = {
     "phase": "Succeeded",
     "conditions": [condition("Ready", "False", reason="PodCompleted", lastTransitionTime="2030-01-01T00:00:50Z")],
@@ -295,24 +246,20 @@ READY_AGAIN = {"conditions": [{"type": "Ready", "status": "True", "reason": None
 WAITS = condition("Initialized", "False", reason="Waits", message="for a volume")
 
 
-@pytest.mark.parametrize(
+@cases(
     "before",
-    [
-        pytest.param([], id="none before"),
-        pytest.param([ReportUnschedulable(POD, UNSCHEDULABLE, "n2"), Bind(POD, "n1")], id="bound"),
-        pytest.param([Bind(POD, "n1"), ReportStatus(POD, {"phase": "Running"})], id="running"),
-        pytest.param([ReportStatus(POD, {"conditions": [condition("Ready", "True"), WAITS]})], id="other order"),
-        pytest.param([ReportStatus(POD, ENDED), Bind(POD, "n1")], id="a reason before"),
-    ],
+    ("none before", []),
+    ("bound", [ReportUnschedulable(POD, UNSCHEDULABLE, "n2"), Bind(POD, "n1")]),
+    ("running", [Bind(POD, "n1"), ReportStatus(POD, {"phase": "Running"})]),
+    ("other order", [ReportStatus(POD, {"conditions": [condition("Ready", "True"), WAITS]})]),
+    ("a reason before", [ReportStatus(POD, ENDED), Bind(POD, "n1")]),
 )
-@pytest.mark.parametrize(
+@cases(
     "status",
-    [
-        pytest.param(STARTED, id="start"),
-        pytest.param(ENDED | {"phase": "Failed"}, id="end"),
-        pytest.param(READY_AGAIN | {"phase": "Unknown"}, id="without reason"),
-        pytest.param({"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]}, id="addresses"),
-    ],
+    ("start", STARTED),
+    ("end", ENDED | {"phase": "Failed"}),
+    ("without reason", READY_AGAIN | {"phase": "Unknown"}),
+    ("addresses", {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]}),
 )
 def test_a_reported_status_is_what_a_strategic_patch_leaves(
     server: ApiServer, before: list[Request], status: Manifest

@@ -7,19 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core.apiserver.answers import Outcome, Refused
-from scheduler_core.apiserver.requests import (
-    Create,
-    Delete,
-    ObjectKey,
-    Patch,
-    PatchType,
-    ReportUnschedulable,
-    Update,
-)
+from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, PatchType, ReportUnschedulable, Update
 from scheduler_core.apiserver.server import ApiServer
+from tests.cases import cases
 from tests.core.apiserver.asking import (
     CLASS,
     NOW,
@@ -66,14 +57,8 @@ def test_create_names_the_field_that_is_wrong(server: ApiServer) -> None:
 
 
 def test_created_names_end_at_random_when_only_their_beginning_is_given(server: ApiServer) -> None:
-    request = Create(
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"generateName": "web-"},
-            "spec": {"containers": [{"name": "c"}]},
-        }
-    )
+    request = Create({"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "web-"},
+                      "spec": {"containers": [{"name": "c"}]}})  # fmt: skip
     names = {made(server, request)["metadata"]["name"] for _ in range(3)}
     assert len(names) == 3 and all(name.startswith("web-") and len(name) == 9 for name in names)
 
@@ -144,26 +129,14 @@ def test_what_changes_nothing_leaves_no_trace(server: ApiServer) -> None:
     assert done(server, ReportUnschedulable(POD)).changes == ()
 
 
-@pytest.mark.parametrize(
+@cases(
     "patch_type, body, want",
-    [
-        pytest.param(
-            PatchType.MERGE, {"metadata": {"labels": {"a": None, "c": "3"}}}, {"b": "2", "c": "3"}, id="merge"
-        ),
-        pytest.param(
-            PatchType.JSON,
-            [
-                {"op": "add", "path": "/metadata/labels/x~1y", "value": "3"},
-                {"op": "remove", "path": "/metadata/labels/a"},
-            ],
-            {"b": "2", "x/y": "3"},
-            id="JSON",
-        ),
-        pytest.param(
-            PatchType.STRATEGIC, {"metadata": {"labels": {"$patch": "replace", "c": "3"}}}, {"c": "3"}, id="strategic"
-        ),
-    ],
-)
+    ("merge", PatchType.MERGE, {"metadata": {"labels": {"a": None, "c": "3"}}}, {"b": "2", "c": "3"}),
+    ("JSON", PatchType.JSON,
+     [{"op": "add", "path": "/metadata/labels/x~1y", "value": "3"}, {"op": "remove", "path": "/metadata/labels/a"}],
+     {"b": "2", "x/y": "3"}),
+    ("strategic", PatchType.STRATEGIC, {"metadata": {"labels": {"$patch": "replace", "c": "3"}}}, {"c": "3"}),
+)  # fmt: skip
 def test_patch_changes_a_part(server: ApiServer, patch_type: PatchType, body: Any, want: Manifest) -> None:
     done(server, pod(metadata={"labels": {"a": "1", "b": "2"}}))
     assert made(server, Patch(POD, body, patch_type))["metadata"]["labels"] == want
@@ -181,17 +154,15 @@ def test_strategic_merge_finds_items_of_lists_by_their_keys(server: ApiServer) -
     assert answer["status"]["conditions"] == [{"type": "Ready", "status": "True", **times}]
 
 
-@pytest.mark.parametrize(
+@cases(
     "patch_type, body, code",
-    [
-        pytest.param(PatchType.JSON, {"op": "add"}, 400, id="JSON patch that is no list"),
-        pytest.param(PatchType.JSON, [{"op": "remove", "path": "/metadata/labels/x"}], 422, id="nothing to remove"),
-        pytest.param(PatchType.STRATEGIC, {"spec": {"containers": [{"image": "x"}]}}, 500, id="no merge key"),
-        pytest.param(PatchType.STRATEGIC, {"spec": {"$patch": "bend"}}, 500, id="unknown directive"),
-        pytest.param(PatchType.MERGE, {"metadata": {"uid": "other"}}, 422, id="immutable field"),
-        pytest.param(PatchType.MERGE, {"metadata": {"resourceVersion": "77"}}, 409, id="another version"),
-        pytest.param(PatchType.MERGE, {"spec": {"nodeName": "n1"}}, 422, id="what only a binding may change"),
-    ],
+    ("JSON patch that is no list", PatchType.JSON, {"op": "add"}, 400),
+    ("nothing to remove", PatchType.JSON, [{"op": "remove", "path": "/metadata/labels/x"}], 422),
+    ("no merge key", PatchType.STRATEGIC, {"spec": {"containers": [{"image": "x"}]}}, 500),
+    ("unknown directive", PatchType.STRATEGIC, {"spec": {"$patch": "bend"}}, 500),
+    ("immutable field", PatchType.MERGE, {"metadata": {"uid": "other"}}, 422),
+    ("another version", PatchType.MERGE, {"metadata": {"resourceVersion": "77"}}, 409),
+    ("what only a binding may change", PatchType.MERGE, {"spec": {"nodeName": "n1"}}, 422),
 )
 def test_patch_is_refused(server: ApiServer, patch_type: PatchType, body: Any, code: int) -> None:
     before = made(server, pod())
@@ -223,14 +194,8 @@ def replica_set(replicas: int) -> Create:
         "matchExpressions": [{"key": "tier", "operator": "In", "values": ["b", "a"]}],
     }
     template = {"metadata": {"labels": {"app": "web", "tier": "a"}}, "spec": {"containers": [{"name": "c"}]}}
-    return Create(
-        {
-            "apiVersion": "apps/v1",
-            "kind": "ReplicaSet",
-            "metadata": {"name": "web"},
-            "spec": {"replicas": replicas, "selector": labels, "template": template},
-        }
-    )
+    return Create({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web"},
+                   "spec": {"replicas": replicas, "selector": labels, "template": template}})  # fmt: skip
 
 
 def test_scale_changes_the_replicas_only(server: ApiServer) -> None:

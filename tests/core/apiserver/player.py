@@ -89,9 +89,7 @@ class _Client:
         self.problem = ""
         self._store = MemoryStore(keeps_history=True)
         self._server = ApiServer(
-            self._store,
-            lambda: str(uuid.UUID(int=next(numbers) * 0x9E3779B97F4A7C15 % (1 << 128))),
-            is_simulated=False,
+            self._store, lambda: str(uuid.UUID(int=next(numbers) * 0x9E3779B97F4A7C15 % (1 << 128))), is_simulated=False
         )
         self._now = NOW
         self._server.carry_out(bootstrap_requests(NOW), NOW)

@@ -15,6 +15,7 @@ from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.replies import Reply
 from scheduler_core.apiserver.requests import Bind, Create, ObjectKey, Patch, PatchType, ReportUnschedulable
 from scheduler_core.apiserver.server import ApiServer
+from tests.cases import cases
 from tests.core.apiserver.asking import NOW, POD, SECOND, UNSCHEDULABLE, done, made, pod
 
 PODS, PDBS = "/api/v1/namespaces/default/pods", "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
@@ -59,12 +60,8 @@ def clients() -> Asking:
 
 def labelled(**labels: str) -> Manifest:
     containers = [{"name": "c", "image": "i:1"}]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "p", **({"labels": labels} if labels else {})},
-        "spec": {"schedulerName": "x", "containers": containers},
-    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", **({"labels": labels} if labels else {})},
+            "spec": {"schedulerName": "x", "containers": containers}}  # fmt: skip
 
 
 def owners(reply: Reply) -> dict[tuple[str, str, str], Any]:
@@ -229,45 +226,27 @@ def test_binds_reports_and_writes_without_manager_leave_the_list_alone() -> None
 _TYPED = "failed to create typed patch object (/p; /v1, Kind=Pod): "
 
 
-@pytest.mark.parametrize(
-    ("change", "code", "message"),
-    [
-        pytest.param({"kind": "Node"}, 400, "invalid object type: /v1, Kind=Node", id="another kind"),
-        pytest.param({"apiVersion": None}, 400, "invalid object type: /, Kind=Pod", id="no version"),
-        pytest.param({"spec": {"x": 1}}, 500, f"{_TYPED}.spec.x: field not declared in schema", id="unknown field"),
-        pytest.param(
-            {"spec": {"priority": "5"}}, 500, f"{_TYPED}.spec.priority: expected numeric (int or float), got string",
-            id="text for a number",
-        ),
-        pytest.param(
-            {"spec": {"containers": {"a": 1.5}}}, 500, f"{_TYPED}.spec.containers: expected list, got &{{map[a:1.5]}}",
-            id="map for a list",
-        ),
-        pytest.param(
-            {"metadata": {"finalizers": ["a", "a"]}}, 500,
-            f'{_TYPED}.metadata.finalizers: duplicate entries for key [="a"]', id="twice in a set",
-        ),
-        pytest.param(
-            {"spec": {"containers": [{"name": "c"}, {"name": "c"}]}}, 500,
-            f'{_TYPED}.spec.containers: duplicate entries for key [name="c"]', id="twice by key",
-        ),
-        pytest.param({"metadata": {"managedFields": []}}, 400, "metadata.managedFields must be nil", id="owners"),
-        pytest.param(
-            {"metadata": {"name": "q"}}, 400, "the name of the object (q) does not match the name on the URL (p)",
-            id="another name",
-        ),
-        pytest.param(
-            {"metadata": {"namespace": "other"}}, 400,
-            "the namespace of the provided object does not match the namespace sent on the request",
-            id="another namespace",
-        ),
-        pytest.param(
-            {"metadata": {"uid": "7"}}, 409,
-            'Operation cannot be fulfilled on pods "p": uid mismatch: the provided object specified uid 7, and no'
-            " existing object was found",
-            id="an object that is gone",
-        ),
-    ],
+@cases(
+    "change, code, message",
+    ("another kind", {"kind": "Node"}, 400, "invalid object type: /v1, Kind=Node"),
+    ("no version", {"apiVersion": None}, 400, "invalid object type: /, Kind=Pod"),
+    ("unknown field", {"spec": {"x": 1}}, 500, f"{_TYPED}.spec.x: field not declared in schema"),
+    ("text for a number", {"spec": {"priority": "5"}}, 500,
+     f"{_TYPED}.spec.priority: expected numeric (int or float), got string"),
+    ("map for a list", {"spec": {"containers": {"a": 1.5}}}, 500,
+     f"{_TYPED}.spec.containers: expected list, got &{{map[a:1.5]}}"),
+    ("twice in a set", {"metadata": {"finalizers": ["a", "a"]}}, 500,
+     f'{_TYPED}.metadata.finalizers: duplicate entries for key [="a"]'),
+    ("twice by key", {"spec": {"containers": [{"name": "c"}, {"name": "c"}]}}, 500,
+     f'{_TYPED}.spec.containers: duplicate entries for key [name="c"]'),
+    ("owners", {"metadata": {"managedFields": []}}, 400, "metadata.managedFields must be nil"),
+    ("another name", {"metadata": {"name": "q"}}, 400,
+     "the name of the object (q) does not match the name on the URL (p)"),
+    ("another namespace", {"metadata": {"namespace": "other"}}, 400,
+     "the namespace of the provided object does not match the namespace sent on the request"),
+    ("an object that is gone", {"metadata": {"uid": "7"}}, 409,
+     'Operation cannot be fulfilled on pods "p": uid mismatch: the provided object specified uid 7, and no'
+     " existing object was found"),
 )  # fmt: skip
 def test_what_cannot_be_applied_is_refused_in_the_servers_words(
     clients: Asking, change: Manifest, code: int, message: str
@@ -280,18 +259,12 @@ def test_what_cannot_be_applied_is_refused_in_the_servers_words(
     assert reply.body["message"].replace("/q;", "/p;").replace("other/p", "/p") == message
 
 
-@pytest.mark.parametrize(
-    ("patch", "query", "problem"),
-    [
-        pytest.param(PatchType.APPLY, {}, "fieldManager: Required value: is required for apply patch", id="nobody"),
-        pytest.param(
-            PatchType.MERGE, {"force": "true"}, "force: Forbidden: may not be specified for non-apply patch", id="force"
-        ),
-        pytest.param(
-            PatchType.MERGE, {"fieldManager": "x" * 129}, "fieldManager: Too long: may not be more than 128 bytes",
-            id="a long name",
-        ),
-    ],
+@cases(
+    "patch, query, problem",
+    ("nobody", PatchType.APPLY, {}, "fieldManager: Required value: is required for apply patch"),
+    ("force", PatchType.MERGE, {"force": "true"}, "force: Forbidden: may not be specified for non-apply patch"),
+    ("a long name", PatchType.MERGE, {"fieldManager": "x" * 129},
+     "fieldManager: Too long: may not be more than 128 bytes"),
 )  # fmt: skip
 def test_options_that_do_not_fit_are_refused(
     clients: Asking, patch: PatchType, query: dict[str, str], problem: str

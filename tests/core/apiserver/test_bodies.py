@@ -6,29 +6,21 @@ import pytest
 
 from scheduler_core.apiserver.bodies import read_as, read_json
 from scheduler_core.apiserver.replies import RefusedError
+from tests.cases import cases
 
 UNKNOWN, REPEATED = 'unknown field "spec.bogus"', 'duplicate field "spec.nodeName"'
 
 
-@pytest.mark.parametrize(
-    ("spec", "told"),
-    [
-        pytest.param('"bogus": 1, "nodeName": "a", "nodeName": "b"', [UNKNOWN, REPEATED], id="unknown first"),
-        pytest.param('"nodeName": "a", "nodeName": "b", "bogus": 1', [REPEATED, UNKNOWN], id="repeated first"),
-        pytest.param('"nodeName": "a", "bogus": 1, "nodeName": "b"', [UNKNOWN, REPEATED], id="repeated after it"),
-        pytest.param(
-            '"containers": [{"name": "c", "name": "d", "x": 1}], "bogus": 1',
-            [
-                'duplicate field "spec.containers[0].name"',
-                'unknown field "spec.containers[0].x"',
-                UNKNOWN,
-            ],
-            id="in a list",
-        ),
-        pytest.param('"nodeName": "a", "nodeName": "b"', [REPEATED], id="only repeated"),
-        pytest.param('"bogus": 1', [UNKNOWN], id="only unknown"),
-    ],
-)
+@cases(
+    "spec, told",
+    ("unknown first", '"bogus": 1, "nodeName": "a", "nodeName": "b"', [UNKNOWN, REPEATED]),
+    ("repeated first", '"nodeName": "a", "nodeName": "b", "bogus": 1', [REPEATED, UNKNOWN]),
+    ("repeated after it", '"nodeName": "a", "bogus": 1, "nodeName": "b"', [UNKNOWN, REPEATED]),
+    ("in a list", '"containers": [{"name": "c", "name": "d", "x": 1}], "bogus": 1',
+     ['duplicate field "spec.containers[0].name"', 'unknown field "spec.containers[0].x"', UNKNOWN]),
+    ("only repeated", '"nodeName": "a", "nodeName": "b"', [REPEATED]),
+    ("only unknown", '"bogus": 1', [UNKNOWN]),
+)  # fmt: skip
 def test_odd_fields_are_told_in_the_order_of_the_body(spec: str, told: list[str]) -> None:
     body = read_json(f'{{"metadata": {{"name": "p"}}, "spec": {{{spec}}}}}')
     assert read_as(body, "v1", "Pod", "Warn")[1] == told

@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.api.resource_claims import (
-    AllocationResult,
-    DeviceAllocationResult,
-    DeviceRequestAllocationResult,
-)
+from scheduler_core.api.resource_claims import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 from scheduler_core.apiserver.answers import Refused
 from scheduler_core.apiserver.effects import claim_requests, claim_verdicts
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey

@@ -9,62 +9,21 @@ from scheduler_core.apiserver.kinds import ADMISSION_KINDS, KINDS
 from scheduler_core.apiserver.requests import Propagation
 
 WITHOUT_STATUS = {
-    "PriorityClass",
-    "RuntimeClass",
-    "LimitRange",
-    "StorageClass",
-    "CSINode",
-    "CSIDriver",
-    "CSIStorageCapacity",
-    "ResourceClaimTemplate",
-    "ResourceSlice",
-    "DeviceClass",
-    "ResourceClass",
-    "Lease",
-    "Event",
-    "ConfigMap",
-    "Secret",
-    "ServiceAccount",
-    "Endpoints",
-    "EndpointSlice",
-    "ControllerRevision",
-    "PodTemplate",
-    "VolumeAttributesClass",
-}
+    "PriorityClass", "RuntimeClass", "LimitRange", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity",
+    "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "ResourceClass", "Lease", "Event", "ConfigMap", "Secret",
+    "ServiceAccount", "Endpoints", "EndpointSlice", "ControllerRevision", "PodTemplate", "VolumeAttributesClass",
+}  # fmt: skip
 WITH_SCALE = {"ReplicationController", "ReplicaSet", "StatefulSet", "Deployment"}
 WITH_GENERATION = WITH_SCALE | {
-    "PriorityClass",
-    "Pod",
-    "PodDisruptionBudget",
-    "DaemonSet",
-    "Job",
-    "ResourceSlice",
-    "DeviceClass",
-    "CronJob",
-    "EndpointSlice",
-    "PodTemplate",
-}
+    "PriorityClass", "Pod", "PodDisruptionBudget", "DaemonSet", "Job", "ResourceSlice", "DeviceClass", "CronJob",
+    "EndpointSlice", "PodTemplate",
+}  # fmt: skip
 # DELETE answers with the object: the kinds whose registry asks for it.
 ANSWERS_DELETED = {
-    "Namespace",
-    "StorageClass",
-    "Pod",
-    "PersistentVolume",
-    "PersistentVolumeClaim",
-    "Service",
-    "ResourceClaim",
-    "ResourceClaimTemplate",
-    "ResourceSlice",
-    "DeviceClass",
-    "ResourceQuota",
-    "ServiceAccount",
-    "CSINode",
-    "VolumeAttachment",
-    "PodTemplate",
-    "VolumeAttributesClass",
-    "ResourceClass",
-    "PodSchedulingContext",
-}
+    "Namespace", "StorageClass", "Pod", "PersistentVolume", "PersistentVolumeClaim", "Service", "ResourceClaim",
+    "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "ResourceQuota", "ServiceAccount", "CSINode",
+    "VolumeAttachment", "PodTemplate", "VolumeAttributesClass", "ResourceClass", "PodSchedulingContext",
+}  # fmt: skip
 ORPHANS = {"ReplicationController", "Job"}
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core.apiserver.answers import Outcome, Refused
 from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Create, Delete, Evict, ObjectKey, Patch, Request, Update
 from scheduler_core.apiserver.server import ApiServer
 from tests.builders import make_manifest, make_node, make_pod
+from tests.cases import cases
 
 NOW = 1_893_456_000_000_000
 OWN, OTHER = ObjectKey("Node", "", "n1"), ObjectKey("Node", "", "n2")
@@ -47,18 +46,16 @@ def asked(request: Request) -> Outcome | Refused:
     return answer
 
 
-@pytest.mark.parametrize(
+@cases(
     "request_",
-    [
-        pytest.param(labels(OWN, **{"example.com/a": "b", "kubernetes.io/hostname": "x"}), id="its own labels"),
-        pytest.param(labels(OWN, **{"kubelet.kubernetes.io/a": "b", "x.node.kubernetes.io/a": "b"}), id="its domains"),
-        pytest.param(Patch(OWN, {"status": {"conditions": []}}, subresource="status"), id="its own status"),
-        pytest.param(Patch(MINE, {"status": {"phase": "Running"}}, subresource="status"), id="status of its pod"),
-        pytest.param(Delete(MINE, 0), id="deletion of its pod"),
-        pytest.param(Evict(MINE, "r", asks_budgets=True), id="eviction of its pod"),
-        pytest.param(lease("n1"), id="its lease"),
-        pytest.param(mirror(), id="a mirror pod"),
-    ],
+    ("its own labels", labels(OWN, **{"example.com/a": "b", "kubernetes.io/hostname": "x"})),
+    ("its domains", labels(OWN, **{"kubelet.kubernetes.io/a": "b", "x.node.kubernetes.io/a": "b"})),
+    ("its own status", Patch(OWN, {"status": {"conditions": []}}, subresource="status")),
+    ("status of its pod", Patch(MINE, {"status": {"phase": "Running"}}, subresource="status")),
+    ("deletion of its pod", Delete(MINE, 0)),
+    ("eviction of its pod", Evict(MINE, "r", asks_budgets=True)),
+    ("its lease", lease("n1")),
+    ("a mirror pod", mirror()),
 )
 def test_kubelet_writes_what_is_its_own(request_: Request) -> None:
     assert isinstance(asked(request_), Outcome)
@@ -68,67 +65,39 @@ def renamed(**fields: Any) -> Update:
     return Update(OWN, make_node("n1").spec(**fields).manifest())
 
 
-@pytest.mark.parametrize(
-    ("request_", "message"),
-    [
-        pytest.param(labels(OTHER, a="b"), 'nodes "n2" is forbidden: node "n1" is not allowed to modify node "n2"'),
-        pytest.param(Delete(OTHER), 'nodes "n2" is forbidden: node "n1" is not allowed to modify node "n2"'),
-        pytest.param(
-            labels(OWN, **{RESTRICTED: "gold", "a": "b"}),
-            f'nodes "n1" is forbidden: is not allowed to modify labels: {RESTRICTED}',
-        ),
-        pytest.param(
-            labels(OWN, **{"x.k8s.io/b": "1", "kubernetes.io/a": "1"}),
-            'nodes "n1" is forbidden: is not allowed to modify labels: kubernetes.io/a, x.k8s.io/b',
-        ),
-        pytest.param(
-            Patch(OWN, {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}}),
-            'nodes "n1" is forbidden: node "n1" is not allowed to modify taints',
-        ),
-        pytest.param(
-            Create(make_node("n3").manifest()),
-            'nodes "n3" is forbidden: node "n1" is not allowed to modify node "n3"',
-        ),
-        pytest.param(
-            labels(MINE, a="b"),
-            'pods "mine" is forbidden: unexpected operation "UPDATE", node "n1" can only create and delete mirror pods',
-        ),
-        pytest.param(
-            Delete(YOURS), 'pods "yours" is forbidden: node "n1" can only delete pods with spec.nodeName set to itself'
-        ),
-        pytest.param(
-            Evict(YOURS, "r", asks_budgets=True),
-            'pods "yours" is forbidden: node n1 can only evict pods with spec.nodeName set to itself',
-        ),
-        pytest.param(
-            Patch(YOURS, {"status": {"phase": "Running"}}, subresource="status"),
-            'pods "yours" is forbidden: node "n1" can only update pod status for pods with spec.nodeName set to itself',
-        ),
-        pytest.param(
-            mirror(annotation="a"),
-            'pods "static" is forbidden: pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only'
-            " create mirror pods",
-        ),
-        pytest.param(
-            mirror(node="n2"),
-            'pods "static" is forbidden: node "n1" can only create pods with spec.nodeName set to itself',
-        ),
-        pytest.param(
-            mirror(owner="n2"),
-            'pods "static" is forbidden: node "n1" can only create pods with an owner reference set to itself',
-        ),
-        pytest.param(
-            lease("n2"),
-            'leases.coordination.k8s.io "n2" is forbidden: can only access node lease with the same name as the'
-            " requesting node",
-        ),
-        pytest.param(
-            lease("n1", "default"),
-            'leases.coordination.k8s.io "n1" is forbidden: can only access leases in the "kube-node-lease" system'
-            " namespace",
-        ),
-    ],
-)
+@cases(
+    "request_, message",
+    ("another node", labels(OTHER, a="b"), 'nodes "n2" is forbidden: node "n1" is not allowed to modify node "n2"'),
+    ("another node goes", Delete(OTHER), 'nodes "n2" is forbidden: node "n1" is not allowed to modify node "n2"'),
+    ("a restricted label", labels(OWN, **{RESTRICTED: "gold", "a": "b"}),
+     f'nodes "n1" is forbidden: is not allowed to modify labels: {RESTRICTED}'),
+    ("labels of Kubernetes", labels(OWN, **{"x.k8s.io/b": "1", "kubernetes.io/a": "1"}),
+     'nodes "n1" is forbidden: is not allowed to modify labels: kubernetes.io/a, x.k8s.io/b'),
+    ("its taints", Patch(OWN, {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}}),
+     'nodes "n1" is forbidden: node "n1" is not allowed to modify taints'),
+    ("one more node", Create(make_node("n3").manifest()),
+     'nodes "n3" is forbidden: node "n1" is not allowed to modify node "n3"'),
+    ("a pod of its own", labels(MINE, a="b"),
+     'pods "mine" is forbidden: unexpected operation "UPDATE", node "n1" can only create and delete mirror pods'),
+    ("a pod of another node goes", Delete(YOURS),
+     'pods "yours" is forbidden: node "n1" can only delete pods with spec.nodeName set to itself'),
+    ("a pod of another node is evicted", Evict(YOURS, "r", asks_budgets=True),
+     'pods "yours" is forbidden: node n1 can only evict pods with spec.nodeName set to itself'),
+    ("status of a pod of another node", Patch(YOURS, {"status": {"phase": "Running"}}, subresource="status"),
+     'pods "yours" is forbidden: node "n1" can only update pod status for pods with spec.nodeName set to itself'),
+    ("a mirror without its mark", mirror(annotation="a"),
+     'pods "static" is forbidden: pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only'
+     " create mirror pods"),
+    ("a mirror on another node", mirror(node="n2"),
+     'pods "static" is forbidden: node "n1" can only create pods with spec.nodeName set to itself'),
+    ("a mirror that another node owns", mirror(owner="n2"),
+     'pods "static" is forbidden: node "n1" can only create pods with an owner reference set to itself'),
+    ("the lease of another node", lease("n2"),
+     'leases.coordination.k8s.io "n2" is forbidden: can only access node lease with the same name as the'
+     " requesting node"),
+    ("a lease elsewhere", lease("n1", "default"),
+     'leases.coordination.k8s.io "n1" is forbidden: can only access leases in the "kube-node-lease" system namespace'),
+)  # fmt: skip
 def test_kubelet_is_refused_what_is_not(request_: Request, message: str) -> None:
     answer = asked(request_)
     assert isinstance(answer, Refused) and answer.status.message == message

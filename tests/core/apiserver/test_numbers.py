@@ -6,18 +6,19 @@ import pytest
 
 from scheduler_core.apiserver.numbers import NumberError, parse_int, parse_uint
 from scheduler_core.apiserver.requests import PatchType
+from tests.cases import cases
 from tests.core.apiserver.samples import OBJECTS, path_of
 from tests.core.apiserver.test_apply import Asking
 
 PODS = "/api/v1/namespaces/default/pods"
 LONG = "9" * 5_000
 ODD = [
-    pytest.param("x", "invalid syntax", id="no number"),
-    pytest.param("²", "invalid syntax", id="a digit that is no decimal"),
-    pytest.param("٣", "invalid syntax", id="a decimal of another script"),
-    pytest.param("1_0", "invalid syntax", id="an underscore"),
-    pytest.param(" 1", "invalid syntax", id="a space"),
-    pytest.param(LONG, "value out of range", id="more digits than Python reads"),
+    ("no number", "x", "invalid syntax"),
+    ("a digit that is no decimal", "²", "invalid syntax"),
+    ("a decimal of another script", "٣", "invalid syntax"),
+    ("an underscore", "1_0", "invalid syntax"),
+    ("a space", " 1", "invalid syntax"),
+    ("more digits than Python reads", LONG, "value out of range"),
 ]
 
 
@@ -26,15 +27,13 @@ def clients() -> Asking:
     return Asking()
 
 
-@pytest.mark.parametrize(("text", "problem"), ODD)
-@pytest.mark.parametrize(
-    ("query", "function", "code"),
-    [
-        pytest.param({"limit": ""}, "ParseInt", 400, id="limit"),
-        pytest.param({"resourceVersion": ""}, "ParseUint", 400, id="version of a list"),
-        pytest.param({"watch": "1", "resourceVersion": ""}, "ParseUint", 500, id="version of a watch"),
-        pytest.param({"watch": "1", "timeoutSeconds": ""}, "ParseInt", 400, id="time of a watch"),
-    ],
+@cases("text, problem", *ODD)
+@cases(
+    "query, function, code",
+    ("limit", {"limit": ""}, "ParseInt", 400),
+    ("version of a list", {"resourceVersion": ""}, "ParseUint", 400),
+    ("version of a watch", {"watch": "1", "resourceVersion": ""}, "ParseUint", 500),
+    ("time of a watch", {"watch": "1", "timeoutSeconds": ""}, "ParseInt", 400),
 )
 def test_queries_say_what_is_no_number(
     clients: Asking, query: dict[str, str], function: str, code: int, text: str, problem: str
@@ -46,7 +45,7 @@ def test_queries_say_what_is_no_number(
     )
 
 
-@pytest.mark.parametrize(("text", "problem"), ODD)
+@cases("text, problem", *ODD)
 def test_versions_and_grace_periods_say_it_too(clients: Asking, text: str, problem: str) -> None:
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "resourceVersion": text}}
     path = path_of("ConfigMap")

@@ -10,6 +10,7 @@ from scheduler_core.api.schema import type_of
 from scheduler_core.apiserver.patches import patched
 from scheduler_core.apiserver.requests import PatchType
 from scheduler_core.apiserver.strategic import PatchError, misfit
+from tests.cases import cases
 
 A, B, C = ({"name": name, "image": f"{name}:1"} for name in "abc")
 Body = dict[str, Any]
@@ -19,29 +20,25 @@ def strategic(target: Body, body: Any, kind: str = "Pod") -> Body:
     return patched({"apiVersion": "v1", "kind": kind, **target}, body, PatchType.STRATEGIC)
 
 
-@pytest.mark.parametrize(
-    ("body", "want"),
-    [
-        pytest.param({"a": {"$patch": "replace", "z": 3}}, {"z": 3}, id="replaced"),
-        pytest.param({"a": {"$patch": "delete"}}, {}, id="emptied"),
-        pytest.param({"a": {"$retainKeys": ["x", "z"], "z": 3}}, {"x": 1, "z": 3}, id="only these keys stay"),
-        pytest.param({"a": {"x": None}}, {"y": 2}, id="null takes away"),
-        pytest.param({"a": {"y": 5}}, {"x": 1, "y": 5}, id="merged"),
-    ],
+@cases(
+    "body, want",
+    ("replaced", {"a": {"$patch": "replace", "z": 3}}, {"z": 3}),
+    ("emptied", {"a": {"$patch": "delete"}}, {}),
+    ("only these keys stay", {"a": {"$retainKeys": ["x", "z"], "z": 3}}, {"x": 1, "z": 3}),
+    ("null takes away", {"a": {"x": None}}, {"y": 2}),
+    ("merged", {"a": {"y": 5}}, {"x": 1, "y": 5}),
 )
 def test_map_is_changed_as_the_directive_says(body: Body, want: Body) -> None:
     assert strategic({"a": {"x": 1, "y": 2}}, body)["a"] == want
 
 
-@pytest.mark.parametrize(
-    ("items", "want"),
-    [
-        pytest.param([{"name": "b", "image": "b:2"}], [A, {"name": "b", "image": "b:2"}], id="found by its key"),
-        pytest.param([C], [C, A, B], id="what is new comes first"),
-        pytest.param([{"name": "a", "$patch": "delete"}], [B], id="taken out"),
-        pytest.param([C, {"$patch": "replace"}], [C], id="the whole list replaced"),
-        pytest.param([{"name": "x", "$patch": "delete"}], [A, B], id="nothing to take out"),
-    ],
+@cases(
+    "items, want",
+    ("found by its key", [{"name": "b", "image": "b:2"}], [A, {"name": "b", "image": "b:2"}]),
+    ("what is new comes first", [C], [C, A, B]),
+    ("taken out", [{"name": "a", "$patch": "delete"}], [B]),
+    ("the whole list replaced", [C, {"$patch": "replace"}], [C]),
+    ("nothing to take out", [{"name": "x", "$patch": "delete"}], [A, B]),
 )
 def test_list_of_maps_is_merged_by_its_key(items: list[Body], want: list[Body]) -> None:
     spec = {"spec": {"containers": [A, B]}}
@@ -109,18 +106,16 @@ def test_order_is_as_prescribed() -> None:
     assert changed == {"containers": [B, {"name": "a", "image": "n"}]}
 
 
-@pytest.mark.parametrize(
-    ("manifest", "want"),
-    [
-        pytest.param({"spec": {"containers": "x"}}, "cannot restore slice from string", id="no list"),
-        pytest.param({"spec": 1}, "cannot restore struct from: int64", id="no map"),
-        pytest.param({"metadata": {"labels": ["x"]}}, "cannot restore map from slice", id="no labels"),
-        pytest.param({"metadata": {"labels": {"a": 1}}}, "cannot convert int64 to string", id="number as a label"),
-        pytest.param({"spec": {"nodeName": True}}, "unrecognized type: string", id="truth as text"),
-        pytest.param({"spec": {"priority": 1.5}}, "cannot convert float64 to int32", id="half a number"),
-        pytest.param({"spec": {"restartPolicy": 3}}, "cannot convert int64 to v1.RestartPolicy", id="named type"),
-        pytest.param({"spec": {"priority": 2.0, "containers": [{"name": "a"}]}}, "", id="fits"),
-    ],
+@cases(
+    "manifest, want",
+    ("no list", {"spec": {"containers": "x"}}, "cannot restore slice from string"),
+    ("no map", {"spec": 1}, "cannot restore struct from: int64"),
+    ("no labels", {"metadata": {"labels": ["x"]}}, "cannot restore map from slice"),
+    ("number as a label", {"metadata": {"labels": {"a": 1}}}, "cannot convert int64 to string"),
+    ("truth as text", {"spec": {"nodeName": True}}, "unrecognized type: string"),
+    ("half a number", {"spec": {"priority": 1.5}}, "cannot convert float64 to int32"),
+    ("named type", {"spec": {"restartPolicy": 3}}, "cannot convert int64 to v1.RestartPolicy"),
+    ("fits", {"spec": {"priority": 2.0, "containers": [{"name": "a"}]}}, ""),
 )
 def test_what_a_patch_makes_has_to_fit_its_kind(manifest: Body, want: str) -> None:
     assert misfit(manifest, type_of("v1", "Pod")) == want
@@ -136,27 +131,14 @@ def test_selector_of_a_budget_is_replaced() -> None:
     assert patched(budget, body, PatchType.STRATEGIC)["spec"] == body["spec"]
 
 
-@pytest.mark.parametrize(
-    ("patch_type", "body", "code", "message"),
-    [
-        pytest.param(PatchType.MERGE, [], 400, "cannot unmarshal array", id="merge patch that is a list"),
-        pytest.param(PatchType.STRATEGIC, [], 400, "cannot unmarshal array", id="strategic patch that is a list"),
-        pytest.param(
-            PatchType.STRATEGIC,
-            {"spec": {"containers": [A, "c"]}},
-            500,
-            "types are not identical",
-            id="one item no map",
-        ),
-        pytest.param(
-            PatchType.STRATEGIC,
-            {"spec": {"containers": [{"z": 1, "b": {"y": 2}}]}},
-            500,
-            "map: map[b:map[y:2] z:1] does not contain declared merge key: name",
-            id="no merge key",
-        ),
-    ],
-)
+@cases(
+    "patch_type, body, code, message",
+    ("merge patch that is a list", PatchType.MERGE, [], 400, "cannot unmarshal array"),
+    ("strategic patch that is a list", PatchType.STRATEGIC, [], 400, "cannot unmarshal array"),
+    ("one item no map", PatchType.STRATEGIC, {"spec": {"containers": [A, "c"]}}, 500, "types are not identical"),
+    ("no merge key", PatchType.STRATEGIC, {"spec": {"containers": [{"z": 1, "b": {"y": 2}}]}}, 500,
+     "map: map[b:map[y:2] z:1] does not contain declared merge key: name"),
+)  # fmt: skip
 def test_body_that_cannot_be_read_is_refused(patch_type: PatchType, body: Any, code: int, message: str) -> None:
     with pytest.raises(PatchError, match=r".*") as refused:
         patched({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [A]}}, body, patch_type)

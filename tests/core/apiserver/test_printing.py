@@ -12,6 +12,7 @@ from scheduler_core.api.times import microseconds
 from scheduler_core.apiserver.printing import PRINTED, cells
 from scheduler_core.apiserver.printing.texts import age, duration
 from scheduler_core.apiserver.tables import columns
+from tests.cases import cases
 from tests.core.apiserver.asking import NOW
 from tests.core.apiserver.samples import OBJECTS
 
@@ -73,83 +74,52 @@ WAITS: Manifest = {"waiting": {"reason": "PodInitializing"}}
 INITIALIZED = {"type": "Initialized", "status": "True"}
 
 
-@pytest.mark.parametrize(
-    ("spec", "status", "metadata", "ready", "word", "restarts"),
-    [
-        pytest.param({}, {"phase": "Pending"}, {}, "0/1", "Pending", "0", id="waiting for a node"),
-        pytest.param(
-            {},
-            {"phase": "Pending", "conditions": [GATED]},
-            {}, "0/1", "SchedulingGated", "0", id="gated",
-        ),
-        pytest.param(
-            {}, {"phase": "Running", "containerStatuses": [container(state=RUNS, ready=True)]}, {},
-            "1/1", "Running", "0", id="running",
-        ),
-        pytest.param(
-            {}, {"phase": "Running", "containerStatuses": [container(state=RUNS, ready=False)]}, {},
-            "0/1", "Running", "0", id="not ready",
-        ),
-        pytest.param(
-            {}, {"phase": "Running", "containerStatuses": [container(state={"waiting": {"reason": "CrashLoopBackOff"}},
-            restartCount=3, lastState={"terminated": {"finishedAt": "2029-12-31T23:59:50Z"}})]}, {}, "0/1",
-            "CrashLoopBackOff", "3 (10s ago)", id="restarted",
-        ),
-        pytest.param(
-            {}, {"phase": "Failed", "containerStatuses": [container(state={"terminated": {"exitCode": 3}})]}, {}, "0/1",
-            "ExitCode:3", "0", id="ended without a reason",
-        ),
-        pytest.param(
-            {}, {"phase": "Failed", "containerStatuses": [container(state=KILLED)]},
-            {}, "0/1", "Signal:9", "0", id="ended by a signal",
-        ),
-        pytest.param({}, {"phase": "Failed", "reason": "Evicted"}, {}, "0/1", "Evicted", "0", id="evicted"),
-        pytest.param(
-            {}, {"phase": "Running", "containerStatuses": [container(state=RUNS, ready=True)]},
-            {"deletionTimestamp": CREATED}, "1/1", "Terminating", "0", id="going",
-        ),
-        pytest.param(
-            {}, {"phase": "Succeeded", "containerStatuses": [container(state=DONE)]}, {"deletionTimestamp": CREATED},
-            "0/1", "Completed", "0", id="ended, going",
-        ),
-        pytest.param(
-            {}, {"phase": "Running", "reason": "NodeLost"}, {"deletionTimestamp": CREATED}, "0/1", "Unknown", "0",
-            id="going, on a lost node",
-        ),
-        pytest.param(
-            {"containers": [{"name": "c"}, {"name": "d"}]},
-            {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}],
-             "containerStatuses": [container("c", DONE), container("d", RUNS, ready=True)]},
-            {}, "1/2", "NotReady", "0", id="one of two ended",
-        ),
-        pytest.param(
-            {"initContainers": [{"name": "i"}, {"name": "j"}]},
-            {"phase": "Pending", "initContainerStatuses": [container("i", DONE), container("j", RUNS)]}, {}, "0/1",
-            "Init:1/2", "0", id="being initialized",
-        ),
-        pytest.param(
-            {"initContainers": [{"name": "i"}]},
-            {"phase": "Pending", "initContainerStatuses": [container("i", {"waiting": {"reason": "ImagePullBackOff"}},
-             restartCount=2)]}, {}, "0/1", "Init:ImagePullBackOff", "2", id="init container without its image",
-        ),
-        pytest.param(
-            {"initContainers": [{"name": "i"}]},
-            {"phase": "Pending", "initContainerStatuses": [container("i", WAITS)]}, {},
-            "0/1", "Init:0/1", "0", id="not begun",
-        ),
-        pytest.param(
-            {"initContainers": [{"name": "i"}]},
-            {"phase": "Failed", "initContainerStatuses": [container("i", {"terminated": {"exitCode": 1}})]}, {}, "0/1",
-            "Init:ExitCode:1", "0", id="init container failed",
-        ),
-        pytest.param(
-            {"initContainers": [{"name": "i", "restartPolicy": "Always"}, {"name": "j"}]},
-            {"phase": "Running", "conditions": [INITIALIZED], "initContainerStatuses": [
-                container("i", RUNS, ready=True, started=True, restartCount=1), container("j", DONE, restartCount=5)],
-             "containerStatuses": [container("c", RUNS, ready=True)]},
-            {}, "2/2", "Running", "1", id="with a sidecar, whose restarts count and those of init containers do not",
-        ),
-    ],
+@cases(
+    "spec, status, metadata, ready, word, restarts",
+    ("waiting for a node", {}, {"phase": "Pending"}, {}, "0/1", "Pending", "0"),
+    ("gated", {}, {"phase": "Pending", "conditions": [GATED]}, {}, "0/1", "SchedulingGated", "0"),
+    ("running", {}, {"phase": "Running", "containerStatuses": [container(state=RUNS, ready=True)]}, {}, "1/1",
+     "Running", "0"),
+    ("not ready", {}, {"phase": "Running", "containerStatuses": [container(state=RUNS, ready=False)]}, {}, "0/1",
+     "Running", "0"),
+    ("restarted", {},
+     {"phase": "Running",
+      "containerStatuses": [container(state={"waiting": {"reason": "CrashLoopBackOff"}}, restartCount=3,
+                                      lastState={"terminated": {"finishedAt": "2029-12-31T23:59:50Z"}})]}, {}, "0/1",
+     "CrashLoopBackOff", "3 (10s ago)"),
+    ("ended without a reason", {},
+     {"phase": "Failed", "containerStatuses": [container(state={"terminated": {"exitCode": 3}})]}, {}, "0/1",
+     "ExitCode:3", "0"),
+    ("ended by a signal", {}, {"phase": "Failed", "containerStatuses": [container(state=KILLED)]}, {}, "0/1",
+     "Signal:9", "0"),
+    ("evicted", {}, {"phase": "Failed", "reason": "Evicted"}, {}, "0/1", "Evicted", "0"),
+    ("going", {}, {"phase": "Running", "containerStatuses": [container(state=RUNS, ready=True)]},
+     {"deletionTimestamp": CREATED}, "1/1", "Terminating", "0"),
+    ("ended, going", {}, {"phase": "Succeeded", "containerStatuses": [container(state=DONE)]},
+     {"deletionTimestamp": CREATED}, "0/1", "Completed", "0"),
+    ("going, on a lost node", {}, {"phase": "Running", "reason": "NodeLost"}, {"deletionTimestamp": CREATED}, "0/1",
+     "Unknown", "0"),
+    ("one of two ended", {"containers": [{"name": "c"}, {"name": "d"}]},
+     {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}],
+      "containerStatuses": [container("c", DONE), container("d", RUNS, ready=True)]}, {}, "1/2", "NotReady", "0"),
+    ("being initialized", {"initContainers": [{"name": "i"}, {"name": "j"}]},
+     {"phase": "Pending", "initContainerStatuses": [container("i", DONE), container("j", RUNS)]}, {}, "0/1", "Init:1/2",
+     "0"),
+    ("init container without its image", {"initContainers": [{"name": "i"}]},
+     {"phase": "Pending",
+      "initContainerStatuses": [container("i", {"waiting": {"reason": "ImagePullBackOff"}}, restartCount=2)]}, {},
+     "0/1", "Init:ImagePullBackOff", "2"),
+    ("not begun", {"initContainers": [{"name": "i"}]},
+     {"phase": "Pending", "initContainerStatuses": [container("i", WAITS)]}, {}, "0/1", "Init:0/1", "0"),
+    ("init container failed", {"initContainers": [{"name": "i"}]},
+     {"phase": "Failed", "initContainerStatuses": [container("i", {"terminated": {"exitCode": 1}})]}, {}, "0/1",
+     "Init:ExitCode:1", "0"),
+    ("with a sidecar, whose restarts count and those of init containers do not",
+     {"initContainers": [{"name": "i", "restartPolicy": "Always"}, {"name": "j"}]},
+     {"phase": "Running", "conditions": [INITIALIZED],
+      "initContainerStatuses": [container("i", RUNS, ready=True, started=True, restartCount=1),
+                                container("j", DONE, restartCount=5)],
+      "containerStatuses": [container("c", RUNS, ready=True)]}, {}, "2/2", "Running", "1"),
 )  # fmt: skip
 def test_pod_has_the_word_of_its_state(
     spec: Manifest, status: Manifest, metadata: Manifest, ready: str, word: str, restarts: str

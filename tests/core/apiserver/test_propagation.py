@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
-
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Propagation
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.store import ObjectChange, Operation
+from tests.cases import cases
 from tests.core.apiserver.asking import CLASS, NOW, POD, done, made, pod, priority_class, stored
 
 RC_SPEC = {
@@ -19,19 +18,15 @@ RC_SPEC = {
 OTHER, ORPHAN, FOREGROUND = "example.com/f", "orphan", "foregroundDeletion"
 
 
-@pytest.mark.parametrize(
-    ("there", "asked", "left"),
-    [
-        pytest.param([OTHER, ORPHAN], None, [OTHER, ORPHAN], id="orphaning said before holds"),
-        pytest.param([FOREGROUND, OTHER], None, [FOREGROUND, OTHER], id="foreground said before holds"),
-        pytest.param(
-            [OTHER, ORPHAN], Propagation.FOREGROUND, [OTHER, FOREGROUND], id="the request wins over orphaning"
-        ),
-        pytest.param([FOREGROUND, OTHER], Propagation.ORPHAN, [OTHER, ORPHAN], id="the request wins over foreground"),
-        pytest.param([ORPHAN, OTHER], Propagation.ORPHAN, [ORPHAN, OTHER], id="said twice"),
-        pytest.param([ORPHAN, OTHER, FOREGROUND], Propagation.BACKGROUND, [OTHER], id="background takes both away"),
-        pytest.param([OTHER], None, [OTHER], id="nothing said"),
-    ],
+@cases(
+    "there, asked, left",
+    ("orphaning said before holds", [OTHER, ORPHAN], None, [OTHER, ORPHAN]),
+    ("foreground said before holds", [FOREGROUND, OTHER], None, [FOREGROUND, OTHER]),
+    ("the request wins over orphaning", [OTHER, ORPHAN], Propagation.FOREGROUND, [OTHER, FOREGROUND]),
+    ("the request wins over foreground", [FOREGROUND, OTHER], Propagation.ORPHAN, [OTHER, ORPHAN]),
+    ("said twice", [ORPHAN, OTHER], Propagation.ORPHAN, [ORPHAN, OTHER]),
+    ("background takes both away", [ORPHAN, OTHER, FOREGROUND], Propagation.BACKGROUND, [OTHER]),
+    ("nothing said", [OTHER], None, [OTHER]),
 )
 def test_finalizers_after_a_deletion(
     server: ApiServer, there: Sequence[str], asked: Propagation | None, left: Sequence[str]
@@ -52,12 +47,10 @@ def test_pods_of_some_controllers_are_orphaned_unless_said_otherwise(server: Api
     assert stored(server, key)["metadata"]["finalizers"] == [ORPHAN]
 
 
-@pytest.mark.parametrize(
-    ("spec", "asked", "left"),
-    [
-        pytest.param(7, -3, 1, id="asked for less than none"),
-        pytest.param(-7, None, 1, id="the pod's own is less than none"),
-    ],
+@cases(
+    "spec, asked, left",
+    ("asked for less than none", 7, -3, 1),
+    ("the pod's own is less than none", -7, None, 1),
 )
 def test_grace_below_zero_is_a_second(server: ApiServer, spec: int, asked: int | None, left: int) -> None:
     done(server, pod(nodeName="n1", terminationGracePeriodSeconds=spec))

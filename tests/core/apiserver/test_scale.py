@@ -8,6 +8,7 @@ import pytest
 
 from scheduler_core.apiserver.scale import scale_of, scaled
 from scheduler_core.errors import AdmissionError
+from tests.cases import cases
 
 STORED: dict[str, Any] = {
     "metadata": {"name": "web", "namespace": "shop", "labels": {"a": "b"}},
@@ -22,25 +23,15 @@ def test_scale_has_the_identity_and_the_replicas() -> None:
     assert scale_of({**STORED, "spec": {"replicas": 0}})["spec"] == {}
 
 
-@pytest.mark.parametrize(
-    ("selector", "text"),
-    [
-        pytest.param({"tier": "b", "app": "a"}, "app=a,tier=b", id="of a ReplicationController"),
-        pytest.param({"matchLabels": {"tier": "b", "app": "a"}}, "app=a,tier=b", id="labels"),
-        pytest.param(
-            {
-                "matchExpressions": [
-                    {"key": "z", "operator": "In", "values": ["2", "1"]},
-                    {"key": "y", "operator": "NotIn", "values": ["3"]},
-                    {"key": "x", "operator": "Exists"},
-                    {"key": "w", "operator": "DoesNotExist"},
-                ]
-            },
-            "!w,x,y notin (3),z in (1,2)",
-            id="expressions",
-        ),
-    ],
-)
+@cases(
+    "selector, text",
+    ("of a ReplicationController", {"tier": "b", "app": "a"}, "app=a,tier=b"),
+    ("labels", {"matchLabels": {"tier": "b", "app": "a"}}, "app=a,tier=b"),
+    ("expressions",
+     {"matchExpressions": [{"key": "z", "operator": "In", "values": ["2", "1"]},
+                           {"key": "y", "operator": "NotIn", "values": ["3"]}, {"key": "x", "operator": "Exists"},
+                           {"key": "w", "operator": "DoesNotExist"}]}, "!w,x,y notin (3),z in (1,2)"),
+)  # fmt: skip
 def test_selector_is_written_as_a_query(selector: dict[str, Any], text: str) -> None:
     assert scale_of({**STORED, "spec": {"selector": selector}})["status"]["selector"] == text
 

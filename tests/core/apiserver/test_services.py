@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.apiserver.printing import cells
+from tests.cases import cases
 from tests.core.apiserver.asking import NOW
 from tests.core.apiserver.test_apply import Asking
 
@@ -51,22 +52,16 @@ def test_health_check_has_a_port_where_the_ports_have_none_and_one_that_is_taken
     assert (reply.code, reply.body["spec"]["healthCheckNodePort"]) == (201, number)
 
 
-@pytest.mark.parametrize(
-    ("ingress", "external", "shown"),
-    [
-        pytest.param([], [], "<pending>", id="none yet"),
-        pytest.param([{"ip": "9.9.9.9"}, {"hostname": "a"}, {"ip": "1.1.1.1"}], [], "1.1.1.1,9.9.9.9,a", id="sorted"),
-        pytest.param([{"ip": "9.9.9.9"}, {"ip": "9.9.9.9"}], ["5.5.5.5"], "9.9.9.9,5.5.5.5", id="each once"),
-        pytest.param([], ["5.5.5.5", "4.4.4.4"], "5.5.5.5,4.4.4.4", id="as they are given"),
-    ],
+@cases(
+    "ingress, external, shown",
+    ("none yet", [], [], "<pending>"),
+    ("sorted", [{"ip": "9.9.9.9"}, {"hostname": "a"}, {"ip": "1.1.1.1"}], [], "1.1.1.1,9.9.9.9,a"),
+    ("each once", [{"ip": "9.9.9.9"}, {"ip": "9.9.9.9"}], ["5.5.5.5"], "9.9.9.9,5.5.5.5"),
+    ("as they are given", [], ["5.5.5.5", "4.4.4.4"], "5.5.5.5,4.4.4.4"),
 )
 def test_external_addresses_of_a_load_balancer_are_shown(
     ingress: list[dict[str, str]], external: list[str], shown: str
 ) -> None:
-    service = {
-        "kind": "Service",
-        "metadata": {"name": "s"},
-        "spec": {"type": "LoadBalancer", "externalIPs": external},
-        "status": {"loadBalancer": {"ingress": ingress}},
-    }
+    service = {"kind": "Service", "metadata": {"name": "s"}, "spec": {"type": "LoadBalancer", "externalIPs": external},
+               "status": {"loadBalancer": {"ingress": ingress}}}  # fmt: skip
     assert cells(service, NOW)[3] == shown

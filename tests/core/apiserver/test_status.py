@@ -17,10 +17,7 @@ TEMPLATE = {"metadata": {"labels": {"a": "b"}}, **POD}
 MANIFESTS: dict[str, dict[str, Any]] = {
     "Pod": {"apiVersion": "v1", **POD},
     "Node": {"apiVersion": "v1", "spec": {"podCIDR": "10.0.0.0/24"}},
-    "Deployment": {
-        "apiVersion": "apps/v1",
-        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": TEMPLATE},
-    },
+    "Deployment": {"apiVersion": "apps/v1", "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": TEMPLATE}},
 }
 STATUSES: dict[str, dict[str, Any]] = {
     "Pod": {"phase": "Running", "podIP": "10.0.0.7"},
@@ -63,12 +60,8 @@ def test_the_object_before_stays_as_it_was(kind: str, metadata: dict[str, Any], 
 
 
 def test_a_status_is_defaulted_and_read(admission: Admission) -> None:
-    pod = write(
-        "Pod",
-        stored("Pod", admission),
-        {"status": {"podIP": "10.0.0.7", "startTime": "2026-01-01T01:00:00+01:00"}},
-        admission,
-    )
+    pod = write("Pod", stored("Pod", admission),
+                {"status": {"podIP": "10.0.0.7", "startTime": "2026-01-01T01:00:00+01:00"}}, admission)  # fmt: skip
     assert isinstance(pod, Outcome)
     status = pod.changes[0].manifest["status"]
     assert status["podIPs"] == [{"ip": "10.0.0.7"}]

@@ -15,6 +15,7 @@ from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, Request
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.store import Stored
+from tests.cases import cases
 
 NOW = 1_900_000_000_000_000
 TEMPLATE = ObjectKey("PodTemplate", "default", "otter")
@@ -112,18 +113,12 @@ def test_attributes_never_change(server: ApiServer[MemoryStore]) -> None:
     assert "generation" not in done(server, Patch(CLASS, {"metadata": {"labels": {"x": "y"}}}))["metadata"]
 
 
-@pytest.mark.parametrize(
-    ("fields", "detail"),
-    [
-        pytest.param({"driverName": ""}, "driverName: Required value", id="no driver"),
-        pytest.param({"driverName": "-"}, 'driverName: Invalid value: "-"', id="a driver of no name"),
-        pytest.param(
-            {"parameters": {}}, "parameters: Required value: must contain at least one key/value pair", id="none"
-        ),
-        pytest.param(
-            {"parameters": {"": "x"}}, 'parameters: Invalid value: "": field can not be empty.', id="an empty key"
-        ),
-    ],
+@cases(
+    "fields, detail",
+    ("no driver", {"driverName": ""}, "driverName: Required value"),
+    ("a driver of no name", {"driverName": "-"}, 'driverName: Invalid value: "-"'),
+    ("none", {"parameters": {}}, "parameters: Required value: must contain at least one key/value pair"),
+    ("an empty key", {"parameters": {"": "x"}}, 'parameters: Invalid value: "": field can not be empty.'),
 )
 def test_attributes_are_checked(server: ApiServer[MemoryStore], fields: Manifest, detail: str) -> None:
     assert refusal(server, attributes(**fields)).startswith(

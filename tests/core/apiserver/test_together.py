@@ -12,6 +12,7 @@ from scheduler_core.apiserver.grouping import object_of
 from scheduler_core.apiserver.replies import Reply
 from scheduler_core.apiserver.requests import ObjectKey, PatchType
 from scheduler_core.apiserver.server import ApiServer
+from tests.cases import cases
 from tests.core.apiserver.asking import NOW
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -78,25 +79,21 @@ def test_they_are_answered_as_each_alone(server: ApiServer) -> None:
     assert plain(alone) == plain(together)
 
 
-@pytest.mark.parametrize(
-    ("call", "want"),
-    [
-        pytest.param(creation("a"), ObjectKey("Pod", "default", ""), id="a creation has no name yet"),
-        pytest.param(patch("a", {}), ObjectKey("Pod", "default", "a"), id="a patch"),
-        pytest.param(patch("a", {}, "/status"), ObjectKey("Pod", "default", "a"), id="a patch of the status, alike"),
-        pytest.param(Call("DELETE", f"{PODS}/a"), ObjectKey("Pod", "default", "a"), id="a deletion"),
-        pytest.param(Call("DELETE", PODS), None, id="a deletion of many"),
-        pytest.param(Call("POST", PODS, {"dryRun": ["All"]}), None, id="a dry run in the address"),
-        pytest.param(Call("DELETE", f"{PODS}/a", body=Body({"dryRun": ["All"]})), None, id="a dry run in the body"),
-        pytest.param(Call("POST", f"{PODS}/a/eviction"), None, id="an eviction, which asks for budgets"),
-        pytest.param(Call("POST", "/api/v1/namespaces"), None, id="a namespace, which others look at"),
-        pytest.param(Call("POST", "/api/v1/namespaces/default/events"), None, id="an event, of another store"),
-        pytest.param(
-            Call("POST", "/api/v1/namespaces/default/bindings"), None, id="a binding whose body names the pod"
-        ),
-        pytest.param(Call("GET", f"{PODS}/a"), None, id="a read"),
-        pytest.param(Call("POST", "/api/v1/nowhere"), None, id="a place that is not there"),
-    ],
+@cases(
+    "call, want",
+    ("a creation has no name yet", creation("a"), ObjectKey("Pod", "default", "")),
+    ("a patch", patch("a", {}), ObjectKey("Pod", "default", "a")),
+    ("a patch of the status, alike", patch("a", {}, "/status"), ObjectKey("Pod", "default", "a")),
+    ("a deletion", Call("DELETE", f"{PODS}/a"), ObjectKey("Pod", "default", "a")),
+    ("a deletion of many", Call("DELETE", PODS), None),
+    ("a dry run in the address", Call("POST", PODS, {"dryRun": ["All"]}), None),
+    ("a dry run in the body", Call("DELETE", f"{PODS}/a", body=Body({"dryRun": ["All"]})), None),
+    ("an eviction, which asks for budgets", Call("POST", f"{PODS}/a/eviction"), None),
+    ("a namespace, which others look at", Call("POST", "/api/v1/namespaces"), None),
+    ("an event, of another store", Call("POST", "/api/v1/namespaces/default/events"), None),
+    ("a binding whose body names the pod", Call("POST", "/api/v1/namespaces/default/bindings"), None),
+    ("a read", Call("GET", f"{PODS}/a"), None),
+    ("a place that is not there", Call("POST", "/api/v1/nowhere"), None),
 )
 def test_what_goes_together(call: Call, want: ObjectKey | None) -> None:
     assert object_of(call) == want

@@ -13,6 +13,7 @@ from scheduler_core.apiserver.calls import Call, answer
 from scheduler_core.apiserver.replies import Reply
 from scheduler_core.apiserver.requests import PatchType
 from scheduler_core.apiserver.server import ApiServer
+from tests.cases import cases
 from tests.core.apiserver.asking import NOW
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -66,60 +67,34 @@ def read_as_pod(found: str, version: str, detail: str) -> str:
 
 
 OBJECTS = [
-    pytest.param({"kind": "Nope"}, read_as_pod("Nope", "v1", unregistered("Nope", "v1")), id="no such kind"),
-    pytest.param({"kind": "pod"}, read_as_pod("pod", "v1", unregistered("pod", "v1")), id="kind in lower case"),
-    pytest.param({"apiVersion": "v2"}, read_as_pod("Pod", "v2", unregistered("Pod", "v2")), id="no such version"),
-    pytest.param(
-        {"apiVersion": "apps/v1"}, read_as_pod("Pod", "v1", unregistered("Pod", "apps/v1")), id="kind of another group"
-    ),
-    pytest.param(
-        {"kind": "Service"},
-        read_as_pod("Service", "v1", "converting (v1.Service) to (core.Pod): unknown conversion"),
-        id="another kind",
-    ),
-    pytest.param(
-        {"apiVersion": "apps/v1beta1", "kind": "Deployment"},
-        read_as_pod("Deployment", "v1beta1", "converting (v1beta1.Deployment) to (core.Pod): unknown conversion"),
-        id="another kind of an old version",
-    ),
-    pytest.param(
-        {"apiVersion": "v9", "kind": "Status"},
-        read_as_pod("Status", "v9", "converting (v1.Status) to (core.Pod): unknown conversion"),
-        id="a kind of every version",
-    ),
-    pytest.param(
-        {"apiVersion": "apps/"},
-        read_as_pod("Pod", "", "Object 'apiVersion' is missing in '{\"apiVersion\": \"apps/\"}'"),
-        id="a group alone",
-    ),
-    pytest.param(
-        {"apiVersion": "a/b/c"},
+    ("no such kind", {"kind": "Nope"}, read_as_pod("Nope", "v1", unregistered("Nope", "v1"))),
+    ("kind in lower case", {"kind": "pod"}, read_as_pod("pod", "v1", unregistered("pod", "v1"))),
+    ("no such version", {"apiVersion": "v2"}, read_as_pod("Pod", "v2", unregistered("Pod", "v2"))),
+    ("kind of another group", {"apiVersion": "apps/v1"}, read_as_pod("Pod", "v1", unregistered("Pod", "apps/v1"))),
+    ("another kind", {"kind": "Service"},
+        read_as_pod("Service", "v1", "converting (v1.Service) to (core.Pod): unknown conversion")),
+    ("another kind of an old version", {"apiVersion": "apps/v1beta1", "kind": "Deployment"},
+        read_as_pod("Deployment", "v1beta1", "converting (v1beta1.Deployment) to (core.Pod): unknown conversion")),
+    ("a kind of every version", {"apiVersion": "v9", "kind": "Status"},
+        read_as_pod("Status", "v9", "converting (v1.Status) to (core.Pod): unknown conversion")),
+    ("a group alone", {"apiVersion": "apps/"},
+        read_as_pod("Pod", "", "Object 'apiVersion' is missing in '{\"apiVersion\": \"apps/\"}'")),
+    ("no version at all", {"apiVersion": "a/b/c"},
         'the object provided is unrecognized (must be of type Pod): unexpected GroupVersion string: a/b/c'
-        ' ({"apiVersion": "a/b/c"})',
-        id="no version at all",
-    ),
-    pytest.param(
-        {"kind": 5},
+        ' ({"apiVersion": "a/b/c"})'),
+    ("kind that is a number", {"kind": 5},
         f"the object provided is unrecognized (must be of type Pod): {GO} number into Go struct field .kind of type"
-        ' string ({"kind": 5})',
-        id="kind that is a number",
-    ),
-    pytest.param(
-        [],
-        f"the object provided is unrecognized (must be of type Pod): {GO} array into Go value of type {STRUCT} (5b5d)",
-        id="a list",
-    ),
-    pytest.param(
-        "x",
+        ' string ({"kind": 5})'),
+    ("a list", [],
+        f"the object provided is unrecognized (must be of type Pod): {GO} array into Go value of type {STRUCT} (5b5d)"),
+    ("a text", "x",
         f"the object provided is unrecognized (must be of type Pod): {GO} string into Go value of type {STRUCT}"
-        " (227822)",
-        id="a text",
-    ),
+        " (227822)"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", PODS), ("PUT", POD), ("PUT", f"{POD}/status")])
-@pytest.mark.parametrize(("body", "message"), OBJECTS)
+@cases("body, message", *OBJECTS)
 def test_what_is_no_pod_is_no_pod(asked: Any, method: str, path: str, body: Any, message: str) -> None:
     assert said(asked(method, path, body)) == (400, message)
 
@@ -166,23 +141,14 @@ def test_how_to_delete_is_of_no_version(asked: Any, path: str, body: Any, code: 
     assert said(reply) == (code, message)
 
 
-@pytest.mark.parametrize(
-    ("patch_type", "body", "detail"),
-    [
-        pytest.param(MERGE, {"kind": "Nope"}, unregistered("Nope", "v1"), id="no such kind"),
-        pytest.param(
-            MERGE, {"kind": "Service"}, "converting (v1.Service) to (core.Pod): unknown conversion", id="another kind"
-        ),
-        pytest.param(MERGE, {"apiVersion": "v2"}, unregistered("Pod", "v2"), id="no such version"),
-        pytest.param(MERGE, {"apiVersion": "a/b/c"}, "unexpected GroupVersion string: a/b/c", id="no version at all"),
-        pytest.param(MERGE, {"kind": 5}, f"{GO} number into Go struct field .kind of type string", id="a number"),
-        pytest.param(
-            JSON,
-            [{"op": "replace", "path": "/kind", "value": "pod"}],
-            unregistered("pod", "v1"),
-            id="kind in lower case",
-        ),
-    ],
+@cases(
+    "patch_type, body, detail",
+    ("no such kind", MERGE, {"kind": "Nope"}, unregistered("Nope", "v1")),
+    ("another kind", MERGE, {"kind": "Service"}, "converting (v1.Service) to (core.Pod): unknown conversion"),
+    ("no such version", MERGE, {"apiVersion": "v2"}, unregistered("Pod", "v2")),
+    ("no version at all", MERGE, {"apiVersion": "a/b/c"}, "unexpected GroupVersion string: a/b/c"),
+    ("a number", MERGE, {"kind": 5}, f"{GO} number into Go struct field .kind of type string"),
+    ("kind in lower case", JSON, [{"op": "replace", "path": "/kind", "value": "pod"}], unregistered("pod", "v1")),
 )
 @pytest.mark.parametrize("part", ["", "/status"])
 def test_patch_does_not_change_what_an_object_is(

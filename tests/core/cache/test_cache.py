@@ -9,11 +9,11 @@ import pytest
 from scheduler_core.cache.cache import Cache, CacheError, PodState
 from scheduler_core.errors import CacheCorruptedError
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.core.cache.cached import pod
 
 UIDLESS = make_pod("p", uid="").on("n").build()
-
-
+P = "pod uid-p(default/p)"
 NO_UID = "cannot get cache key for pod with empty UID"
 
 
@@ -29,14 +29,9 @@ class Log(list[tuple[str, dict[str, object]]]):
 def totals(cache: Cache, name: str = "n") -> tuple[Any, ...]:
     info = cache.items[name].info
     return (
-        info.requested,
-        info.non_zero_milli_cpu,
-        info.non_zero_memory,
-        [each.pod.name for each in info.pods],
-        info.used_ports,
-        info.pvc_ref_counts,
-        len(info.pods_with_affinity),
-    )
+        info.requested, info.non_zero_milli_cpu, info.non_zero_memory, [each.pod.name for each in info.pods],
+        info.used_ports, info.pvc_ref_counts, len(info.pods_with_affinity),
+    )  # fmt: skip
 
 
 class TestPods:
@@ -45,7 +40,6 @@ class TestPods:
         cache.assume_pod(pod())
         assert cache.is_assumed_pod(pod())
         cache.add_pod(pod())
-
         assert cache.items["n"].info.requested.milli_cpu == 1000
         assert not cache.is_assumed_pod(pod())
         assert cache.counts() == {"assumed_pods": 0, "pods": 1, "nodes": 1}
@@ -62,7 +56,6 @@ class TestPods:
         cache.assume_pod(full)
         assert totals(cache) != before
         cache.forget_pod(full)
-
         after = totals(cache)
         assert after[0].scalar == {"example.com/gpu": 0}  # an explicit zero stays, as upstream
         after[0].scalar.clear()
@@ -128,99 +121,36 @@ class TestPods:
 
 
 class TestTexts:
-    @pytest.mark.parametrize(
-        ("prepare", "act", "text"),
-        [
-            pytest.param(
-                "assume",
-                lambda c: c.assume_pod(pod()),
-                "pod uid-p(default/p) is in the cache, so can't be assumed",
-                id="assume twice",
-            ),
-            pytest.param(
-                "add",
-                lambda c: c.assume_pod(pod()),
-                "pod uid-p(default/p) is in the cache, so can't be assumed",
-                id="assume an added pod",
-            ),
-            pytest.param(
-                "assume",
-                lambda c: c.forget_pod(pod(node="m")),
-                "pod uid-p(default/p) was assumed on m but assigned to n",
-                id="forget on another node",
-            ),
-            pytest.param(
-                "add",
-                lambda c: c.forget_pod(pod()),
-                "pod uid-p(default/p) wasn't assumed so cannot be forgotten",
-                id="forget an added pod",
-            ),
-            pytest.param(
-                "",
-                lambda c: c.forget_pod(pod()),
-                "pod uid-p(default/p) wasn't assumed so cannot be forgotten",
-                id="forget an unknown pod",
-            ),
-            pytest.param(
-                "add", lambda c: c.add_pod(pod()), "pod uid-p(default/p) was already in added state", id="add twice"
-            ),
-            pytest.param(
-                "",
-                lambda c: c.update_pod(pod(), pod()),
-                "pod uid-p(default/p) is not added to scheduler cache, so cannot be updated",
-                id="update an unknown pod",
-            ),
-            pytest.param(
-                "assume",
-                lambda c: c.update_pod(pod(), pod()),
-                "assumed pod uid-p(default/p) should not be updated",
-                id="update an assumed pod",
-            ),
-            pytest.param(
-                "",
-                lambda c: c.remove_pod(pod()),
-                "pod uid-p(default/p) is not found in scheduler cache, so cannot be removed from it",
-                id="remove an unknown pod",
-            ),
-            pytest.param(
-                "",
-                lambda c: c.get_pod(pod()),
-                "pod uid-p(default/p) does not exist in scheduler cache",
-                id="get an unknown pod",
-            ),
-            pytest.param(
-                "node",
-                lambda c: _update_a_stray(c),
-                "no corresponding pod p in pods of node n",
-                id="pod not on the node",
-            ),
-            pytest.param(
-                "", lambda c: _update_a_stray(c), "no corresponding pod p in pods of node ", id="pod not on the ghost"
-            ),
-            pytest.param(
-                "", lambda c: c.remove_node(make_node("n").build()), "node n is not found", id="remove an unknown node"
-            ),
-            pytest.param(
-                "add",
-                lambda c: c.remove_node(make_node("n").build()),
-                'node "n" in group "" was not found',
-                id="remove a node the tree lacks",
-            ),
-            *(
-                pytest.param("", act, NO_UID, id=f"{name} without uid")
-                for name, act in {
-                    "assume": lambda c: c.assume_pod(UIDLESS),
-                    "finish_binding": lambda c: c.finish_binding(UIDLESS, 0),
-                    "forget": lambda c: c.forget_pod(UIDLESS),
-                    "add": lambda c: c.add_pod(UIDLESS),
-                    "update": lambda c: c.update_pod(UIDLESS, UIDLESS),
-                    "remove": lambda c: c.remove_pod(UIDLESS),
-                    "get": lambda c: c.get_pod(UIDLESS),
-                    "is_assumed": lambda c: c.is_assumed_pod(UIDLESS),
-                }.items()
-            ),
-        ],
-    )
+    @cases(
+        "prepare, act, text",
+        ("assume twice", "assume", lambda c: c.assume_pod(pod()), f"{P} is in the cache, so can't be assumed"),
+        ("assume an added pod", "add", lambda c: c.assume_pod(pod()), f"{P} is in the cache, so can't be assumed"),
+        ("forget on another node", "assume", lambda c: c.forget_pod(pod(node="m")),
+         f"{P} was assumed on m but assigned to n"),
+        ("forget an added pod", "add", lambda c: c.forget_pod(pod()), f"{P} wasn't assumed so cannot be forgotten"),
+        ("forget an unknown pod", "", lambda c: c.forget_pod(pod()), f"{P} wasn't assumed so cannot be forgotten"),
+        ("add twice", "add", lambda c: c.add_pod(pod()), f"{P} was already in added state"),
+        ("update an unknown pod", "", lambda c: c.update_pod(pod(), pod()),
+         f"{P} is not added to scheduler cache, so cannot be updated"),
+        ("update an assumed pod", "assume", lambda c: c.update_pod(pod(), pod()),
+         f"assumed {P} should not be updated"),
+        ("remove an unknown pod", "", lambda c: c.remove_pod(pod()),
+         f"{P} is not found in scheduler cache, so cannot be removed from it"),
+        ("get an unknown pod", "", lambda c: c.get_pod(pod()), f"{P} does not exist in scheduler cache"),
+        ("pod not on the node", "node", lambda c: _update_a_stray(c), "no corresponding pod p in pods of node n"),
+        ("pod not on the ghost", "", lambda c: _update_a_stray(c), "no corresponding pod p in pods of node "),
+        ("remove an unknown node", "", lambda c: c.remove_node(make_node("n").build()), "node n is not found"),
+        ("remove a node the tree lacks", "add", lambda c: c.remove_node(make_node("n").build()),
+         'node "n" in group "" was not found'),
+        ("assume without uid", "", lambda c: c.assume_pod(UIDLESS), NO_UID),
+        ("finish_binding without uid", "", lambda c: c.finish_binding(UIDLESS, 0), NO_UID),
+        ("forget without uid", "", lambda c: c.forget_pod(UIDLESS), NO_UID),
+        ("add without uid", "", lambda c: c.add_pod(UIDLESS), NO_UID),
+        ("update without uid", "", lambda c: c.update_pod(UIDLESS, UIDLESS), NO_UID),
+        ("remove without uid", "", lambda c: c.remove_pod(UIDLESS), NO_UID),
+        ("get without uid", "", lambda c: c.get_pod(UIDLESS), NO_UID),
+        ("is_assumed without uid", "", lambda c: c.is_assumed_pod(UIDLESS), NO_UID),
+    )  # fmt: skip
     def test_a_refused_operation_says_why(self, prepare: str, act: Any, text: str) -> None:
         cache = Cache()
         if prepare == "assume":

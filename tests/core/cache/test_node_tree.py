@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from scheduler_core.api.node import Node
 from scheduler_core.cache.node_tree import EXHAUSTED, NodeTree
 from scheduler_core.ports import discard_log
 from tests.builders import make_node
+from tests.cases import cases
 
 
 def node(name: str, zone: str, region: str | None = None) -> Node:
@@ -22,13 +21,11 @@ def tree_of(zones: dict[str, list[str]]) -> NodeTree:
     return tree
 
 
-@pytest.mark.parametrize(
-    ("zones", "want"),
-    [
-        pytest.param({"A": ["a1", "a2"], "B": ["b1", "b2", "b3"], "C": ["c1"]}, "a1 b1 c1 a2 b2 b3", id="three zones"),
-        pytest.param({"x": ["1", "2", "3", "4"], "y": ["5", "6"]}, "1 5 2 6 3 4", id="one runs out"),
-        pytest.param({}, "", id="none"),
-    ],
+@cases(
+    "zones, want",
+    ("three zones", {"A": ["a1", "a2"], "B": ["b1", "b2", "b3"], "C": ["c1"]}, "a1 b1 c1 a2 b2 b3"),
+    ("one runs out", {"x": ["1", "2", "3", "4"], "y": ["5", "6"]}, "1 5 2 6 3 4"),
+    ("none", {}, ""),
 )
 def test_zones_take_turns(zones: dict[str, list[str]], want: str) -> None:
     names, error = tree_of(zones).list()

@@ -14,7 +14,6 @@ class TestNodes:
         cache.add_node(make_node("n").build())
         cache.add_pod(pod())
         cache.remove_node(make_node("n").build())
-
         dump = cache.dump()
         assert dump.nodes["n"].node is None
         assert (cache.node_count(), cache.pod_count()) == (1, 1)

@@ -50,7 +50,6 @@ def test_one_pod_on_a_thousand_nodes_copies_one(copies: list[str]) -> None:
     del copies[:]
     cache.assume_pod(make_pod("p").req(cpu="1").on("n500").build())
     snapshot.update_snapshot(cache)
-
     assert copies == ["n500"]
     assert all(new is old for new, old in zip(snapshot.list(), before, strict=True))
     entry = snapshot.get("n500")

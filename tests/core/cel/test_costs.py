@@ -14,6 +14,7 @@ from scheduler_core.admission.validation.devices import selector_problems
 from scheduler_core.cel import FORBIDDEN, Refusal, compiled, selector_problem
 from scheduler_core.cel.costs import most_of
 from scheduler_core.cel.declarations import STORED
+from tests.cases import cases
 
 LIMITS = json.loads((Path(__file__).parent / "limits.json").read_text(encoding="utf-8"))
 
@@ -24,21 +25,17 @@ def most(expression: str) -> int:
     return most_of(found.node, found.checked)
 
 
-@pytest.mark.parametrize(
-    ("expression", "cost"),
-    [
-        pytest.param("true", 0, id="constant"),
-        pytest.param('device.driver == "gpu.example.com"', 4, id="driver"),
-        pytest.param('"gpu.example.com" in device.attributes', 3, id="key"),
-        pytest.param('device.attributes["gpu.example.com"].shared', 4, id="attribute"),
-        pytest.param('device.attributes["gpu.example.com"].model == "a100"', 5, id="attribute and text"),
-        pytest.param('cel.bind(a, device.attributes["d"], a.x && a.y)', 17, id="binding"),
-        pytest.param("device.attributes.all(d, d.size() < 10)", 195, id="domains"),
-        pytest.param('device.attributes.all(d, d.contains("a"))', 355, id="names of domains"),
-        pytest.param(
-            "device.attributes.all(d, device.attributes[d].all(n, n.size() < 10))", 6403, id="attributes of attributes"
-        ),
-    ],
+@cases(
+    "expression, cost",
+    ("constant", "true", 0),
+    ("driver", 'device.driver == "gpu.example.com"', 4),
+    ("key", '"gpu.example.com" in device.attributes', 3),
+    ("attribute", 'device.attributes["gpu.example.com"].shared', 4),
+    ("attribute and text", 'device.attributes["gpu.example.com"].model == "a100"', 5),
+    ("binding", 'cel.bind(a, device.attributes["d"], a.x && a.y)', 17),
+    ("domains", "device.attributes.all(d, d.size() < 10)", 195),
+    ("names of domains", 'device.attributes.all(d, d.contains("a"))', 355),
+    ("attributes of attributes", "device.attributes.all(d, device.attributes[d].all(n, n.size() < 10))", 6403),
 )
 def test_expression_costs_at_most(expression: str, cost: int) -> None:
     assert most(expression) == cost

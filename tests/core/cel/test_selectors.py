@@ -8,20 +8,11 @@ import pytest
 from scheduler_core.api.resource_claims import Device
 from scheduler_core.cel.selectors import CompileError, SelectorError, compile_selector, device_value
 
-DEVICE = msgspec.convert(
-    {
-        "name": "gpu-0",
-        "attributes": {
-            "model": {"string": "a100"},
-            "index": {"int": 2},
-            "nvlink": {"bool": True},
-            "driverVersion": {"version": "1.5.0"},
-            "other.example.com/rack": {"string": "r1"},
-        },
-        "capacity": {"memory": {"value": "40Gi"}, "share": {"value": "500m"}},
-    },
-    Device,
-)
+DEVICE = msgspec.convert({"name": "gpu-0",
+                          "attributes": {"model": {"string": "a100"}, "index": {"int": 2}, "nvlink": {"bool": True},
+                                         "driverVersion": {"version": "1.5.0"},
+                                         "other.example.com/rack": {"string": "r1"}},
+                          "capacity": {"memory": {"value": "40Gi"}, "share": {"value": "500m"}}}, Device)  # fmt: skip
 GPU = 'device.attributes["gpu.example.com"]'
 MEMORY = 'device.capacity["gpu.example.com"].memory'
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from scheduler_core.cel import FORBIDDEN, INTERNAL, Refusal, selector_problem
+from tests.cases import cases
 
 CASES = json.loads((Path(__file__).parent / "expressions.json").read_text(encoding="utf-8"))
 
@@ -26,21 +27,16 @@ def test_expression_is_compiled_as_by_the_real_server(text: str, problem: str) -
 
 
 def test_what_is_not_read_here_is_taken_as_it_is() -> None:
-    for text in (
-        "Message{a: 1}.a",
-        "'''a''' == 'a'",
-    ):
+    for text in ("Message{a: 1}.a", "'''a''' == 'a'"):
         assert selector_problem(text) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        pytest.param("(" * 250 + "true" + ")" * 250, "expression recursion limit exceeded: 250", id="brackets"),
-        pytest.param("1+(" * 125 + "1" + ")" * 125 + " == 1", "expression recursion limit exceeded: 250", id="sums"),
-        pytest.param("+".join("1" * 251) + " == 1", "max recursion depth exceeded", id="a long sum"),
-        pytest.param("'a'" + ".trim()" * 250 + " == 'a'", "max recursion depth exceeded", id="calls"),
-    ],
+@cases(
+    "text, message",
+    ("brackets", "(" * 250 + "true" + ")" * 250, "expression recursion limit exceeded: 250"),
+    ("sums", "1+(" * 125 + "1" + ")" * 125 + " == 1", "expression recursion limit exceeded: 250"),
+    ("a long sum", "+".join("1" * 251) + " == 1", "max recursion depth exceeded"),
+    ("calls", "'a'" + ".trim()" * 250 + " == 'a'", "max recursion depth exceeded"),
 )
 def test_expression_may_be_250_deep(text: str, message: str) -> None:
     assert problem_of(text) == f"compilation failed: ERROR: <input>:-1:0: {message}"
@@ -54,13 +50,11 @@ def test_what_is_called_on_stands_twice_and_is_checked_once() -> None:
     assert refusal == Refusal(FORBIDDEN, "too complex, exceeds cost limit")
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        pytest.param('bool("a")', "type conversion error from 'string' to 'bool'", id="conversion"),
-        pytest.param('string(int("a")) == ""', "type conversion error from 'string' to 'int'", id="within another"),
-        pytest.param("{b'a': true}[b'a']", "invalid qualifier type: types.Bytes", id="key"),
-    ],
+@cases(
+    "text, problem",
+    ("conversion", 'bool("a")', "type conversion error from 'string' to 'bool'"),
+    ("within another", 'string(int("a")) == ""', "type conversion error from 'string' to 'int'"),
+    ("key", "{b'a': true}[b'a']", "invalid qualifier type: types.Bytes"),
 )
 def test_what_goes_wrong_with_constants_is_told_as_an_internal_error(text: str, problem: str) -> None:
     assert selector_problem(text) == Refusal(INTERNAL, f"program instantiation failed: {problem}")

@@ -20,6 +20,7 @@ from scheduler_core.config.types import (
     ResourceSpec,
 )
 from scheduler_core.errors import ConfigError
+from tests.cases import cases
 from tests.golden.recordings import GOLDEN, recordings
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -153,150 +154,70 @@ def test_merge_keeps_an_explicit_score_entry_with_its_weight() -> None:
     assert loaded.profiles[0].plugins.score.enabled == (PluginEntry("NodeAffinity", 7), PluginEntry("NodeAffinity"))
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        pytest.param("", "expected an object with apiVersion and kind at the top", id="empty text"),
-        pytest.param("- a", "expected an object with apiVersion and kind at the top", id="a list"),
-        pytest.param("a: [", "cannot be read as YAML or JSON: ", id="broken YAML"),
-        pytest.param("{", "cannot be read as YAML or JSON: ", id="broken JSON"),
-        pytest.param(
-            "[" * 100_000, "cannot be read as YAML or JSON: line 1: is nested more than 64 deep", id="nested too deeply"
-        ),
-        pytest.param(b"\xff\xfe", "the configuration is not UTF-8 text", id="not UTF-8"),
-        pytest.param("#" * 1_000_001, "the configuration is larger than", id="too large"),
-        pytest.param({}, "[apiVersion: Required value, kind: Required value]", id="neither version nor kind"),
-        pytest.param(
-            {"apiVersion": "v1", "kind": "Pod"},
-            "couldn't decode as KubeSchedulerConfiguration, got v1, Kind=Pod: ",
-            id="other kind",
-        ),
-        pytest.param(
-            {**HEAD, "apiVersion": "kubescheduler.config.k8s.io/v1beta2"},
-            'apiVersion: Invalid value: "kubescheduler.config.k8s.io/v1beta2": version v1beta2 is not understood, '
-            "write kubescheduler.config.k8s.io/v1",
-            id="older version",
-        ),
-        pytest.param(
-            {**HEAD, "foo": 1, "profiles": [{"plugins": {"score": {"enabled": [{"nam": "x"}]}}}]},
-            '[strict decoding error: unknown field "foo", '
-            'strict decoding error: unknown field "profiles[0].plugins.score.enabled[0].nam"]',
-            id="unknown fields, all named",
-        ),
-        pytest.param(
-            HEAD_TEXT + "parallelism: 1\nparallelism: 2\n",
-            'strict decoding error: line 4: key "parallelism" already set in map',
-            id="duplicate key in YAML",
-        ),
-        pytest.param(
-            f'{HEAD_JSON}, "parallelism": 1, "parallelism": 2}}',
-            'strict decoding error: duplicate field "parallelism"',
-            id="duplicate key in JSON",
-        ),
-        pytest.param(HEAD_TEXT + "1: a", 'strict decoding error: unknown field "1"', id="a key that is no text"),
-        pytest.param(
-            HEAD_TEXT + "a: &x [*x]",
-            "cannot be read as YAML or JSON: line 3: the alias *x names no finished anchor",
-            id="alias into itself",
-        ),
-        pytest.param(HEAD_TEXT + "---\na: 1", "expected one document, got 2", id="two documents"),
-        pytest.param(
-            "%TAG !a! x\n" * 50_000,
-            "cannot be read as YAML or JSON: has more than 100 tag directives",
-            id="many tag directives",
-        ),
-        pytest.param(
-            "- " * 500,
-            "cannot be read as YAML or JSON: line 1: is nested more than 64 deep",
-            id="YAML nested too deeply",
-        ),
-        pytest.param(
-            '{"a": ' + "[" * 50_000,
-            "cannot be read as YAML or JSON: is nested more than 64 deep",
-            id="JSON nested too deeply",
-        ),
-        pytest.param(
-            '{"a": [' + "1," * 100_000,
-            "cannot be read as YAML or JSON: has more than 100,000 values",
-            id="too many values",
-        ),
-        pytest.param(
-            f'{HEAD_JSON}, "parallelism": {"1" * 5000}}}',
-            "a number of 5000 digits is too long",
-            id="a long number in JSON",
-        ),
-        pytest.param(
-            "a: " + "1" * 5000,
-            "cannot be read as YAML or JSON: line 1: a number of 5000 digits",
-            id="a long number in YAML",
-        ),
-        pytest.param(
-            HEAD_JSON + ', "clientConnection": {"qps": NaN}}', "NaN is no number that JSON knows", id="no number"
-        ),
-        pytest.param(
-            HEAD_JSON + ', "clientConnection": {"qps": 1e999}}',
-            "1e999 is no number that JSON knows",
-            id="a number without end",
-        ),
-        pytest.param(
-            HEAD_JSON + ', "profiles": [{"schedulerName": "\\ud800"}]}',
-            "profiles[0].schedulerName: has half a character",
-            id="half a character",
-        ),
-        pytest.param(
-            OWN_ARGS + '{"\\u0000": 1}}]}]}',
-            "'profiles[0].pluginConfig[0].args.\\x00': has a character of code 0",
-            id="code 0 in a key",
-        ),
-        pytest.param(
-            HEAD_TEXT + 'profiles: [{schedulerName: "x\\0y"}]',
-            "profiles[0].schedulerName: has a character of code 0",
-            id="code 0 in YAML",
-        ),
-        pytest.param(
-            HEAD_TEXT + "parallelism: 2024-13-45",
-            "parallelism: expected an integer, got text ('2024-13-45')",
-            id="what looks like a date",
-        ),
-        pytest.param(
-            HEAD_TEXT + "parallelism: 0x_", "parallelism: expected an integer, got text ('0x_')", id="no hexadecimal"
-        ),
-        pytest.param({**HEAD, "parallelism": "1"}, "parallelism: expected an integer, got text ('1')", id="wrong type"),
-        pytest.param(
-            {**HEAD, "leaderElection": {"leaseDuration": "15 seconds"}},
-            "leaderElection.leaseDuration: time: invalid duration \"15 seconds\" ('15 seconds')",
-            id="no duration",
-        ),
-        pytest.param(
-            {**HEAD, "leaderElection": {"leaseDuration": 15}},
-            "leaderElection.leaseDuration: expected a duration such as 15s (15)",
-            id="a number for a duration",
-        ),
-        pytest.param(
-            {**HEAD, "profiles": [{"pluginConfig": [{"name": "InterPodAffinity", "args": {"kind": "FooArgs"}}]}]},
-            "decoding .profiles[0].pluginConfig[0]: args for plugin InterPodAffinity were not of type "
-            "InterPodAffinityArgs.kubescheduler.config.k8s.io, got FooArgs.kubescheduler.config.k8s.io",
-            id="args of another kind",
-        ),
-        pytest.param(
-            {**HEAD, "profiles": [{"pluginConfig": [{"name": "InterPodAffinity", "args": {"foo": 1}}]}]},
-            "decoding .profiles[0].pluginConfig[0]: decoding args for plugin InterPodAffinity: strict decoding error: "
-            'unknown field "foo"',
-            id="unknown field in args",
-        ),
-        pytest.param(
-            {**HEAD, "profiles": [{"pluginConfig": [{"name": "VolumeBinding", "args": {"bindTimeoutSeconds": "x"}}]}]},
-            "decoding .profiles[0].pluginConfig[0]: decoding args for plugin VolumeBinding: "
-            "bindTimeoutSeconds: expected an integer, got text ('x')",
-            id="wrong type in args",
-        ),
-        pytest.param(
-            {**HEAD, "profiles": [{"pluginConfig": [{"name": "VolumeBinding", "args": [1]}]}]},
-            "decoding .profiles[0].pluginConfig[0]: decoding args for plugin VolumeBinding: expected an object",
-            id="args that are no object",
-        ),
-    ],
-)
+@cases(
+    "source, message",
+    ("empty text", "", "expected an object with apiVersion and kind at the top"),
+    ("a list", "- a", "expected an object with apiVersion and kind at the top"),
+    ("broken YAML", "a: [", "cannot be read as YAML or JSON: "),
+    ("broken JSON", "{", "cannot be read as YAML or JSON: "),
+    ("nested too deeply", "[" * 100_000, "cannot be read as YAML or JSON: line 1: is nested more than 64 deep"),
+    ("not UTF-8", b"\xff\xfe", "the configuration is not UTF-8 text"),
+    ("too large", "#" * 1_000_001, "the configuration is larger than"),
+    ("neither version nor kind", {}, "[apiVersion: Required value, kind: Required value]"),
+    ("other kind", {"apiVersion": "v1", "kind": "Pod"},
+     "couldn't decode as KubeSchedulerConfiguration, got v1, Kind=Pod: "),
+    ("older version", {**HEAD, "apiVersion": "kubescheduler.config.k8s.io/v1beta2"},
+     'apiVersion: Invalid value: "kubescheduler.config.k8s.io/v1beta2": version v1beta2 is not understood, '
+     "write kubescheduler.config.k8s.io/v1"),
+    ("unknown fields, all named", {**HEAD, "foo": 1, "profiles": [{"plugins": {"score": {"enabled": [{"nam": "x"}]}}}]},
+     '[strict decoding error: unknown field "foo", '
+     'strict decoding error: unknown field "profiles[0].plugins.score.enabled[0].nam"]'),
+    ("duplicate key in YAML", HEAD_TEXT + "parallelism: 1\nparallelism: 2\n",
+     'strict decoding error: line 4: key "parallelism" already set in map'),
+    ("duplicate key in JSON", f'{HEAD_JSON}, "parallelism": 1, "parallelism": 2}}',
+     'strict decoding error: duplicate field "parallelism"'),
+    ("a key that is no text", HEAD_TEXT + "1: a", 'strict decoding error: unknown field "1"'),
+    ("alias into itself", HEAD_TEXT + "a: &x [*x]",
+     "cannot be read as YAML or JSON: line 3: the alias *x names no finished anchor"),
+    ("two documents", HEAD_TEXT + "---\na: 1", "expected one document, got 2"),
+    ("many tag directives", "%TAG !a! x\n" * 50_000,
+     "cannot be read as YAML or JSON: has more than 100 tag directives"),
+    ("YAML nested too deeply", "- " * 500, "cannot be read as YAML or JSON: line 1: is nested more than 64 deep"),
+    ("JSON nested too deeply", '{"a": ' + "[" * 50_000, "cannot be read as YAML or JSON: is nested more than 64 deep"),
+    ("too many values", '{"a": [' + "1," * 100_000, "cannot be read as YAML or JSON: has more than 100,000 values"),
+    ("a long number in JSON", f'{HEAD_JSON}, "parallelism": {"1" * 5000}}}', "a number of 5000 digits is too long"),
+    ("a long number in YAML", "a: " + "1" * 5000, "cannot be read as YAML or JSON: line 1: a number of 5000 digits"),
+    ("no number", HEAD_JSON + ', "clientConnection": {"qps": NaN}}', "NaN is no number that JSON knows"),
+    ("a number without end", HEAD_JSON + ', "clientConnection": {"qps": 1e999}}', "1e999 is no number that JSON knows"),
+    ("half a character", HEAD_JSON + ', "profiles": [{"schedulerName": "\\ud800"}]}',
+     "profiles[0].schedulerName: has half a character"),
+    ("code 0 in a key", OWN_ARGS + '{"\\u0000": 1}}]}]}',
+     "'profiles[0].pluginConfig[0].args.\\x00': has a character of code 0"),
+    ("code 0 in YAML", HEAD_TEXT + 'profiles: [{schedulerName: "x\\0y"}]',
+     "profiles[0].schedulerName: has a character of code 0"),
+    ("what looks like a date", HEAD_TEXT + "parallelism: 2024-13-45",
+     "parallelism: expected an integer, got text ('2024-13-45')"),
+    ("no hexadecimal", HEAD_TEXT + "parallelism: 0x_", "parallelism: expected an integer, got text ('0x_')"),
+    ("wrong type", {**HEAD, "parallelism": "1"}, "parallelism: expected an integer, got text ('1')"),
+    ("no duration", {**HEAD, "leaderElection": {"leaseDuration": "15 seconds"}},
+     "leaderElection.leaseDuration: time: invalid duration \"15 seconds\" ('15 seconds')"),
+    ("a number for a duration", {**HEAD, "leaderElection": {"leaseDuration": 15}},
+     "leaderElection.leaseDuration: expected a duration such as 15s (15)"),
+    ("args of another kind",
+     {**HEAD, "profiles": [{"pluginConfig": [{"name": "InterPodAffinity", "args": {"kind": "FooArgs"}}]}]},
+     "decoding .profiles[0].pluginConfig[0]: args for plugin InterPodAffinity were not of type "
+     "InterPodAffinityArgs.kubescheduler.config.k8s.io, got FooArgs.kubescheduler.config.k8s.io"),
+    ("unknown field in args",
+     {**HEAD, "profiles": [{"pluginConfig": [{"name": "InterPodAffinity", "args": {"foo": 1}}]}]},
+     "decoding .profiles[0].pluginConfig[0]: decoding args for plugin InterPodAffinity: strict decoding error: "
+     'unknown field "foo"'),
+    ("wrong type in args",
+     {**HEAD, "profiles": [{"pluginConfig": [{"name": "VolumeBinding", "args": {"bindTimeoutSeconds": "x"}}]}]},
+     "decoding .profiles[0].pluginConfig[0]: decoding args for plugin VolumeBinding: "
+     "bindTimeoutSeconds: expected an integer, got text ('x')"),
+    ("args that are no object", {**HEAD, "profiles": [{"pluginConfig": [{"name": "VolumeBinding", "args": [1]}]}]},
+     "decoding .profiles[0].pluginConfig[0]: decoding args for plugin VolumeBinding: expected an object"),
+)  # fmt: skip
 def test_load_refuses(source: Any, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         config.load(source)
@@ -357,14 +278,10 @@ def test_extender_is_read_with_its_odd_names() -> None:
 
 def test_documents_are_written_and_read_back() -> None:
     assert config.load(encode(config.load())) == config.load()
-    custom = load(
-        profiles=[
-            {"schedulerName": "a", "percentageOfNodesToScore": 0},
-            {"schedulerName": "b", "pluginConfig": [{"name": "Mine", "args": {"x": 1}}]},
-        ],
-        clientConnection={"qps": 5},
-        extenders=[{"urlPrefix": "http://x", "tlsConfig": {"insecure": True}}],
-    )
+    custom = load(profiles=[{"schedulerName": "a", "percentageOfNodesToScore": 0},
+                            {"schedulerName": "b", "pluginConfig": [{"name": "Mine", "args": {"x": 1}}]}],
+                  clientConnection={"qps": 5},
+                  extenders=[{"urlPrefix": "http://x", "tlsConfig": {"insecure": True}}])  # fmt: skip
     assert config.load(json.dumps(encode(custom))) == custom
 
 

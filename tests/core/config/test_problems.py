@@ -10,6 +10,7 @@ import pytest
 from scheduler_core import config
 from scheduler_core.build import problems_of
 from scheduler_core.errors import ConfigError, ConfigProblem
+from tests.cases import cases
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 JSON_HEAD = '{\n"apiVersion": "kubescheduler.config.k8s.io/v1",\n"kind": "KubeSchedulerConfiguration",\n'
@@ -85,38 +86,23 @@ MANY = [
     (9, "leaderElection.renewDeadline", 'Invalid value: "-1s": must be greater than zero'),
     (12, "profiles[0].percentageOfNodesToScore", "Invalid value: 101: not in valid range [0-100]"),
     (17, "profiles[0].plugins.filter.enabled[1]", f'{STARTING}one: FilterPlugin "Nope" does not exist'),
-    (
-        18,
-        "profiles[0].plugins.filter.enabled[2]",
-        f'{STARTING}one: plugin "ImageLocality" does not extend FilterPlugin plugin',
-    ),
+    (18, "profiles[0].plugins.filter.enabled[2]",
+     f'{STARTING}one: plugin "ImageLocality" does not extend FilterPlugin plugin'),
     (20, "profiles[0].plugins.score.disabled", "expected a list, got an object"),
     (24, "profiles[0].plugins.multiPoint.enabled[0]", f'{STARTING}one: PreEnqueuePlugin "Lamp" does not exist'),
     (25, "profiles[0].plugins.multiPoint.enabled[0].weight", "expected an integer, got text ('heavy')"),
-    (
-        30,
-        f"{ARGS}[0].args.scoringStrategy.type",
-        'Unsupported value: "Most": supported values: "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"',
-    ),
-    (
-        33,
-        f"{ARGS}[0].args.scoringStrategy.resources[0].weight",
-        "Invalid value: 101: resource weight of cpu not in valid range (0, 100]",
-    ),
+    (30, f"{ARGS}[0].args.scoringStrategy.type",
+     'Unsupported value: "Most": supported values: "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"'),
+    (33, f"{ARGS}[0].args.scoringStrategy.resources[0].weight",
+     "Invalid value: 101: resource weight of cpu not in valid range (0, 100]"),
     (36, f"{ARGS}[1].args.hardPodAffinityWeight", "Invalid value: 101: not in valid range [0, 100]"),
-    (
-        37,
-        f"{ARGS}[1].args.hardPodAffinityWait",
-        'decoding args for plugin InterPodAffinity: strict decoding error: unknown field "hardPodAffinityWait"',
-    ),
-    (
-        41,
-        f"{ARGS}[2].args.defaultConstraints[0].whenUnsatisfiable",
-        "decoding args for plugin PodTopologySpread: defaultConstraints[0].whenUnsatisfiable: is required",
-    ),
+    (37, f"{ARGS}[1].args.hardPodAffinityWait",
+     'decoding args for plugin InterPodAffinity: strict decoding error: unknown field "hardPodAffinityWait"'),
+    (41, f"{ARGS}[2].args.defaultConstraints[0].whenUnsatisfiable",
+     "decoding args for plugin PodTopologySpread: defaultConstraints[0].whenUnsatisfiable: is required"),
     (43, "profiles[1].schedulerName", 'Duplicate value: "profiles[0].schedulerName"'),
     (44, "profiles[1].pluginConfig", "expected a list, got an object"),
-]
+]  # fmt: skip
 
 
 def test_every_fault_of_a_text_is_told_at_once_with_its_line() -> None:
@@ -128,172 +114,104 @@ def in_json(lines: str) -> str:
 
 
 CASES = [
-    pytest.param(
-        in_json('"parallelism": "x",\n"profiles": [\n{"schedulerName": 1,\n"plugin": {}}\n],\n"parallelism": 0\n'),
-        [
-            (6, "profiles[0].schedulerName", "expected text, got an integer (1)"),
-            (7, "profiles[0].plugin", 'strict decoding error: unknown field "profiles[0].plugin"'),
-            (9, "parallelism", 'strict decoding error: duplicate field "parallelism"'),
-            (9, "parallelism", "Invalid value: 0: should be an integer value greater than zero"),
-        ],
-        id="JSON, a field twice among others",
-    ),
-    pytest.param(
-        HEAD + "parallelism: 1\nparallelism: 2\nextender: []\n" + "podInitialBackoffSeconds: 0\n" * 2,
-        [
-            (4, "parallelism", 'strict decoding error: line 4: key "parallelism" already set in map'),
-            (5, "extender", 'strict decoding error: unknown field "extender"'),
-            (
-                7,
-                "podInitialBackoffSeconds",
-                'strict decoding error: line 7: key "podInitialBackoffSeconds" already set in map',
-            ),
-            (7, "podInitialBackoffSeconds", "Invalid value: 0: must be greater than 0"),
-        ],
-        id="YAML, two fields twice among others",
-    ),
-    pytest.param(
-        in_json('"parallelism": 1e999,\n"clientConnection": {\n"burst": -1,\n"qps": NaN}\n'),
-        [
-            (4, "parallelism", "1e999 is no number that JSON knows"),
-            (6, "clientConnection.burst", "Invalid value: -1: must be non-negative"),
-            (7, "clientConnection.qps", "NaN is no number that JSON knows"),
-        ],
-        id="numbers that cannot be kept are not judged as well",
-    ),
-    pytest.param(
-        in_json('"profiles": [{"schedulerName": "a\\u0000"},\n{"schedulerName": "\\ud800"}]\n'),
-        [
-            (4, "profiles[0].schedulerName", "has a character of code 0"),
-            (5, "profiles[1].schedulerName", "has half a character (a surrogate without its other half)"),
-        ],
-        id="texts that cannot be stored",
-    ),
-    pytest.param(
-        "# a comment\nkind: KubeSchedulerConfiguration\nparallelism: 0\n",
-        [
-            (2, "apiVersion", "Required value"),
-            (3, "parallelism", "Invalid value: 0: should be an integer value greater than zero"),
-        ],
-        id="what is missing stands where it would",
-    ),
-    pytest.param(
-        HEAD + "profiles:\n- schedulerName: &name a\n  plugins: &sets\n    bind:\n      enabled: [{name: Nope}]\n"
-        "- schedulerName: b\n  plugins: *sets\n- schedulerName: *name\n",
-        [
-            (7, "profiles[0].plugins.bind.enabled[0]", f'{STARTING}a: BindPlugin "Nope" does not exist'),
-            (7, "profiles[1].plugins.bind.enabled[0]", f'{STARTING}b: BindPlugin "Nope" does not exist'),
-            (10, "profiles[2].schedulerName", 'Duplicate value: "profiles[0].schedulerName"'),
-        ],
-        id="what an alias repeats stands at its anchor",
-    ),
-    pytest.param(
-        HEAD + "profiles: {default-scheduler: {}}\nextenders: [1, {weight: x, httpTimeout: soon}]\n",
-        [
-            (3, "profiles", "expected a list, got an object"),
-            (4, "extenders[0]", "expected an object, got an integer (1)"),
-            (4, "extenders[1].weight", "expected an integer, got text ('x')"),
-            (4, "extenders[1].httpTimeout", "time: invalid duration \"soon\" ('soon')"),
-            (4, "extenders", "couldn't build extenders: there is no way to reach them here"),
-        ],
-        id="wrong shapes",
-    ),
-    pytest.param(
-        HEAD + "profiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n    args: [1]\n  - name: NodeAffinity\n"
-        "    args: {kind: FooArgs}\n  - name: NodeResourcesFit\n  - name: VolumeBinding\n    args:\n"
-        "      bindTimeoutSeconds: -1\n      shape: {}\n",
-        [
-            (6, f"{ARGS}[0].args", "decoding args for plugin NodeResourcesFit: expected an object"),
-            (
-                8,
-                f"{ARGS}[1].args.kind",
-                "args for plugin NodeAffinity were not of type NodeAffinityArgs.kubescheduler.config.k8s.io, "
-                "got FooArgs.kubescheduler.config.k8s.io",
-            ),
-            (9, f"{ARGS}[2]", 'Duplicate value: "NodeResourcesFit"'),
-            (
-                12,
-                f"{ARGS}[3].args.bindTimeoutSeconds",
-                "Invalid value: -1: invalid BindTimeoutSeconds, should not be a negative value",
-            ),
-            (
-                13,
-                f"{ARGS}[3].args.shape",
-                "decoding args for plugin VolumeBinding: shape: expected a list, got an object",
-            ),
-        ],
-        id="args of several plugins",
-    ),
-    pytest.param(
-        HEAD + "profiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n    args:\n"
-        "      ignoredResources: [cpu, 5, -x]\n      ignoredResourceGroups: [a/b, {}]\n",
-        [
-            (7, f"{ARGS}[0].args.ignoredResources[1]", "decoding args for plugin NodeResourcesFit: "
-             "ignoredResources[1]: expected text, got an integer (5)"),
-            (7, f"{ARGS}[0].args.ignoredResources[2]", 'Invalid value: "-x": name part must consist of alphanumeric '
-             "characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or "
-             "'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"),
-            (8, f"{ARGS}[0].args.ignoredResourceGroups[1]", "decoding args for plugin NodeResourcesFit: "
-             "ignoredResourceGroups[1]: expected text, got an object"),
-            (8, f"{ARGS}[0].args.ignoredResourceGroups[0]", "Invalid value: \"a/b\": resource group name can't "
-             "contain '/'"),
-        ],
-        id="items keep their numbers beside one that is refused",
-    ),
-    pytest.param(
-        HEAD + "leaderElection:\n  leaseDuration: 8s\n  renewDeadline: 5\npodMaxBackoffSeconds: 5\n"
-        "podInitialBackoffSeconds: '10'\n",
-        [
-            (5, "leaderElection.renewDeadline", "expected a duration such as 15s (5)"),
-            (7, "podInitialBackoffSeconds", "expected an integer, got text ('10')"),
-        ],
-        id="nothing is compared with a default that stands for what was refused",
-    ),
-    pytest.param("kind: Pod\napiVersion: v1\nspec: {}\n", [
-        (1, "kind", "couldn't decode as KubeSchedulerConfiguration, got v1, Kind=Pod: "),
-    ], id="another kind has other fields"),
-    pytest.param(HEAD + "profiles:\n- a: [\n", [
-        (5, "", "cannot be read as YAML or JSON: line 5: is not sound YAML: did not find expected node content"),
-    ], id="YAML that cannot be parsed"),
-    pytest.param(JSON_HEAD + '"profiles": [,]}', [
-        (4, "", "cannot be read as YAML or JSON: Expecting value: line 4 column 14 (char 101)"),
-    ], id="JSON that cannot be parsed"),
-    pytest.param(HEAD, [], id="nothing is wrong"),
+    ("JSON, a field twice among others",
+     in_json('"parallelism": "x",\n"profiles": [\n{"schedulerName": 1,\n"plugin": {}}\n],\n"parallelism": 0\n'),
+     [(6, "profiles[0].schedulerName", "expected text, got an integer (1)"),
+      (7, "profiles[0].plugin", 'strict decoding error: unknown field "profiles[0].plugin"'),
+      (9, "parallelism", 'strict decoding error: duplicate field "parallelism"'),
+      (9, "parallelism", "Invalid value: 0: should be an integer value greater than zero")]),
+    ("YAML, two fields twice among others",
+     HEAD + "parallelism: 1\nparallelism: 2\nextender: []\n" + "podInitialBackoffSeconds: 0\n" * 2,
+     [(4, "parallelism", 'strict decoding error: line 4: key "parallelism" already set in map'),
+      (5, "extender", 'strict decoding error: unknown field "extender"'),
+      (7, "podInitialBackoffSeconds",
+       'strict decoding error: line 7: key "podInitialBackoffSeconds" already set in map'),
+      (7, "podInitialBackoffSeconds", "Invalid value: 0: must be greater than 0")]),
+    ("numbers that cannot be kept are not judged as well",
+     in_json('"parallelism": 1e999,\n"clientConnection": {\n"burst": -1,\n"qps": NaN}\n'),
+     [(4, "parallelism", "1e999 is no number that JSON knows"),
+      (6, "clientConnection.burst", "Invalid value: -1: must be non-negative"),
+      (7, "clientConnection.qps", "NaN is no number that JSON knows")]),
+    ("texts that cannot be stored",
+     in_json('"profiles": [{"schedulerName": "a\\u0000"},\n{"schedulerName": "\\ud800"}]\n'),
+     [(4, "profiles[0].schedulerName", "has a character of code 0"),
+      (5, "profiles[1].schedulerName", "has half a character (a surrogate without its other half)")]),
+    ("what is missing stands where it would", "# a comment\nkind: KubeSchedulerConfiguration\nparallelism: 0\n",
+     [(2, "apiVersion", "Required value"),
+      (3, "parallelism", "Invalid value: 0: should be an integer value greater than zero")]),
+    ("what an alias repeats stands at its anchor",
+     HEAD + "profiles:\n- schedulerName: &name a\n  plugins: &sets\n    bind:\n      enabled: [{name: Nope}]\n"
+     "- schedulerName: b\n  plugins: *sets\n- schedulerName: *name\n",
+     [(7, "profiles[0].plugins.bind.enabled[0]", f'{STARTING}a: BindPlugin "Nope" does not exist'),
+      (7, "profiles[1].plugins.bind.enabled[0]", f'{STARTING}b: BindPlugin "Nope" does not exist'),
+      (10, "profiles[2].schedulerName", 'Duplicate value: "profiles[0].schedulerName"')]),
+    ("wrong shapes", HEAD + "profiles: {default-scheduler: {}}\nextenders: [1, {weight: x, httpTimeout: soon}]\n",
+     [(3, "profiles", "expected a list, got an object"),
+      (4, "extenders[0]", "expected an object, got an integer (1)"),
+      (4, "extenders[1].weight", "expected an integer, got text ('x')"),
+      (4, "extenders[1].httpTimeout", "time: invalid duration \"soon\" ('soon')"),
+      (4, "extenders", "couldn't build extenders: there is no way to reach them here")]),
+    ("args of several plugins",
+     HEAD + "profiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n    args: [1]\n  - name: NodeAffinity\n"
+     "    args: {kind: FooArgs}\n  - name: NodeResourcesFit\n  - name: VolumeBinding\n    args:\n"
+     "      bindTimeoutSeconds: -1\n      shape: {}\n",
+     [(6, f"{ARGS}[0].args", "decoding args for plugin NodeResourcesFit: expected an object"),
+      (8, f"{ARGS}[1].args.kind",
+       "args for plugin NodeAffinity were not of type NodeAffinityArgs.kubescheduler.config.k8s.io, "
+       "got FooArgs.kubescheduler.config.k8s.io"),
+      (9, f"{ARGS}[2]", 'Duplicate value: "NodeResourcesFit"'),
+      (12, f"{ARGS}[3].args.bindTimeoutSeconds",
+       "Invalid value: -1: invalid BindTimeoutSeconds, should not be a negative value"),
+      (13, f"{ARGS}[3].args.shape", "decoding args for plugin VolumeBinding: shape: expected a list, got an object")]),
+    ("items keep their numbers beside one that is refused",
+     HEAD + "profiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n    args:\n"
+     "      ignoredResources: [cpu, 5, -x]\n      ignoredResourceGroups: [a/b, {}]\n",
+     [(7, f"{ARGS}[0].args.ignoredResources[1]",
+       "decoding args for plugin NodeResourcesFit: ignoredResources[1]: expected text, got an integer (5)"),
+      (7, f"{ARGS}[0].args.ignoredResources[2]",
+       'Invalid value: "-x": name part must consist of alphanumeric '
+       "characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or "
+       "'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"),
+      (8, f"{ARGS}[0].args.ignoredResourceGroups[1]",
+       "decoding args for plugin NodeResourcesFit: ignoredResourceGroups[1]: expected text, got an object"),
+      (8, f"{ARGS}[0].args.ignoredResourceGroups[0]",
+       "Invalid value: \"a/b\": resource group name can't contain '/'")]),
+    ("nothing is compared with a default that stands for what was refused",
+     HEAD + "leaderElection:\n  leaseDuration: 8s\n  renewDeadline: 5\npodMaxBackoffSeconds: 5\n"
+     "podInitialBackoffSeconds: '10'\n",
+     [(5, "leaderElection.renewDeadline", "expected a duration such as 15s (5)"),
+      (7, "podInitialBackoffSeconds", "expected an integer, got text ('10')")]),
+    ("another kind has other fields", "kind: Pod\napiVersion: v1\nspec: {}\n",
+     [(1, "kind", "couldn't decode as KubeSchedulerConfiguration, got v1, Kind=Pod: ")]),
+    ("YAML that cannot be parsed", HEAD + "profiles:\n- a: [\n",
+     [(5, "", "cannot be read as YAML or JSON: line 5: is not sound YAML: did not find expected node content")]),
+    ("JSON that cannot be parsed", JSON_HEAD + '"profiles": [,]}',
+     [(4, "", "cannot be read as YAML or JSON: Expecting value: line 4 column 14 (char 101)")]),
+    ("nothing is wrong", HEAD, []),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "want"), CASES)
+@cases("text, want", *CASES)
 def test_problems_are_told_where_they_stand(text: str, want: list[tuple[int, str, str]]) -> None:
     assert told(text) == want
 
 
-@pytest.mark.parametrize(
-    ("text", "found", "expected"),
-    [
-        pytest.param(
-            HEAD + "profiles: [{pluginConfig: {NodeAffinity: {}}}]",
-            "an object",
-            "a list of objects (name, args)",
-            id="pluginConfig as a map",
-        ),
-        pytest.param(HEAD + "profiles: [x]", "text ('x')", "an object (schedulerName, percentageOfNodesToScore, "
-                     "plugins, pluginConfig)", id="a profile that is a text"),
-        pytest.param(HEAD + "percentageOfNodesToScore: 40%", "text ('40%')", "an integer", id="a percentage"),
-        pytest.param(HEAD + "profiles: [{schedulerNam: a}]", "schedulerNam", "schedulerName", id="nearly a field"),
-        pytest.param(HEAD + "zzz: 1", "zzz", "one of parallelism, leaderElection, clientConnection, enableProfiling, "
-                     "enableContentionProfiling, percentageOfNodesToScore, podInitialBackoffSeconds, "
-                     "podMaxBackoffSeconds, profiles, extenders, delayCacheUntilActive", id="no field"),
-        pytest.param(HEAD + "leaderElection: {leaseDuration: 1 s}", '"1 s"', "a duration such as 15s", id="a duration"),
-        pytest.param(HEAD + "parallelism: 0", "0", "should be an integer value greater than zero", id="a value"),
-        pytest.param(
-            HEAD + "profiles: [{plugins: {filter: {enabled: [{name: NodeNam}]}}}]",
-            "NodeNam", "NodeName", id="nearly a plugin",
-        ),
-        pytest.param(
-            HEAD + "profiles: [{plugins: {filter: {enabled: [{name: Zzz}]}}}]",
-            "Zzz", "an installed plugin", id="no plugin",
-        ),
-    ],
+@cases(
+    "text, found, expected",
+    ("pluginConfig as a map", HEAD + "profiles: [{pluginConfig: {NodeAffinity: {}}}]", "an object",
+     "a list of objects (name, args)"),
+    ("a profile that is a text", HEAD + "profiles: [x]", "text ('x')",
+     "an object (schedulerName, percentageOfNodesToScore, plugins, pluginConfig)"),
+    ("a percentage", HEAD + "percentageOfNodesToScore: 40%", "text ('40%')", "an integer"),
+    ("nearly a field", HEAD + "profiles: [{schedulerNam: a}]", "schedulerNam", "schedulerName"),
+    ("no field", HEAD + "zzz: 1", "zzz",
+     "one of parallelism, leaderElection, clientConnection, enableProfiling, "
+     "enableContentionProfiling, percentageOfNodesToScore, podInitialBackoffSeconds, "
+     "podMaxBackoffSeconds, profiles, extenders, delayCacheUntilActive"),
+    ("a duration", HEAD + "leaderElection: {leaseDuration: 1 s}", '"1 s"', "a duration such as 15s"),
+    ("a value", HEAD + "parallelism: 0", "0", "should be an integer value greater than zero"),
+    ("nearly a plugin", HEAD + "profiles: [{plugins: {filter: {enabled: [{name: NodeNam}]}}}]", "NodeNam", "NodeName"),
+    ("no plugin", HEAD + "profiles: [{plugins: {filter: {enabled: [{name: Zzz}]}}}]", "Zzz", "an installed plugin"),
 )  # fmt: skip
 def test_problem_says_what_was_found_and_what_is_expected(text: str, found: str, expected: str) -> None:
     (problem,) = everything(text)

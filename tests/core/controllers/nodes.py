@@ -109,10 +109,13 @@ class Nodes:
     def get(self, kind: str, name: str) -> Manifest | None:
         return self.world.store.get(ObjectKey(kind, "" if kind == "Node" else "default", name))
 
-    def node(self, name: str) -> Manifest:
-        found = self.get("Node", name)
+    def stored(self, kind: str, name: str) -> Manifest:
+        found = self.get(kind, name)
         assert found is not None
         return found
+
+    def node(self, name: str) -> Manifest:
+        return self.stored("Node", name)
 
     def taints(self, name: str) -> set[str]:
         """`key:effect` of the node's taints; the prefix of built-in ones is left out."""
@@ -121,9 +124,7 @@ class Nodes:
 
     def conditions(self, kind: str, name: str) -> dict[str, tuple[str, str, str]]:
         """Status, reason and message by type."""
-        found = self.get(kind, name)
-        assert found is not None
-        given = found["status"].get("conditions", ())
+        given = self.stored(kind, name)["status"].get("conditions", ())
         return {one["type"]: (one["status"], one.get("reason", ""), one.get("message", "")) for one in given}
 
     def events(self, reason: str) -> list[str]:

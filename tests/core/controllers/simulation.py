@@ -138,6 +138,21 @@ def workload(kind: str, name: str, *, replicas: int | None = 1, image: str = "i:
     return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": whole}
 
 
+def image(name: str) -> Manifest:
+    """Return the patch that gives a workload's template this image."""
+    return {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": name}]}}}}
+
+
+def quota(**hard: str) -> Manifest:
+    """Return a quota `q`."""
+    metadata = {"name": "q", "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": hard}}
+
+
+def is_ready(pod: Manifest) -> bool:
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in pod["status"].get("conditions") or ())
+
+
 def pod(name: str, *, app: str, **more: Any) -> Manifest:
     """Return a pod that nobody owns."""
     metadata = {"name": name, "namespace": "default", "labels": {"app": app}, **more}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.controllers.workloads.cronjobs import SCHEDULED_AT
+from tests.cases import cases
 from tests.core.controllers.job_clusters import JobCluster, job
 from tests.core.controllers.simulation import START, Manifest
 
@@ -76,13 +77,11 @@ def test_history_is_kept_to_its_limits(cluster: JobCluster) -> None:
     assert len(cluster.all("Pod")) == 2
 
 
-@pytest.mark.parametrize(
-    ("policy", "running", "reason"),
-    [
-        pytest.param("Allow", [1, 2, 3], "SuccessfulCreate", id="one beside the other"),
-        pytest.param("Forbid", [1], "JobAlreadyActive", id="not while one runs"),
-        pytest.param("Replace", [3], "SuccessfulDelete", id="instead of the one before"),
-    ],
+@cases(
+    "policy, running, reason",
+    ("one beside the other", "Allow", [1, 2, 3], "SuccessfulCreate"),
+    ("not while one runs", "Forbid", [1], "JobAlreadyActive"),
+    ("instead of the one before", "Replace", [3], "SuccessfulDelete"),
 )
 def test_jobs_that_run_are_dealt_with_as_the_policy_says(
     cluster: JobCluster, policy: str, running: list[int], reason: str
@@ -146,14 +145,9 @@ def test_job_made_by_hand_is_seen_but_not_taken_for_a_start(cluster: JobCluster)
     owner = cluster.create(cron("0 0 * * *"))
     manual = job("by-hand")
     manual["metadata"]["ownerReferences"] = [
-        {
-            "apiVersion": "batch/v1",
-            "kind": "CronJob",
-            "name": "tick",
-            "uid": owner["metadata"]["uid"],
-            "controller": True,
-        }
-    ]
+        {"apiVersion": "batch/v1", "kind": "CronJob", "name": "tick", "uid": owner["metadata"]["uid"],
+         "controller": True},
+    ]  # fmt: skip
     cluster.create(manual)
     cluster.run(5)
     assert "lastScheduleTime" not in status(cluster)

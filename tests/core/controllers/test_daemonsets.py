@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.core.controllers.simulation import Simulation, workload
+from tests.core.controllers.simulation import Simulation, image, is_ready, workload
 
 
 @pytest.fixture
@@ -16,10 +16,6 @@ def cluster() -> Simulation:
 
 def daemon(**spec: Any) -> dict[str, Any]:
     return workload("DaemonSet", "d", replicas=None, **spec)
-
-
-def image(name: str) -> dict[str, Any]:
-    return {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": name}]}}}}
 
 
 def nodes_of(cluster: Simulation) -> list[str]:
@@ -92,9 +88,8 @@ def test_nodes_that_come_and_go_are_followed(cluster: Simulation) -> None:
     assert nodes_of(cluster) == ["n0", "n1", "n2", "n3"]
     cluster.delete("Node", "n0")
     cluster.run(120)
-    assert {"n1", "n2", "n3"} <= set(
-        nodes_of(cluster)
-    )  # that of the node that is gone is left to the collector of pods
+    # That of the node that is gone is left to the collector of pods.
+    assert {"n1", "n2", "n3"} <= set(nodes_of(cluster))
     assert status(cluster)["desiredNumberScheduled"] == status(cluster)["currentNumberScheduled"] == 3
 
 
@@ -166,17 +161,12 @@ def test_rolling_update_keeps_to_its_bound(cluster: Simulation) -> None:
     fewest = 8
     for _ in range(400):
         cluster.run(0.1)
-        ready = [pod for pod in cluster.pods(app="d") if _is_ready(pod)]
-        fewest = min(fewest, len(ready))
+        fewest = min(fewest, sum(map(is_ready, cluster.pods(app="d"))))
     assert fewest == 6
     assert images(cluster) == ["i:2"] * 8
     found = status(cluster)
     assert (found["updatedNumberScheduled"], found["numberAvailable"], found["observedGeneration"]) == (8, 8, 2)
     assert [one["revision"] for one in cluster.all("ControllerRevision")].count(2) == 1
-
-
-def _is_ready(pod: dict[str, Any]) -> bool:
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in pod["status"].get("conditions") or ())
 
 
 def test_surge_brings_the_new_pod_first(cluster: Simulation) -> None:
@@ -188,7 +178,7 @@ def test_surge_brings_the_new_pod_first(cluster: Simulation) -> None:
     for _ in range(300):
         cluster.run(0.1)
         alive = cluster.pods(app="d")
-        most, fewest = max(most, len(alive)), min(fewest, sum(map(_is_ready, alive)))
+        most, fewest = max(most, len(alive)), min(fewest, sum(map(is_ready, alive)))
     assert (most, fewest) == (4, 3)
     assert images(cluster) == ["i:2"] * 3
 

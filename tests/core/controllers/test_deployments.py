@@ -10,7 +10,7 @@ import pytest
 from scheduler_core.api.workload import RawTemplate
 from scheduler_core.apiserver.requests import Propagation
 from scheduler_core.controllers.workloads import deployments
-from tests.core.controllers.simulation import Simulation, workload
+from tests.core.controllers.simulation import Simulation, image, is_ready, quota, workload
 
 REVISION = "deployment.kubernetes.io/revision"
 
@@ -18,10 +18,6 @@ REVISION = "deployment.kubernetes.io/revision"
 @pytest.fixture
 def cluster() -> Simulation:
     return Simulation()
-
-
-def image(name: str) -> dict[str, Any]:
-    return {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": name}]}}}}
 
 
 def sizes(cluster: Simulation) -> list[int]:
@@ -97,7 +93,7 @@ def test_rolling_update_moves_as_recorded(cluster: Simulation) -> None:
         if len(found) == 2 and (not seen or seen[-1] != (found[0], found[1])):
             seen.append((found[0], found[1]))
             assert sum(found) <= 8
-            assert len([pod for pod in cluster.pods(app="web") if _is_ready(pod)]) >= 5
+            assert len([pod for pod in cluster.pods(app="web") if is_ready(pod)]) >= 5
     assert seen[:3] == [(6, 2), (5, 2), (5, 3)]
     assert seen[-1] == (0, 6)
     cluster.run(60)
@@ -108,10 +104,6 @@ def test_rolling_update_moves_as_recorded(cluster: Simulation) -> None:
     assert cluster.get("ReplicaSet", old["metadata"]["name"])["spec"]["replicas"] == 0
     assert cluster.get("Deployment", "web")["metadata"]["annotations"][REVISION] == "2"
     assert conditions(cluster)["Progressing"][1] == "NewReplicaSetAvailable"
-
-
-def _is_ready(pod: dict[str, Any]) -> bool:
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in pod["status"].get("conditions") or ())
 
 
 def test_update_moves_where_its_bounds_round_to_nothing(cluster: Simulation) -> None:
@@ -229,8 +221,7 @@ def test_name_that_is_taken_by_another_set_is_avoided(cluster: Simulation) -> No
 
 
 def test_refused_set_is_said(cluster: Simulation) -> None:
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "default"}}
-    cluster.create({**quota, "spec": {"hard": {"count/replicasets.apps": "0"}}})
+    cluster.create(quota(**{"count/replicasets.apps": "0"}))
     cluster.run(1)
     cluster.create(workload("Deployment", "web", replicas=1))
     cluster.run(60)
@@ -245,8 +236,7 @@ def test_refused_set_is_said(cluster: Simulation) -> None:
 
 
 def test_refused_pods_are_told_of_the_deployment(cluster: Simulation) -> None:
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "default"}}
-    cluster.create({**quota, "spec": {"hard": {"pods": "1"}}})
+    cluster.create(quota(pods="1"))
     cluster.run(1)
     cluster.create(workload("Deployment", "web", replicas=3))
     cluster.run(60)

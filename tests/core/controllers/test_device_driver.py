@@ -21,6 +21,7 @@ from scheduler_core.errors import ManifestError
 from scheduler_core.model.changes import ObjectPut
 from scheduler_core.ports import SeededDraws
 from scheduler_core.sim.world import World
+from tests.cases import cases
 
 START = int(datetime(2030, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
 Manifest = dict[str, Any]
@@ -181,59 +182,30 @@ def test_slices_of_others_are_left_alone(cluster: Cluster) -> None:
 AT = "metadata.annotations[kschedweb.io/devices]"
 
 
-@pytest.mark.parametrize(
-    ("text", "want"),
-    [
-        pytest.param("{", f"{AT}: line 2: is not sound YAML", id="no YAML"),
-        pytest.param("4", f"{AT}: must be a mapping", id="a number"),
-        pytest.param("a: 1\n---\nb: 2", f"{AT}: must be one document", id="two documents"),
-        pytest.param("devices: []", f"{AT}.driver: must be text", id="no driver"),
-        pytest.param("driver: d", f"{AT}.devices: must be a list", id="no devices"),
-        pytest.param("[{driver: D_, devices: []}]", f"{AT}[0].driver: Invalid value", id="no name of a driver"),
-        pytest.param("{driver: d, pool: P, devices: []}", f"{AT}.pool: Invalid value", id="no name of a pool"),
-        pytest.param("{driver: d, gpus: 4, devices: []}", f"{AT}.gpus: is not known", id="a field that there is not"),
-        pytest.param(
-            "[{driver: d, devices: []}, {driver: d, devices: []}]", f"{AT}[1]: driver d and pool n1", id="a pool twice"
-        ),
-        pytest.param(
-            "{driver: d, devices: [{count: 0}]}",
-            f"{AT}.devices[0].count: must be a whole number from 1 to 4096",
-            id="none",
-        ),
-        pytest.param(
-            "{driver: d, devices: [{count: true}]}",
-            f"{AT}.devices[0].count: must be a whole number",
-            id="truth as count",
-        ),
-        pytest.param("{driver: d, devices: [{count: 4096}, {count: 1}]}", f"{AT}: must not have more", id="too many"),
-        pytest.param(
-            "{driver: d, devices: [{}, {name: GPU}]}", f"{AT}.devices[1].name: Invalid value", id="no name of a device"
-        ),
-        pytest.param(
-            "{driver: d, devices: [{attributes: {a-b: x}}]}", f"{AT}.devices[0].attributes[a-b]: Invalid", id="a name"
-        ),
-        pytest.param(
-            "{driver: d, devices: [{attributes: {v: {version: one}}}]}",
-            f"{AT}.devices[0].attributes[v].version: Invalid value",
-            id="no version",
-        ),
-        pytest.param(
-            "{driver: d, devices: [{attributes: {v: {int: one}}}]}",
-            f"{AT}.devices[0].attributes[v].int: has a value of another type",
-            id="another type",
-        ),
-        pytest.param(
-            "{driver: d, devices: [{attributes: {v: [1]}}]}",
-            f"{AT}.devices[0].attributes[v]: must be text",
-            id="a list",
-        ),
-        pytest.param(
-            "{driver: d, devices: [{capacity: {memory: lots}}]}",
-            f"{AT}.devices[0].capacity[memory]: must be a quantity",
-            id="no quantity",
-        ),
-    ],
-)
+@cases(
+    "text, want",
+    ("no YAML", "{", f"{AT}: line 2: is not sound YAML"),
+    ("a number", "4", f"{AT}: must be a mapping"),
+    ("two documents", "a: 1\n---\nb: 2", f"{AT}: must be one document"),
+    ("no driver", "devices: []", f"{AT}.driver: must be text"),
+    ("no devices", "driver: d", f"{AT}.devices: must be a list"),
+    ("no name of a driver", "[{driver: D_, devices: []}]", f"{AT}[0].driver: Invalid value"),
+    ("no name of a pool", "{driver: d, pool: P, devices: []}", f"{AT}.pool: Invalid value"),
+    ("a field that there is not", "{driver: d, gpus: 4, devices: []}", f"{AT}.gpus: is not known"),
+    ("a pool twice", "[{driver: d, devices: []}, {driver: d, devices: []}]", f"{AT}[1]: driver d and pool n1"),
+    ("none", "{driver: d, devices: [{count: 0}]}", f"{AT}.devices[0].count: must be a whole number from 1 to 4096"),
+    ("truth as count", "{driver: d, devices: [{count: true}]}", f"{AT}.devices[0].count: must be a whole number"),
+    ("too many", "{driver: d, devices: [{count: 4096}, {count: 1}]}", f"{AT}: must not have more"),
+    ("no name of a device", "{driver: d, devices: [{}, {name: GPU}]}", f"{AT}.devices[1].name: Invalid value"),
+    ("a name", "{driver: d, devices: [{attributes: {a-b: x}}]}", f"{AT}.devices[0].attributes[a-b]: Invalid"),
+    ("no version", "{driver: d, devices: [{attributes: {v: {version: one}}}]}",
+     f"{AT}.devices[0].attributes[v].version: Invalid value"),
+    ("another type", "{driver: d, devices: [{attributes: {v: {int: one}}}]}",
+     f"{AT}.devices[0].attributes[v].int: has a value of another type"),
+    ("a list", "{driver: d, devices: [{attributes: {v: [1]}}]}", f"{AT}.devices[0].attributes[v]: must be text"),
+    ("no quantity", "{driver: d, devices: [{capacity: {memory: lots}}]}",
+     f"{AT}.devices[0].capacity[memory]: must be a quantity"),
+)  # fmt: skip
 def test_annotation_that_cannot_be_read_names_the_field_and_changes_nothing(text: str, want: str) -> None:
     cluster = Cluster()
     cluster.node(GPUS)

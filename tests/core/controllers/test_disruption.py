@@ -12,6 +12,7 @@ from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.disruption import DisruptionController
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 from tests.builders import PodBuilder, make_manifest, make_pod
+from tests.cases import cases
 
 SECOND = 1_000_000
 NOW = 1_900_000_000 * SECOND
@@ -68,58 +69,31 @@ def computed(*changes: Change) -> tuple[int, int, int, int]:
 OWNER = ("ReplicaSet", "rs")
 
 
-@pytest.mark.parametrize(
-    ("changes", "wanted"),
-    [
-        pytest.param([budget(minAvailable=2), *shops(3)], (3, 2, 3, 1), id="a number that stays"),
-        pytest.param([budget(minAvailable=5), *shops(3)], (3, 5, 3, 0), id="more than there are"),
-        pytest.param([budget(minAvailable=0)], (0, 0, 0, 0), id="no pods, nothing allowed"),
-        pytest.param([budget(minAvailable=2), *shops(3, ready=False)], (3, 2, 0, 0), id="nobody is ready"),
-        pytest.param(
-            [budget(maxUnavailable=1), replicas("ReplicaSet", "rs", 4), *shops(3, OWNER)], (4, 3, 3, 0), id="one may go"
-        ),
-        pytest.param(
-            [budget(maxUnavailable=9), replicas("ReplicaSet", "rs", 4), *shops(4, OWNER)], (4, 0, 4, 4), id="all may go"
-        ),
-        pytest.param(
-            [budget(maxUnavailable="30%"), replicas("ReplicaSet", "rs", 4), *shops(4, OWNER)],
-            (4, 2, 4, 2),
-            id="a share that may go is rounded up",
-        ),
-        pytest.param(
-            [budget(minAvailable="50%"), replicas("ReplicaSet", "rs", 5), *shops(5, OWNER)],
-            (5, 3, 5, 2),
-            id="a share that stays is rounded up",
-        ),
-        pytest.param(
-            [budget(minAvailable="50%"), replicas("StatefulSet", "db", None), *shops(1, ("StatefulSet", "db"))],
-            (1, 1, 1, 0),
-            id="replicas not given are one",
-        ),
-        pytest.param(
-            [
-                budget(maxUnavailable=1),
-                replicas("Deployment", "front", 6),
-                replicas("ReplicaSet", "rs", 2, ("Deployment", "front")),
-                *shops(2, OWNER),
-            ],
-            (6, 5, 2, 0),
-            id="of a deployment all replicas count",
-        ),
-        pytest.param([budget(maxUnavailable=1), *shops(3)], (0, 0, 3, 0), id="pods without a controller do not count"),
-        pytest.param([budget({}, minAvailable=1), *shops(2)], (2, 1, 2, 1), id="an empty selector means all"),
-        pytest.param([budget(None, minAvailable=0), *shops(2)], (0, 0, 0, 0), id="no selector means none"),
-        pytest.param([budget(), *shops(2)], (0, 0, 2, 0), id="neither bound is given"),
-        pytest.param(
-            [budget(minAvailable=1), *shops(2), put(shop("p9").deleted().manifest())], (3, 1, 2, 1), id="one is leaving"
-        ),
-        pytest.param(
-            [*shops(2), put(make_pod("other").label(app="else").manifest()), budget(minAvailable=1)],
-            (2, 1, 2, 1),
-            id="the budget comes last",
-        ),
-    ],
-)
+@cases(
+    "changes, wanted",
+    ("a number that stays", [budget(minAvailable=2), *shops(3)], (3, 2, 3, 1)),
+    ("more than there are", [budget(minAvailable=5), *shops(3)], (3, 5, 3, 0)),
+    ("no pods, nothing allowed", [budget(minAvailable=0)], (0, 0, 0, 0)),
+    ("nobody is ready", [budget(minAvailable=2), *shops(3, ready=False)], (3, 2, 0, 0)),
+    ("one may go", [budget(maxUnavailable=1), replicas("ReplicaSet", "rs", 4), *shops(3, OWNER)], (4, 3, 3, 0)),
+    ("all may go", [budget(maxUnavailable=9), replicas("ReplicaSet", "rs", 4), *shops(4, OWNER)], (4, 0, 4, 4)),
+    ("a share that may go is rounded up",
+     [budget(maxUnavailable="30%"), replicas("ReplicaSet", "rs", 4), *shops(4, OWNER)], (4, 2, 4, 2)),
+    ("a share that stays is rounded up",
+     [budget(minAvailable="50%"), replicas("ReplicaSet", "rs", 5), *shops(5, OWNER)], (5, 3, 5, 2)),
+    ("replicas not given are one",
+     [budget(minAvailable="50%"), replicas("StatefulSet", "db", None), *shops(1, ("StatefulSet", "db"))], (1, 1, 1, 0)),
+    ("of a deployment all replicas count",
+     [budget(maxUnavailable=1), replicas("Deployment", "front", 6),
+      replicas("ReplicaSet", "rs", 2, ("Deployment", "front")), *shops(2, OWNER)], (6, 5, 2, 0)),
+    ("pods without a controller do not count", [budget(maxUnavailable=1), *shops(3)], (0, 0, 3, 0)),
+    ("an empty selector means all", [budget({}, minAvailable=1), *shops(2)], (2, 1, 2, 1)),
+    ("no selector means none", [budget(None, minAvailable=0), *shops(2)], (0, 0, 0, 0)),
+    ("neither bound is given", [budget(), *shops(2)], (0, 0, 2, 0)),
+    ("one is leaving", [budget(minAvailable=1), *shops(2), put(shop("p9").deleted().manifest())], (3, 1, 2, 1)),
+    ("the budget comes last", [*shops(2), put(make_pod("other").label(app="else").manifest()), budget(minAvailable=1)],
+     (2, 1, 2, 1)),
+)  # fmt: skip
 def test_budget_is_computed(changes: list[Change], wanted: tuple[int, int, int, int]) -> None:
     assert computed(*changes) == wanted
 
@@ -128,13 +102,8 @@ def test_condition_says_whether_a_pod_may_go() -> None:
     controller = DisruptionController(ClusterOptions())
     status = status_of(controller.step(NOW, [budget(minAvailable=1), *shops(2)]))
     (condition,) = status["conditions"]
-    assert condition == {
-        "type": "DisruptionAllowed",
-        "status": "True",
-        "reason": "SufficientPods",
-        "lastTransitionTime": NOW_TEXT,
-        "observedGeneration": 3,
-    }
+    assert condition == {"type": "DisruptionAllowed", "status": "True", "reason": "SufficientPods",
+                         "lastTransitionTime": NOW_TEXT, "observedGeneration": 3}  # fmt: skip
     assert status["observedGeneration"] == 3
     later = status_of(controller.step(NOW + SECOND, [budget(status=status, minAvailable=2)]))
     (condition,) = later["conditions"]
@@ -218,12 +187,10 @@ def test_budget_is_looked_at_again_when_the_earliest_disrupted_pod_is_overdue() 
     assert (status["currentHealthy"], controller.next_due()) == (2, NOW + 150 * SECOND)
 
 
-@pytest.mark.parametrize(
+@cases(
     "owner",
-    [
-        pytest.param({"uid": "an-earlier-one"}, id="by uid"),
-        pytest.param({"api": "extensions/v1"}, id="by apiVersion"),
-    ],
+    ("by uid", {"uid": "an-earlier-one"}),
+    ("by apiVersion", {"api": "extensions/v1"}),
 )
 def test_controller_that_is_another_does_not_count(owner: dict[str, str]) -> None:
     pod = put(shop("p0").owner(*OWNER, **owner).manifest())  # type: ignore[arg-type]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 from msgspec.structs import replace
 
 from scheduler_core.api import manifests
@@ -15,6 +14,7 @@ from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.ephemeral_claims import EphemeralClaims
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 from tests.builders import make_pod
+from tests.cases import cases
 from tests.core.volumes import make_claim
 
 CLUSTER = ClusterOptions()
@@ -70,12 +70,10 @@ def test_claim_that_is_gone_is_made_again_when_its_pod_changes() -> None:
     assert controller.step(NOW, puts([POD])) == [request]
 
 
-@pytest.mark.parametrize(
+@cases(
     "owner",
-    [
-        pytest.param({"kind": "Pod", "uid": "another"}, id="another pod"),
-        pytest.param({"kind": "StatefulSet", "uid": POD.uid}, id="of another kind"),
-    ],
+    ("another pod", {"kind": "Pod", "uid": "another"}),
+    ("of another kind", {"kind": "StatefulSet", "uid": POD.uid}),
 )
 def test_claim_that_somebody_else_owns_stays(owner: dict[str, str]) -> None:
     reference = {"apiVersion": "v1", "name": "p", "controller": True, **owner}

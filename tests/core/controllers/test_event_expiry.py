@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core import build, config
 from scheduler_core.api.manifests import decode
 from scheduler_core.apiserver.requests import Delete, ObjectKey
@@ -16,6 +14,7 @@ from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 from scheduler_core.ports import SeededDraws
 from scheduler_core.sim.world import World
 from tests.builders import make_node
+from tests.cases import cases
 
 START = 1_893_456_000_000_000  # 2030-01-01
 MINUTE = 60_000_000
@@ -27,19 +26,13 @@ def event(**times: Any) -> ObjectPut:
     return ObjectPut(decode({"apiVersion": "v1", "kind": "Event", "metadata": metadata, **times}))
 
 
-@pytest.mark.parametrize(
-    ("times", "written"),
-    [
-        pytest.param({}, START, id="only created"),
-        pytest.param({"lastTimestamp": "2030-01-01T00:05:00Z"}, START + 5 * MINUTE, id="counted"),
-        pytest.param({"lastTimestamp": None, "series": None}, START, id="fields that are null"),
-        pytest.param(
-            {"series": {"count": 3, "lastObservedTime": "2030-01-01T00:07:00.000000Z"}},
-            START + 7 * MINUTE,
-            id="a series",
-        ),
-        pytest.param({"lastTimestamp": "2029-01-01T00:00:00Z"}, START, id="of an earlier time"),
-    ],
+@cases(
+    "times, written",
+    ("only created", {}, START),
+    ("counted", {"lastTimestamp": "2030-01-01T00:05:00Z"}, START + 5 * MINUTE),
+    ("fields that are null", {"lastTimestamp": None, "series": None}, START),
+    ("a series", {"series": {"count": 3, "lastObservedTime": "2030-01-01T00:07:00.000000Z"}}, START + 7 * MINUTE),
+    ("of an earlier time", {"lastTimestamp": "2029-01-01T00:00:00Z"}, START),
 )
 def test_event_goes_an_hour_after_it_was_written_last(times: dict[str, Any], written: int) -> None:
     expiry = EventExpiry(ClusterOptions())

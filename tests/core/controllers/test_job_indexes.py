@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from scheduler_core.controllers.workloads.job_indexes import COMPLETION_INDEX, Indexes, completion_index
 from tests.builders import make_pod
+from tests.cases import cases
 
 INDEXES = st.sets(st.integers(0, 30))
 
@@ -23,16 +24,14 @@ def test_spans_are_sets(one: set[int], other: set[int], completions: int) -> Non
     assert Indexes.parse(str(indexes), completions) == Indexes().plus(index for index in one if index < completions)
 
 
-@pytest.mark.parametrize(
-    ("text", "want"),
-    [
-        pytest.param("", "", id="none"),
-        pytest.param("0,1,2", "0-2", id="three in a row"),
-        pytest.param("0,1", "0,1", id="two in a row are listed"),
-        pytest.param("1,3-5,7", "1,3-5,7", id="as written"),
-        pytest.param("1,x,3", "1,3", id="what cannot be read is left out"),
-        pytest.param("8-99", "8,9", id="cut at the completions"),
-    ],
+@cases(
+    "text, want",
+    ("none", "", ""),
+    ("three in a row", "0,1,2", "0-2"),
+    ("two in a row are listed", "0,1", "0,1"),
+    ("as written", "1,3-5,7", "1,3-5,7"),
+    ("what cannot be read is left out", "1,x,3", "1,3"),
+    ("cut at the completions", "8-99", "8,9"),
 )
 def test_texts_are_read(text: str, want: str) -> None:
     assert str(Indexes.parse(text, 10)) == want

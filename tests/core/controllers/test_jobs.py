@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from scheduler_core.apiserver.requests import Propagation
+from tests.cases import cases
 from tests.core.controllers.job_clusters import TRACKING, JobCluster, job
+from tests.core.controllers.simulation import quota
 
 COMPLETED = ("CompletionsReached", "Reached expected number of succeeded pods")
 
@@ -150,13 +152,11 @@ def test_too_many_failed_indexes_end_the_job(cluster: JobCluster) -> None:
     assert cluster.status("idx")["failed"] == 4
 
 
-@pytest.mark.parametrize(
-    ("action", "ends", "failed"),
-    [
-        pytest.param("FailJob", True, 1, id="the job fails"),
-        pytest.param("Ignore", False, 0, id="not counted"),
-        pytest.param("Count", True, 1, id="counted"),
-    ],
+@cases(
+    "action, ends, failed",
+    ("the job fails", "FailJob", True, 1),
+    ("not counted", "Ignore", False, 0),
+    ("counted", "Count", True, 1),
 )
 def test_failure_policy_decides_by_exit_code(cluster: JobCluster, action: str, ends: bool, failed: int) -> None:
     rules = [{"action": action, "onExitCodes": {"operator": "In", "values": [42]}}]
@@ -239,9 +239,10 @@ def test_fewer_pods_are_wanted(cluster: JobCluster) -> None:
     assert len(cluster.events("SuccessfulDelete")) == 3
 
 
-@pytest.mark.parametrize(
-    ("policy", "soon"),
-    [pytest.param("TerminatingOrFailed", 2, id="at once"), pytest.param("Failed", 1, id="when over")],
+@cases(
+    "policy, soon",
+    ("at once", "TerminatingOrFailed", 2),
+    ("when over", "Failed", 1),
 )
 def test_deleted_pod_is_replaced(cluster: JobCluster, policy: str, soon: int) -> None:
     annotations = {"kschedweb.io/stop-seconds": "20"}
@@ -322,8 +323,7 @@ def test_restarts_within_pods_count_against_the_limit(cluster: JobCluster) -> No
 
 
 def test_refused_pods_are_tried_again(cluster: JobCluster) -> None:
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "default"}}
-    cluster.create({**quota, "spec": {"hard": {"pods": "1"}}})
+    cluster.create(quota(pods="1"))
     cluster.run(1)
     cluster.create(job("a", completions=3, parallelism=3))
     cluster.run(30)

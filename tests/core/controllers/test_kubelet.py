@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from scheduler_core.api.meta import ObjectMeta
@@ -25,6 +24,7 @@ from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.kubelet.kubelet import Kubelet
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 from tests.builders import make_node
+from tests.cases import cases
 
 SECOND = 1_000_000
 T0 = datetime(2030, 1, 1, tzinfo=UTC)
@@ -46,13 +46,9 @@ def pod(
     containers = tuple(Container(f"c{n}", lifecycle=Lifecycle(hook)) for n, hook in enumerate(hooks))
     annotations = {f"kschedweb.io/{name}-seconds": value for name, value in seconds.items()}
     meta = ObjectMeta(
-        name=uid,
-        namespace="shop",
-        uid=uid,
-        annotations=annotations,
-        deletion_timestamp=deleted,
+        name=uid, namespace="shop", uid=uid, annotations=annotations, deletion_timestamp=deleted,
         deletion_grace_period_seconds=grace,
-    )
+    )  # fmt: skip
     return Pod(
         metadata=meta,
         spec=PodSpec(node_name=node, containers=containers),
@@ -83,48 +79,26 @@ def kubelet_of(start_delay_us: int = SECOND) -> Kubelet:
     return kubelet
 
 
-@pytest.mark.parametrize(
-    ("given", "due", "what"),
-    [
-        pytest.param(pod(), 2.0, "Running", id="start delay of the cluster"),
-        pytest.param(pod(start="0.25"), 0.25, "Running", id="start delay of its own"),
-        pytest.param(pod(start="soon"), 2.0, "Running", id="start delay that is no number"),
-        pytest.param(pod(start="-1"), 2.0, "Running", id="negative start delay"),
-        pytest.param(pod(start="nan"), 2.0, "Running", id="start delay that is not a number"),
-        pytest.param(pod(phase="Running", started=T0, run="30"), 30.0, "Succeeded", id="run time"),
-        pytest.param(
-            pod(phase="Running", started=T0 - timedelta(seconds=20), run="30"), 10.0, "Succeeded", id="run time, begun"
-        ),
-        pytest.param(
-            pod(phase="Running", deleted=T0 + timedelta(seconds=30), grace=30), 1.0, "removed", id="stop by default"
-        ),
-        pytest.param(
-            pod(phase="Running", deleted=T0 + timedelta(seconds=30), grace=30, stop="12.5"),
-            12.5,
-            "removed",
-            id="stop time of its own",
-        ),
-        pytest.param(
-            pod(phase="Running", deleted=T0 + timedelta(seconds=5), grace=5, stop="60"),
-            5.0,
-            "removed",
-            id="grace shorter than the stop time",
-        ),
-        pytest.param(pod(deleted=T0 + timedelta(seconds=30), grace=30), 1.0, "removed", id="deleted before it started"),
-        pytest.param(
-            pod(phase="Running", deleted=T0 + timedelta(seconds=80), grace=80, slept=(5, 79)),
-            80.0,
-            "removed",
-            id="the longest sleep before the stop, and the stop",
-        ),
-        pytest.param(
-            pod(phase="Running", deleted=T0 + timedelta(seconds=30), grace=30, slept=(79,)),
-            30.0,
-            "removed",
-            id="grace shorter than the sleep before the stop",
-        ),
-    ],
-)
+@cases(
+    "given, due, what",
+    ("start delay of the cluster", pod(), 2.0, "Running"),
+    ("start delay of its own", pod(start="0.25"), 0.25, "Running"),
+    ("start delay that is no number", pod(start="soon"), 2.0, "Running"),
+    ("negative start delay", pod(start="-1"), 2.0, "Running"),
+    ("start delay that is not a number", pod(start="nan"), 2.0, "Running"),
+    ("run time", pod(phase="Running", started=T0, run="30"), 30.0, "Succeeded"),
+    ("run time, begun", pod(phase="Running", started=T0 - timedelta(seconds=20), run="30"), 10.0, "Succeeded"),
+    ("stop by default", pod(phase="Running", deleted=T0 + timedelta(seconds=30), grace=30), 1.0, "removed"),
+    ("stop time of its own", pod(phase="Running", deleted=T0 + timedelta(seconds=30), grace=30, stop="12.5"), 12.5,
+     "removed"),
+    ("grace shorter than the stop time", pod(phase="Running", deleted=T0 + timedelta(seconds=5), grace=5, stop="60"),
+     5.0, "removed"),
+    ("deleted before it started", pod(deleted=T0 + timedelta(seconds=30), grace=30), 1.0, "removed"),
+    ("the longest sleep before the stop, and the stop",
+     pod(phase="Running", deleted=T0 + timedelta(seconds=80), grace=80, slept=(5, 79)), 80.0, "removed"),
+    ("grace shorter than the sleep before the stop",
+     pod(phase="Running", deleted=T0 + timedelta(seconds=30), grace=30, slept=(79,)), 30.0, "removed"),
+)  # fmt: skip
 def test_kubelet_acts_when_the_time_has_come(given: Pod, due: float, what: str) -> None:
     kubelet = kubelet_of(2 * SECOND)
     assert feed(kubelet, NOW, given) == []
@@ -135,13 +109,11 @@ def test_kubelet_acts_when_the_time_has_come(given: Pod, due: float, what: str) 
     assert kubelet.step(after(due + 100), []) == []
 
 
-@pytest.mark.parametrize(
+@cases(
     "given",
-    [
-        pytest.param(pod(node=""), id="not bound"),
-        pytest.param(pod(phase="Succeeded"), id="over"),
-        pytest.param(pod(phase="Running", started=T0), id="runs for ever"),
-    ],
+    ("not bound", pod(node="")),
+    ("over", pod(phase="Succeeded")),
+    ("runs for ever", pod(phase="Running", started=T0)),
 )
 def test_kubelet_has_nothing_to_do_with(given: Pod) -> None:
     kubelet = kubelet_of()
@@ -197,13 +169,11 @@ def test_deletion_replaces_what_was_due() -> None:
     assert kubelet.step(after(10), []) == [Delete(ObjectKey("Pod", "shop", "u1"), 0, uid="u1")]
 
 
-@pytest.mark.parametrize(
+@cases(
     "after_that",
-    [
-        pytest.param(pod(phase="Running", started=T0), id="it runs already, for ever"),
-        pytest.param(pod(phase="Succeeded"), id="it is over"),
-        pytest.param(pod(node=""), id="it is bound no longer"),
-    ],
+    ("it runs already, for ever", pod(phase="Running", started=T0)),
+    ("it is over", pod(phase="Succeeded")),
+    ("it is bound no longer", pod(node="")),
 )
 def test_deadline_that_no_longer_holds_strikes_nobody(after_that: Pod) -> None:
     kubelet = kubelet_of()
@@ -221,7 +191,11 @@ def test_pod_bound_again_starts_from_its_first_sight_there() -> None:
     assert kubelet.next_due() == after(7)
 
 
-@pytest.mark.parametrize("uid", [pytest.param("u1", id="by uid"), pytest.param("", id="by name")])
+@cases(
+    "uid",
+    ("by uid", "u1"),
+    ("by name", ""),
+)
 def test_pod_that_is_gone_is_forgotten(uid: str) -> None:
     kubelet = kubelet_of()
     feed(kubelet, NOW, pod())

@@ -31,13 +31,9 @@ CLASS = "resource.example.com"
 
 
 def resource_class(**fields: Any) -> Manifest:
-    return {
-        "apiVersion": OLDER,
-        "kind": "ResourceClass",
-        "metadata": {"name": CLASS, "annotations": fields.pop("annotations", {})},
-        "driverName": "resource-driver.example.com",
-        **fields,
-    }
+    return {"apiVersion": OLDER, "kind": "ResourceClass",
+            "metadata": {"name": CLASS, "annotations": fields.pop("annotations", {})},
+            "driverName": "resource-driver.example.com", **fields}  # fmt: skip
 
 
 def spec(mode: str = "") -> Manifest:
@@ -60,12 +56,8 @@ def pod(name: str, *sources: str) -> Manifest:
     made = {"resourceClaimTemplateName": "large-black-cat-claim-template"}
     given = [{"resourceClaimName": source} for source in sources] or [made, made]
     entries = [{"name": f"cat-{number}", "source": source} for number, source in enumerate(given)]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"containers": [{"name": "container0", "image": "i"}], "resourceClaims": entries},
-    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
+            "spec": {"containers": [{"name": "container0", "image": "i"}], "resourceClaims": entries}}  # fmt: skip
 
 
 class Cluster:
@@ -217,12 +209,8 @@ def test_context_of_an_earlier_pod_is_not_taken_for_ones_own() -> None:
     cluster.node("a")
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "user", "uid": "earlier"}
     metadata = {"name": "user", "namespace": "default", "ownerReferences": [owner]}
-    cluster.create(
-        {"apiVersion": OLDER, "kind": "PodSchedulingContext", "metadata": metadata, "spec": {}},
-        resource_class(),
-        claim("cat"),
-        pod("user", "cat"),
-    )
+    cluster.create({"apiVersion": OLDER, "kind": "PodSchedulingContext", "metadata": metadata, "spec": {}},
+                   resource_class(), claim("cat"), pod("user", "cat"))  # fmt: skip
     text = "PodSchedulingContext default/user of another pod is still there"
     assert text in cluster.messages[0]
     assert cluster.get("PodSchedulingContext", "user")["spec"] == {}

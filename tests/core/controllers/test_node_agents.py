@@ -13,6 +13,7 @@ from scheduler_core.controllers.node_agent import HEARTBEAT, KUBELET, KUBELET_SI
 from scheduler_core.controllers.node_agents import NodeAgents
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 from tests.builders import make_node
+from tests.cases import cases
 from tests.core.controllers.nodes import Nodes
 
 SECOND = 1_000_000
@@ -23,12 +24,8 @@ GONE = {"metadata": {"annotations": {KUBELET: None, KUBELET_SINCE: None, KUBELET
 
 def told(status: str = "True", **annotations: str) -> ObjectPut:
     names = {
-        "kubelet": KUBELET,
-        "since": KUBELET_SINCE,
-        "until": KUBELET_UNTIL,
-        "was": KUBELET_WAS,
-        "heartbeat": HEARTBEAT,
-    }
+        "kubelet": KUBELET, "since": KUBELET_SINCE, "until": KUBELET_UNTIL, "was": KUBELET_WAS, "heartbeat": HEARTBEAT,
+    }  # fmt: skip
     found = {names[name]: value for name, value in annotations.items()}
     conditions = [{"type": "MemoryPressure", "status": "True"}, {"type": "DiskPressure", "status": status}]
     if status:
@@ -50,14 +47,12 @@ def test_time_of_the_last_heartbeat_is_written(state: str) -> None:
     assert agents.next_due() is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "annotations",
-    [
-        pytest.param({}, id="nothing is said"),
-        pytest.param({"kubelet": "sleeping"}, id="a state that is not known"),
-        pytest.param({"until": time_text(NOW)}, id="a time without a state"),
-        pytest.param({"kubelet": "off", "heartbeat": "lease"}, id="a program from outside"),
-    ],
+    ("nothing is said", {}),
+    ("a state that is not known", {"kubelet": "sleeping"}),
+    ("a time without a state", {"until": time_text(NOW)}),
+    ("a program from outside", {"kubelet": "off", "heartbeat": "lease"}),
 )
 def test_nothing_follows(annotations: dict[str, str]) -> None:
     agents = NodeAgents(ClusterOptions())
@@ -81,13 +76,11 @@ def test_kubelet_comes_back_at_its_time() -> None:
     assert agents.next_due() is None
 
 
-@pytest.mark.parametrize(
-    ("annotations", "gone"),
-    [
-        pytest.param({"kubelet": "running"}, [KUBELET], id="running"),
-        pytest.param({"since": time_text(NOW)}, [KUBELET_SINCE], id="the state was taken away"),
-        pytest.param({"was": f"stopped {time_text(NOW)}"}, [], id="state and time were taken away"),
-    ],
+@cases(
+    "annotations, gone",
+    ("running", {"kubelet": "running"}, [KUBELET]),
+    ("the state was taken away", {"since": time_text(NOW)}, [KUBELET_SINCE]),
+    ("state and time were taken away", {"was": f"stopped {time_text(NOW)}"}, []),
 )
 def test_kubelet_is_brought_back(annotations: dict[str, str], gone: list[str]) -> None:
     taken_away = [{"metadata": {"annotations": dict.fromkeys(gone)}}] if gone else []
@@ -122,8 +115,7 @@ def test_node_is_ready_again_when_nobody_was_there_at_its_return() -> None:
     nodes.restart()
     nodes.run(75)
     assert nodes.conditions("Node", "n")["Ready"][0] == "True"
-    found = nodes.get("Pod", "p")
-    assert found is not None and found["status"]["containerStatuses"][0]["restartCount"] == 1
+    assert nodes.stored("Pod", "p")["status"]["containerStatuses"][0]["restartCount"] == 1
     assert not [name for name in nodes.node("n")["metadata"]["annotations"] if name.startswith("kschedweb.io/")]
 
 

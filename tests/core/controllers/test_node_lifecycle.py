@@ -7,6 +7,7 @@ import pytest
 from scheduler_core.api.times import time_text
 from scheduler_core.apiserver.requests import Create, ObjectKey, Patch
 from scheduler_core.controllers.node_agent import HEARTBEAT
+from tests.cases import cases
 from tests.core.controllers.nodes import SECOND, START, Nodes
 
 UNREACHABLE = {"unreachable:NoSchedule", "unreachable:NoExecute"}
@@ -35,8 +36,7 @@ def test_silent_node_is_unreachable_at_the_pass_after_its_grace() -> None:
         "Node/a node-controller Normal: Node a status is now: NodeNotReady",
         "Pod/p node-controller Warning: Node is not ready",
     ]
-    pod = nodes.get("Pod", "p")
-    assert pod is not None and pod["status"]["phase"] == "Running"
+    assert nodes.stored("Pod", "p")["status"]["phase"] == "Running"
 
 
 def test_stopped_kubelet_is_told_since_when() -> None:
@@ -57,11 +57,7 @@ def test_node_that_comes_back_loses_its_taints() -> None:
     assert nodes.taints("a") == {"unreachable:NoExecute"}
     ready = nodes.conditions("Node", "a")
     assert ready["Ready"] == ("True", "KubeletReady", "kubelet is posting ready status")
-    assert ready["MemoryPressure"] == (
-        "False",
-        "KubeletHasSufficientMemory",
-        "kubelet has sufficient memory available",
-    )
+    assert ready["MemoryPressure"] == ("False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available")
     assert not any("kubelet" in name for name in nodes.node("a")["metadata"].get("annotations", ()))
     assert nodes.events("NodeReady") == ["Node/a kubelet Normal: Node a status is now: NodeReady"]
     nodes.run(101)
@@ -252,12 +248,10 @@ def test_status_that_is_posted_again_and_again_is_listened_to() -> None:
     assert not nodes.taints("b")
 
 
-@pytest.mark.parametrize(
-    ("lost", "times"),
-    [
-        pytest.param(1, [55], id="one at once"),
-        pytest.param(3, [55, 65, 75], id="one every ten seconds"),
-    ],
+@cases(
+    "lost, times",
+    ("one at once", 1, [55]),
+    ("one every ten seconds", 3, [55, 65, 75]),
 )
 def test_no_execute_is_limited_in_each_zone(lost: int, times: list[float]) -> None:
     names = [f"n{number}" for number in range(8)]
@@ -311,14 +305,10 @@ def test_pods_of_a_node_with_a_kubelet_from_outside_are_left_alone_until_it_is_s
     nodes.run(2)
     nodes.pod("p", "a")
     nodes.run(30)
-    pod = nodes.get("Pod", "p")
-    assert pod is not None
-    assert pod["status"]["phase"] == "Pending"
+    assert nodes.stored("Pod", "p")["status"]["phase"] == "Pending"
     nodes.annotate("a", **{HEARTBEAT: None})
     nodes.run(33)
-    pod = nodes.get("Pod", "p")
-    assert pod is not None
-    assert pod["status"]["phase"] == "Running"
+    assert nodes.stored("Pod", "p")["status"]["phase"] == "Running"
 
 
 def test_node_is_ready_again_when_all_annotations_are_taken_away_at_once() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from scheduler_core.api.times import time_text
@@ -14,6 +13,7 @@ from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.node_marks import TTL, NodeMarks
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 from tests.builders import make_node
+from tests.cases import cases
 
 SECOND = 1_000_000
 START = 1_893_456_000 * SECOND
@@ -36,34 +36,24 @@ def events(requests: list[Request]) -> list[tuple[str, str]]:
     return [(one.manifest["reason"], one.manifest["message"]) for one in requests if isinstance(one, Create)]
 
 
-@pytest.mark.parametrize(
-    ("given", "want"),
-    [
-        pytest.param(node(ttl=None), {"annotations": {TTL: "0"}}, id="no TTL"),
-        pytest.param(node(ttl="15"), {"annotations": {TTL: "0"}}, id="another TTL"),
-        pytest.param(
-            node(**{"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64"}),
-            {"labels": {"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "arm64"}},
-            id="no old labels",
-        ),
-        pytest.param(
-            node(**{"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "windows"}),
-            {"labels": {"beta.kubernetes.io/os": "linux"}},
-            id="another old label",
-        ),
-    ],
-)
+@cases(
+    "given, want",
+    ("no TTL", node(ttl=None), {"annotations": {TTL: "0"}}),
+    ("another TTL", node(ttl="15"), {"annotations": {TTL: "0"}}),
+    ("no old labels", node(**{"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64"}),
+     {"labels": {"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "arm64"}}),
+    ("another old label", node(**{"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "windows"}),
+     {"labels": {"beta.kubernetes.io/os": "linux"}}),
+)  # fmt: skip
 def test_node_gets_what_it_lacks(given: ObjectPut, want: dict[str, Any]) -> None:
     assert patches(NodeMarks(CLUSTER).step(START, [given])) == {"n": {"metadata": want}}
 
 
-@pytest.mark.parametrize(
+@cases(
     "given",
-    [
-        pytest.param(node(), id="nothing to be said"),
-        pytest.param(node(**{"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux"}), id="both labels"),
-        pytest.param(node(**{"beta.kubernetes.io/os": "linux"}), id="the old label alone"),
-    ],
+    ("nothing to be said", node()),
+    ("both labels", node(**{"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux"})),
+    ("the old label alone", node(**{"beta.kubernetes.io/os": "linux"})),
 )
 def test_node_that_lacks_nothing_is_left_alone(given: ObjectPut) -> None:
     assert NodeMarks(CLUSTER).step(START, [given]) == []

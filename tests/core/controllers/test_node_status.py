@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from scheduler_core.api.manifests import decode
 from scheduler_core.api.node import Node
 from scheduler_core.api.records import Lease
@@ -13,6 +11,7 @@ from scheduler_core.controllers.kubelet.kubelet import Kubelet
 from scheduler_core.controllers.node_agent import NODE_LEASES
 from scheduler_core.controllers.node_status import changed_allocatable
 from scheduler_core.model.changes import ObjectPut
+from tests.cases import cases
 
 BEARD = "example.com/beardsecond"
 
@@ -24,20 +23,18 @@ def node(capacity: dict[str, str], allocatable: dict[str, str]) -> Node:
     return made
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "changed"),
-    [
-        pytest.param(None, node({BEARD: "9"}, {}), {BEARD: "9"}, id="there from the start"),
-        pytest.param(node({}, {}), node({BEARD: "1k"}, {}), {BEARD: "1k"}, id="set"),
-        pytest.param(node({BEARD: "1"}, {BEARD: "1"}), node({BEARD: "2"}, {BEARD: "1"}), {BEARD: "2"}, id="changed"),
-        pytest.param(node({BEARD: "1"}, {BEARD: "1"}), node({}, {BEARD: "1"}), {BEARD: None}, id="taken away"),
-        pytest.param(node({BEARD: "2"}, {BEARD: "1"}), node({BEARD: "3"}, {BEARD: "1"}), {}, id="held back"),
-        pytest.param(node({BEARD: "2"}, {BEARD: "1"}), node({}, {BEARD: "1"}), {}, id="held back and taken away"),
-        pytest.param(None, node({BEARD: "2"}, {BEARD: "1"}), {}, id="held back from the start"),
-        pytest.param(None, node({}, {BEARD: "1"}), {}, id="allocatable alone"),
-        pytest.param(node({}, {}), node({"cpu": "4", "hugepages-2Mi": "1Gi"}, {}), {}, id="no extended resource"),
-        pytest.param(node({BEARD: "1"}, {BEARD: "1"}), node({BEARD: "1"}, {BEARD: "1"}), {}, id="as it was"),
-    ],
+@cases(
+    "before, after, changed",
+    ("there from the start", None, node({BEARD: "9"}, {}), {BEARD: "9"}),
+    ("set", node({}, {}), node({BEARD: "1k"}, {}), {BEARD: "1k"}),
+    ("changed", node({BEARD: "1"}, {BEARD: "1"}), node({BEARD: "2"}, {BEARD: "1"}), {BEARD: "2"}),
+    ("taken away", node({BEARD: "1"}, {BEARD: "1"}), node({}, {BEARD: "1"}), {BEARD: None}),
+    ("held back", node({BEARD: "2"}, {BEARD: "1"}), node({BEARD: "3"}, {BEARD: "1"}), {}),
+    ("held back and taken away", node({BEARD: "2"}, {BEARD: "1"}), node({}, {BEARD: "1"}), {}),
+    ("held back from the start", None, node({BEARD: "2"}, {BEARD: "1"}), {}),
+    ("allocatable alone", None, node({}, {BEARD: "1"}), {}),
+    ("no extended resource", node({}, {}), node({"cpu": "4", "hugepages-2Mi": "1Gi"}, {}), {}),
+    ("as it was", node({BEARD: "1"}, {BEARD: "1"}), node({BEARD: "1"}, {BEARD: "1"}), {}),
 )
 def test_allocatable_follows_the_capacity(before: Node | None, after: Node, changed: dict[str, str | None]) -> None:
     assert changed_allocatable(before, after) == changed
@@ -50,12 +47,7 @@ def test_kubelet_writes_it_unless_another_runs_there() -> None:
     (request,) = kubelet.step(0, [ObjectPut(node({BEARD: "9"}, {}))])
     body = {"status": {"allocatable": {BEARD: "9"}}}
     assert request == Patch(ObjectKey("Node", "", "n"), body, PatchType.MERGE, "status", "u")
-    lease = decode(
-        {
-            "apiVersion": "coordination.k8s.io/v1",
-            "kind": "Lease",
-            "metadata": {"name": "n", "namespace": NODE_LEASES, "uid": "l"},
-        }
-    )
+    lease = decode({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                    "metadata": {"name": "n", "namespace": NODE_LEASES, "uid": "l"}})  # fmt: skip
     assert isinstance(lease, Lease)
     assert kubelet.step(0, [ObjectPut(lease), ObjectPut(without), ObjectPut(node({BEARD: "9"}, {}))]) == []

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from scheduler_core.controllers.node_zones import Disruption, Zones
+from tests.cases import cases
 
 SECOND = 1_000_000
 
@@ -14,19 +13,17 @@ def turns(zones: Zones, since: int, until: int) -> list[tuple[int, str]]:
     return [(now // SECOND, name) for now in range(since, until, SECOND) for name in zones.admit(now)]
 
 
-@pytest.mark.parametrize(
-    ("healthy", "unhealthy", "seconds"),
-    [
-        pytest.param(9, 3, 10, id="most are healthy"),
-        pytest.param(0, 3, 10, id="a zone without a healthy node, beside one that has some"),
-        pytest.param(1, 2, 10, id="two unhealthy nodes never stop it"),
-        pytest.param(2, 3, None, id="55 % of a small zone"),
-        pytest.param(41, 50, 10, id="54.9 % of a large zone"),
-        pytest.param(40, 50, 100, id="55.6 % of a large zone"),
-        pytest.param(9, 11, None, id="55 % exactly"),
-        pytest.param(20, 30, None, id="fifty nodes are not large"),
-        pytest.param(20, 31, 100, id="fifty-one nodes are large"),
-    ],
+@cases(
+    "healthy, unhealthy, seconds",
+    ("most are healthy", 9, 3, 10),
+    ("a zone without a healthy node, beside one that has some", 0, 3, 10),
+    ("two unhealthy nodes never stop it", 1, 2, 10),
+    ("55 % of a small zone", 2, 3, None),
+    ("54.9 % of a large zone", 41, 50, 10),
+    ("55.6 % of a large zone", 40, 50, 100),
+    ("55 % exactly", 9, 11, None),
+    ("fifty nodes are not large", 20, 30, None),
+    ("fifty-one nodes are large", 20, 31, 100),
 )
 def test_rate_of_a_zone(healthy: int, unhealthy: int, seconds: int | None) -> None:
     zones = Zones()

@@ -45,9 +45,6 @@ def test_namesakes_are_kept_apart() -> None:
     index = ObjectIndex(Pod)
     first, second = make_pod("p", uid="first").build(), make_pod("p", uid="second").build()
     index.put(first)
-    assert index.put(second) == (
-        Update(first, first, (ORPHAN,), True),
-        Update(None, second, (ORPHAN,)),
-    )
+    assert index.put(second) == (Update(first, first, (ORPHAN,), True), Update(None, second, (ORPHAN,)))
     assert index.remove(ObjectDeleted("Pod", "default", "p", "first")) == ()
     assert index.get("default/p") is second and list(index.orphans("default")) == [second]

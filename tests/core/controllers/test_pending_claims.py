@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch
+from tests.cases import cases
 from tests.core.controllers.simulation import Simulation
 from tests.core.controllers.test_volume_protection import claim, pod, volume
 
@@ -37,33 +36,18 @@ def told(cluster: Simulation, name: str = "c") -> list[tuple[str, str, str]]:
     return [(one["type"], one["reason"], one["message"]) for one in found]
 
 
-@pytest.mark.parametrize(
-    ("objects", "want"),
-    [
-        pytest.param([claiming(storageClassName="")], ("Normal", "FailedBinding", NO_CLASS), id="no class"),
-        pytest.param([claim()], ("Warning", "ProvisioningFailed", NOT_FOUND), id="a class that is missing"),
-        pytest.param(
-            [claim(), storage_class(provisioner="kubernetes.io/no-provisioner")],
-            ("Warning", "ProvisioningFailed", NO_PLUGIN),
-            id="nobody makes volumes",
-        ),
-        pytest.param(
-            [claim(), storage_class("WaitForFirstConsumer")],
-            ("Normal", "WaitForFirstConsumer", FIRST),
-            id="no pod",
-        ),
-        pytest.param(
-            [volume(), claiming(volumeName="v", resources={"requests": {"storage": "2Gi"}})],
-            ("Warning", "VolumeMismatch", TOO_SMALL),
-            id="a volume that does not suit",
-        ),
-        pytest.param(
-            [volume(), claim("other"), claiming(volumeName="v")],
-            ("Warning", "FailedBinding", TAKEN),
-            id="a volume of another claim",
-        ),
-    ],
-)
+@cases(
+    "objects, want",
+    ("no class", [claiming(storageClassName="")], ("Normal", "FailedBinding", NO_CLASS)),
+    ("a class that is missing", [claim()], ("Warning", "ProvisioningFailed", NOT_FOUND)),
+    ("nobody makes volumes", [claim(), storage_class(provisioner="kubernetes.io/no-provisioner")],
+     ("Warning", "ProvisioningFailed", NO_PLUGIN)),
+    ("no pod", [claim(), storage_class("WaitForFirstConsumer")], ("Normal", "WaitForFirstConsumer", FIRST)),
+    ("a volume that does not suit", [volume(), claiming(volumeName="v", resources={"requests": {"storage": "2Gi"}})],
+     ("Warning", "VolumeMismatch", TOO_SMALL)),
+    ("a volume of another claim", [volume(), claim("other"), claiming(volumeName="v")],
+     ("Warning", "FailedBinding", TAKEN)),
+)  # fmt: skip
 def test_claim_says_once_what_it_waits_for(objects: list[dict[str, Any]], want: tuple[str, str, str]) -> None:
     cluster = Simulation(1)
     for one in objects:

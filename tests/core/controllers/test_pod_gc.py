@@ -33,14 +33,11 @@ def test_pod_of_a_missing_node_goes_after_its_quarantine() -> None:
     assert nodes.get("Pod", "p") is not None and nodes.deleted_at("p") is None
     nodes.run(60.1)  # 49.7 s later
     assert nodes.get("Pod", "p") is None
-    pod = nodes.get("Pod", "kept")
-    assert pod is not None and pod["status"]["phase"] == "Failed"
+    pod = nodes.stored("Pod", "kept")
+    assert (pod["status"]["phase"], pod["metadata"]["deletionGracePeriodSeconds"]) == ("Failed", 0)
     assert nodes.conditions("Pod", "kept")["DisruptionTarget"] == ORPHANED
-    assert pod["metadata"]["deletionGracePeriodSeconds"] == 0
-    version = pod["metadata"]["resourceVersion"]
     nodes.run(500)
-    pod = nodes.get("Pod", "kept")
-    assert pod is not None and pod["metadata"]["resourceVersion"] == version  # nothing more is written
+    assert nodes.stored("Pod", "kept") == pod  # nothing more is written
 
 
 def test_pods_of_a_deleted_node_go() -> None:
@@ -64,11 +61,9 @@ def test_pod_that_was_deleted_without_a_node_goes_at_the_next_pass() -> None:
     nodes.run(10.3)
     nodes.delete("Pod", "p")
     nodes.run(19.9)
-    pod = nodes.get("Pod", "p")
-    assert pod is not None and pod["status"]["phase"] == "Pending"
+    assert nodes.stored("Pod", "p")["status"]["phase"] == "Pending"
     nodes.run(20.1)
-    pod = nodes.get("Pod", "p")
-    assert pod is not None and pod["status"]["phase"] == "Failed"
+    assert nodes.stored("Pod", "p")["status"]["phase"] == "Failed"
     assert "DisruptionTarget" not in nodes.conditions("Pod", "p")
     nodes.ask(Patch(ObjectKey("Pod", "default", "p"), {"metadata": {"finalizers": None}}))
     nodes.run(40)

@@ -22,12 +22,7 @@ SECOND = 1_000_000
 NOW = int(datetime(2030, 1, 1, tzinfo=UTC).timestamp()) * SECOND
 REQUESTS = {"cpu": "500m", "memory": "1Gi"}
 ADDRESSES = [{"type": "Hostname", "address": "n1"}, {"type": "InternalIP", "address": "10.128.0.1"}]
-NODE = {
-    "apiVersion": "v1",
-    "kind": "Node",
-    "metadata": {"name": "n1"},
-    "status": {"addresses": ADDRESSES},
-}
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {"addresses": ADDRESSES}}  # fmt: skip
 CONTAINER = {"name": "c", "image": "registry.example:5000/shop/web:1", "resources": {"requests": REQUESTS}}
 IMAGE_ID = "registry.example:5000/shop/web@sha256:"
 
@@ -102,16 +97,10 @@ def test_running_pod_tells_its_containers(cluster: Cluster) -> None:
     image_id, container_id = told.pop("imageID"), told.pop("containerID")
     assert image_id.startswith(IMAGE_ID) and container_id.startswith("simulated://")
     assert told == {
-        "name": "c",
-        "image": "registry.example:5000/shop/web:1",
-        "ready": True,
-        "started": True,
-        "restartCount": 0,
-        "state": {"running": {"startedAt": "2030-01-01T00:00:01Z"}},
-        "lastState": {},
-        "allocatedResources": REQUESTS,
+        "name": "c", "image": "registry.example:5000/shop/web:1", "ready": True, "started": True, "restartCount": 0,
+        "state": {"running": {"startedAt": "2030-01-01T00:00:01Z"}}, "lastState": {}, "allocatedResources": REQUESTS,
         "resources": {"requests": REQUESTS},
-    }
+    }  # fmt: skip
     assert cells(cluster.pod(), cluster.now)[1:3] == ["1/1", "Running"]
 
 
@@ -178,12 +167,8 @@ def test_ended_pod_tells_the_exit_code(cluster: Cluster) -> None:
     (told,) = status["containerStatuses"]
     ended = told["state"]["terminated"]
     assert ended.pop("containerID") == told["containerID"]
-    assert ended == {
-        "exitCode": 0,
-        "reason": "Completed",
-        "startedAt": "2030-01-01T00:00:01Z",
-        "finishedAt": "2030-01-01T00:00:06Z",
-    }
+    assert ended == {"exitCode": 0, "reason": "Completed", "startedAt": "2030-01-01T00:00:01Z",
+                     "finishedAt": "2030-01-01T00:00:06Z"}  # fmt: skip
     assert (status["phase"], told["ready"], told["started"]) == ("Succeeded", False, False)
     assert cluster.conditions()["Initialized"] == ("True", "PodCompleted")
     assert cluster.conditions()["Ready"] == ("False", "PodCompleted")

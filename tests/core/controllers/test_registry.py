@@ -8,6 +8,7 @@ import pytest
 
 from scheduler_core.controllers.controller import ClusterOptions, Controller, next_due
 from scheduler_core.controllers.registry import CONTROLLERS
+from tests.cases import cases
 
 MADE = [make(ClusterOptions()) for make in CONTROLLERS]
 
@@ -40,13 +41,11 @@ class Due:
         return self.at
 
 
-@pytest.mark.parametrize(
-    ("times", "want"),
-    [
-        pytest.param([], None, id="no controllers"),
-        pytest.param([None, None], None, id="nothing is due"),
-        pytest.param([None, 7, 0, 9], 0, id="the earliest"),
-    ],
+@cases(
+    "times, want",
+    ("no controllers", [], None),
+    ("nothing is due", [None, None], None),
+    ("the earliest", [None, 7, 0, 9], 0),
 )
 def test_first_controller_that_is_due_counts(times: list[int | None], want: int | None) -> None:
     assert next_due([Due(at) for at in times]) == want

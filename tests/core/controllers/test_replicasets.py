@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from scheduler_core.apiserver.requests import Propagation
-from tests.core.controllers.simulation import SECOND, Simulation, pod, workload
+from tests.core.controllers.simulation import SECOND, Simulation, pod, quota, workload
 
 
 @pytest.fixture
@@ -83,8 +83,7 @@ def test_batches_double(cluster: Simulation) -> None:
 
 
 def test_refused_pods_are_said_and_tried_again_until_there_is_room(cluster: Simulation) -> None:
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "default"}}
-    cluster.create({**quota, "spec": {"hard": {"pods": "2"}}})
+    cluster.create(quota(pods="2"))
     cluster.run(1)
     cluster.create(workload("ReplicaSet", "web", replicas=4))
     cluster.run(600)

@@ -22,6 +22,7 @@ from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 from scheduler_core.ports import SeededDraws
 from scheduler_core.sim.world import World
 from tests.builders import make_pod
+from tests.cases import cases
 
 SECOND = 1_000_000
 START = int(datetime(2030, 1, 1, tzinfo=UTC).timestamp()) * SECOND
@@ -47,12 +48,8 @@ def template(name: str = "t", **metadata: Any) -> Manifest:
 
 
 def claim(name: str, **metadata: Any) -> Manifest:
-    return {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": name, "namespace": "default", **metadata},
-        "spec": SPEC,
-    }
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+            "metadata": {"name": name, "namespace": "default", **metadata}, "spec": SPEC}  # fmt: skip
 
 
 def pod(name: str, entries: Mapping[str, str] | None = None, **spec: Any) -> Manifest:
@@ -64,12 +61,8 @@ def pod(name: str, entries: Mapping[str, str] | None = None, **spec: Any) -> Man
         for entry, source in (entries or {"gpu": "t:t"}).items()
     ]
     container = {"name": "c", "image": "i"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"containers": [container], "resourceClaims": claims, **spec},
-    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
+            "spec": {"containers": [container], "resourceClaims": claims, **spec}}  # fmt: skip
 
 
 class Cluster:
@@ -149,15 +142,9 @@ def test_claim_is_made_from_the_template_and_named_in_the_status(cluster: Cluste
     assert metadata["labels"] == {"team": "a"}
     assert metadata["annotations"] == {"why": "x", "resource.kubernetes.io/pod-claim-name": "gpu"}
     assert metadata["ownerReferences"] == [
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "name": "user",
-            "uid": cluster.pod("user")["metadata"]["uid"],
-            "controller": True,
-            "blockOwnerDeletion": True,
-        }
-    ]
+        {"apiVersion": "v1", "kind": "Pod", "name": "user", "uid": cluster.pod("user")["metadata"]["uid"],
+         "controller": True, "blockOwnerDeletion": True},
+    ]  # fmt: skip
     assert made["spec"] == SPEC
     statuses = cluster.pod("user")["status"]["resourceClaimStatuses"]
     assert statuses == [{"name": "gpu", "resourceClaimName": metadata["name"]}]
@@ -194,16 +181,10 @@ def test_all_entries_get_their_claims_before_the_status_names_any(cluster: Clust
 
 
 def test_refused_claim_is_asked_for_again(cluster: Cluster) -> None:
-    quota = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "q", "namespace": "default"},
-        "spec": {"hard": {"count/resourceclaims.resource.k8s.io": "0"}},
-        "status": {
-            "hard": {"count/resourceclaims.resource.k8s.io": "0"},
-            "used": {"count/resourceclaims.resource.k8s.io": "0"},
-        },
-    }
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "default"},
+             "spec": {"hard": {"count/resourceclaims.resource.k8s.io": "0"}},
+             "status": {"hard": {"count/resourceclaims.resource.k8s.io": "0"},
+                        "used": {"count/resourceclaims.resource.k8s.io": "0"}}}  # fmt: skip
     cluster.world.load([{**quota, "metadata": {**quota["metadata"], "uid": "q"}}])
     cluster.create(template(), pod("user"))
     assert cluster.claims() == []
@@ -361,13 +342,11 @@ def test_write_based_on_an_older_version_is_left_to_the_next_change(cluster: Clu
     assert controller.step(START, [ObjectPut(manifests.decode({**mine, "status": {}}))]) == []
 
 
-@pytest.mark.parametrize(
-    ("pod_name", "entry", "want"),
-    [
-        pytest.param("user", "gpu", "user-gpu-", id="short"),
-        pytest.param("p" * 40, "e" * 15, "p" * 40 + "-" + "e" * 15 + "-", id="the longest that is not cut"),
-        pytest.param("p" * 60, "e" * 30, "p" * 37 + "-" + "e" * 18, id="both are cut"),
-    ],
+@cases(
+    "pod_name, entry, want",
+    ("short", "user", "gpu", "user-gpu-"),
+    ("the longest that is not cut", "p" * 40, "e" * 15, "p" * 40 + "-" + "e" * 15 + "-"),
+    ("both are cut", "p" * 60, "e" * 30, "p" * 37 + "-" + "e" * 18),
 )
 def test_names_of_claims_fit(pod_name: str, entry: str, want: str) -> None:
     assert generate_name(pod_name, entry) == want

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core.api.times import time_text
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.stale_disruptions import STALE_US, StaleDisruptions
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 from tests.builders import make_pod
+from tests.cases import cases
 from tests.core.controllers.simulation import START, Simulation, pod
 
 REASON = "EvictionByEvictionAPI"
@@ -50,15 +49,13 @@ def test_condition_goes_after_two_minutes() -> None:
     assert cluster.version == before
 
 
-@pytest.mark.parametrize(
+@cases(
     "change",
-    [
-        pytest.param(announced(START, status="False"), id="taken back"),
-        pytest.param(announced(START, reason="TerminationByKubelet"), id="of the kubelet"),
-        pytest.param(announced(START, phase="Failed"), id="ended"),
-        pytest.param(announced(START, is_deleted=True), id="being deleted"),
-        pytest.param(ObjectDeleted("Pod", "default", "p", "default-p"), id="gone"),
-    ],
+    ("taken back", announced(START, status="False")),
+    ("of the kubelet", announced(START, reason="TerminationByKubelet")),
+    ("ended", announced(START, phase="Failed")),
+    ("being deleted", announced(START, is_deleted=True)),
+    ("gone", ObjectDeleted("Pod", "default", "p", "default-p")),
 )
 def test_nothing_is_taken_back(change: ObjectPut | ObjectDeleted) -> None:
     for before in ([], [announced(START)]):

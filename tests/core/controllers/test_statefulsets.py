@@ -8,15 +8,12 @@ from typing import Any
 import pytest
 
 from scheduler_core.apiserver.requests import Delete, Propagation
-from tests.core.controllers.simulation import Manifest, Simulation, workload
+from tests.cases import cases
+from tests.core.controllers.simulation import Manifest, Simulation, image, is_ready, workload
 from tests.examples import seeds
 
-CLAIMS = [
-    {
-        "metadata": {"name": "data", "labels": {"l": "m"}},
-        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
-    }
-]
+CLAIMS = [{"metadata": {"name": "data", "labels": {"l": "m"}},
+           "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}]  # fmt: skip
 CALM_SECONDS = 1800
 
 
@@ -27,10 +24,6 @@ def cluster() -> Simulation:
 
 def stateful(replicas: int = 3, **spec: Any) -> Manifest:
     return workload("StatefulSet", "db", replicas=replicas, serviceName="svc", **spec)
-
-
-def image(name: str) -> Manifest:
-    return {"template": {"spec": {"containers": [{"name": "c", "image": name}]}}}
 
 
 def change(cluster: Simulation, **spec: Any) -> None:
@@ -135,7 +128,7 @@ def test_update_goes_from_the_highest_down(cluster: Simulation) -> None:
     cluster.create(stateful())
     cluster.run(20)
     before = status(cluster)["currentRevision"]
-    change(cluster, **image("i:2"))
+    cluster.patch("StatefulSet", "db", image("i:2"))
     seen = set()
     for _ in range(200):
         cluster.run(0.2)
@@ -143,7 +136,7 @@ def test_update_goes_from_the_highest_down(cluster: Simulation) -> None:
             seen.add(tuple(images(cluster)))
     assert seen == {("i:1", "i:1", "i:2"), ("i:1", "i:2", "i:2"), ("i:2",) * 3}
     assert status(cluster)["currentRevision"] == status(cluster)["updateRevision"] != before
-    change(cluster, **image("i:1"))
+    cluster.patch("StatefulSet", "db", image("i:1"))
     cluster.run(60)
     assert images(cluster) == ["i:1"] * 3
     assert status(cluster)["currentRevision"] == before
@@ -154,7 +147,7 @@ def test_partition_keeps_pods_below_it(cluster: Simulation) -> None:
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
     cluster.create(stateful(updateStrategy=strategy))
     cluster.run(20)
-    change(cluster, **image("i:2"))
+    cluster.patch("StatefulSet", "db", image("i:2"))
     cluster.run(30)
     assert images(cluster) == ["i:1", "i:1", "i:2"]
     cluster.delete("Pod", "db-0")
@@ -169,7 +162,7 @@ def test_partition_keeps_pods_below_it(cluster: Simulation) -> None:
 def test_on_delete_waits_for_the_user(cluster: Simulation) -> None:
     cluster.create(stateful(2, updateStrategy={"type": "OnDelete"}))
     cluster.run(20)
-    change(cluster, **image("i:2"))
+    cluster.patch("StatefulSet", "db", image("i:2"))
     cluster.run(60)
     assert images(cluster) == ["i:1", "i:1"]
     cluster.delete("Pod", "db-0")
@@ -213,13 +206,11 @@ def test_claims_are_made_and_kept(cluster: Simulation) -> None:
     assert [claim["metadata"]["name"] for claim in cluster.all("PersistentVolumeClaim")] == ["data-db-0"]
 
 
-@pytest.mark.parametrize(
-    ("scaled", "deleted", "after_scaling", "after_deletion"),
-    [
-        pytest.param("Retain", "Delete", 2, 0, id="deleted with the set"),
-        pytest.param("Delete", "Retain", 1, 1, id="deleted with the pod"),
-        pytest.param("Delete", "Delete", 1, 0, id="deleted with either"),
-    ],
+@cases(
+    "scaled, deleted, after_scaling, after_deletion",
+    ("deleted with the set", "Retain", "Delete", 2, 0),
+    ("deleted with the pod", "Delete", "Retain", 1, 1),
+    ("deleted with either", "Delete", "Delete", 1, 0),
 )
 def test_claims_go_as_the_policy_says(
     cluster: Simulation, scaled: str, deleted: str, after_scaling: int, after_deletion: int
@@ -264,7 +255,7 @@ def test_history_is_kept_to_its_limit(cluster: Simulation) -> None:
     cluster.create(stateful(1, revisionHistoryLimit=2))
     for number in range(2, 8):
         cluster.run(10)
-        change(cluster, **image(f"i:{number}"))
+        cluster.patch("StatefulSet", "db", image(f"i:{number}"))
     cluster.run(10)
     assert sorted(one["revision"] for one in cluster.all("ControllerRevision")) == [5, 6, 7]
 
@@ -314,7 +305,7 @@ def test_sets_settle_whatever_happened(seed: int) -> None:
                 change(cluster, replicas=draws.randint(0, 6))
             case 1:
                 latest = f"i:{draws.randint(1, 3)}"
-                change(cluster, **image(latest))
+                cluster.patch("StatefulSet", "db", image(latest))
             case 2 if cluster.pods():
                 cluster.delete("Pod", draws.choice(names(cluster)), grace=draws.choice([None, 0]))
             case 3 if cluster.pods():
@@ -352,18 +343,12 @@ def test_sets_settle_whatever_happened(seed: int) -> None:
 def test_update_of_a_parallel_set_takes_one_pod_at_a_time(cluster: Simulation) -> None:
     cluster.create(stateful(podManagementPolicy="Parallel"))
     cluster.run(20)
-    change(cluster, **image("i:2"))
+    cluster.patch("StatefulSet", "db", image("i:2"))
     fewest = 3
     for _ in range(100):
         cluster.run(0.2)
-        ready = [pod for pod in cluster.pods() if {"type": "Ready", "status": "True"}.items() <= _ready(pod).items()]
-        fewest = min(fewest, len(ready))
+        fewest = min(fewest, sum(map(is_ready, cluster.pods())))
     assert fewest == 2 and images(cluster) == ["i:2"] * 3
-
-
-def _ready(pod: Manifest) -> Manifest:
-    conditions: list[Manifest] = pod["status"].get("conditions", [])
-    return next((one for one in conditions if one["type"] == "Ready"), {})
 
 
 def owned_claim(kind: str, name: str, **more: Any) -> Manifest:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.api.times import time_text
+from tests.cases import cases
 from tests.core.controllers.nodes import SECOND, START, Nodes
 
 Manifest = dict[str, Any]
@@ -29,22 +30,20 @@ def about(second: float | None) -> float | None:
     return None if second is None else round(second, 1)
 
 
-@pytest.mark.parametrize(
-    ("tolerations", "second"),
-    [
-        pytest.param([], 10.0, id="none"),
-        pytest.param([equal("w")], 10.0, id="another value"),
-        pytest.param([{**exists("t"), "effect": "NoSchedule"}], 10.0, id="another effect"),
-        pytest.param([exists("t", 0)], 10.0, id="for no time"),
-        pytest.param([exists("t", -5)], 10.0, id="for a negative time"),
-        pytest.param([exists("t", 10)], 20.0, id="for ten seconds"),
-        pytest.param([equal("v", 3600)], 3610.0, id="for an hour"),
-        pytest.param([exists("t")], None, id="without end"),
-        pytest.param([exists()], None, id="everything"),
-        pytest.param([exists("t", 15), equal("v", 5)], 25.0, id="only the first match counts, the longer"),
-        pytest.param([exists("t"), equal("v", 8)], None, id="only the first match counts, without end"),
-        pytest.param([equal("w", 5), equal("v", 8)], 18.0, id="the first that matches"),
-    ],
+@cases(
+    "tolerations, second",
+    ("none", [], 10.0),
+    ("another value", [equal("w")], 10.0),
+    ("another effect", [{**exists("t"), "effect": "NoSchedule"}], 10.0),
+    ("for no time", [exists("t", 0)], 10.0),
+    ("for a negative time", [exists("t", -5)], 10.0),
+    ("for ten seconds", [exists("t", 10)], 20.0),
+    ("for an hour", [equal("v", 3600)], 3610.0),
+    ("without end", [exists("t")], None),
+    ("everything", [exists()], None),
+    ("only the first match counts, the longer", [exists("t", 15), equal("v", 5)], 25.0),
+    ("only the first match counts, without end", [exists("t"), equal("v", 8)], None),
+    ("the first that matches", [equal("w", 5), equal("v", 8)], 18.0),
 )
 def test_pod_goes_when_its_tolerations_end(tolerations: list[Manifest], second: float | None) -> None:
     nodes = Nodes("a")
@@ -64,8 +63,7 @@ def test_writes_of_an_eviction() -> None:
     nodes.run(10)
     nodes.taint("a", T)
     nodes.run(10.01)
-    pod = nodes.get("Pod", "p")
-    assert pod is not None and pod["metadata"]["deletionGracePeriodSeconds"] == 30
+    assert nodes.stored("Pod", "p")["metadata"]["deletionGracePeriodSeconds"] == 30
     assert nodes.conditions("Pod", "p")["DisruptionTarget"] == (
         "True",
         "DeletionByTaintManager",
@@ -78,15 +76,36 @@ def test_writes_of_an_eviction() -> None:
     assert len(nodes.events("TaintManagerEviction")) == 1  # and not again while it is there
 
 
-def test_first_deadline_stays() -> None:
+@cases(
+    "tolerations, taints, second",
+    ("the first deadline stays", [exists("t", 20), exists("u", 4)], {10: [T], 15: [T, U]}, 30.0),
+    ("at once for one that is not tolerated", [exists("t", 20)], {10: [T], 15: [T, U]}, 15.0),
+    (
+        "the time of the taint counts",
+        [exists("t", 60)],
+        {40: [{**T, "timeAdded": time_text(START + 5 * SECOND)}]},
+        65.0,
+    ),
+)
+def test_taints_that_come_one_by_one(
+    tolerations: list[Manifest], taints: dict[int, list[Manifest]], second: float
+) -> None:
     nodes = Nodes("a")
-    nodes.pod("p", "a", [exists("t", 20), exists("u", 4)])
+    nodes.pod("p", "a", tolerations)
+    for moment, given in taints.items():
+        nodes.run(moment)
+        nodes.taint("a", *given)
+    nodes.run(100)
+    assert about(nodes.deleted_at("p")) == second
+
+
+def test_time_since_when_a_taint_is_there_is_noted() -> None:
+    nodes = Nodes("a")
+    nodes.pod("p", "a", [equal("v", 20)])
     nodes.run(10)
     nodes.taint("a", T)
     nodes.run(15)
-    nodes.taint("a", T, U)
-    nodes.run(100)
-    assert about(nodes.deleted_at("p")) == 30.0
+    assert "kschedweb.io/no-execute-since" in nodes.node("a")["metadata"]["annotations"]
 
 
 def test_plan_is_cancelled() -> None:
@@ -104,30 +123,6 @@ def test_plan_is_cancelled() -> None:
     assert about(nodes.deleted_at("p")) == 60.0
 
 
-def test_taint_that_is_not_tolerated_makes_it_immediate() -> None:
-    nodes = Nodes("a")
-    nodes.pod("p", "a", [exists("t", 20)])
-    nodes.run(10)
-    nodes.taint("a", T)
-    nodes.run(15)
-    nodes.taint("a", T, U)
-    nodes.run(100)
-    assert about(nodes.deleted_at("p")) == 15.0
-
-
-def test_toleration_that_is_added_cancels_nothing_but_forever() -> None:
-    nodes = Nodes("a")
-    nodes.pod("p", "a", [equal("v", 20)])
-    nodes.run(10)
-    nodes.taint("a", T)
-    nodes.run(15)
-    pod = nodes.get("Pod", "p")
-    assert pod is not None
-    assert "kschedweb.io/no-execute-since" in nodes.node("a")["metadata"]["annotations"]
-    nodes.run(100)
-    assert about(nodes.deleted_at("p")) == 30.0
-
-
 def test_pod_that_comes_later_counts_from_then() -> None:
     nodes = Nodes("a")
     nodes.taint("a", T)
@@ -137,15 +132,6 @@ def test_pod_that_comes_later_counts_from_then() -> None:
     nodes.run(100)
     assert nodes.get("Pod", "q") is None
     assert about(nodes.deleted_at("p")) == 17.0
-
-
-def test_time_of_the_taint_counts() -> None:
-    nodes = Nodes("a")
-    nodes.pod("p", "a", [exists("t", 60)])
-    nodes.run(40)
-    nodes.taint("a", {**T, "timeAdded": time_text(START + 5 * SECOND)})
-    nodes.run(100)
-    assert about(nodes.deleted_at("p")) == 65.0
 
 
 @pytest.mark.parametrize("restarts", [[12], [16], [12, 16, 25]])

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch, PatchType
+from tests.cases import cases
 from tests.core.controllers.simulation import Simulation
 
 CLAIM_FINALIZER = "kubernetes.io/pvc-protection"
@@ -83,13 +84,11 @@ def test_claim_goes_after_the_pod_that_uses_it(cluster: Simulation, is_new: bool
     assert cluster.all("PersistentVolume")[0]["status"]["phase"] == "Released"
 
 
-@pytest.mark.parametrize(
-    ("spec", "is_kept"),
-    [
-        pytest.param({"nodeSelector": {"no": "node"}}, False, id="unassigned"),
-        pytest.param({"volumes": []}, False, id="without the claim"),
-        pytest.param({"restartPolicy": "Never", "activeDeadlineSeconds": 1}, True, id="ended"),
-    ],
+@cases(
+    "spec, is_kept",
+    ("unassigned", {"nodeSelector": {"no": "node"}}, False),
+    ("without the claim", {"volumes": []}, False),
+    ("ended", {"restartPolicy": "Never", "activeDeadlineSeconds": 1}, True),
 )
 def test_who_keeps_a_claim(cluster: Simulation, spec: dict[str, Any], is_kept: bool) -> None:
     cluster.create(pod(**spec))

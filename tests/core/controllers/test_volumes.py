@@ -17,12 +17,16 @@ from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.volumes import PROVISION_DELAY_US, VolumeController
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 from tests.builders import make_node
+from tests.cases import cases
 from tests.core.volumes import DRIVER, make_claim, make_class, make_volume
 
 CLUSTER = ClusterOptions()
 NOW = 1_900_000_000 * 1_000_000
 SELECTED = {"volume.kubernetes.io/selected-node": "n1"}
 CLAIM = make_claim("c", annotations=SELECTED)
+AT_ONCE, NOBODY_MAKES = make_class(late=False), make_class(late=False, provisioner="")
+BOUND = [("v", ("Bound", "c")), ("c", ("Bound", "v"))]
+MADE = [(f"pvc-{CLAIM.uid}", "made"), ("c", ("Bound", f"pvc-{CLAIM.uid}"))]
 NO_PROVISIONER = make_class(provisioner="kubernetes.io/no-provisioner")
 
 
@@ -66,59 +70,46 @@ def told(requests: list[Request]) -> list[tuple[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("objects", "want"),
-    [
-        pytest.param([make_volume(phase="Pending")], [("v", ("Available", None))], id="a new volume is available"),
-        pytest.param([make_volume()], [], id="an available one stays"),
-        pytest.param(
-            [make_claim("c"), make_class(), make_volume()], [], id="a claim that waits is left to the scheduler"
-        ),
-        pytest.param(
-            [make_claim("c"), NO_PROVISIONER, make_volume(claim=make_claim("c"))],
-            [("v", ("Bound", "c")), ("c", ("Bound", "v"))],
-            id="what the scheduler set aside is bound",
-        ),
-        pytest.param(
-            [make_claim("c"), NO_PROVISIONER, make_volume(claim=make_claim("c", metadata={"uid": "earlier"}))],
-            [],
-            id="a volume of an earlier claim of the name is not",
-        ),
-        pytest.param(
-            [CLAIM, make_class()],
-            [(f"pvc-{CLAIM.uid}", "made"), ("c", ("Bound", f"pvc-{CLAIM.uid}"))],
-            id="a volume is made for a claim that was placed",
-        ),
-        pytest.param(
-            [make_claim("c"), make_class(late=False), make_volume("big"), make_volume("small", size="2Gi")],
-            [("small", ("Bound", "c")), ("c", ("Bound", "small"))],
-            id="a claim that binds at once takes the smallest volume",
-        ),
-        pytest.param(
-            [make_claim("c", size="20Gi"), make_class(late=False), make_volume("big")],
-            [(f"pvc-{CLAIM.uid}", "made"), ("c", ("Bound", f"pvc-{CLAIM.uid}"))],
-            id="a claim that binds at once has one made when none suits",
-        ),
-        pytest.param(
-            [make_claim("c", volume="v", annotations={}), make_volume()],
-            [("v", ("Bound", "c")), ("c", ("Bound", "v"))],
-            id="a claim that names its volume gets it",
-        ),
-        pytest.param(
-            [make_claim("c", volume="v", annotations={}), make_volume(claim=make_claim("d")), make_claim("d")],
-            [("v", ("Bound", "d")), ("d", ("Bound", "v"))],
-            id="unless it is somebody else's",
-        ),
-        pytest.param([make_claim("c", volume="v"), make_volume()], [], id="a bound claim stays as it is"),
-        pytest.param([make_claim("c", annotations=SELECTED), NO_PROVISIONER], [], id="no provisioner, no volume"),
-    ],
-)
+@cases(
+    "objects, want",
+    ("a new volume is available", [make_volume(phase="Pending")], [("v", ("Available", None))]),
+    ("an available one stays", [make_volume()], []),
+    ("a claim that waits is left to the scheduler", [make_claim("c"), make_class(), make_volume()], []),
+    ("what the scheduler set aside is bound", [make_claim("c"), NO_PROVISIONER, make_volume(claim=make_claim("c"))],
+     BOUND),
+    ("a volume of an earlier claim of the name is not",
+     [make_claim("c"), NO_PROVISIONER, make_volume(claim=make_claim("c", metadata={"uid": "earlier"}))], []),
+    ("a volume is made for a claim that was placed", [CLAIM, make_class()], MADE),
+    ("a claim that binds at once takes the smallest volume",
+     [make_claim("c"), AT_ONCE, make_volume("big"), make_volume("small", size="2Gi")],
+     [("small", ("Bound", "c")), ("c", ("Bound", "small"))]),
+    ("a claim that binds at once has one made when none suits",
+     [make_claim("c", size="20Gi"), AT_ONCE, make_volume("big")], MADE),
+    ("a claim that names its volume gets it", [make_claim("c", volume="v", annotations={}), make_volume()], BOUND),
+    ("unless it is somebody else's",
+     [make_claim("c", volume="v", annotations={}), make_volume(claim=make_claim("d")), make_claim("d")],
+     [("v", ("Bound", "d")), ("d", ("Bound", "v"))]),
+    ("a bound claim stays as it is", [make_claim("c", volume="v"), make_volume()], []),
+    ("no provisioner, no volume", [make_claim("c", annotations=SELECTED), NO_PROVISIONER], []),
+    ("of equal volumes the first by name", [make_claim("c"), NOBODY_MAKES, make_volume("b"), make_volume("a")],
+     [("a", ("Bound", "c")), ("c", ("Bound", "a"))]),
+    ("not one of another class", [make_claim("c"), NOBODY_MAKES, make_volume(class_name="other")], []),
+    ("none by a selector that cannot be read",
+     [make_claim("c", selector={"matchExpressions": [{"key": "a", "operator": "Odd"}]}), NOBODY_MAKES, make_volume()],
+     []),
+    ("nothing for a lost claim", [make_claim("c", annotations=SELECTED, phase="Lost"), make_class()], []),
+    ("nothing for a claim that is being deleted",
+     [make_claim("c", metadata={"annotations": SELECTED, "deletionTimestamp": "2030-01-01T00:00:00Z"}), make_class()],
+     []),
+    ("a new volume set aside for a claim that has another is not bound",
+     [make_claim("c", volume="w"), make_volume(phase="Pending", claim=make_claim("c"))], []),
+)  # fmt: skip
 def test_claims_and_volumes_find_each_other(objects: list[KubeObject], want: list[tuple[str, Any]]) -> None:
     assert told(settled(*objects)) == want
 
 
 def test_two_claims_never_get_one_volume() -> None:
-    requests = settled(make_claim("a"), make_claim("b"), make_class(late=False, provisioner=""), make_volume())
+    requests = settled(make_claim("a"), make_claim("b"), NOBODY_MAKES, make_volume())
     assert told(requests) == [("v", ("Bound", "a")), ("a", ("Bound", "v"))]
 
 
@@ -160,12 +151,10 @@ def test_nothing_is_made_when_the_claim_goes_or_loses_its_node_meanwhile() -> No
         assert controller.next_due() is None
 
 
-@pytest.mark.parametrize(
-    ("policy", "want"),
-    [
-        pytest.param("Delete", [("v", ("Released", None)), ("v", "removed")], id="it is removed"),
-        pytest.param("Retain", [("v", ("Released", None))], id="or kept for its administrator"),
-    ],
+@cases(
+    "policy, want",
+    ("it is removed", "Delete", [("v", ("Released", None)), ("v", "removed")]),
+    ("or kept for its administrator", "Retain", [("v", ("Released", None))]),
 )
 def test_volume_is_given_back_when_its_claim_goes(policy: str, want: list[tuple[str, Any]]) -> None:
     claim = make_claim("c", volume="v")
@@ -180,53 +169,6 @@ def test_claim_is_lost_when_its_volume_goes() -> None:
     controller = VolumeController(CLUSTER)
     controller.step(NOW, puts([claim, make_volume(claim=claim, phase="Bound")]))
     assert told(controller.step(NOW, [gone(make_volume())])) == [("c", ("Lost", None))]
-
-
-@pytest.mark.parametrize(
-    ("objects", "want"),
-    [
-        pytest.param(
-            [make_claim("c"), make_class(late=False, provisioner=""), make_volume("b"), make_volume("a")],
-            [("a", ("Bound", "c")), ("c", ("Bound", "a"))],
-            id="of equal volumes the first by name",
-        ),
-        pytest.param(
-            [make_claim("c"), make_class(late=False, provisioner=""), make_volume(class_name="other")],
-            [],
-            id="not one of another class",
-        ),
-        pytest.param(
-            [
-                make_claim("c", selector={"matchExpressions": [{"key": "a", "operator": "Odd"}]}),
-                make_class(late=False, provisioner=""),
-                make_volume(),
-            ],
-            [],
-            id="none by a selector that cannot be read",
-        ),
-        pytest.param(
-            [make_claim("c", annotations=SELECTED, phase="Lost"), make_class()], [], id="nothing for a lost claim"
-        ),
-        pytest.param(
-            [
-                make_claim(
-                    "c",
-                    metadata={"annotations": SELECTED, "deletionTimestamp": "2030-01-01T00:00:00Z"},
-                ),
-                make_class(),
-            ],
-            [],
-            id="nothing for a claim that is being deleted",
-        ),
-        pytest.param(
-            [make_claim("c", volume="w"), make_volume(phase="Pending", claim=make_claim("c"))],
-            [],
-            id="a new volume set aside for a claim that has another is not bound",
-        ),
-    ],
-)
-def test_what_does_not_suit_is_left_alone(objects: list[KubeObject], want: list[tuple[str, Any]]) -> None:
-    assert told(settled(*objects)) == want
 
 
 def test_claim_that_named_its_volume_is_not_called_bound_by_the_controller() -> None:
@@ -282,6 +224,6 @@ def test_volume_is_due_when_it_was_first_asked_for() -> None:
 
 def test_nothing_is_made_when_a_volume_is_found_meanwhile() -> None:
     controller = VolumeController(CLUSTER)
-    controller.step(NOW, puts([make_claim("c"), make_class(late=False)]))
+    controller.step(NOW, puts([make_claim("c"), AT_ONCE]))
     assert told(controller.step(NOW, puts([make_volume()])))[-1] == ("c", ("Bound", "v"))
     assert controller.next_due() is None

@@ -10,6 +10,7 @@ from scheduler_core.config.types import PluginSet
 from scheduler_core.cycle.walk import num_feasible_nodes_to_find
 from scheduler_core.model.status import Code, Status
 from tests.builders import NodeBuilder, make_node, make_pod
+from tests.cases import cases
 from tests.core.scheduler.harness import (
     Cluster,
     EveryPointPlugin,
@@ -25,19 +26,17 @@ from tests.core.scheduler.harness import (
 from tests.examples import examples
 
 
-@pytest.mark.parametrize(
-    ("num_nodes", "percentage", "want"),
-    [
-        pytest.param(99, 0, 99, id="below the minimum: all"),
-        pytest.param(100, 0, 100, id="half of 100 is raised to 100"),
-        pytest.param(250, 0, 120, id="250 adapt to 48 percent"),
-        pytest.param(1000, 0, 420, id="1000 adapt to 42 percent"),
-        pytest.param(5000, 0, 500, id="5000 adapt to 10 percent"),
-        pytest.param(6000, 0, 300, id="6000 adapt to the least, 5 percent"),
-        pytest.param(500, 30, 150, id="a setting of 30"),
-        pytest.param(6000, 100, 6000, id="a setting of 100"),
-        pytest.param(500, 1, 100, id="a small setting is raised to 100 nodes"),
-    ],
+@cases(
+    "num_nodes, percentage, want",
+    ("below the minimum: all", 99, 0, 99),
+    ("half of 100 is raised to 100", 100, 0, 100),
+    ("250 adapt to 48 percent", 250, 0, 120),
+    ("1000 adapt to 42 percent", 1000, 0, 420),
+    ("5000 adapt to 10 percent", 5000, 0, 500),
+    ("6000 adapt to the least, 5 percent", 6000, 0, 300),
+    ("a setting of 30", 500, 30, 150),
+    ("a setting of 100", 6000, 100, 6000),
+    ("a small setting is raised to 100 nodes", 500, 1, 100),
 )
 def test_num_feasible_nodes_to_find(num_nodes: int, percentage: int, want: int) -> None:
     assert num_feasible_nodes_to_find(num_nodes, percentage) == want
@@ -119,12 +118,10 @@ def test_unknown_nominated_node_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize("use_table", [True, False], ids=["table", "rows"])
-@pytest.mark.parametrize(
-    ("priority", "want"),
-    [
-        pytest.param(5, "unschedulable", id="room nominated to an equal is out of reach"),
-        pytest.param(6, "scheduled", id="room nominated to a lesser pod may be taken"),
-    ],
+@cases(
+    "priority, want",
+    ("room nominated to an equal is out of reach", 5, "unschedulable"),
+    ("room nominated to a lesser pod may be taken", 6, "scheduled"),
 )
 def test_pods_nominated_to_a_node_count_against_lesser_ones(priority: int, want: str, use_table: bool) -> None:
     cluster = start(profile(default=True), use_table=use_table)

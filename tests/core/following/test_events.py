@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.following.events import BrokenEventError, Failed, Reached, Seen, in_order, read_event, read_item
+from tests.cases import cases
 
 
 def _pod(version: str = "5", **metadata: Any) -> dict[str, Any]:
@@ -37,16 +38,14 @@ def test_bookmark_and_error_are_no_objects() -> None:
     assert read_event({"type": "ERROR", "object": status}, "Pod", "v1") == Failed(410, "too old resource version")
 
 
-@pytest.mark.parametrize(
+@cases(
     "event",
-    [
-        pytest.param([], id="no object"),
-        pytest.param({"type": "ADDED"}, id="nothing in it"),
-        pytest.param({"type": "ADDED", "object": {"metadata": {"name": "a", "uid": "u"}}}, id="no version"),
-        pytest.param({"type": "RENAMED", "object": _pod()}, id="unknown type"),
-        pytest.param({"type": "ADDED", "object": _pod(uid="")}, id="no uid"),
-        pytest.param({"type": "ADDED", "object": _pod(name=None)}, id="no name"),
-    ],
+    ("no object", []),
+    ("nothing in it", {"type": "ADDED"}),
+    ("no version", {"type": "ADDED", "object": {"metadata": {"name": "a", "uid": "u"}}}),
+    ("unknown type", {"type": "RENAMED", "object": _pod()}),
+    ("no uid", {"type": "ADDED", "object": _pod(uid="")}),
+    ("no name", {"type": "ADDED", "object": _pod(name=None)}),
 )
 def test_line_that_cannot_be_understood_is_an_error(event: Any) -> None:
     with pytest.raises(BrokenEventError):

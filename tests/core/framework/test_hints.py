@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core.framework.answers import ClusterEventWithHint
 from scheduler_core.framework.hints import EXTENDER, HintMap, is_of_interest
 from scheduler_core.model.events import FORCE_ACTIVATE, ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import SUCCESS, Status
+from tests.cases import cases
 
 A, R = ActionType, EventResource
 
@@ -69,13 +68,11 @@ def test_an_extender_is_heard_before_the_plugins() -> None:
     assert plugins_for(hint_map, R.NODE, A.ADD) == [EXTENDER, "x"]
 
 
-@pytest.mark.parametrize(
-    ("action", "want"),
-    [
-        pytest.param(A.ADD, [A.ADD, A.UPDATE_NODE_TAINT], id="add alone gets taints too"),
-        pytest.param(A.ADD | A.UPDATE_NODE_TAINT, [A.ADD | A.UPDATE_NODE_TAINT], id="taints registered"),
-        pytest.param(A.DELETE, [A.DELETE], id="no add"),
-    ],
+@cases(
+    "action, want",
+    ("add alone gets taints too", A.ADD, [A.ADD, A.UPDATE_NODE_TAINT]),
+    ("taints registered", A.ADD | A.UPDATE_NODE_TAINT, [A.ADD | A.UPDATE_NODE_TAINT]),
+    ("no add", A.DELETE, [A.DELETE]),
 )
 def test_a_plugin_that_waits_for_nodes_hears_of_taints(action: ActionType, want: list[ActionType]) -> None:
     hint_map = HintMap.of([Registering("x", (R.NODE, action))])

@@ -13,6 +13,7 @@ from scheduler_core.lru import LruDict
 from scheduler_core.model import types
 from scheduler_core.model.types import PodInfo
 from tests.builders import make_pod
+from tests.cases import cases
 
 replace = msgspec.structs.replace
 
@@ -45,14 +46,10 @@ def _in_another_namespace(pod: Pod) -> Pod:
     return replace(pod, metadata=replace(pod.metadata, namespace="other"))
 
 
-@pytest.mark.parametrize(
-    ("change", "fields"),
-    [
-        pytest.param(_resized, {"request", "non_zero_milli_cpu"}, id="a resize under way counts"),
-        pytest.param(
-            _in_another_namespace, {"claim_keys", "kind", "terms"}, id="claims, kind and terms have the namespace"
-        ),
-    ],
+@cases(
+    "change, fields",
+    ("a resize under way counts", _resized, {"request", "non_zero_milli_cpu"}),
+    ("claims, kind and terms have the namespace", _in_another_namespace, {"claim_keys", "kind", "terms"}),
 )
 def test_another_signature_is_worked_out_anew(change: Callable[[Pod], Pod], fields: set[str]) -> None:
     first, second = PodInfo.of(full("a")), PodInfo.of(change(full("a")))

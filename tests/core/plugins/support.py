@@ -129,14 +129,16 @@ def run_score(plugin: Any, pod: Pod, *infos: NodeInfo, normalize: bool = False) 
     return scores
 
 
-def ask_hint(
-    plugin: Any, event: ClusterEvent, pod: Pod, old: KubeObject | None, new: KubeObject | None
-) -> QueueingHint | None:
+Given = KubeObject | NodeBuilder | PodBuilder | None
+
+
+def ask_hint(plugin: Any, event: ClusterEvent, pod: Given, old: Given, new: Given) -> QueueingHint | None:
     """What the plugin says to the event; None when it did not register for it."""
+    built = [each.build() if isinstance(each, NodeBuilder | PodBuilder) else each for each in (pod, old, new)]
     for registration in plugin.events_to_register():
         if registration.event.matches(event):
             if registration.hint is None:
                 return QueueingHint.QUEUE
-            hint: QueueingHint = registration.hint(pod, old, new)
+            hint: QueueingHint = registration.hint(*built)
             return hint
     return None

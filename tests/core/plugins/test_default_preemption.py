@@ -10,6 +10,7 @@ from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.model.events import ActionType, EventResource
 from scheduler_core.plugins.default_preemption import UNDER_WAY, DefaultPreemption
 from tests.builders import make_pod
+from tests.cases import cases
 
 POD = make_pod("p").build()
 
@@ -32,14 +33,12 @@ def test_deletions_are_heard_of_and_left_to_other_plugins() -> None:
     assert registration.hint(POD, make_pod("gone").on("n1").build(), None) is QueueingHint.SKIP
 
 
-@pytest.mark.parametrize(
+@cases(
     "args",
-    [
-        pytest.param(DefaultPreemptionArgs(101, 1), id="percentage above 100"),
-        pytest.param(DefaultPreemptionArgs(-1, 1), id="negative percentage"),
-        pytest.param(DefaultPreemptionArgs(10, -1), id="negative number"),
-        pytest.param(DefaultPreemptionArgs(0, 0), id="both zero"),
-    ],
+    ("percentage above 100", DefaultPreemptionArgs(101, 1)),
+    ("negative percentage", DefaultPreemptionArgs(-1, 1)),
+    ("negative number", DefaultPreemptionArgs(10, -1)),
+    ("both zero", DefaultPreemptionArgs(0, 0)),
 )
 def test_args_are_refused_when(args: DefaultPreemptionArgs) -> None:
     with pytest.raises(ConfigError):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from scheduler_core import config
 from scheduler_core.build import build
 from scheduler_core.framework.reuse import DependsOn
 from scheduler_core.ports import FirstDraws
 from scheduler_core.table.node_table import NodeTable
 from tests.builders import PodBuilder, make_pod
+from tests.cases import cases
 
 PLAIN = {
     "NodeUnschedulable": DependsOn.NODE_OBJECT,
@@ -32,15 +31,11 @@ VOLUMES = dict.fromkeys(("VolumeRestrictions", "NodeVolumeLimits", "VolumeBindin
 CLAIMS = {"DynamicResources": DependsOn.CLUSTER}
 
 
-@pytest.mark.parametrize(
-    ("pod", "differs"),
-    [
-        pytest.param(make_pod("p"), {}, id="a plain pod"),
-        pytest.param(make_pod("p").spec(volumes=[{"name": "v", "emptyDir": {}}]), VOLUMES, id="with volumes"),
-        pytest.param(
-            make_pod("p").spec(resourceClaims=[{"name": "c", "resourceClaimName": "c"}]), CLAIMS, id="with claims"
-        ),
-    ],
+@cases(
+    "pod, differs",
+    ("a plain pod", make_pod("p"), {}),
+    ("with volumes", make_pod("p").spec(volumes=[{"name": "v", "emptyDir": {}}]), VOLUMES),
+    ("with claims", make_pod("p").spec(resourceClaims=[{"name": "c", "resourceClaimName": "c"}]), CLAIMS),
 )
 def test_plugins_say_what_their_answers_depend_on(pod: PodBuilder, differs: dict[str, DependsOn | None]) -> None:
     (profile,) = build(config.load(None), draws=FirstDraws()).engine.frameworks.values()
@@ -49,14 +44,12 @@ def test_plugins_say_what_their_answers_depend_on(pod: PodBuilder, differs: dict
     assert not profile.ends_reuse
 
 
-@pytest.mark.parametrize(
-    ("pod", "asked"),
-    [
-        pytest.param(make_pod("p"), set(), id="a plain pod"),
-        pytest.param(make_pod("p").pod_affinity("zone", {"app": "db"}), {"InterPodAffinity"}, id="with affinity"),
-        pytest.param(make_pod("p").spread("zone", {"app": "db"}), {"PodTopologySpread"}, id="with constraints"),
-        pytest.param(make_pod("p").owner("ReplicaSet", "rs"), {"PodTopologySpread"}, id="with a controller"),
-    ],
+@cases(
+    "pod, asked",
+    ("a plain pod", make_pod("p"), set()),
+    ("with affinity", make_pod("p").pod_affinity("zone", {"app": "db"}), {"InterPodAffinity"}),
+    ("with constraints", make_pod("p").spread("zone", {"app": "db"}), {"PodTopologySpread"}),
+    ("with a controller", make_pod("p").owner("ReplicaSet", "rs"), {"PodTopologySpread"}),
 )
 def test_plugins_depend_on_an_empty_cluster_only_for_pods_they_are_about(pod: PodBuilder, asked: set[str]) -> None:
     (profile,) = build(config.load(None), draws=FirstDraws()).engine.frameworks.values()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from scheduler_core.plugins.helpers import IdentityMemo, broken_linear, default_normalize, int_div
+from tests.cases import cases
 
 
 @pytest.mark.parametrize(
@@ -16,14 +17,12 @@ def test_int_div_truncates_toward_zero(dividend: int, divisor: int, want: int) -
     assert int_div(dividend, divisor) == want
 
 
-@pytest.mark.parametrize(
-    ("raw", "reverse", "want"),
-    [
-        pytest.param([80, 30, 0], False, [100, 37, 0], id="the largest becomes 100, others are truncated"),
-        pytest.param([0, 1, 3], True, [100, 67, 0], id="reversed, the smallest is the best"),
-        pytest.param([0, 0], False, [0, 0], id="all zero stay zero"),
-        pytest.param([0, 0], True, [100, 100], id="all zero reversed are all best"),
-    ],
+@cases(
+    "raw, reverse, want",
+    ("the largest becomes 100, others are truncated", [80, 30, 0], False, [100, 37, 0]),
+    ("reversed, the smallest is the best", [0, 1, 3], True, [100, 67, 0]),
+    ("all zero stay zero", [0, 0], False, [0, 0]),
+    ("all zero reversed are all best", [0, 0], True, [100, 100]),
 )
 def test_default_normalize_scales_by_the_largest(raw: list[int], reverse: bool, want: list[int]) -> None:
     scores = np.array(raw, dtype=np.int64)
@@ -31,15 +30,13 @@ def test_default_normalize_scales_by_the_largest(raw: list[int], reverse: bool, 
     assert scores.tolist() == want
 
 
-@pytest.mark.parametrize(
-    ("x", "want"),
-    [
-        pytest.param(-5, 100, id="flat before the first point"),
-        pytest.param(0, 100, id="at the first point"),
-        pytest.param(33, 59, id="a falling line truncates toward zero, not down"),
-        pytest.param(40, 50, id="at the second point"),
-        pytest.param(90, 50, id="flat after the last point"),
-    ],
+@cases(
+    "x, want",
+    ("flat before the first point", -5, 100),
+    ("at the first point", 0, 100),
+    ("a falling line truncates toward zero, not down", 33, 59),
+    ("at the second point", 40, 50),
+    ("flat after the last point", 90, 50),
 )
 def test_broken_linear_follows_the_points(x: int, want: int) -> None:
     assert broken_linear([(0, 100), (40, 50)], x) == want

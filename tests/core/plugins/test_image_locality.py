@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.builders import PodBuilder, make_node, make_pod
+from tests.cases import cases
 from tests.core.plugins.support import make_info, make_plugin, run_score
 
 MIB = 1024 * 1024
 
 
-@pytest.mark.parametrize(
-    ("pod", "size", "holders", "want"),
-    [
-        pytest.param(make_pod().image("app:1"), 300 * MIB, 2, 12, id="300 MiB on 2 of 4 nodes"),
-        pytest.param(make_pod().image("app:1"), 4000 * MIB, 4, 100, id="above the upper threshold"),
-        pytest.param(make_pod().image("app:1"), 23 * MIB, 4, 0, id="at the lower threshold"),
-        pytest.param(make_pod().image("app"), 300 * MIB, 2, 0, id="another tag is another image"),
-        pytest.param(make_pod().container(image="app:1").container(image="app:1"), 300 * MIB, 2, 14, id="used twice"),
-        pytest.param(
-            make_pod().container(image="x").init_container(image="app:1"), 300 * MIB, 2, 6, id="init containers count"
-        ),
-    ],
+@cases(
+    "pod, size, holders, want",
+    ("300 MiB on 2 of 4 nodes", make_pod().image("app:1"), 300 * MIB, 2, 12),
+    ("above the upper threshold", make_pod().image("app:1"), 4000 * MIB, 4, 100),
+    ("at the lower threshold", make_pod().image("app:1"), 23 * MIB, 4, 0),
+    ("another tag is another image", make_pod().image("app"), 300 * MIB, 2, 0),
+    ("used twice", make_pod().container(image="app:1").container(image="app:1"), 300 * MIB, 2, 14),
+    ("init containers count", make_pod().container(image="x").init_container(image="app:1"), 300 * MIB, 2, 6),
 )
 def test_score_weighs_size_by_the_share_of_nodes(pod: PodBuilder, size: int, holders: int, want: int) -> None:
     infos = [make_info(make_node("a"), images={"app:1": (size, holders)})]

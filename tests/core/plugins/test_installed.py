@@ -22,6 +22,7 @@ from scheduler_core.plugins.registry import installed
 from scheduler_core.ports import FirstDraws
 from scheduler_core.scheduler.scheduler import Budget, Scheduler
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "plugin"
@@ -77,12 +78,10 @@ def test_code_is_not_imported_when_no_profile_names_the_plugin(package: Any) -> 
     assert build(draws=FirstDraws()).engine.frameworks["default-scheduler"].replayable
 
 
-@pytest.mark.parametrize(
+@cases(
     "offered",
-    [
-        pytest.param([{"NodeAffinity": "mine:NodeAffinity"}], id="named as one in tree"),
-        pytest.param([{"NodeAffinity2": "a:A"}, {"NodeAffinity2": "b:A"}], id="offered by two packages"),
-    ],
+    ("named as one in tree", [{"NodeAffinity": "mine:NodeAffinity"}]),
+    ("offered by two packages", [{"NodeAffinity2": "a:A"}, {"NodeAffinity2": "b:A"}]),
 )
 def test_second_plugin_of_a_name_is_refused_whatever_the_profile(package: Any, offered: list[dict[str, str]]) -> None:
     for points in offered:
@@ -92,19 +91,14 @@ def test_second_plugin_of_a_name_is_refused_whatever_the_profile(package: Any, o
         build(draws=FirstDraws())
 
 
-@pytest.mark.parametrize(
-    ("module", "text"),
-    [
-        pytest.param("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'", id="import"),
-        pytest.param("Other = 1", "AttributeError: module 'light' has no attribute 'Light'", id="no such name"),
-        pytest.param(PASSING.format(name="Light", init="args['colour']"), "KeyError: 'colour'", id="constructor"),
-        pytest.param(
-            PASSING.format(name="Lamp", init="pass").replace("class Lamp", "class Light"),
-            "the plugin calls itself 'Lamp', expected 'Light'",
-            id="another name",
-        ),
-    ],
-)
+@cases(
+    "module, text",
+    ("import", "import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+    ("no such name", "Other = 1", "AttributeError: module 'light' has no attribute 'Light'"),
+    ("constructor", PASSING.format(name="Light", init="args['colour']"), "KeyError: 'colour'"),
+    ("another name", PASSING.format(name="Lamp", init="pass").replace("class Lamp", "class Light"),
+     "the plugin calls itself 'Lamp', expected 'Light'"),
+)  # fmt: skip
 def test_plugin_that_cannot_be_made_is_named_with_its_entry_point(package: Any, module: str, text: str) -> None:
     package({"Light": "light:Light"}, light=module)
     with pytest.raises(ConfigError) as caught:
@@ -119,13 +113,11 @@ def test_args_come_as_they_were_written(package: Any) -> None:
     assert framework.instances["Light"].args == args  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("line", "want"),
-    [
-        pytest.param("", ("Light",), id="not declared"),
-        pytest.param("    deterministic = True\n", (), id="declared"),
-        pytest.param("    deterministic = 1\n", ("Light",), id="something else"),
-    ],
+@cases(
+    "line, want",
+    ("not declared", "", ("Light",)),
+    ("declared", "    deterministic = True\n", ()),
+    ("something else", "    deterministic = 1\n", ("Light",)),
 )
 def test_profile_is_replayable_only_when_its_plugins_say_so(package: Any, line: str, want: tuple[str, ...]) -> None:
     package({"Light": "light:Light"}, light=PASSING.format(name="Light", init="pass") + line)
@@ -221,12 +213,8 @@ def test_smallest_plugin_of_the_documentation_runs_in_both_forms() -> None:
     dark = make_node("dark").capacity(cpu="8", memory="8Gi", pods="110").label(light="amber").manifest()
     clear = make_node("clear").capacity(cpu="4", memory="4Gi", pods="110").manifest()
     for use_table in (True, False):
-        scheduler = build(
-            enabled("BlinkingLight", args={"colour": "amber"}),
-            draws=FirstDraws(),
-            use_table=use_table,
-            registry={"BlinkingLight": scope["BlinkingLight"]},
-        )
+        scheduler = build(enabled("BlinkingLight", args={"colour": "amber"}), draws=FirstDraws(), use_table=use_table,
+                          registry={"BlinkingLight": scope["BlinkingLight"]})  # fmt: skip
         (attempt,) = schedule(scheduler, dark, clear, make_pod("p").req(cpu="1").manifest()).values()
         assert attempt.node_name == "clear"
         assert attempt.feasible is not None and len(attempt.feasible) == 1

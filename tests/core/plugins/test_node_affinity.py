@@ -15,6 +15,7 @@ from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.model.events import NODE_ADD, ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import SKIP, SUCCESS, Code, Status
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod
+from tests.cases import cases
 from tests.core.plugins.support import ask_hint, make_info, make_plugin, run_filter, run_score
 
 NOT_BY_POD = Status.unresolvable("node(s) didn't match Pod's node affinity/selector")
@@ -25,9 +26,7 @@ QUEUE, HINT_SKIP = QueueingHint.QUEUE, QueueingHint.SKIP
 POOL_TERM = NodeSelectorTerm((Requirement("pool", "In", ("web",)),))
 ADDED_REQUIRED = NodeAffinityArgs(NodeAffinity(NodeSelector((POOL_TERM,))))
 ADDED_PREFERRED = NodeAffinityArgs(
-    NodeAffinity(
-        preferred_during_scheduling_ignored_during_execution=(PreferredSchedulingTerm(50, POOL_TERM),),
-    )
+    NodeAffinity(preferred_during_scheduling_ignored_during_execution=(PreferredSchedulingTerm(50, POOL_TERM),))
 )
 
 
@@ -39,33 +38,27 @@ def named(*names: str) -> dict[str, Any]:
     return {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]} for name in names]}
 
 
-@pytest.mark.parametrize(
-    ("pod", "args", "want"),
-    [
-        pytest.param(make_pod(), None, SKIP, id="skips a pod that requires nothing"),
-        pytest.param(make_pod().preferred_node_affinity(1, in_zone("a")), None, SKIP, id="preferences require nothing"),
-        pytest.param(make_pod().node_selector(zone="a"), None, SUCCESS, id="a node selector"),
-        pytest.param(make_pod().required_node_affinity(in_zone("a")), None, SUCCESS, id="required terms"),
-        pytest.param(make_pod(), ADDED_REQUIRED, SUCCESS, id="added requirements"),
-        pytest.param(make_pod(), ADDED_PREFERRED, SKIP, id="added preferences require nothing"),
-    ],
+@cases(
+    "pod, args, want",
+    ("skips a pod that requires nothing", make_pod(), None, SKIP),
+    ("preferences require nothing", make_pod().preferred_node_affinity(1, in_zone("a")), None, SKIP),
+    ("a node selector", make_pod().node_selector(zone="a"), None, SUCCESS),
+    ("required terms", make_pod().required_node_affinity(in_zone("a")), None, SUCCESS),
+    ("added requirements", make_pod(), ADDED_REQUIRED, SUCCESS),
+    ("added preferences require nothing", make_pod(), ADDED_PREFERRED, SKIP),
 )
 def test_pre_filter_skips_when_nothing_is_required(pod: PodBuilder, args: object, want: Status) -> None:
     assert make_plugin("NodeAffinity", args).pre_filter(CycleState(), pod.build(), []) == (None, want)
 
 
-@pytest.mark.parametrize(
-    ("terms", "names"),
-    [
-        pytest.param([named("n1")], {"n1"}, id="one name"),
-        pytest.param([named("n1"), named("n2") | in_zone("a")], {"n1", "n2"}, id="names of all terms"),
-        pytest.param([named("n1"), in_zone("a")], None, id="a term without names allows any"),
-        pytest.param([named("n1", "n2"), named("n3")], {"n3"}, id="contradicting names in a term leave none of it"),
-        pytest.param(
-            [{"matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["n1"]}]}], None, id="NotIn"
-        ),
-        pytest.param([], None, id="no terms"),
-    ],
+@cases(
+    "terms, names",
+    ("one name", [named("n1")], {"n1"}),
+    ("names of all terms", [named("n1"), named("n2") | in_zone("a")], {"n1", "n2"}),
+    ("a term without names allows any", [named("n1"), in_zone("a")], None),
+    ("contradicting names in a term leave none of it", [named("n1", "n2"), named("n3")], {"n3"}),
+    ("NotIn", [{"matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["n1"]}]}], None),
+    ("no terms", [], None),
 )
 def test_pre_filter_narrows_to_named_nodes(terms: list[dict[str, Any]], names: set[str] | None) -> None:
     pod = make_pod().required_node_affinity(*terms).build()
@@ -80,36 +73,21 @@ def test_pre_filter_refuses_names_that_contradict() -> None:
     assert status == Status.unresolvable("pod affinity terms conflict")
 
 
-@pytest.mark.parametrize(
-    ("pod", "args", "want"),
-    [
-        pytest.param(make_pod().node_selector(zone="a"), None, SUCCESS, id="the selector matches"),
-        pytest.param(make_pod().node_selector(zone="b"), None, NOT_BY_POD, id="the selector does not"),
-        pytest.param(make_pod().node_selector(zone="a", pool="x"), None, NOT_BY_POD, id="all pairs must match"),
-        pytest.param(
-            make_pod().required_node_affinity(in_zone("b"), in_zone("a")), None, SUCCESS, id="one term is enough"
-        ),
-        pytest.param(
-            make_pod().node_selector(zone="a").required_node_affinity(in_zone("b")),
-            None,
-            NOT_BY_POD,
-            id="selector and terms must both match",
-        ),
-        pytest.param(make_pod().required_node_affinity(), None, NOT_BY_POD, id="no terms match nothing"),
-        pytest.param(
-            make_pod().required_node_affinity(
-                {"matchExpressions": [{"key": "zone", "operator": "Near", "values": ["a"]}]}, in_zone("a")
-            ),
-            None,
-            SUCCESS,
-            id="a malformed term is passed over when another matches",
-        ),
-        pytest.param(make_pod(), ADDED_REQUIRED, NOT_BY_SCHEDULER, id="the added affinity does not match"),
-        pytest.param(
-            make_pod().node_selector(zone="b"), ADDED_REQUIRED, NOT_BY_SCHEDULER, id="the added affinity is asked first"
-        ),
-    ],
-)
+@cases(
+    "pod, args, want",
+    ("the selector matches", make_pod().node_selector(zone="a"), None, SUCCESS),
+    ("the selector does not", make_pod().node_selector(zone="b"), None, NOT_BY_POD),
+    ("all pairs must match", make_pod().node_selector(zone="a", pool="x"), None, NOT_BY_POD),
+    ("one term is enough", make_pod().required_node_affinity(in_zone("b"), in_zone("a")), None, SUCCESS),
+    ("selector and terms must both match", make_pod().node_selector(zone="a").required_node_affinity(in_zone("b")),
+     None, NOT_BY_POD),
+    ("no terms match nothing", make_pod().required_node_affinity(), None, NOT_BY_POD),
+    ("a malformed term is passed over when another matches",
+     make_pod().required_node_affinity({"matchExpressions": [{"key": "zone", "operator": "Near", "values": ["a"]}]},
+                                       in_zone("a")), None, SUCCESS),
+    ("the added affinity does not match", make_pod(), ADDED_REQUIRED, NOT_BY_SCHEDULER),
+    ("the added affinity is asked first", make_pod().node_selector(zone="b"), ADDED_REQUIRED, NOT_BY_SCHEDULER),
+)  # fmt: skip
 def test_filter_asks_selector_and_terms(pod: PodBuilder, args: object, want: Status) -> None:
     node = make_info(make_node("n1").label(zone="a"))
     assert run_filter(make_plugin("NodeAffinity", args), pod.build(), node) == [want]
@@ -120,33 +98,16 @@ def test_filter_works_without_pre_filter() -> None:
     assert plugin.filter(CycleState(), pod, make_info(make_node("n1").label(zone="a"))) == NOT_BY_POD
 
 
-@pytest.mark.parametrize(
-    ("pod", "args", "raw", "normalized"),
-    [
-        pytest.param(
-            make_pod().preferred_node_affinity(50, in_zone("a")).preferred_node_affinity(30, in_zone("a", "b")),
-            None,
-            [80, 30, 0],
-            [100, 37, 0],
-            id="weights of matching terms are added up",
-        ),
-        pytest.param(make_pod(), ADDED_PREFERRED, [0, 50, 0], [0, 100, 0], id="added terms count"),
-        pytest.param(
-            make_pod().preferred_node_affinity(25, in_zone("a")),
-            ADDED_PREFERRED,
-            [25, 50, 0],
-            [50, 100, 0],
-            id="added and own",
-        ),
-        pytest.param(
-            make_pod().preferred_node_affinity(5, {}).preferred_node_affinity(1, in_zone("c")),
-            None,
-            [0, 0, 1],
-            [0, 0, 100],
-            id="an empty term never matches",
-        ),
-    ],
-)
+@cases(
+    "pod, args, raw, normalized",
+    ("weights of matching terms are added up",
+     make_pod().preferred_node_affinity(50, in_zone("a")).preferred_node_affinity(30, in_zone("a", "b")), None,
+     [80, 30, 0], [100, 37, 0]),
+    ("added terms count", make_pod(), ADDED_PREFERRED, [0, 50, 0], [0, 100, 0]),
+    ("added and own", make_pod().preferred_node_affinity(25, in_zone("a")), ADDED_PREFERRED, [25, 50, 0], [50, 100, 0]),
+    ("an empty term never matches", make_pod().preferred_node_affinity(5, {}).preferred_node_affinity(1, in_zone("c")),
+     None, [0, 0, 1], [0, 0, 100]),
+)  # fmt: skip
 def test_score_adds_up_matching_weights(pod: PodBuilder, args: object, raw: list[int], normalized: list[int]) -> None:
     infos = [
         make_info(make_node("n1").label(zone="a")),
@@ -169,30 +130,22 @@ def test_pre_score_fails_on_a_malformed_preferred_term() -> None:
     assert "Near" in status.message
 
 
-@pytest.mark.parametrize(
-    ("args", "old", "new", "want"),
-    [
-        pytest.param(None, None, make_node().label(zone="a"), QUEUE, id="a new node the pod wants"),
-        pytest.param(None, None, make_node().label(zone="b"), HINT_SKIP, id="a new node it does not want"),
-        pytest.param(None, make_node(), make_node().label(zone="a"), QUEUE, id="the label came"),
-        pytest.param(
-            None, make_node().label(zone="a"), make_node().label(zone="a", x="y"), HINT_SKIP, id="it matched before"
-        ),
-        pytest.param(None, make_node().label(zone="a"), make_node(), HINT_SKIP, id="the label went"),
-        pytest.param(
-            ADDED_REQUIRED, None, make_node().label(zone="a"), HINT_SKIP, id="the added affinity does not match"
-        ),
-        pytest.param(
-            ADDED_REQUIRED, None, make_node().label(zone="a", pool="web"), QUEUE, id="the added affinity matches"
-        ),
-    ],
+@cases(
+    "args, old, new, want",
+    ("a new node the pod wants", None, None, make_node().label(zone="a"), QUEUE),
+    ("a new node it does not want", None, None, make_node().label(zone="b"), HINT_SKIP),
+    ("the label came", None, make_node(), make_node().label(zone="a"), QUEUE),
+    ("it matched before", None, make_node().label(zone="a"), make_node().label(zone="a", x="y"), HINT_SKIP),
+    ("the label went", None, make_node().label(zone="a"), make_node(), HINT_SKIP),
+    ("the added affinity does not match", ADDED_REQUIRED, None, make_node().label(zone="a"), HINT_SKIP),
+    ("the added affinity matches", ADDED_REQUIRED, None, make_node().label(zone="a", pool="web"), QUEUE),
 )
 def test_node_hint_asks_whether_the_node_began_to_match(
     args: object, old: NodeBuilder | None, new: NodeBuilder, want: QueueingHint
 ) -> None:
     pod = make_pod().node_selector(zone="a").build()
     event = NODE_ADD if old is None else LABEL_UPDATE
-    assert ask_hint(make_plugin("NodeAffinity", args), event, pod, old.build() if old else None, new.build()) is want
+    assert ask_hint(make_plugin("NodeAffinity", args), event, pod, old, new) is want
 
 
 def test_a_malformed_added_affinity_is_refused() -> None:

@@ -9,6 +9,7 @@ from scheduler_core.errors import ConfigError
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.model.status import SKIP
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod
+from tests.cases import cases
 from tests.core.plugins.support import make_info, make_plugin, run_score
 
 GPU = "example.com/gpu"
@@ -22,13 +23,11 @@ def node_of(cpu: str, memory: str) -> NodeBuilder:
     return make_node("n1").capacity(cpu=cpu, memory=memory)
 
 
-@pytest.mark.parametrize(
-    ("pod", "want"),
-    [
-        pytest.param(make_pod(), SKIP, id="a pod without requests"),
-        pytest.param(make_pod().req({GPU: "1"}), SKIP, id="a pod without requests for the configured resources"),
-        pytest.param(make_pod().req(cpu="0"), SKIP, id="an explicit zero"),
-    ],
+@cases(
+    "pod, want",
+    ("a pod without requests", make_pod(), SKIP),
+    ("a pod without requests for the configured resources", make_pod().req({GPU: "1"}), SKIP),
+    ("an explicit zero", make_pod().req(cpu="0"), SKIP),
 )
 def test_pre_score_skips_best_effort_pods(pod: PodBuilder, want: object) -> None:
     assert make_plugin("NodeResourcesBalancedAllocation").pre_score(CycleState(), pod.build(), []) == want
@@ -41,24 +40,15 @@ def test_score_is_zero_for_best_effort_pods_when_pre_score_did_not_run() -> None
     assert (score, status.is_success) == (0, True)
 
 
-@pytest.mark.parametrize(
-    ("node", "pod", "want"),
-    [
-        pytest.param(node_of("8", "8"), make_pod().req(cpu="3", memory="3"), 100, id="equal fractions"),
-        pytest.param(
-            node_of("4", "4"), make_pod().req(cpu="3", memory="1"), 75, id="half the distance of two fractions"
-        ),
-        pytest.param(
-            node_of("40", "40"),
-            make_pod().req(cpu="3", memory="31"),
-            64,
-            id="64.99999999999999 is truncated as upstream",
-        ),
-        pytest.param(node_of("1", "4"), make_pod().req(cpu="9", memory="4"), 100, id="fractions end at 1"),
-        pytest.param(node_of("4", "0"), make_pod().req(cpu="3", memory="1"), 100, id="a single fraction is even"),
-        pytest.param(node_of("4", "4").zone("z"), make_pod().req(memory="2"), 75, id="a resource not asked for counts"),
-        pytest.param(node_of("4", "4"), make_pod().req(cpu="1").pod_level(cpu="3"), 62, id="the pod level is seen"),
-    ],
+@cases(
+    "node, pod, want",
+    ("equal fractions", node_of("8", "8"), make_pod().req(cpu="3", memory="3"), 100),
+    ("half the distance of two fractions", node_of("4", "4"), make_pod().req(cpu="3", memory="1"), 75),
+    ("64.99999999999999 is truncated as upstream", node_of("40", "40"), make_pod().req(cpu="3", memory="31"), 64),
+    ("fractions end at 1", node_of("1", "4"), make_pod().req(cpu="9", memory="4"), 100),
+    ("a single fraction is even", node_of("4", "0"), make_pod().req(cpu="3", memory="1"), 100),
+    ("a resource not asked for counts", node_of("4", "4").zone("z"), make_pod().req(memory="2"), 75),
+    ("the pod level is seen", node_of("4", "4"), make_pod().req(cpu="1").pod_level(cpu="3"), 62),
 )
 def test_score_falls_with_the_distance_of_fractions(node: NodeBuilder, pod: PodBuilder, want: int) -> None:
     assert run_score(make_plugin("NodeResourcesBalancedAllocation"), pod.build(), make_info(node)) == [want]
@@ -70,12 +60,10 @@ def test_score_counts_what_pods_really_request() -> None:
     assert run_score(make_plugin("NodeResourcesBalancedAllocation"), pod, node) == [100]
 
 
-@pytest.mark.parametrize(
-    ("gpus", "want"),
-    [
-        pytest.param("4", 79, id="three fractions: 0.75, 0.25, 0.5"),
-        pytest.param("0", 75, id="a node without the third has two"),
-    ],
+@cases(
+    "gpus, want",
+    ("three fractions: 0.75, 0.25, 0.5", "4", 79),
+    ("a node without the third has two", "0", 75),
 )
 def test_score_is_the_deviation_of_three_or_more(gpus: str, want: int) -> None:
     infos = [
@@ -87,12 +75,10 @@ def test_score_is_the_deviation_of_three_or_more(gpus: str, want: int) -> None:
     assert run_score(plugin, pod, *infos) == [want, 68]
 
 
-@pytest.mark.parametrize(
-    ("args", "problem"),
-    [
-        pytest.param(of("cpu", "cpu"), "Duplicate value", id="a resource named twice"),
-        pytest.param(NodeResourcesBalancedAllocationArgs((ResourceSpec("cpu", 2),)), "must be 1", id="a weight"),
-    ],
+@cases(
+    "args, problem",
+    ("a resource named twice", of("cpu", "cpu"), "Duplicate value"),
+    ("a weight", NodeResourcesBalancedAllocationArgs((ResourceSpec("cpu", 2),)), "must be 1"),
 )
 def test_unusable_arguments_are_refused(args: NodeResourcesBalancedAllocationArgs, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):

@@ -18,6 +18,7 @@ from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.model.events import ASSIGNED_POD_DELETE, NODE_ADD, ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import SUCCESS, Status
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod
+from tests.cases import cases
 from tests.core.plugins.support import ask_hint, make_info, make_plugin, make_table, run_filter, run_score
 
 GPU, NIC = "example.com/gpu", "example.com/nic"
@@ -40,47 +41,25 @@ def strategy(
     return NodeResourcesFitArgs(scoring_strategy=ScoringStrategy(type_, resources, ratio))
 
 
-@pytest.mark.parametrize(
-    ("pod", "want"),
-    [
-        pytest.param(make_pod().req(cpu="1", memory="1Gi"), SUCCESS, id="exactly what is left"),
-        pytest.param(make_pod(), SUCCESS, id="asking for nothing"),
-        pytest.param(make_pod().req(cpu="1001m"), Status.unschedulable("Insufficient cpu"), id="a little too much cpu"),
-        pytest.param(
-            make_pod().req(cpu="4001m"), Status.unresolvable("Insufficient cpu"), id="more cpu than the node has"
-        ),
-        pytest.param(
-            make_pod().req({"cpu": "2", "memory": "2Gi", "ephemeral-storage": "5", GPU: "2", NIC: "1"}),
-            Status.unresolvable(
-                "Insufficient cpu",
-                "Insufficient memory",
-                "Insufficient ephemeral-storage",
-                "Insufficient example.com/gpu",
-                "Insufficient example.com/nic",
-            ),
-            id="every shortage is a reason, scalars by name, and one without remedy decides the code",
-        ),
-        pytest.param(
-            make_pod().req({"cpu": "2", GPU: "2"}),
-            Status.unschedulable("Insufficient cpu", "Insufficient example.com/gpu"),
-            id="two shortages that eviction could remedy",
-        ),
-        pytest.param(make_pod().req({GPU: "0", NIC: "0"}), SUCCESS, id="an explicit zero asks for nothing"),
-        pytest.param(
-            make_pod().req(cpu="1").init_container({"cpu": "2"}),
-            Status.unschedulable("Insufficient cpu"),
-            id="the largest init container decides",
-        ),
-        pytest.param(
-            make_pod().req(cpu="100m").pod_level(cpu="1500m"),
-            Status.unschedulable("Insufficient cpu"),
-            id="requests at pod level replace the sum",
-        ),
-        pytest.param(
-            make_pod().req(cpu="1").overhead(cpu="1m"), Status.unschedulable("Insufficient cpu"), id="overhead counts"
-        ),
-    ],
-)
+@cases(
+    "pod, want",
+    ("exactly what is left", make_pod().req(cpu="1", memory="1Gi"), SUCCESS),
+    ("asking for nothing", make_pod(), SUCCESS),
+    ("a little too much cpu", make_pod().req(cpu="1001m"), Status.unschedulable("Insufficient cpu")),
+    ("more cpu than the node has", make_pod().req(cpu="4001m"), Status.unresolvable("Insufficient cpu")),
+    ("every shortage is a reason, scalars by name, and one without remedy decides the code",
+     make_pod().req({"cpu": "2", "memory": "2Gi", "ephemeral-storage": "5", GPU: "2", NIC: "1"}),
+     Status.unresolvable("Insufficient cpu", "Insufficient memory", "Insufficient ephemeral-storage",
+                         "Insufficient example.com/gpu", "Insufficient example.com/nic")),
+    ("two shortages that eviction could remedy", make_pod().req({"cpu": "2", GPU: "2"}),
+     Status.unschedulable("Insufficient cpu", "Insufficient example.com/gpu")),
+    ("an explicit zero asks for nothing", make_pod().req({GPU: "0", NIC: "0"}), SUCCESS),
+    ("the largest init container decides", make_pod().req(cpu="1").init_container({"cpu": "2"}),
+     Status.unschedulable("Insufficient cpu")),
+    ("requests at pod level replace the sum", make_pod().req(cpu="100m").pod_level(cpu="1500m"),
+     Status.unschedulable("Insufficient cpu")),
+    ("overhead counts", make_pod().req(cpu="1").overhead(cpu="1m"), Status.unschedulable("Insufficient cpu")),
+)  # fmt: skip
 def test_filter_compares_requests_with_what_is_left(pod: PodBuilder, want: Status) -> None:
     node = make_node("n1").capacity({"cpu": "4", "memory": "4Gi", "ephemeral-storage": "4", GPU: "2", "pods": "9"})
     held = make_pod("held").req({"cpu": "3", "memory": "3Gi", GPU: "1"})
@@ -114,17 +93,11 @@ def test_filter_tells_many_combinations_apart() -> None:
     assert run_filter(make_plugin("NodeResourcesFit"), pod, *infos) == want
 
 
-@pytest.mark.parametrize(
-    ("args", "want"),
-    [
-        pytest.param(NodeResourcesFitArgs((GPU,)), SUCCESS, id="by name"),
-        pytest.param(NodeResourcesFitArgs((), ("example.com",)), SUCCESS, id="by group"),
-        pytest.param(
-            NodeResourcesFitArgs((NIC,), ("example.org",)),
-            Status.unresolvable(f"Insufficient {GPU}"),
-            id="others are not",
-        ),
-    ],
+@cases(
+    "args, want",
+    ("by name", NodeResourcesFitArgs((GPU,)), SUCCESS),
+    ("by group", NodeResourcesFitArgs((), ("example.com",)), SUCCESS),
+    ("others are not", NodeResourcesFitArgs((NIC,), ("example.org",)), Status.unresolvable(f"Insufficient {GPU}")),
 )
 def test_filter_leaves_out_ignored_resources(args: NodeResourcesFitArgs, want: Status) -> None:
     pod = make_pod().req({GPU: "1"}).build()
@@ -154,39 +127,22 @@ def test_headroom_is_that_of_the_table_asked_about() -> None:
         assert plugin.headroom(state, pod, table, np.array([0])).left.tolist() == [[0], [want]]
 
 
-def test_filter_fails_when_pre_filter_did_not_run() -> None:
-    plugin, info, pod = make_plugin("NodeResourcesFit"), make_info(make_node()), make_pod().build()
-    want = Status.failed('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
-    assert plugin.filter(CycleState(), pod, info) == want
-    verdicts = plugin.filter_nodes(CycleState(), pod, make_table([info]), ALL_ROWS)
-    assert (verdicts.codes.tolist(), list(verdicts.statuses)) == ([1], [want])
-
-
 RISING, FALLING = ((0, 0), (100, 10)), ((0, 10), (50, 5), (100, 0))
 
 
-@pytest.mark.parametrize(
-    ("args", "want"),
-    [
-        pytest.param(None, 56, id="least allocated: (50 + 62) / 2"),
-        pytest.param(strategy("LeastAllocated", ("cpu", 3), ("memory", 1)), 53, id="weights: (150 + 62) / 4"),
-        pytest.param(strategy("MostAllocated"), 43, id="most allocated: (50 + 37) / 2"),
-        pytest.param(strategy("RequestedToCapacityRatio", shape=RISING), 44, id="a rising shape: 43.5 rounds up"),
-        pytest.param(strategy("RequestedToCapacityRatio", shape=FALLING), 57, id="a falling shape: 56.5 rounds up"),
-        pytest.param(
-            strategy("LeastAllocated", ("cpu", 1), (GPU, 9)), 50, id="a scalar the pod does not ask for is left out"
-        ),
-        pytest.param(
-            strategy("LeastAllocated", ("cpu", 1), ("ephemeral-storage", 9)), 50, id="the node lacks a resource"
-        ),
-        pytest.param(strategy("LeastAllocated", (GPU, 1)), 0, id="nothing to weigh"),
-        pytest.param(
-            strategy("RequestedToCapacityRatio", ("cpu", 1), ("memory", 3), shape=((0, 0), (40, 0), (50, 7), (100, 7))),
-            70,
-            id="shaped: a resource that scores zero does not count",
-        ),
-    ],
-)
+@cases(
+    "args, want",
+    ("least allocated: (50 + 62) / 2", None, 56),
+    ("weights: (150 + 62) / 4", strategy("LeastAllocated", ("cpu", 3), ("memory", 1)), 53),
+    ("most allocated: (50 + 37) / 2", strategy("MostAllocated"), 43),
+    ("a rising shape: 43.5 rounds up", strategy("RequestedToCapacityRatio", shape=RISING), 44),
+    ("a falling shape: 56.5 rounds up", strategy("RequestedToCapacityRatio", shape=FALLING), 57),
+    ("a scalar the pod does not ask for is left out", strategy("LeastAllocated", ("cpu", 1), (GPU, 9)), 50),
+    ("the node lacks a resource", strategy("LeastAllocated", ("cpu", 1), ("ephemeral-storage", 9)), 50),
+    ("nothing to weigh", strategy("LeastAllocated", (GPU, 1)), 0),
+    ("shaped: a resource that scores zero does not count",
+     strategy("RequestedToCapacityRatio", ("cpu", 1), ("memory", 3), shape=((0, 0), (40, 0), (50, 7), (100, 7))), 70),
+)  # fmt: skip
 def test_score_follows_the_strategy(args: NodeResourcesFitArgs | None, want: int) -> None:
     node = make_info(
         make_node("n1").capacity({"cpu": "4", "memory": "8Gi", GPU: "4"}),
@@ -196,15 +152,13 @@ def test_score_follows_the_strategy(args: NodeResourcesFitArgs | None, want: int
     assert run_score(make_plugin("NodeResourcesFit", args), pod, node) == [want]
 
 
-@pytest.mark.parametrize(
-    ("pod", "want"),
-    [
-        pytest.param(make_pod(), (75 + 75) // 2, id="a container without requests counts 100m and 200Mi"),
-        pytest.param(make_pod().req(cpu="0", memory="0"), 100, id="an explicit zero stays zero"),
-        pytest.param(make_pod().container().container(), (50 + 50) // 2, id="each container counts"),
-        pytest.param(make_pod().pod_level(cpu="400m", memory="800Mi"), (75 + 75) // 2, id="the pod level is not seen"),
-        pytest.param(make_pod().req(cpu="1", memory="1Gi"), 0, id="more than there is scores zero"),
-    ],
+@cases(
+    "pod, want",
+    ("a container without requests counts 100m and 200Mi", make_pod(), (75 + 75) // 2),
+    ("an explicit zero stays zero", make_pod().req(cpu="0", memory="0"), 100),
+    ("each container counts", make_pod().container().container(), (50 + 50) // 2),
+    ("the pod level is not seen", make_pod().pod_level(cpu="400m", memory="800Mi"), (75 + 75) // 2),
+    ("more than there is scores zero", make_pod().req(cpu="1", memory="1Gi"), 0),
 )
 def test_score_counts_defaults_for_missing_requests(pod: PodBuilder, want: int) -> None:
     node = make_info(make_node("n1").capacity(cpu="400m", memory="800Mi"))
@@ -224,75 +178,56 @@ def test_score_stays_exact_for_large_amounts() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("args", "problem"),
-    [
-        pytest.param(strategy(""), "scoringStrategy.type", id="no strategy"),
-        pytest.param(strategy("LeastAllocated", ("cpu", 101)), "not in valid range", id="a weight out of range"),
-        pytest.param(strategy("RequestedToCapacityRatio"), "at least one point", id="a shape is missing"),
-        pytest.param(NodeResourcesFitArgs((), ("a/b",)), "can't contain '/'", id="a group with a slash"),
-    ],
+@cases(
+    "args, problem",
+    ("no strategy", strategy(""), "scoringStrategy.type"),
+    ("a weight out of range", strategy("LeastAllocated", ("cpu", 101)), "not in valid range"),
+    ("a shape is missing", strategy("RequestedToCapacityRatio"), "at least one point"),
+    ("a group with a slash", NodeResourcesFitArgs((), ("a/b",)), "can't contain '/'"),
 )
 def test_unusable_arguments_are_refused(args: NodeResourcesFitArgs, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         make_plugin("NodeResourcesFit", args)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "want"),
-    [
-        pytest.param(make_pod("x").on("n"), None, QUEUE, id="a bound pod is gone, whatever its size"),
-        pytest.param(make_pod("x").nominated("n"), None, QUEUE, id="a nominated pod is gone"),
-        pytest.param(make_pod("x"), None, SKIP, id="a pod without a place is gone"),
-        pytest.param(
-            make_pod("x").on("n").req(cpu="2"),
-            make_pod("x").on("n").req(cpu="1"),
-            QUEUE,
-            id="a bound pod asks for less cpu",
-        ),
-        pytest.param(
-            make_pod("x").on("n").req({GPU: "2"}),
-            make_pod("x").on("n"),
-            SKIP,
-            id="less of what the pod does not ask for",
-        ),
-        pytest.param(make_pod("x").req(cpu="2"), make_pod("x").req(cpu="1"), SKIP, id="an unbound pod asks for less"),
-        pytest.param(
-            make_pod("me").req(cpu="2"), make_pod("me").req(cpu="1"), QUEUE, id="the pod itself asks for less"
-        ),
-    ],
+@cases(
+    "old, new, want",
+    ("a bound pod is gone, whatever its size", make_pod("x").on("n"), None, QUEUE),
+    ("a nominated pod is gone", make_pod("x").nominated("n"), None, QUEUE),
+    ("a pod without a place is gone", make_pod("x"), None, SKIP),
+    ("a bound pod asks for less cpu", make_pod("x").on("n").req(cpu="2"), make_pod("x").on("n").req(cpu="1"), QUEUE),
+    ("less of what the pod does not ask for", make_pod("x").on("n").req({GPU: "2"}), make_pod("x").on("n"), SKIP),
+    ("an unbound pod asks for less", make_pod("x").req(cpu="2"), make_pod("x").req(cpu="1"), SKIP),
+    ("the pod itself asks for less", make_pod("me").req(cpu="2"), make_pod("me").req(cpu="1"), QUEUE),
 )
 def test_pod_hint_asks_whether_something_wanted_was_freed(
     old: PodBuilder, new: PodBuilder | None, want: QueueingHint
 ) -> None:
     pod = make_pod("me").req(cpu="1", memory="1Gi").build()
     event = ASSIGNED_POD_DELETE if new is None else SCALE_DOWN
-    hint = ask_hint(make_plugin("NodeResourcesFit"), event, pod, old.build(), new.build() if new else None)
+    hint = ask_hint(make_plugin("NodeResourcesFit"), event, pod, old, new)
     assert hint is want
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "want"),
-    [
-        pytest.param(None, node_of(cpu="1"), QUEUE, id="a new node with room"),
-        pytest.param(None, node_of(cpu="500m"), SKIP, id="a new node that is too small"),
-        pytest.param(None, make_node().without("pods"), SKIP, id="a new node that takes no pods"),
-        pytest.param(node_of(cpu="1"), node_of(cpu="2"), QUEUE, id="more of what the pod asks for"),
-        pytest.param(node_of(cpu="4"), node_of(cpu="2"), SKIP, id="less of it"),
-        pytest.param(node_of(cpu="1", pods="5"), node_of(cpu="1", pods="6"), QUEUE, id="more pods allowed"),
-        pytest.param(node_of(cpu="1"), node_of(cpu="1", memory="99Gi"), SKIP, id="more of what it does not ask for"),
-        pytest.param(node_of(cpu="100m"), node_of(cpu="500m"), SKIP, id="more, but still too small"),
-    ],
+@cases(
+    "old, new, want",
+    ("a new node with room", None, node_of(cpu="1"), QUEUE),
+    ("a new node that is too small", None, node_of(cpu="500m"), SKIP),
+    ("a new node that takes no pods", None, make_node().without("pods"), SKIP),
+    ("more of what the pod asks for", node_of(cpu="1"), node_of(cpu="2"), QUEUE),
+    ("less of it", node_of(cpu="4"), node_of(cpu="2"), SKIP),
+    ("more pods allowed", node_of(cpu="1", pods="5"), node_of(cpu="1", pods="6"), QUEUE),
+    ("more of what it does not ask for", node_of(cpu="1"), node_of(cpu="1", memory="99Gi"), SKIP),
+    ("more, but still too small", node_of(cpu="100m"), node_of(cpu="500m"), SKIP),
 )
 def test_node_hint_asks_whether_the_pod_would_fit(
     old: NodeBuilder | None, new: NodeBuilder, want: QueueingHint
 ) -> None:
     pod = make_pod("me").req(cpu="1").build()
     event = NODE_ADD if old is None else ALLOCATABLE_UPDATE
-    assert ask_hint(make_plugin("NodeResourcesFit"), event, pod, old.build() if old else None, new.build()) is want
+    assert ask_hint(make_plugin("NodeResourcesFit"), event, pod, old, new) is want
 
 
 def test_node_hint_asks_for_ignored_resources_too() -> None:
     plugin = make_plugin("NodeResourcesFit", NodeResourcesFitArgs((GPU,)))
-    pod = make_pod("me").req({GPU: "1"}).build()
-    assert ask_hint(plugin, NODE_ADD, pod, None, make_node().build()) is SKIP
+    assert ask_hint(plugin, NODE_ADD, make_pod("me").req({GPU: "1"}), None, make_node()) is SKIP

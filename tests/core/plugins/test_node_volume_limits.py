@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.model.events import ASSIGNED_POD_DELETE, ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import SKIP, SUCCESS, Code, Status
 from tests.builders import PodBuilder, make, make_node, make_pod
+from tests.cases import cases
 from tests.core.plugins.support import ask_hint, make_info, make_plugin, run_filter
 from tests.core.volumes import DRIVER, make_claim, make_class, make_csi_node, make_volume
 
+QUEUE, HINT_SKIP = QueueingHint.QUEUE, QueueingHint.SKIP
 TOO_MANY = Status.unschedulable("node(s) exceed max volume count")
 EBS = "ebs.csi.aws.com"
 
@@ -34,65 +34,31 @@ def attachment(attacher: str, volume: str, node: str = "node") -> KubeObject:
 
 
 TWO = [make_claim("a", volume="va"), csi_volume("va"), make_claim("b", volume="vb"), csi_volume("vb")]
-USER = make_pod("user").claim_volume("a")
+USER, SECOND = make_pod("user").claim_volume("a"), make_pod().claim_volume("b")
 
 
-@pytest.mark.parametrize(
-    ("pod", "objects", "want"),
-    [
-        pytest.param(make_pod().claim_volume("b"), [*TWO, make_csi_node(example=2)], SUCCESS, id="there is room"),
-        pytest.param(make_pod().claim_volume("b"), [*TWO, make_csi_node(example=1)], TOO_MANY, id="one too many"),
-        pytest.param(
-            make_pod().claim_volume("a"), [*TWO, make_csi_node(example=1)], SUCCESS, id="in use there already"
-        ),
-        pytest.param(make_pod().claim_volume("b"), TWO, SUCCESS, id="no CSINode, no limit"),
-        pytest.param(
-            make_pod().claim_volume("b"), [*TWO, make_csi_node(other=0)], SUCCESS, id="the limit of another driver"
-        ),
-        pytest.param(
-            make_pod().claim_volume("b").claim_volume("new"),
-            [*TWO, make_claim("new"), make_class(), make_csi_node(example=2)],
-            TOO_MANY,
-            id="a volume still to be made counts for its provisioner",
-        ),
-        pytest.param(
-            make_pod().claim_volume("new"),
-            [*TWO, make_claim("new"), make_csi_node(example=0)],
-            SUCCESS,
-            id="not when its class is missing",
-        ),
-        pytest.param(
-            make_pod().claim_volume("b"),
-            [*TWO, csi_volume("vc"), attachment(DRIVER, "vc"), make_csi_node(example=2)],
-            TOO_MANY,
-            id="an attached volume that no pod uses counts",
-        ),
-        pytest.param(
-            make_pod().claim_volume("b"),
-            [*TWO, attachment(DRIVER, "va"), make_csi_node(example=2)],
-            SUCCESS,
-            id="an attached volume that a pod uses counts once",
-        ),
-        pytest.param(
-            make_pod().claim_volume("missing"),
-            [*TWO, make_csi_node(example=9)],
-            Status.unresolvable('looking up PVC default/missing: persistentvolumeclaim "missing" not found'),
-            id="a claim that is not there",
-        ),
-        pytest.param(
-            make_pod().spec(volumes=[{"name": "e", "ephemeral": {}}]),
-            [make_claim("pod-e")],
-            Status.failed("PVC default/pod-e was not created for pod default/pod (pod is not owner)"),
-            id="somebody else's claim for an ephemeral volume",
-        ),
-        pytest.param(
-            make_pod().claim_volume("", name="x"),
-            [],
-            Status.failed("PersistentVolumeClaim had no name"),
-            id="a claim without a name",
-        ),
-    ],
-)
+@cases(
+    "pod, objects, want",
+    ("there is room", SECOND, [*TWO, make_csi_node(example=2)], SUCCESS),
+    ("one too many", SECOND, [*TWO, make_csi_node(example=1)], TOO_MANY),
+    ("in use there already", make_pod().claim_volume("a"), [*TWO, make_csi_node(example=1)], SUCCESS),
+    ("no CSINode, no limit", SECOND, TWO, SUCCESS),
+    ("the limit of another driver", SECOND, [*TWO, make_csi_node(other=0)], SUCCESS),
+    ("a volume still to be made counts for its provisioner", make_pod().claim_volume("b").claim_volume("new"),
+     [*TWO, make_claim("new"), make_class(), make_csi_node(example=2)], TOO_MANY),
+    ("not when its class is missing", make_pod().claim_volume("new"),
+     [*TWO, make_claim("new"), make_csi_node(example=0)], SUCCESS),
+    ("an attached volume that no pod uses counts", SECOND,
+     [*TWO, csi_volume("vc"), attachment(DRIVER, "vc"), make_csi_node(example=2)], TOO_MANY),
+    ("an attached volume that a pod uses counts once", SECOND,
+     [*TWO, attachment(DRIVER, "va"), make_csi_node(example=2)], SUCCESS),
+    ("a claim that is not there", make_pod().claim_volume("missing"), [*TWO, make_csi_node(example=9)],
+     Status.unresolvable('looking up PVC default/missing: persistentvolumeclaim "missing" not found')),
+    ("somebody else's claim for an ephemeral volume", make_pod().spec(volumes=[{"name": "e", "ephemeral": {}}]),
+     [make_claim("pod-e")], Status.failed("PVC default/pod-e was not created for pod default/pod (pod is not owner)")),
+    ("a claim without a name", make_pod().claim_volume("", name="x"), [],
+     Status.failed("PersistentVolumeClaim had no name")),
+)  # fmt: skip
 def test_filter_counts_volumes_by_driver(pod: PodBuilder, objects: list[KubeObject], want: Status) -> None:
     infos = [make_info(make_node(), USER), make_info(make_node("bare"))]
     plugin = make_plugin("NodeVolumeLimits", objects=objects)
@@ -100,12 +66,10 @@ def test_filter_counts_volumes_by_driver(pod: PodBuilder, objects: list[KubeObje
     assert run_filter(plugin, pod.build(), *infos) == [want, bare]
 
 
-@pytest.mark.parametrize(
-    ("volume_id", "want"),
-    [
-        pytest.param("vol-1", SUCCESS, id="the volume that is there, by another name"),
-        pytest.param("vol-2", TOO_MANY, id="another volume"),
-    ],
+@cases(
+    "volume_id, want",
+    ("the volume that is there, by another name", "vol-1", SUCCESS),
+    ("another volume", "vol-2", TOO_MANY),
 )
 def test_in_tree_volumes_count_for_the_driver_they_migrated_to(volume_id: str, want: Status) -> None:
     infos = [make_info(make_node(), ebs("user", "aws://zone/vol-1"))]
@@ -120,65 +84,50 @@ def test_in_tree_volume_that_cannot_be_told_is_an_error_where_it_migrated() -> N
     assert (failed.code, passed) == (Code.Error, SUCCESS)
 
 
-@pytest.mark.parametrize(
-    ("volumes", "want"),
-    [
-        pytest.param([], SKIP, id="none"),
-        pytest.param(
-            [{"name": "a", "emptyDir": {}}, {"name": "b", "csi": {"driver": DRIVER}}], SKIP, id="nothing counted"
-        ),
-        pytest.param([{"name": "a", "persistentVolumeClaim": {"claimName": "c"}}], SUCCESS, id="a claim"),
-        pytest.param([{"name": "a", "ephemeral": {}}], SUCCESS, id="an ephemeral volume"),
-        pytest.param([{"name": "a", "vsphereVolume": {"volumePath": "p"}}], SUCCESS, id="an in-tree volume"),
-    ],
+@cases(
+    "volumes, want",
+    ("none", [], SKIP),
+    ("nothing counted", [{"name": "a", "emptyDir": {}}, {"name": "b", "csi": {"driver": DRIVER}}], SKIP),
+    ("a claim", [{"name": "a", "persistentVolumeClaim": {"claimName": "c"}}], SUCCESS),
+    ("an ephemeral volume", [{"name": "a", "ephemeral": {}}], SUCCESS),
+    ("an in-tree volume", [{"name": "a", "vsphereVolume": {"volumePath": "p"}}], SUCCESS),
 )
 def test_pre_filter_skips_pods_without_volumes_that_count(volumes: list[dict[str, Any]], want: Status) -> None:
     pod = make_pod().spec(volumes=volumes).build()
     assert make_plugin("NodeVolumeLimits").pre_filter(CycleState(), pod, []) == (None, want)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "want"),
-    [
-        pytest.param(make_csi_node(example=1), make_csi_node(example=2), QueueingHint.QUEUE, id="a limit grew"),
-        pytest.param(make_csi_node(example=2), make_csi_node(example=1), QueueingHint.SKIP, id="a limit shrank"),
-        pytest.param(make_csi_node(), make_csi_node(example=1), QueueingHint.QUEUE, id="a driver came"),
-        pytest.param(None, make_csi_node(), QueueingHint.QUEUE, id="a new CSINode"),
-    ],
+@cases(
+    "old, new, want",
+    ("a limit grew", make_csi_node(example=1), make_csi_node(example=2), QUEUE),
+    ("a limit shrank", make_csi_node(example=2), make_csi_node(example=1), HINT_SKIP),
+    ("a driver came", make_csi_node(), make_csi_node(example=1), QUEUE),
+    ("a new CSINode", None, make_csi_node(), QUEUE),
 )
 def test_csi_node_hint_asks_for_a_larger_limit(old: KubeObject | None, new: KubeObject, want: QueueingHint) -> None:
     event = ClusterEvent(EventResource.CSI_NODE, ActionType.ADD if old is None else ActionType.UPDATE)
-    assert ask_hint(make_plugin("NodeVolumeLimits"), event, make_pod().build(), old, new) is want
+    assert ask_hint(make_plugin("NodeVolumeLimits"), event, make_pod(), old, new) is want
 
 
-@pytest.mark.parametrize(
-    ("deleted", "want"),
-    [
-        pytest.param(make_pod("x").claim_volume("c").on("n"), QueueingHint.QUEUE, id="a bound pod with a claim"),
-        pytest.param(make_pod("x").claim_volume("c"), QueueingHint.SKIP, id="a pod without a place"),
-        pytest.param(make_pod("x").on("n"), QueueingHint.SKIP, id="a pod without volumes"),
-        pytest.param(ebs("x", "v").nominated("n"), QueueingHint.QUEUE, id="a nominated pod with an in-tree volume"),
-    ],
+@cases(
+    "deleted, want",
+    ("a bound pod with a claim", make_pod("x").claim_volume("c").on("n"), QUEUE),
+    ("a pod without a place", make_pod("x").claim_volume("c"), HINT_SKIP),
+    ("a pod without volumes", make_pod("x").on("n"), HINT_SKIP),
+    ("a nominated pod with an in-tree volume", ebs("x", "v").nominated("n"), QUEUE),
 )
 def test_pod_hint_asks_whether_a_volume_was_freed(deleted: PodBuilder, want: QueueingHint) -> None:
-    plugin = make_plugin("NodeVolumeLimits")
-    assert ask_hint(plugin, ASSIGNED_POD_DELETE, make_pod().build(), deleted.build(), None) is want
+    assert ask_hint(make_plugin("NodeVolumeLimits"), ASSIGNED_POD_DELETE, make_pod(), deleted, None) is want
 
 
-@pytest.mark.parametrize(
-    ("pod", "want"),
-    [
-        pytest.param(make_pod().claim_volume("c"), QueueingHint.QUEUE, id="any claim"),
-        pytest.param(ebs("p", "v"), QueueingHint.QUEUE, id="an in-tree volume of that driver"),
-        pytest.param(
-            make_pod().spec(volumes=[{"name": "d", "cinder": {"volumeID": "v"}}]),
-            QueueingHint.SKIP,
-            id="an in-tree volume of another driver",
-        ),
-        pytest.param(make_pod().spec(volumes=[{"name": "e", "ephemeral": {}}]), QueueingHint.SKIP, id="ephemeral"),
-    ],
-)
+@cases(
+    "pod, want",
+    ("any claim", make_pod().claim_volume("c"), QUEUE),
+    ("an in-tree volume of that driver", ebs("p", "v"), QUEUE),
+    ("an in-tree volume of another driver", make_pod().spec(volumes=[{"name": "d", "cinder": {"volumeID": "v"}}]),
+     HINT_SKIP),
+    ("ephemeral", make_pod().spec(volumes=[{"name": "e", "ephemeral": {}}]), HINT_SKIP),
+)  # fmt: skip
 def test_attachment_hint_asks_whether_its_driver_matters(pod: PodBuilder, want: QueueingHint) -> None:
     event = ClusterEvent(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE)
-    plugin = make_plugin("NodeVolumeLimits")
-    assert ask_hint(plugin, event, pod.build(), attachment(EBS, "v"), None) is want
+    assert ask_hint(make_plugin("NodeVolumeLimits"), event, pod, attachment(EBS, "v"), None) is want

@@ -22,5 +22,5 @@ def test_pre_enqueue_names_the_gates_in_order() -> None:
 
 def test_the_pod_is_queued_when_its_own_gates_are_gone() -> None:
     plugin, pod = make_plugin("SchedulingGates"), make_pod("a").gate("g").build()
-    assert ask_hint(plugin, GATES_GONE, pod, pod, make_pod("a").build()) is QueueingHint.QUEUE
-    assert ask_hint(plugin, GATES_GONE, pod, pod, make_pod("b").build()) is QueueingHint.SKIP
+    assert ask_hint(plugin, GATES_GONE, pod, pod, make_pod("a")) is QueueingHint.QUEUE
+    assert ask_hint(plugin, GATES_GONE, pod, pod, make_pod("b")) is QueueingHint.SKIP

@@ -33,6 +33,7 @@ from scheduler_core.preemption.criteria import (
 )
 from scheduler_core.preemption.trial import NO_VICTIMS, Question, dry_run, select_victims_on_node
 from tests.builders import PodBuilder, make_node, make_pod
+from tests.cases import cases
 
 NOW = 1_900_000_000_000_000
 
@@ -114,9 +115,7 @@ def names(candidate: Candidate | Status) -> list[str]:
 
 def example_nodes() -> tuple[NodeInfo, NodeInfo]:
     n1 = node_with(
-        low("a", 0, started="2029-01-01T10:00:00Z"),
-        low("b", 0, started="2029-01-01T10:05:00Z"),
-        low("c", 50, cpu="2"),
+        low("a", 0, started="2029-01-01T10:00:00Z"), low("b", 0, started="2029-01-01T10:05:00Z"), low("c", 50, cpu="2")
     )
     return n1, node_with(low("d", 0, cpu="4", started="2029-01-01T09:00:00Z"), name="n2")
 
@@ -135,22 +134,14 @@ def test_pods_are_taken_off_and_put_back_most_important_first() -> None:
     assert runner.changes == ["-a", "-b", "-c", "+c", "+a", "-a", "+b", "-b"]
 
 
-@pytest.mark.parametrize(
-    ("pods", "cpu", "want"),
-    [
-        pytest.param([low("same", 100)], "4", Status.unresolvable(NO_VICTIMS), id="equal priority is no victim"),
-        pytest.param([], "4", Status.unresolvable(NO_VICTIMS), id="nobody there"),
-        pytest.param(
-            [low("high", 200), low("a", 0)],
-            "4",
-            Status.unschedulable("Insufficient cpu", plugin="NodeResourcesFit"),
-            id="victims would not free enough",
-        ),
-        pytest.param(
-            [low("a", 0)], "1", Status.failed('expected at least one victim pod on node "n1"'), id="it fits anyway"
-        ),
-    ],
-)
+@cases(
+    "pods, cpu, want",
+    ("equal priority is no victim", [low("same", 100)], "4", Status.unresolvable(NO_VICTIMS)),
+    ("nobody there", [], "4", Status.unresolvable(NO_VICTIMS)),
+    ("victims would not free enough", [low("high", 200), low("a", 0)], "4",
+     Status.unschedulable("Insufficient cpu", plugin="NodeResourcesFit")),
+    ("it fits anyway", [low("a", 0)], "1", Status.failed('expected at least one victim pod on node "n1"')),
+)  # fmt: skip
 def test_no_victims_are_selected_when(pods: list[PodBuilder], cpu: str, want: Status) -> None:
     assert select_victims_on_node(question(cpu), node_with(*pods)) == want
 
@@ -192,24 +183,19 @@ def test_least_important_pods_violate_the_budget() -> None:
     assert [info.pod.name for info in others] == ["a"]
 
 
-@pytest.mark.parametrize(
-    ("given_budget", "labels", "violates"),
-    [
-        pytest.param(budget(0, {"app": "x"}), {"app": "x"}, True, id="nothing left"),
-        pytest.param(budget(1, {"app": "x"}), {"app": "x"}, False, id="one left"),
-        pytest.param(budget(0, {"app": "y"}), {"app": "x"}, False, id="other labels"),
-        pytest.param(budget(0, {"app": "x"}), {}, False, id="pod without labels"),
-        pytest.param(budget(0, {}), {"app": "x"}, False, id="empty selector matches nothing"),
-        pytest.param(budget(0, None), {"app": "x"}, False, id="no selector matches nothing"),
-        pytest.param(
-            budget(0, None, selector={"matchExpressions": [{"key": "app", "operator": "Like", "values": ["x"]}]}),
-            {"app": "x"},
-            False,
-            id="broken selector matches nothing",
-        ),
-        pytest.param(budget(0, {"app": "x"}, disrupted=("p",)), {"app": "x"}, False, id="paid for already"),
-    ],
-)
+@cases(
+    "given_budget, labels, violates",
+    ("nothing left", budget(0, {"app": "x"}), {"app": "x"}, True),
+    ("one left", budget(1, {"app": "x"}), {"app": "x"}, False),
+    ("other labels", budget(0, {"app": "y"}), {"app": "x"}, False),
+    ("pod without labels", budget(0, {"app": "x"}), {}, False),
+    ("empty selector matches nothing", budget(0, {}), {"app": "x"}, False),
+    ("no selector matches nothing", budget(0, None), {"app": "x"}, False),
+    ("broken selector matches nothing",
+     budget(0, None, selector={"matchExpressions": [{"key": "app", "operator": "Like", "values": ["x"]}]}),
+     {"app": "x"}, False),
+    ("paid for already", budget(0, {"app": "x"}, disrupted=("p",)), {"app": "x"}, False),
+)  # fmt: skip
 def test_pod_violates_a_budget_when(given_budget: Budget, labels: dict[str, str], violates: bool) -> None:
     pod = PodInfo.of(low("p", 0).label(labels).build())
     assert split_by_budget([pod], [given_budget]) == (([pod], []) if violates else ([], [pod]))
@@ -226,18 +212,16 @@ def test_pod_may_cost_several_budgets() -> None:
     assert ([info.pod.name for info in violating], [info.pod.name for info in others]) == (["b"], ["a"])
 
 
-def test_violating_pods_are_spared_first_though_less_important() -> None:
+@cases(
+    "cpu, want, violations",
+    ("violating ones are spared first, though less important", "2", ["big"], 0),
+    ("victims of both groups are sorted by importance again", "4", ["big", "kept"], 1),
+)
+def test_victims_beside_a_budget(cpu: str, want: list[str], violations: int) -> None:
     node_info = node_with(low("big", 10, cpu="2"), labelled("kept", 1, app="x").req(cpu="2"))
-    found = select_victims_on_node(question("2", budgets=[budget(0, {"app": "x"})]), node_info)
-    assert names(found) == ["big"]
-    assert isinstance(found, Candidate) and found.num_pdb_violations == 0
-
-
-def test_victims_of_both_groups_are_sorted_by_importance_again() -> None:
-    node_info = node_with(low("big", 10, cpu="2"), labelled("kept", 1, app="x").req(cpu="2"))
-    found = select_victims_on_node(question("4", budgets=[budget(0, {"app": "x"})]), node_info)
-    assert names(found) == ["big", "kept"]
-    assert isinstance(found, Candidate) and found.num_pdb_violations == 1
+    found = select_victims_on_node(question(cpu, budgets=[budget(0, {"app": "x"})]), node_info)
+    assert names(found) == want
+    assert isinstance(found, Candidate) and found.num_pdb_violations == violations
 
 
 # How many nodes are tried
@@ -252,15 +236,13 @@ def many(kinds: str) -> list[NodeInfo]:
     return nodes
 
 
-@pytest.mark.parametrize(
-    ("kinds", "want", "found", "tried"),
-    [
-        pytest.param("nnnn", 2, "n0 n1", 2, id="enough without violation"),
-        pytest.param("vvnn", 2, "n2 n0 n1", 3, id="goes on until one does not violate"),
-        pytest.param("vvvv", 2, "n0 n1", 4, id="violating ones are capped, all are tried"),
-        pytest.param("nvvv", 3, "n0 n1 n2", 3, id="both kinds count"),
-        pytest.param("unu", 3, "n1", 3, id="fewer than wanted"),
-    ],
+@cases(
+    "kinds, want, found, tried",
+    ("enough without violation", "nnnn", 2, "n0 n1", 2),
+    ("goes on until one does not violate", "vvnn", 2, "n2 n0 n1", 3),
+    ("violating ones are capped, all are tried", "vvvv", 2, "n0 n1", 4),
+    ("both kinds count", "nvvv", 3, "n0 n1 n2", 3),
+    ("fewer than wanted", "unu", 3, "n1", 3),
 )
 def test_dry_run_ends_when(kinds: str, want: int, found: str, tried: int) -> None:
     runner = RoomRunner()
@@ -281,28 +263,15 @@ def victims(*pods: tuple[int, str], violations: int = 0, name: str = "x") -> Can
     return Candidate(name, tuple(built), violations)
 
 
-@pytest.mark.parametrize(
-    ("criterion", "better", "worse"),
-    [
-        pytest.param(
-            pdb_violations, victims((9, "00"), violations=0), victims((1, "00"), violations=1), id="fewest violations"
-        ),
-        pytest.param(
-            highest_priority, victims((5, "00"), (5, "00")), victims((10, "00")), id="lowest most important victim"
-        ),
-        pytest.param(sum_of_priorities, victims((5, "00")), victims((5, "00"), (1, "00")), id="smallest sum"),
-        pytest.param(
-            sum_of_priorities, victims((-9, "00")), victims((-9, "00"), (-9, "00")), id="negative ones add up too"
-        ),
-        pytest.param(number_of_victims, victims((1, "00")), victims((1, "00"), (0, "00")), id="fewest victims"),
-        pytest.param(latest_start, victims((1, "30")), victims((1, "10")), id="latest start"),
-        pytest.param(
-            latest_start,
-            victims((1, "30"), (0, "01")),
-            victims((1, "50"), (1, "10")),
-            id="earliest among the highest only",
-        ),
-    ],
+@cases(
+    "criterion, better, worse",
+    ("fewest violations", pdb_violations, victims((9, "00"), violations=0), victims((1, "00"), violations=1)),
+    ("lowest most important victim", highest_priority, victims((5, "00"), (5, "00")), victims((10, "00"))),
+    ("smallest sum", sum_of_priorities, victims((5, "00")), victims((5, "00"), (1, "00"))),
+    ("negative ones add up too", sum_of_priorities, victims((-9, "00")), victims((-9, "00"), (-9, "00"))),
+    ("fewest victims", number_of_victims, victims((1, "00")), victims((1, "00"), (0, "00"))),
+    ("latest start", latest_start, victims((1, "30")), victims((1, "10"))),
+    ("earliest among the highest only", latest_start, victims((1, "30"), (0, "01")), victims((1, "50"), (1, "10"))),
 )
 def test_criterion_prefers(criterion: Criterion, better: Candidate, worse: Candidate) -> None:
     assert criterion(better, NOW) < criterion(worse, NOW)
@@ -323,21 +292,15 @@ def test_equal_candidates_stay_in_their_order() -> None:
     assert [candidate.node_name for candidate in best_candidates(equals, NOW)] == ["c", "a", "b"]
 
 
-@pytest.mark.parametrize(
-    ("candidates", "decided_by"),
-    [
-        pytest.param([victims((1, "10"))], "", id="a single one is no decision"),
-        pytest.param([victims((1, "10")), victims((1, "10"))], "", id="equals"),
-        pytest.param([victims((1, "10"), violations=1), victims((9, "10"))], "pdb_violations", id="violations"),
-        pytest.param([victims((2, "10")), victims((1, "10"), (1, "10"))], "highest_priority", id="priority"),
-        pytest.param([victims((1, "10"), (0, "10")), victims((1, "10"))], "sum_of_priorities", id="sum"),
-        pytest.param([victims((1, "10")), victims((1, "20"))], "latest_start", id="start"),
-        pytest.param(
-            [victims((2, "10")), victims((1, "10")), victims((1, "20"))],
-            "latest_start",
-            id="the last one that sorted out",
-        ),
-    ],
+@cases(
+    "candidates, decided_by",
+    ("a single one is no decision", [victims((1, "10"))], ""),
+    ("equals", [victims((1, "10")), victims((1, "10"))], ""),
+    ("violations", [victims((1, "10"), violations=1), victims((9, "10"))], "pdb_violations"),
+    ("priority", [victims((2, "10")), victims((1, "10"), (1, "10"))], "highest_priority"),
+    ("sum", [victims((1, "10"), (0, "10")), victims((1, "10"))], "sum_of_priorities"),
+    ("start", [victims((1, "10")), victims((1, "20"))], "latest_start"),
+    ("the last one that sorted out", [victims((2, "10")), victims((1, "10")), victims((1, "20"))], "latest_start"),
 )
 def test_criterion_that_leaves_one_candidate_is_told(candidates: list[Candidate], decided_by: str) -> None:
     assert best_of(values_of(candidates, NOW))[1] == decided_by

@@ -146,7 +146,6 @@ def test_alike_pods_are_asked_about_once_when_nothing_speaks_against_it() -> Non
     assert len(asked) == 1
     assert len(rig.queue.unschedulable) == 50
     del asked[:]
-
     changed = make_pod("twin-07").label(app="b").on("n").build()
     rig.move(POD_UPDATED, old=changed, new=changed)
     assert sorted(set(asked)) == ["twin-00", "twin-07"]

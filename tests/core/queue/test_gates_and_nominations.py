@@ -17,7 +17,6 @@ class TestGates:
         assert rig.where("a") == "gated"
         rig.queue.flush_unschedulable_pods_leftover(T0 + 6 * MINUTE)
         assert rig.where("a") == "gated"
-
         rig.queue.update(gated, free, T0 + 7 * MINUTE)
         assert rig.where("a") == "active"
         info = rig.pop()
@@ -43,7 +42,6 @@ class TestGates:
         assert info is not None
         info.pod = gated
         rig.queue.activate([gated], T0)
-
         assert rig.where("a") == "gated"
         assert rig.moves[-1].to == "gated"
         assert (rig.queue.pending()["unschedulable"], rig.queue.sizes()["gated"]) == (1, 1)
@@ -80,7 +78,6 @@ class TestNominations:
         pod = make_pod("a").nominated("n1").build()
         rig.stored[pod.key] = pod
         rig.queue.add(pod, T0)
-
         assert rig.queue.nominated_node_names() == ["n1"]
         (info,) = rig.queue.nominated_pods_for_node("n1")
         assert info.pod is pod

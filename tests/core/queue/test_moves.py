@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.model.events import UNSCHEDULABLE_TIMEOUT, ActionType, ClusterEvent, EventResource
 from tests.builders import make_pod
+from tests.cases import cases
 from tests.core.queue.rig import MINUTE, T0, Refuser, Rig, S
 
 
@@ -18,7 +17,6 @@ class TestActivate:
         info = rig.rejected("a")
         rig.move()
         rig.queue.activate([info.pod], T0)
-
         assert rig.where("a") == "active"
         assert rig.queue.backoff.is_backing_off(info, T0)
         assert rig.queue.move_request_cycle == 1  # from the move; activating does not touch it
@@ -29,7 +27,6 @@ class TestActivate:
         rig.queue.add(make_pod("b").build(), T0)
         a, b = rig.pop(), rig.pop()
         rig.queue.activate([a.pod], T0)
-
         assert rig.fail(b, "Refuser").to == "Unschedulable"
         assert rig.fail(a, "Refuser").to == "Backoff"
         assert rig.queue.move_request_cycle == 2
@@ -43,7 +40,6 @@ class TestMoveAll:
         rig.queue.add(make_pod("c").build(), T0)
         info = rig.pop()
         rig.move(pre_check=lambda pod: pod.name == "b")
-
         assert (rig.where("a"), rig.where("b")) == ("unschedulable", "backoff")
         assert rig.fail(info, "Refuser").to == "Backoff"
 
@@ -77,18 +73,15 @@ class TestMoveAll:
 
 
 class TestFlushes:
-    @pytest.mark.parametrize(
-        ("failed_at", "stays", "leaves"),
-        [
-            pytest.param(12_700_000, 13_999_999, 14_000_000, id="within a second"),
-            pytest.param(12_000_000, 13_999_999, 14_000_000, id="on the second"),
-        ],
+    @cases(
+        "failed_at, stays, leaves",
+        ("within a second", 12_700_000, 13_999_999, 14_000_000),
+        ("on the second", 12_000_000, 13_999_999, 14_000_000),
     )
     def test_backoff_ends_in_whole_seconds(self, failed_at: int, stays: int, leaves: int) -> None:
         rig = Rig()
         rig.queue.add(make_pod("a").build(), failed_at)
         rig.fail(rig.pop(failed_at), now=failed_at)
-
         rig.queue.flush_backoff_q_completed(stays)
         assert rig.where("a") == "errors"
         assert rig.queue.next_due() == leaves
@@ -161,8 +154,10 @@ class TestFlushes:
 
 
 class TestHintsOff:
-    @pytest.mark.parametrize(
-        ("moved", "want"), [pytest.param(True, "Backoff", id="moved"), pytest.param(False, "Unschedulable", id="not")]
+    @cases(
+        "moved, want",
+        ("moved", True, "Backoff"),
+        ("not", False, "Unschedulable"),
     )
     def test_a_move_request_during_the_cycle_sends_the_pod_to_backoff(self, moved: bool, want: str) -> None:
         rig = Rig(queueing_hints=False)
@@ -191,12 +186,10 @@ class TestHintsOff:
         assert rig.where("a") == "active"
         assert rig.fail(info, "Refuser").error == "Pod default/a is already present in the active queue"
 
-    @pytest.mark.parametrize(
-        ("changed", "want"),
-        [
-            pytest.param(make_pod("a").label(x="y").build(), "backoff", id="labels"),
-            pytest.param(make_pod("a").status(phase="Running").build(), "unschedulable", id="status"),
-        ],
+    @cases(
+        "changed, want",
+        ("labels", make_pod("a").label(x="y").build(), "backoff"),
+        ("status", make_pod("a").status(phase="Running").build(), "unschedulable"),
     )
     def test_an_own_update_moves_a_pod_that_really_changed(self, changed: Any, want: str) -> None:
         rig = Rig(queueing_hints=False)

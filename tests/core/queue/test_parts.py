@@ -21,6 +21,7 @@ from scheduler_core.queue.options import SECOND_US, QueueCounters, QueueOptions
 from scheduler_core.queue.pod_heap import pod_heap
 from scheduler_core.queue.worth import Strategy
 from tests.builders import make_pod
+from tests.cases import cases
 from tests.core.queue.rig import NODE_ADDED, POD_DELETED, T0, Refuser, Rig
 
 S = SECOND_US
@@ -180,17 +181,12 @@ class TestNominator:
         nominator.update(make_pod("a").nominated("n1").build(), make_pod("a").build())
         assert nominator.node_by_uid == {}
 
-    @pytest.mark.parametrize(
-        ("stored", "text"),
-        [
-            pytest.param(None, "Pod doesn't exist in podLister, aborted adding it to the nominator", id="gone"),
-            pytest.param(
-                make_pod("a").on("n").build(),
-                "Pod is already scheduled to a node, aborted adding it to the nominator",
-                id="assigned",
-            ),
-        ],
-    )
+    @cases(
+        "stored, text",
+        ("gone", None, "Pod doesn't exist in podLister, aborted adding it to the nominator"),
+        ("assigned", make_pod("a").on("n").build(),
+         "Pod is already scheduled to a node, aborted adding it to the nominator"),
+    )  # fmt: skip
     def test_a_pod_that_is_gone_or_assigned_is_not_nominated(self, stored: Any, text: str) -> None:
         logs: list[str] = []
         nominator = Nominator(lambda key: stored, lambda message, fields: logs.append(message))
@@ -223,13 +219,11 @@ class TestWorth:
         info = entry(unschedulable_plugins={"First"}, pending_plugins={"Other"})
         assert rig.queue.requeuing.worth(info, NODE_ADDED, None, None) == (Strategy.AFTER_BACKOFF, "First")
 
-    @pytest.mark.parametrize(
-        ("event", "new", "want"),
-        [
-            pytest.param(UNSCHEDULABLE_TIMEOUT, None, Strategy.AFTER_BACKOFF, id="for all"),
-            pytest.param(FORCE_ACTIVATE, make_pod("a").build(), Strategy.AFTER_BACKOFF, id="for this pod"),
-            pytest.param(FORCE_ACTIVATE, make_pod("b").build(), Strategy.SKIP, id="for another pod"),
-        ],
+    @cases(
+        "event, new, want",
+        ("for all", UNSCHEDULABLE_TIMEOUT, None, Strategy.AFTER_BACKOFF),
+        ("for this pod", FORCE_ACTIVATE, make_pod("a").build(), Strategy.AFTER_BACKOFF),
+        ("for another pod", FORCE_ACTIVATE, make_pod("b").build(), Strategy.SKIP),
     )
     def test_a_wildcard_is_for_all_or_for_one(self, event: ClusterEvent, new: Any, want: Strategy) -> None:
         info = entry(unschedulable_plugins={"Refuser"})
@@ -243,20 +237,15 @@ class TestWorth:
 
 
 class TestCrossTopology:
-    @pytest.mark.parametrize(
-        ("term", "want"),
-        [
-            pytest.param({"labelSelector": {"matchLabels": {"app": "x"}}}, True, id="own namespace"),
-            pytest.param({"labelSelector": {"matchLabels": {"app": "y"}}}, False, id="other labels"),
-            pytest.param({"labelSelector": {"matchLabels": {"app": "x"}}, "namespaces": ["z"]}, False, id="elsewhere"),
-            pytest.param(
-                {"labelSelector": {"matchLabels": {"app": "x"}}, "namespaceSelector": {"matchLabels": {"team": "a"}}},
-                True,
-                id="namespace by label",
-            ),
-            pytest.param({"labelSelector": {"matchExpressions": [{"key": "a", "operator": "Near"}]}}, False, id="bad"),
-        ],
-    )
+    @cases(
+        "term, want",
+        ("own namespace", {"labelSelector": {"matchLabels": {"app": "x"}}}, True),
+        ("other labels", {"labelSelector": {"matchLabels": {"app": "y"}}}, False),
+        ("elsewhere", {"labelSelector": {"matchLabels": {"app": "x"}}, "namespaces": ["z"]}, False),
+        ("namespace by label",
+         {"labelSelector": {"matchLabels": {"app": "x"}}, "namespaceSelector": {"matchLabels": {"team": "a"}}}, True),
+        ("bad", {"labelSelector": {"matchExpressions": [{"key": "a", "operator": "Near"}]}}, False),
+    )  # fmt: skip
     def test_a_required_term_that_matches(self, term: dict[str, Any], want: bool) -> None:
         affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "k", **term}]}}
         info = QueuedPodInfo(make_pod("a").spec(affinity=affinity).build(), T0)
@@ -266,19 +255,12 @@ class TestCrossTopology:
 
 def test_an_entry_survives_a_checkpoint_whole() -> None:
     info = QueuedPodInfo(
-        pod=make_pod("a").priority(3).gate("g").build(),
-        timestamp=5,
-        attempts=2,
-        initial_attempt_timestamp=4,
-        backoff_expiration=9,
-        unschedulable_count=7,
-        consecutive_errors_count=1,
-        unschedulable_plugins={"X", "Y"},
-        pending_plugins={"Z"},
-        gating_plugin="X",
+        pod=make_pod("a").priority(3).gate("g").build(), timestamp=5, attempts=2, initial_attempt_timestamp=4,
+        backoff_expiration=9, unschedulable_count=7, consecutive_errors_count=1, unschedulable_plugins={"X", "Y"},
+        pending_plugins={"Z"}, gating_plugin="X",
         gating_plugin_events=(ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.DELETE, "label"),),
         sequence=11,
-    )
+    )  # fmt: skip
     dumped = json.loads(json.dumps(dump_entry(info, manifests.encode)))
     assert load_entry(dumped, manifests.decode) == info
     assert 0 not in {value for value in dumped.values() if isinstance(value, int)}  # nothing tested by its default

@@ -9,6 +9,7 @@ import pytest
 from scheduler_core.framework.answers import QueueingHint
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.core.queue.rig import NODE_ADDED, POD_DELETED, T0, Gate, Refuser, Rig, S
 
 
@@ -17,7 +18,6 @@ class TestPop:
         rig = Rig()
         for name, priority in (("low", 5), ("first", 10), ("second", 10)):
             rig.queue.add(make_pod(name).priority(priority).build(), T0)
-
         assert [rig.pop().pod.name for _ in range(3)] == ["first", "second", "low"]
         assert rig.queue.scheduling_cycle == 3
 
@@ -29,7 +29,6 @@ class TestPop:
         rig.rejected("a")
         rig.move()
         assert rig.where("a") == "backoff"
-
         assert rig.queue.has_next
         assert rig.pop().pod.name == "a"
         assert rig.queue.counters.incoming["active", "PopFromBackoffQ"] == 1
@@ -38,7 +37,6 @@ class TestPop:
         rig = Rig(pop_from_backoff_q=False)
         rig.rejected("a")
         rig.move()
-
         assert not rig.queue.has_next
         assert rig.queue.pop(T0) is None
 
@@ -46,7 +44,6 @@ class TestPop:
         rig = Rig()
         rig.queue.add(make_pod("a").build(), T0)
         assert rig.fail(rig.pop()).to == "Backoff"
-
         assert rig.where("a") == "errors"
         assert rig.queue.pop(T0) is None
 
@@ -55,7 +52,6 @@ class TestPop:
         rig.rejected("a")
         assert rig.queue.counters.unschedulable_by_plugin == {("Refuser", "default-scheduler"): 1}
         rig.move()
-
         info = rig.pop()
         assert (info.attempts, info.blamed_plugins, info.gating_plugin) == (2, set(), "")
         assert rig.queue.counters.unschedulable_by_plugin == {}
@@ -67,7 +63,6 @@ class TestPop:
         rig.pop()
         rig.queue.add(pod, T0)
         rig.queue.add(make_pod("b").build(), T0)
-
         assert rig.pop().pod.name == "b"
         assert rig.where("a") == ""
         assert rig.queue.scheduling_cycle == 2
@@ -80,7 +75,6 @@ class TestPop:
         rig.rejected("a")
         rig.move()
         rig.queue.add(make_pod("a").build(), T0)
-
         assert rig.where("a") == "active"
         assert rig.pop().attempts == 1
 
@@ -92,7 +86,6 @@ class TestPopPod:
         rig.rejected("a")
         if event is not None:
             rig.move(event)
-
         info = rig.queue.pop_pod("default/a", T0)
         assert info is not None and info.attempts == 2
         assert rig.where("a") == ""
@@ -100,7 +93,6 @@ class TestPopPod:
     def test_a_gated_pod_stays(self) -> None:
         rig = Rig()
         rig.queue.add(make_pod("a").gate("g").build(), T0)
-
         assert rig.queue.pop_pod("default/a", T0) is None
         assert rig.where("a") == "gated"
 
@@ -117,7 +109,6 @@ class TestFailure:
             assert expiry is not None
             waits.append((expiry - T0) // S)
             rig.move()
-
         assert waits == [1, 2, 4, 8, 10, 10]
 
     def test_an_error_counts_by_itself_and_a_rejection_goes_on_where_it_was(self) -> None:
@@ -129,12 +120,12 @@ class TestFailure:
             assert info is not None
             rig.fail(info, *plugins)
             waits.append((rig.queue.backoff.backoff_time(info) or 0) - T0)
-
         assert waits == [1 * S, 2 * S, 4 * S, 1 * S, 8 * S]
 
-    @pytest.mark.parametrize(
-        ("added", "want"),
-        [pytest.param("8", "Backoff", id="room"), pytest.param("1", "Unschedulable", id="too small")],
+    @cases(
+        "added, want",
+        ("room", "8", "Backoff"),
+        ("too small", "1", "Unschedulable"),
     )
     def test_a_node_added_while_in_flight_counts_when_the_pod_comes_back(self, added: str, want: str) -> None:
         def has_room(pod: Any, old: Any, new: Any) -> QueueingHint:
@@ -144,7 +135,6 @@ class TestFailure:
         rig.queue.add(make_pod("a").build(), T0)
         info = rig.pop()
         rig.move(new=make_node("n").capacity(cpu=added).build())
-
         assert rig.fail(info, "NodeResourcesFit").to == want
         if want == "Backoff":
             assert rig.moves[-1].hint_plugin == "NodeResourcesFit"
@@ -155,7 +145,6 @@ class TestFailure:
         rig.queue.add(make_pod("a").build(), T0)
         rig.pop()
         rig.move(POD_DELETED)
-
         assert rig.queue.move_request_cycle == -1
         assert len(list(rig.queue.active.in_flight)) == 1
 
@@ -164,7 +153,6 @@ class TestFailure:
         rig.queue.add(make_pod("a").build(), T0)
         info = rig.pop()
         rig.move()
-
         assert rig.fail(info, "Refuser", pending=["Refuser"]).to == "Active"
 
     @pytest.mark.parametrize(
@@ -184,7 +172,6 @@ class TestFailure:
             rig.fail(rig.pop(), "Refuser")
         if place == "backoff":
             rig.move()
-
         requeued = rig.fail(info, "Refuser")
         assert (requeued.to, requeued.error) == ("", text)
         assert info.uid not in rig.queue.active.in_flight
@@ -194,7 +181,6 @@ class TestFailure:
         rig.queue.add(make_pod("a").build(), T0)
         info = rig.pop()
         rig.queue.done(info.uid)
-
         assert rig.fail(info, "Refuser").to == "Backoff"
         (message, fields) = rig.logs[-1]
         assert f"{message}: {fields['err']}" == (
@@ -209,7 +195,6 @@ class TestFailure:
         info = rig.pop()
         info.pod = make_pod("a", uid="new").build()
         rig.fail(info, "Refuser")
-
         assert "old" in rig.queue.active.in_flight
 
 
@@ -224,7 +209,6 @@ class TestUpdate:
                 rig.fail(info, *(("Refuser",) if place == "backoff" else ()))
             rig.move()
         assert rig.keys()[place] == ["a", "b"]
-
         rig.queue.update(make_pod("b").build(), make_pod("b").priority(9).build(), T0)
         assert rig.keys()[place] == (["a", "b"] if place == "errors" else ["b", "a"])
         assert rig.queue.get("default/b").pod.priority == 9  # type: ignore[union-attr]
@@ -234,7 +218,6 @@ class TestUpdate:
         rig = Rig(Refuser(events=[labels]))
         rig.rejected("a")
         rig.queue.update(make_pod("a").build(), make_pod("a").label(x="y").build(), T0)
-
         assert rig.where("a") == "backoff"
         assert rig.moves[-1].event == "UnschedulablePodUpdatePodLabel"
 
@@ -243,7 +226,6 @@ class TestUpdate:
         rig.rejected("a")
         new = make_pod("a").annotation({"x": "y"}).build()
         rig.queue.update(make_pod("a").build(), new, T0)
-
         assert rig.where("a") == "unschedulable"
         assert rig.queue.get("default/a").pod is new  # type: ignore[union-attr]
 
@@ -253,7 +235,6 @@ class TestUpdate:
         rig.queue.add(make_pod("a").build(), T0)
         info = rig.pop()
         rig.queue.update(make_pod("a").build(), make_pod("a").label(x="y").build(), T0)
-
         assert rig.where("a") == ""
         assert rig.fail(info, "Refuser").to == "Backoff"
 
@@ -283,7 +264,6 @@ class TestDelete:
         if place == "backoff":
             rig.move()
         assert rig.where("a") == place
-
         rig.queue.delete(pod, T0)
         assert rig.where("a") == ""
         assert rig.queue.pending() == {"active": 0, "backoff": 0, "unschedulable": 0, "gated": 0}
@@ -301,7 +281,6 @@ def test_close_ends_all_flights_and_leaves_what_waits() -> None:
     rig.queue.add(make_pod("b").build(), T0)
     rig.pop()
     rig.queue.close()
-
     assert len(rig.queue.active.in_flight) == 0
     assert rig.pop().pod.name == "b"
     assert rig.queue.pop(T0) is None

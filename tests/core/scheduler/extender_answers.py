@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from scheduler_core.config.types import (
-    Extender,
-)
+from scheduler_core.config.types import Extender
 from scheduler_core.model.effects import Attempt
 from tests.builders import make_node
 from tests.core.scheduler.extender_harness import URL, names_of
-from tests.core.scheduler.harness import (
-    Cluster,
-)
+from tests.core.scheduler.harness import Cluster
 
 NAMES_ONLY = Extender(url_prefix=URL, filter_verb="filter", node_cache_capable=True)
 

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from tests.builders import make_node
-from tests.core.scheduler.harness import (
-    Cluster,
-    ToldPlugins,
-    profile,
-    start,
-)
+from tests.core.scheduler.harness import Cluster, ToldPlugins, profile, start
 
 UID = "pod-default/pod"
 

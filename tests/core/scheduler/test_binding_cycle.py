@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core.framework.answers import PreBindWork
 from scheduler_core.model.changes import BindingVerdict, PermitVerdict, PreBindVerdict
 from scheduler_core.model.effects import CacheMove, Effects, QueueMove
 from scheduler_core.model.status import SUCCESS, WAIT, Status
 from tests.builders import make, make_node, make_pod
+from tests.cases import cases
 from tests.core.scheduler.harness import (
     SECOND,
     START,
@@ -247,12 +246,10 @@ def test_refused_binding_is_undone_and_tried_again_after_an_errors_backoff() -> 
     assert [each.attempt for each in again.bindings] == [2]
 
 
-@pytest.mark.parametrize(
-    ("rejected", "want"),
-    [
-        pytest.param(False, "Unschedulable", id="an error's room is offered before the pod is put back"),
-        pytest.param(True, "Unschedulable", id="a rejection's room is offered to the others"),
-    ],
+@cases(
+    "rejected, want",
+    ("an error's room is offered before the pod is put back", False, "Unschedulable"),
+    ("a rejection's room is offered to the others", True, "Unschedulable"),
 )
 def test_refused_binding_offers_the_room_to_waiting_pods(rejected: bool, want: str) -> None:
     cluster = _cluster(ToldPlugins().add("A", FilteringPlugin))

@@ -14,6 +14,7 @@ from scheduler_core.model.effects import Effects
 from scheduler_core.scheduler import checkpoint
 from scheduler_core.scheduler.scheduler import Budget
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.core.scheduler.harness import SECOND, plain
 from tests.core.scheduler.world import OPS, Op, changes_of, start_world
 from tests.examples import examples
@@ -54,15 +55,13 @@ def test_dump_of_a_loaded_engine_is_the_same_bytes() -> None:
     assert checkpoint.dump(twin.scheduler) == data
 
 
-@pytest.mark.parametrize(
+@cases(
     "data",
-    [
-        pytest.param(b"", id="nothing"),
-        pytest.param(b"\x00garbage", id="no checkpoint"),
-        pytest.param(msgspec.msgpack.encode({"version": 0}), id="another version"),
-        pytest.param(msgspec.msgpack.encode({"version": checkpoint.VERSION, "objects": []}), id="parts missing"),
-        pytest.param(msgspec.msgpack.encode({"version": checkpoint.VERSION, "objects": [{}]}), id="bad object"),
-    ],
+    ("nothing", b""),
+    ("no checkpoint", b"\x00garbage"),
+    ("another version", msgspec.msgpack.encode({"version": 0})),
+    ("parts missing", msgspec.msgpack.encode({"version": checkpoint.VERSION, "objects": []})),
+    ("bad object", msgspec.msgpack.encode({"version": checkpoint.VERSION, "objects": [{}]})),
 )
 def test_unreadable_checkpoint_is_refused(data: bytes) -> None:
     with pytest.raises(CheckpointError):

@@ -11,6 +11,7 @@ from scheduler_core.model.changes import ObjectDeleted
 from scheduler_core.model.effects import CacheMove, Effects, QueueMove
 from scheduler_core.model.status import SUCCESS, Status
 from tests.builders import make, make_node, make_pod
+from tests.cases import cases
 from tests.core.scheduler.harness import SECOND, Cluster, FilteringPlugin, ToldPlugins, profile, start
 
 
@@ -121,12 +122,10 @@ def test_deleted_pod_is_not_tried() -> None:
     assert cluster.scheduler.next_due(cluster.now) is None
 
 
-@pytest.mark.parametrize(
-    ("priority", "want"),
-    [
-        pytest.param(5, ["default/other"], id="an equal one may try"),
-        pytest.param(6, [], id="a higher one was not held back by it"),
-    ],
+@cases(
+    "priority, want",
+    ("an equal one may try", 5, ["default/other"]),
+    ("a higher one was not held back by it", 6, []),
 )
 def test_room_of_a_deleted_nominated_pod_is_offered(priority: int, want: list[str]) -> None:
     plugins = ToldPlugins().add("F", FilteringPlugin, filter=lambda pod, node: Status.unschedulable("full"))
@@ -148,20 +147,14 @@ def test_new_node_brings_waiting_pods_back() -> None:
     assert [each.node_name for each in effects.attempts] == ["large"]
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "want"),
-    [
-        pytest.param(make_node("n1").unschedulable(), make_node("n1"), True, id="uncordoned"),
-        pytest.param(make_node("n1").taint("k"), make_node("n1"), True, id="taint removed"),
-        pytest.param(
-            make_node("n1").unschedulable(),
-            make_node("n1").unschedulable().condition("Ready", "True"),
-            False,
-            id="a condition interests nobody",
-        ),
-        pytest.param(make_node("n1").taint("k"), make_node("n1").taint("k").label(a="b"), False, id="a label"),
-    ],
-)
+@cases(
+    "before, after, want",
+    ("uncordoned", make_node("n1").unschedulable(), make_node("n1"), True),
+    ("taint removed", make_node("n1").taint("k"), make_node("n1"), True),
+    ("a condition interests nobody", make_node("n1").unschedulable(),
+     make_node("n1").unschedulable().condition("Ready", "True"), False),
+    ("a label", make_node("n1").taint("k"), make_node("n1").taint("k").label(a="b"), False),
+)  # fmt: skip
 def test_node_update_brings_back_whom_it_may_help(before: Any, after: Any, want: bool) -> None:
     cluster = start(profile(default=True))
     cluster.put(before.build())

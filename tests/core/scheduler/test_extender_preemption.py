@@ -6,15 +6,12 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.config.types import (
-    Extender,
-)
+from scheduler_core.config.types import Extender
 from tests.builders import make_pod
+from tests.cases import cases
 from tests.core.scheduler.extender_answers import NAMES_ONLY, nodes, only, tried
 from tests.core.scheduler.extender_harness import URL, ToldExtenders, refuse, start_with
-from tests.core.scheduler.harness import (
-    Cluster,
-)
+from tests.core.scheduler.harness import Cluster
 
 
 def crowded(told: ToldExtenders, *extenders: Extender) -> Cluster:
@@ -62,19 +59,14 @@ PREEMPTER = Extender(url_prefix=URL, preempt_verb="preempt", node_cache_capable=
 MAY_FAIL = Extender(url_prefix=URL, preempt_verb="preempt", node_cache_capable=True, ignorable=True)
 
 
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        pytest.param(refuse("down"), "down", id="no answer"),
-        pytest.param(
-            meta(n1=["nobody"]),
-            f"extender: {URL} claims to preempt pod (UID: pod-default/nobody) on node: n1,"
-            " but the pod is not found on that node",
-            id="a pod that is not there",
-        ),
-        pytest.param(meta(n7=["low0"]), 'nodeinfo not found for node name "n7"', id="a node that is not there"),
-    ],
-)
+@cases(
+    "answer, message",
+    ("no answer", refuse("down"), "down"),
+    ("a pod that is not there", meta(n1=["nobody"]),
+     f"extender: {URL} claims to preempt pod (UID: pod-default/nobody) on node: n1,"
+     " but the pod is not found on that node"),
+    ("a node that is not there", meta(n7=["low0"]), 'nodeinfo not found for node name "n7"'),
+)  # fmt: skip
 def test_failing_preempt_ends_the_preemption_unless_ignorable(answer: Any, message: str) -> None:
     attempt = tried(crowded(ToldExtenders({"preempt": answer}), PREEMPTER), high())
     assert attempt.post_filter is not None

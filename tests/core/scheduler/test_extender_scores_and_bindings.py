@@ -18,14 +18,10 @@ from scheduler_core.model.changes import PermitVerdict
 from scheduler_core.model.effects import CacheMove, ExtenderExchange
 from scheduler_core.model.status import WAIT
 from tests.builders import make_pod
+from tests.cases import cases
 from tests.core.scheduler.extender_answers import GPU, NAMES_ONLY, nodes, only, tried
 from tests.core.scheduler.extender_harness import URL, ToldExtenders, refuse, start_with
-from tests.core.scheduler.harness import (
-    SECOND,
-    BindingPlugin,
-    ToldPlugins,
-    profile,
-)
+from tests.core.scheduler.harness import SECOND, BindingPlugin, ToldPlugins, profile
 
 
 def scores(**by_node: int) -> Any:
@@ -120,9 +116,10 @@ def test_extender_binds_in_place_of_the_plugins() -> None:
     assert not cluster.scheduler.engine.cache.assumed_pods
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer",
-    [pytest.param(refuse("no"), id="no answer"), pytest.param(lambda q: {"error": "no"}, id="an error as the answer")],
+    ("no answer", refuse("no")),
+    ("an error as the answer", lambda q: {"error": "no"}),
 )
 def test_failed_binding_is_undone(answer: Any) -> None:
     plugins = ToldPlugins().add("P", BindingPlugin)

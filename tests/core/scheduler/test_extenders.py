@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.build import build
-from scheduler_core.config.types import (
-    Extender,
-    ExtenderManagedResource,
-)
+from scheduler_core.config.types import Extender, ExtenderManagedResource
 from scheduler_core.errors import ConfigError
 from scheduler_core.framework.hints import EXTENDER
 from scheduler_core.model.effects import CacheMove
@@ -21,15 +18,10 @@ from scheduler_core.trace import codec
 from scheduler_core.trace.matrix import AttemptMatrix
 from scheduler_core.trace.summary import Rejection, summarize
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.core.scheduler.extender_answers import GPU, NAMES_ONLY, nodes, only, tried
 from tests.core.scheduler.extender_harness import URL, ToldExtenders, names_of, refuse, start_with
-from tests.core.scheduler.harness import (
-    SECOND,
-    FilteringPlugin,
-    ToldPlugins,
-    configure,
-    profile,
-)
+from tests.core.scheduler.harness import SECOND, FilteringPlugin, ToldPlugins, configure, profile
 from tests.core.trace.test_codec import assert_same
 
 WHOLE_NODES = Extender(url_prefix=URL, filter_verb="filter")
@@ -46,14 +38,12 @@ def only_whole(*kept: str, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("use_table", [True, False], ids=["table", "rows"])
-@pytest.mark.parametrize(
-    ("extender", "answer"),
-    [
-        pytest.param(NAMES_ONLY, only("n1"), id="names"),
-        pytest.param(WHOLE_NODES, only_whole("n1"), id="whole nodes"),
-        pytest.param(WHOLE_NODES, lambda q: {"nodes": {"Items": q["Nodes"]["items"][1:2]}}, id="keys in other letters"),
-        pytest.param(NAMES_ONLY, only("n1", FailedNodes=None, Error=None), id="null for what is absent"),
-    ],
+@cases(
+    "extender, answer",
+    ("names", NAMES_ONLY, only("n1")),
+    ("whole nodes", WHOLE_NODES, only_whole("n1")),
+    ("keys in other letters", WHOLE_NODES, lambda q: {"nodes": {"Items": q["Nodes"]["items"][1:2]}}),
+    ("null for what is absent", NAMES_ONLY, only("n1", FailedNodes=None, Error=None)),
 )
 def test_pod_goes_where_the_filter_leaves_it(extender: Extender, answer: Any, use_table: bool) -> None:
     told = ToldExtenders({"filter": answer})
@@ -123,20 +113,15 @@ def test_pod_an_extender_refused_is_tried_again_on_any_event() -> None:
 
 
 @pytest.mark.parametrize("ignorable", [True, False], ids=["ignorable", "fatal"])
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        pytest.param(refuse("connection refused"), "connection refused", id="no answer"),
-        pytest.param(lambda q: {"Error": "out of order"}, "out of order", id="an error as the answer"),
-        pytest.param(
-            lambda q: {"NodeNames": ["n7"]},
-            f'extender "{URL}" claims a filtered node "n7" which is not found in the input node list',
-            id="a node nobody asked about",
-        ),
-        pytest.param(lambda q: b"[]", "the extender's answer cannot be read: ", id="an answer of another shape"),
-        pytest.param(lambda q: b"", "the extender's answer cannot be read: ", id="an empty answer"),
-    ],
-)
+@cases(
+    "answer, message",
+    ("no answer", refuse("connection refused"), "connection refused"),
+    ("an error as the answer", lambda q: {"Error": "out of order"}, "out of order"),
+    ("a node nobody asked about", lambda q: {"NodeNames": ["n7"]},
+     f'extender "{URL}" claims a filtered node "n7" which is not found in the input node list'),
+    ("an answer of another shape", lambda q: b"[]", "the extender's answer cannot be read: "),
+    ("an empty answer", lambda q: b"", "the extender's answer cannot be read: "),
+)  # fmt: skip
 def test_failing_filter_ends_the_cycle_unless_ignorable(answer: Any, message: str, ignorable: bool) -> None:
     extender = Extender(url_prefix=URL, filter_verb="filter", node_cache_capable=True, ignorable=ignorable)
     cluster = start_with(ToldExtenders({"filter": answer}), extender)
@@ -222,13 +207,11 @@ def test_nodes_sent_back_with_other_labels_are_scored_by_these() -> None:
     assert tried(cluster, make_pod().preferred_node_affinity(50, term).build()).node_name == "n1"
 
 
-@pytest.mark.parametrize(
-    ("answer", "want"),
-    [
-        pytest.param(only("n0", "n1", "n2"), ("n2", True, ""), id="kept"),
-        pytest.param(only("n0", "n1", FailedNodes={"n2": "full"}), ("n0", False, ""), id="refused"),
-        pytest.param(refuse("down"), ("", False, "down"), id="down"),
-    ],
+@cases(
+    "answer, want",
+    ("kept", only("n0", "n1", "n2"), ("n2", True, "")),
+    ("refused", only("n0", "n1", FailedNodes={"n2": "full"}), ("n0", False, "")),
+    ("down", refuse("down"), ("", False, "down")),
 )
 def test_nominated_node_goes_through_the_extenders_too(answer: Any, want: tuple[str, bool, str]) -> None:
     told = ToldExtenders({"filter": answer})
@@ -249,14 +232,12 @@ def test_extender_may_speak_of_nodes_that_are_not_there() -> None:
     assert tried(cluster, make_pod().nominated("n2").build()).node_name == "n0"
 
 
-@pytest.mark.parametrize(
-    ("extenders", "want"),
-    [
-        pytest.param((), 1, id="without extenders"),
-        pytest.param((Extender(url_prefix=URL, filter_verb="filter", node_cache_capable=True),), 4, id="filter"),
-        pytest.param((Extender(url_prefix=URL, prioritize_verb="prioritize", weight=1),), 4, id="prioritize"),
-        pytest.param((Extender(url_prefix=URL, bind_verb="bind"),), 1, id="neither"),
-    ],
+@cases(
+    "extenders, want",
+    ("without extenders", (), 1),
+    ("filter", (Extender(url_prefix=URL, filter_verb="filter", node_cache_capable=True),), 4),
+    ("prioritize", (Extender(url_prefix=URL, prioritize_verb="prioritize", weight=1),), 4),
+    ("neither", (Extender(url_prefix=URL, bind_verb="bind"),), 1),
 )
 def test_one_node_is_enough_only_when_nobody_filters_or_scores(extenders: tuple[Extender, ...], want: int) -> None:
     told = ToldExtenders({"filter": only("n3"), "prioritize": lambda q: [], "bind": lambda q: {}})
@@ -266,14 +247,12 @@ def test_one_node_is_enough_only_when_nobody_filters_or_scores(extenders: tuple[
     assert tried(cluster, make_pod().build()).num_nodes_to_find == want
 
 
-@pytest.mark.parametrize(
-    ("pod", "asked"),
-    [
-        pytest.param(make_pod().req(cpu="1"), False, id="asks for nothing it manages"),
-        pytest.param(make_pod().req({GPU: "1"}).limit({GPU: "1"}), True, id="requests"),
-        pytest.param(make_pod().req(cpu="1").limit({GPU: "1"}), True, id="limits"),
-        pytest.param(make_pod().req(cpu="1").init_container({GPU: "1"}), True, id="init container"),
-    ],
+@cases(
+    "pod, asked",
+    ("asks for nothing it manages", make_pod().req(cpu="1"), False),
+    ("requests", make_pod().req({GPU: "1"}).limit({GPU: "1"}), True),
+    ("limits", make_pod().req(cpu="1").limit({GPU: "1"}), True),
+    ("init container", make_pod().req(cpu="1").init_container({GPU: "1"}), True),
 )
 def test_extender_is_asked_about_pods_with_its_resources_only(pod: Any, asked: bool) -> None:
     extender = Extender(

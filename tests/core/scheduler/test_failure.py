@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.answers import CLEAR_NOMINATION, NominatingInfo, NominatingMode
 from scheduler_core.model.changes import PermitVerdict
@@ -11,16 +9,15 @@ from scheduler_core.model.effects import PodStatusPatch
 from scheduler_core.model.status import WAIT, Status
 from scheduler_core.scheduler.failure import cut_note, status_patch
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.core.scheduler.harness import SECOND, BindingPlugin, FilteringPlugin, ToldPlugins, profile, start
 
 
-@pytest.mark.parametrize(
-    ("message", "want"),
-    [
-        pytest.param("x" * 1024, "x" * 1024, id="1024 bytes stay"),
-        pytest.param("x" * 1025, "x" * 1020 + " ...", id="1025 bytes are cut"),
-        pytest.param("é" * 600, "é" * 510 + " ...", id="bytes count, not letters"),
-    ],
+@cases(
+    "message, want",
+    ("1024 bytes stay", "x" * 1024, "x" * 1024),
+    ("1025 bytes are cut", "x" * 1025, "x" * 1020 + " ..."),
+    ("bytes count, not letters", "é" * 600, "é" * 510 + " ..."),
 )
 def test_note_is_cut_to_1024_bytes(message: str, want: str) -> None:
     assert cut_note(message) == want
@@ -44,44 +41,22 @@ def _patch(nominated: str | None) -> PodStatusPatch:
     return PodStatusPatch("pod-default/pod", "default", "pod", "False", "Unschedulable", "full", nominated)
 
 
-@pytest.mark.parametrize(
-    ("pod", "nominating", "want"),
-    [
-        pytest.param(make_pod().build(), _KEEP, _patch(None), id="no condition yet"),
-        pytest.param(_TOLD.build(), _KEEP, None, id="told already"),
-        pytest.param(_TOLD.build(), CLEAR_NOMINATION, None, id="told already, nothing to clear"),
-        pytest.param(
-            make_pod().condition("PodScheduled", "False", reason="Unschedulable", message="taken").build(),
-            _KEEP,
-            _patch(None),
-            id="another message",
-        ),
-        pytest.param(
-            make_pod().condition("PodScheduled", "True", reason="Unschedulable", message="full").build(),
-            _KEEP,
-            _patch(None),
-            id="another status",
-        ),
-        pytest.param(
-            make_pod().condition("PodScheduled", "False", reason="SchedulerError", message="full").build(),
-            _KEEP,
-            _patch(None),
-            id="another reason",
-        ),
-        pytest.param(
-            make_pod()
-            .nominated("n")
-            .condition("PodScheduled", "False", reason="Unschedulable", message="full")
-            .build(),
-            CLEAR_NOMINATION,
-            _patch(""),
-            id="a nomination to clear",
-        ),
-        pytest.param(
-            _TOLD.build(), NominatingInfo(NominatingMode.OVERRIDE, "n"), _patch("n"), id="a nomination to write"
-        ),
-    ],
-)
+@cases(
+    "pod, nominating, want",
+    ("no condition yet", make_pod().build(), _KEEP, _patch(None)),
+    ("told already", _TOLD.build(), _KEEP, None),
+    ("told already, nothing to clear", _TOLD.build(), CLEAR_NOMINATION, None),
+    ("another message", make_pod().condition("PodScheduled", "False", reason="Unschedulable", message="taken").build(),
+     _KEEP, _patch(None)),
+    ("another status", make_pod().condition("PodScheduled", "True", reason="Unschedulable", message="full").build(),
+     _KEEP, _patch(None)),
+    ("another reason", make_pod().condition("PodScheduled", "False", reason="SchedulerError", message="full").build(),
+     _KEEP, _patch(None)),
+    ("a nomination to clear",
+     make_pod().nominated("n").condition("PodScheduled", "False", reason="Unschedulable", message="full").build(),
+     CLEAR_NOMINATION, _patch("")),
+    ("a nomination to write", _TOLD.build(), NominatingInfo(NominatingMode.OVERRIDE, "n"), _patch("n")),
+)  # fmt: skip
 def test_status_patch(pod: Pod, nominating: NominatingInfo, want: PodStatusPatch | None) -> None:
     assert status_patch(pod, "Unschedulable", "full", nominating) == want
 

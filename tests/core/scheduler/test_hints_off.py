@@ -10,24 +10,23 @@ from scheduler_core.cache.cache import Cache
 from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.scheduler import hints_off
 from tests.builders import NodeBuilder, PodBuilder, make, make_node, make_pod
+from tests.cases import cases
 from tests.core.queue.rig import NODE_ADDED, T0, Refuser, Rig
 
 
-@pytest.mark.parametrize(
-    ("node", "pod", "want"),
-    [
-        pytest.param(make_node(), make_pod().req(cpu="1"), True, id="fits"),
-        pytest.param(make_node().capacity(cpu="1"), make_pod().req(cpu="2"), False, id="no room"),
-        pytest.param(make_node().capacity(cpu="0"), make_pod(), True, id="asks for nothing"),
-        pytest.param(make_node().capacity(pods="0"), make_pod(), False, id="no place"),
-        pytest.param(make_node(), make_pod().req({"example.com/gpu": "1"}), False, id="no such resource"),
-        pytest.param(make_node(), make_pod().node_selector(disk="ssd"), False, id="other label"),
-        pytest.param(make_node(), make_pod().on("elsewhere"), False, id="other name"),
-        pytest.param(make_node(), make_pod().host_port(80), False, id="port taken"),
-        pytest.param(make_node().taint("k"), make_pod(), False, id="tainted"),
-        pytest.param(make_node().taint("k"), make_pod().toleration("k"), True, id="tolerated"),
-        pytest.param(make_node().taint("k", effect="PreferNoSchedule"), make_pod(), True, id="soft taint"),
-    ],
+@cases(
+    "node, pod, want",
+    ("fits", make_node(), make_pod().req(cpu="1"), True),
+    ("no room", make_node().capacity(cpu="1"), make_pod().req(cpu="2"), False),
+    ("asks for nothing", make_node().capacity(cpu="0"), make_pod(), True),
+    ("no place", make_node().capacity(pods="0"), make_pod(), False),
+    ("no such resource", make_node(), make_pod().req({"example.com/gpu": "1"}), False),
+    ("other label", make_node(), make_pod().node_selector(disk="ssd"), False),
+    ("other name", make_node(), make_pod().on("elsewhere"), False),
+    ("port taken", make_node(), make_pod().host_port(80), False),
+    ("tainted", make_node().taint("k"), make_pod(), False),
+    ("tolerated", make_node().taint("k"), make_pod().toleration("k"), True),
+    ("soft taint", make_node().taint("k", effect="PreferNoSchedule"), make_pod(), True),
 )
 def test_a_node_concerns_the_pods_it_would_take(node: NodeBuilder, pod: PodBuilder, want: bool) -> None:
     cache = Cache()

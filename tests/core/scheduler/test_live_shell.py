@@ -22,13 +22,8 @@ from scheduler_core.model.changes import (
 )
 from scheduler_core.model.effects import CacheMove, Effects, QueueMove
 from tests.builders import make, make_node, make_pod
-from tests.core.scheduler.harness import (
-    NO_CYCLES,
-    SECOND,
-    Cluster,
-    profile,
-    start,
-)
+from tests.cases import cases
+from tests.core.scheduler.harness import NO_CYCLES, SECOND, Cluster, profile, start
 from tests.core.scheduler.shell import UID, _assert_nothing_left, _cluster, _pods_on
 
 
@@ -229,22 +224,20 @@ def test_paused_engine_keeps_its_queue_right() -> None:
     _assert_nothing_left(cluster)
 
 
-@pytest.mark.parametrize(
+@cases(
     "change",
-    [
-        pytest.param(ObjectDeleted("Pod", "default", "nobody", "u"), id="unknown pod deleted"),
-        pytest.param(ObjectDeleted("Node", "", "nowhere"), id="unknown node deleted"),
-        pytest.param(ObjectDeleted("Deployment", "default", "web"), id="unknown object deleted"),
-        pytest.param(ObjectDeleted("Widget", "default", "web"), id="unknown kind deleted"),
-        pytest.param(BindingVerdict("nobody", "n0", bound=True), id="unknown pod bound"),
-        pytest.param(BindingVerdict("nobody", "n0", bound=False, message="x"), id="unknown pod refused"),
-        pytest.param(PermitVerdict("nobody", "P", allowed=True), id="unknown pod permitted"),
-        pytest.param(PreBindVerdict("nobody", "P", done=True), id="unknown pod prepared"),
-        pytest.param(EvictionVerdict("nobody", done=True), id="unknown preemptor"),
-        pytest.param(ObjectPut(make("Namespace", "team")), id="a kind nobody schedules by"),
-        pytest.param(ObjectPut(make("Deployment", "web")), id="a workload"),
-        pytest.param(ObjectPut(make_pod("theirs").scheduler("another").build()), id="a pod of another scheduler"),
-    ],
+    ("unknown pod deleted", ObjectDeleted("Pod", "default", "nobody", "u")),
+    ("unknown node deleted", ObjectDeleted("Node", "", "nowhere")),
+    ("unknown object deleted", ObjectDeleted("Deployment", "default", "web")),
+    ("unknown kind deleted", ObjectDeleted("Widget", "default", "web")),
+    ("unknown pod bound", BindingVerdict("nobody", "n0", bound=True)),
+    ("unknown pod refused", BindingVerdict("nobody", "n0", bound=False, message="x")),
+    ("unknown pod permitted", PermitVerdict("nobody", "P", allowed=True)),
+    ("unknown pod prepared", PreBindVerdict("nobody", "P", done=True)),
+    ("unknown preemptor", EvictionVerdict("nobody", done=True)),
+    ("a kind nobody schedules by", ObjectPut(make("Namespace", "team"))),
+    ("a workload", ObjectPut(make("Deployment", "web"))),
+    ("a pod of another scheduler", ObjectPut(make_pod("theirs").scheduler("another").build())),
 )
 def test_change_that_concerns_nobody_changes_nothing(change: Change) -> None:
     cluster = _cluster()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core.config.types import Extender
 from scheduler_core.model.effects import CacheMove, Comparison, Effects
 from scheduler_core.scheduler.comparing import NOT_NAMED
 from scheduler_core.scheduler.engine import Observer
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.core.scheduler.harness import NO_CYCLES, SECOND, Cluster, profile, start
 
 
@@ -135,10 +134,7 @@ def test_node_that_pre_filter_did_not_name_is_told() -> None:
     pod = make_pod().spec(affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}})
     cluster.put(pod.build())
     comparison = _bound(cluster, pod.build(), "n2")
-    assert (comparison.plugin, comparison.reason) == (
-        "NodeAffinity",
-        NOT_NAMED,
-    )
+    assert (comparison.plugin, comparison.reason) == ("NodeAffinity", NOT_NAMED)
 
 
 def test_unknown_node_and_unschedulable_pod_differ() -> None:
@@ -210,14 +206,12 @@ def _differing(cluster: Cluster, *, after: int = 2 * SECOND, nodes: int = 2) -> 
     return _bound(cluster, pod, "tainted", after=after)
 
 
-@pytest.mark.parametrize(
-    ("observer", "after", "nodes", "cause"),
-    [
-        pytest.param(Observer(), 2 * SECOND, 2, "configuration", id="no configuration given"),
-        pytest.param(Observer(is_configured=True), 2 * SECOND, 2, "unknown", id="nothing explains it"),
-        pytest.param(Observer(is_configured=True), SECOND // 2, 2, "state", id="a node changed just before"),
-        pytest.param(Observer(is_configured=True), 2 * SECOND, 150, "sampling", id="not all nodes were looked at"),
-    ],
+@cases(
+    "observer, after, nodes, cause",
+    ("no configuration given", Observer(), 2 * SECOND, 2, "configuration"),
+    ("nothing explains it", Observer(is_configured=True), 2 * SECOND, 2, "unknown"),
+    ("a node changed just before", Observer(is_configured=True), SECOND // 2, 2, "state"),
+    ("not all nodes were looked at", Observer(is_configured=True), 2 * SECOND, 150, "sampling"),
 )
 def test_difference_has_a_likely_cause(observer: Observer, after: int, nodes: int, cause: str) -> None:
     assert _differing(_observed(observer=observer), after=after, nodes=nodes).cause == cause

@@ -6,11 +6,7 @@ from typing import Any
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.framework.answers import PreBindWork
-from scheduler_core.model.changes import (
-    BindingVerdict,
-    PermitVerdict,
-    PreBindVerdict,
-)
+from scheduler_core.model.changes import BindingVerdict, PermitVerdict, PreBindVerdict
 from scheduler_core.model.status import SUCCESS, WAIT, Status
 from tests.builders import make_node, make_pod
 from tests.core.scheduler.harness import (

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core import config
 from scheduler_core.api import manifests
 from scheduler_core.api.meta import KubeObject
@@ -13,6 +11,7 @@ from scheduler_core.build import build
 from scheduler_core.model.effects import Effects, PreemptionRecord
 from scheduler_core.ports import FirstDraws, SeededDraws
 from tests.builders import PodBuilder, make_pod
+from tests.cases import cases
 from tests.core.scheduler.harness import SECOND, Cluster, profile, start
 from tests.core.scheduler.preempting import cluster_with, evicted, high, low, moves_of, node, verdict
 
@@ -31,72 +30,39 @@ def record_of(effects: Effects) -> PreemptionRecord:
     return attempt.post_filter.preemption
 
 
-@pytest.mark.parametrize(
-    ("objects", "pod", "message"),
-    [
-        pytest.param(
-            [node("n1"), low("a", priority=100).build(), low("b", priority=100).build()],
-            high(cpu="3"),
-            f"0/1 nodes are available: 1 Insufficient cpu. {NO_CLAIMS}0/1 nodes are available: 1 {NOBODY}.",
-            id="only equals",
-        ),
-        pytest.param(
-            [node("n1"), node("n2", taint=True), low("a", priority=100).build()],
-            high(cpu="3"),
-            "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint {k: v}."
-            f" {NO_CLAIMS}0/2 nodes are available: 1 {NOBODY}, 1 {HELPLESS}.",
-            id="one node is out of the question",
-        ),
-        pytest.param(
-            [node("n1"), node("n2")],
-            high(cpu="9"),
-            f"0/2 nodes are available: 2 Insufficient cpu. {NO_CLAIMS}0/2 nodes are available: 2 {HELPLESS}.",
-            id="larger than every node",
-        ),
-        pytest.param(
-            [node("n1"), low("a", cpu="1").build(), low("b", cpu="3", priority=100).build()],
-            high(cpu="2"),
-            f"0/1 nodes are available: 1 Insufficient cpu. {NO_CLAIMS}0/1 nodes are available: 1 Insufficient cpu.",
-            id="victims would not free enough",
-        ),
-        pytest.param(
-            [node("n1"), low("a").build()],
-            high().never_preempts(),
-            f"0/1 nodes are available: 1 Insufficient cpu. {NO_CLAIMS}not eligible due to preemptionPolicy=Never.",
-            id="it never preempts",
-        ),
-        pytest.param(
-            [node("n1"), low("a").build()], high(), "0/1 nodes are available: 1 Insufficient cpu.", id="it preempts"
-        ),
-    ],
-)
+@cases(
+    "objects, pod, message",
+    ("only equals", [node("n1"), low("a", priority=100).build(), low("b", priority=100).build()], high(cpu="3"),
+     f"0/1 nodes are available: 1 Insufficient cpu. {NO_CLAIMS}0/1 nodes are available: 1 {NOBODY}."),
+    ("one node is out of the question", [node("n1"), node("n2", taint=True), low("a", priority=100).build()],
+     high(cpu="3"),
+     "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint {k: v}."
+     f" {NO_CLAIMS}0/2 nodes are available: 1 {NOBODY}, 1 {HELPLESS}."),
+    ("larger than every node", [node("n1"), node("n2")], high(cpu="9"),
+     f"0/2 nodes are available: 2 Insufficient cpu. {NO_CLAIMS}0/2 nodes are available: 2 {HELPLESS}."),
+    ("victims would not free enough", [node("n1"), low("a", cpu="1").build(), low("b", cpu="3", priority=100).build()],
+     high(cpu="2"),
+     f"0/1 nodes are available: 1 Insufficient cpu. {NO_CLAIMS}0/1 nodes are available: 1 Insufficient cpu."),
+    ("it never preempts", [node("n1"), low("a").build()], high().never_preempts(),
+     f"0/1 nodes are available: 1 Insufficient cpu. {NO_CLAIMS}not eligible due to preemptionPolicy=Never."),
+    ("it preempts", [node("n1"), low("a").build()], high(), "0/1 nodes are available: 1 Insufficient cpu."),
+)  # fmt: skip
 def test_pod_that_fits_nowhere_is_told_why(objects: list[KubeObject], pod: PodBuilder, message: str) -> None:
     attempt = cluster_with(*objects).attempt(pod.build())
     assert (attempt.result, attempt.message) == ("unschedulable", message)
 
 
-@pytest.mark.parametrize(
-    ("leaving", "may"),
-    [
-        pytest.param(
-            low("a").deleted().condition("DisruptionTarget", "True", reason="PreemptionByScheduler"),
-            False,
-            id="preempted and on its way out",
-        ),
-        pytest.param(low("a").deleted(), True, id="leaving for another reason"),
-        pytest.param(
-            low("a").deleted().condition("DisruptionTarget", "True", reason="EvictionByEvictionAPI"),
-            True,
-            id="evicted through the API",
-        ),
-        pytest.param(
-            low("a", priority=100).deleted().condition("DisruptionTarget", "True", reason="PreemptionByScheduler"),
-            True,
-            id="not of lower priority",
-        ),
-        pytest.param(low("a"), True, id="it stays"),
-    ],
-)
+@cases(
+    "leaving, may",
+    ("preempted and on its way out",
+     low("a").deleted().condition("DisruptionTarget", "True", reason="PreemptionByScheduler"), False),
+    ("leaving for another reason", low("a").deleted(), True),
+    ("evicted through the API",
+     low("a").deleted().condition("DisruptionTarget", "True", reason="EvictionByEvictionAPI"), True),
+    ("not of lower priority",
+     low("a", priority=100).deleted().condition("DisruptionTarget", "True", reason="PreemptionByScheduler"), True),
+    ("it stays", low("a"), True),
+)  # fmt: skip
 def test_nominated_pod_waits_for_its_victims(leaving: PodBuilder, may: bool) -> None:
     cluster = cluster_with(node("n1"), leaving.build())
     attempt = cluster.attempt(high().nominated("n1").build())
@@ -180,13 +146,11 @@ def test_offset_is_drawn_and_turns_the_order() -> None:
     assert len(offsets) > 1
 
 
-@pytest.mark.parametrize(
-    ("args", "n_nodes", "want"),
-    [
-        pytest.param({}, 5, 5, id="few nodes: all"),
-        pytest.param({"minCandidateNodesPercentage": 50, "minCandidateNodesAbsolute": 1}, 9, 4, id="the share"),
-        pytest.param({"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": 2}, 9, 2, id="the number"),
-    ],
+@cases(
+    "args, n_nodes, want",
+    ("few nodes: all", {}, 5, 5),
+    ("the share", {"minCandidateNodesPercentage": 50, "minCandidateNodesAbsolute": 1}, 9, 4),
+    ("the number", {"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": 2}, 9, 2),
 )
 def test_as_many_candidates_are_looked_for_as_configured(args: dict[str, int], n_nodes: int, want: int) -> None:
     document = {
@@ -206,12 +170,8 @@ def claiming(pod: PodBuilder, **entry: str) -> PodBuilder:
 
 
 def claim(name: str, **fields: Any) -> KubeObject:
-    manifest = {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}"},
-        **fields,
-    }
+    manifest = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+                "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}"}, **fields}  # fmt: skip
     return manifests.decode(manifest)
 
 

@@ -14,6 +14,7 @@ from scheduler_core.plugins.default_preemption import UNDER_WAY, DefaultPreempti
 from scheduler_core.ports import FirstDraws
 from scheduler_core.scheduler import checkpoint
 from tests.builders import PodBuilder, make_pod
+from tests.cases import cases
 from tests.core.scheduler.harness import SECOND, BindingPlugin, Cluster, ToldPlugins, profile, start
 from tests.core.scheduler.preempting import cluster_with, evicted, high, low, moves_of, node, verdict
 
@@ -59,12 +60,10 @@ def test_gate_says_that_the_preemption_is_not_over() -> None:
     assert plugin.pre_enqueue(high("another").build()).is_success
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer",
-    [
-        pytest.param({"done": False}, id="a failure"),
-        pytest.param({"gone_too": True}, id="nobody was left to delete"),
-    ],
+    ("a failure", {"done": False}),
+    ("nobody was left to delete", {"gone_too": True}),
 )
 def test_preemptor_is_activated_when_no_deletion_will_wake_it(answer: dict[str, bool]) -> None:
     victim, pod = low("a", cpu="4"), high().build()

@@ -10,6 +10,7 @@ from scheduler_core.config.types import PluginEntry, PluginSet
 from scheduler_core.framework.answers import CLEAR_NOMINATION, NominatingInfo, NominatingMode, PreFilterResult
 from scheduler_core.model.status import SKIP, SUCCESS, Code, Status
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.core.scheduler.harness import (
     START,
     BindingPlugin,
@@ -121,17 +122,12 @@ def test_pre_filter_node_names_narrow_the_search() -> None:
     assert attempt.unschedulable_plugins == ("A", "B")
 
 
-@pytest.mark.parametrize(
-    ("answers", "text"),
-    [
-        pytest.param({"A": _only()}, "node(s) didn't satisfy plugin A", id="one plugin leaves nothing"),
-        pytest.param(
-            {"B": _only("n0"), "A": _only("n1")},
-            "node(s) didn't satisfy plugin(s) [A B] simultaneously",
-            id="two plugins leave nothing together",
-        ),
-    ],
-)
+@cases(
+    "answers, text",
+    ("one plugin leaves nothing", {"A": _only()}, "node(s) didn't satisfy plugin A"),
+    ("two plugins leave nothing together", {"B": _only("n0"), "A": _only("n1")},
+     "node(s) didn't satisfy plugin(s) [A B] simultaneously"),
+)  # fmt: skip
 def test_pre_filter_node_names_that_leave_nothing(answers: dict[str, Any], text: str) -> None:
     cluster = _nodes(start(profile(*answers), plugins=_pre_filters(**answers)), 2)
     attempt = cluster.attempt(make_pod().build())
@@ -163,26 +159,17 @@ def test_no_nodes_is_unschedulable_with_the_backoff_of_an_error() -> None:
 _REFUSED = {"filter": lambda pod, node: Status.unschedulable("full")}
 
 
-@pytest.mark.parametrize(
-    ("answers", "code", "plugin", "text", "nominated"),
-    [
-        pytest.param(
-            {"A": (NominatingInfo(NominatingMode.OVERRIDE, "n0"), SUCCESS), "B": (None, SUCCESS)},
-            "Success", "", "", "n0", id="the first success ends",
-        ),
-        pytest.param(
-            {"A": (None, Status.unschedulable("a")), "B": (CLEAR_NOMINATION, Status.unschedulable("b"))},
-            "Unschedulable", "A", " a, b", "", id="reasons add up, the last override counts",
-        ),
-        pytest.param(
-            {"A": (None, Status.unresolvable("a")), "B": (None, SUCCESS)},
-            "UnschedulableAndUnresolvable", "A", " a", None, id="unresolvable ends",
-        ),
-        pytest.param(
-            {"A": (None, Status.failed("broken")), "B": (None, SUCCESS)},
-            "Error", "A", " broken", None, id="an error ends, the pod stays unschedulable",
-        ),
-    ],
+@cases(
+    "answers, code, plugin, text, nominated",
+    ("the first success ends", {"A": (NominatingInfo(NominatingMode.OVERRIDE, "n0"), SUCCESS), "B": (None, SUCCESS)},
+     "Success", "", "", "n0"),
+    ("reasons add up, the last override counts",
+     {"A": (None, Status.unschedulable("a")), "B": (CLEAR_NOMINATION, Status.unschedulable("b"))}, "Unschedulable", "A",
+     " a, b", ""),
+    ("unresolvable ends", {"A": (None, Status.unresolvable("a")), "B": (None, SUCCESS)}, "UnschedulableAndUnresolvable",
+     "A", " a", None),
+    ("an error ends, the pod stays unschedulable", {"A": (None, Status.failed("broken")), "B": (None, SUCCESS)},
+     "Error", "A", " broken", None),
 )  # fmt: skip
 def test_post_filter_answers(answers: dict[str, Any], code: str, plugin: str, text: str, nominated: str | None) -> None:
     plugins = ToldPlugins().add("F", FilteringPlugin, **_REFUSED)
@@ -245,30 +232,17 @@ def test_scores_are_normalised_weighted_and_summed() -> None:
     assert attempt.tied is not None and attempt.tied.tolist() == [1]
 
 
-@pytest.mark.parametrize(
-    ("answers", "text"),
-    [
-        pytest.param(
-            {"pre_score": lambda pod: Status.unschedulable("no")}, 'running PreScore plugin "S": no', id="pre_score"
-        ),
-        pytest.param(
-            {"score": lambda pod, node: (0, Status.failed("no"))},
-            'running Score plugins: plugin "S" failed with: no',
-            id="score",
-        ),
-        pytest.param(
-            {"normalize_scores": lambda pod, scores: Status.failed("no")},
-            'running Normalize on Score plugins: plugin "S" failed with: no',
-            id="normalize",
-        ),
-        pytest.param(
-            {"score": lambda pod, node: (101, SUCCESS)},
-            'applying score defaultWeights on Score plugins: plugin "S" returns an invalid score 101,'
-            " it should in the range of [0, 100] after normalizing",
-            id="out of range",
-        ),
-    ],
-)
+@cases(
+    "answers, text",
+    ("pre_score", {"pre_score": lambda pod: Status.unschedulable("no")}, 'running PreScore plugin "S": no'),
+    ("score", {"score": lambda pod, node: (0, Status.failed("no"))},
+     'running Score plugins: plugin "S" failed with: no'),
+    ("normalize", {"normalize_scores": lambda pod, scores: Status.failed("no")},
+     'running Normalize on Score plugins: plugin "S" failed with: no'),
+    ("out of range", {"score": lambda pod, node: (101, SUCCESS)},
+     'applying score defaultWeights on Score plugins: plugin "S" returns an invalid score 101,'
+     " it should in the range of [0, 100] after normalizing"),
+)  # fmt: skip
 def test_scoring_failures_are_errors(answers: dict[str, Any], text: str) -> None:
     cluster = _nodes(start(profile("S"), plugins=ToldPlugins().add("S", ScoringPlugin, **answers)), 100)
     # Without a filter and with scoring all 100 nodes are feasible.
@@ -288,18 +262,11 @@ def test_scoring_failure_of_the_first_node_counts() -> None:
 # Reserve
 
 
-@pytest.mark.parametrize(
-    ("status", "result", "message", "blamed", "backoff"),
-    [
-        pytest.param(
-            Status.unschedulable("taken"), "unschedulable", "0/1 nodes are available: 1 taken.", ("B",),
-            "Unschedulable", id="a rejection blames the plugin",
-        ),
-        pytest.param(
-            Status.failed("broken"), "error", 'running Reserve plugin "B": broken', (), "Backoff",
-            id="an error blames nobody",
-        ),
-    ],
+@cases(
+    "status, result, message, blamed, backoff",
+    ("a rejection blames the plugin", Status.unschedulable("taken"), "unschedulable",
+     "0/1 nodes are available: 1 taken.", ("B",), "Unschedulable"),
+    ("an error blames nobody", Status.failed("broken"), "error", 'running Reserve plugin "B": broken', (), "Backoff"),
 )  # fmt: skip
 def test_failing_reserve_is_undone(
     status: Status, result: str, message: str, blamed: tuple[str, ...], backoff: str

@@ -12,14 +12,7 @@ from hypothesis import strategies as st
 
 from scheduler_core.api.pod import Pod, PodStatus
 from scheduler_core.framework.answers import NominatingInfo, NominatingMode, PreBindWork
-from scheduler_core.model.changes import (
-    BindingVerdict,
-    Change,
-    ObjectDeleted,
-    ObjectPut,
-    PermitVerdict,
-    PreBindVerdict,
-)
+from scheduler_core.model.changes import BindingVerdict, Change, ObjectDeleted, ObjectPut, PermitVerdict, PreBindVerdict
 from scheduler_core.model.status import SUCCESS, WAIT, Status
 from scheduler_core.ports import SeededDraws
 from tests.builders import make_node, make_pod

@@ -30,6 +30,7 @@ from scheduler_core.sim.demo import (
     script_tick,
 )
 from tests.builders import make_pod
+from tests.cases import cases
 
 SECOND = 1_000_000
 START = 1_900_000_000 * SECOND  # 2030-03-17T17:46:40Z
@@ -97,16 +98,14 @@ def test_nothing_arrives_when_the_cluster_is_full() -> None:
     assert any(arrivals(tick(second, pods=SCRIPT.max_pods - 4)) for second in range(200))
 
 
-@pytest.mark.parametrize(
-    ("second", "pods", "comes"),
-    [
-        pytest.param(179, 0, False, id="before"),
-        pytest.param(180, 0, True, id="at its time"),
-        pytest.param(181, 0, False, id="after"),
-        pytest.param(660, 0, True, id="next round"),
-        pytest.param(180, 50, True, id="on top of a full cluster"),
-        pytest.param(180, 51, False, id="not on top of another one"),
-    ],
+@cases(
+    "second, pods, comes",
+    ("before", 179, 0, False),
+    ("at its time", 180, 0, True),
+    ("after", 181, 0, False),
+    ("next round", 660, 0, True),
+    ("on top of a full cluster", 180, 50, True),
+    ("not on top of another one", 180, 51, False),
 )
 def test_job_of_a_round_has_its_time(second: float, pods: int, comes: bool) -> None:
     assert ("launch" in jobs_of(tick(second, pods=pods))) == comes
@@ -117,13 +116,11 @@ def test_script_says_the_same_when_asked_again() -> None:
     assert any(tick(second, seed=1) != tick(second, seed=2) for second in range(20))
 
 
-@pytest.mark.parametrize(
-    ("second", "name", "tag"),
-    [
-        pytest.param(30, "shop", 2, id="first round"),
-        pytest.param(510, "blog", 2, id="second round"),
-        pytest.param(990, "shop", 3, id="third round"),
-    ],
+@cases(
+    "second, name, tag",
+    ("first round", 30, "shop", 2),
+    ("second round", 510, "blog", 2),
+    ("third round", 990, "shop", 3),
 )
 def test_rollouts_take_turns(second: float, name: str, tag: int) -> None:
     (patch,) = patches(tick(second), "Deployment")

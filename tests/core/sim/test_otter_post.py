@@ -14,6 +14,7 @@ from scheduler_core.sim.otter_post.apps import BUDGETS, SERVICES
 from scheduler_core.sim.otter_post.jobs import HAIRBALL, LAUNCH, RIPPLE, TRAWL
 from scheduler_core.sim.otter_post.script import MAX_PODS, SCRIPT
 from scheduler_core.sim.otter_post.storage import DEN_NODE
+from tests.cases import cases
 from tests.core.sim.story import (
     SECOND,
     START,
@@ -211,19 +212,17 @@ def test_burst_takes_the_places_of_renderers() -> None:
         assert attempt.post_filter.preemption.victims
 
 
-@pytest.mark.parametrize(
-    ("app", "reasons"),
-    [
-        pytest.param("legacy-monolith", ["Insufficient cpu", "Insufficient memory"], id="too large"),
-        pytest.param("quantum-index", ["didn't match Pod's node affinity/selector"], id="label nobody has"),
-        pytest.param("vault-reader", ["untolerated taint {otterpost.example/vault: locked}"], id="taint"),
-        pytest.param("lamp-lighter", ["didn't have free ports"], id="host port"),
-        pytest.param("fish-tycoon", ["Insufficient nvidia.com/gpu"], id="more GPUs than a node has"),
-        pytest.param("lonely-heron", ["didn't match pod anti-affinity rules"], id="nobody beside it"),
-        pytest.param("even-keel", ["didn't match pod topology spread constraints"], id="uneven"),
-        pytest.param("friday-deploy", ["gated"], id="gated"),
-        pytest.param("bigger-model", ["gated"], id="gated by budget"),
-    ],
+@cases(
+    "app, reasons",
+    ("too large", "legacy-monolith", ["Insufficient cpu", "Insufficient memory"]),
+    ("label nobody has", "quantum-index", ["didn't match Pod's node affinity/selector"]),
+    ("taint", "vault-reader", ["untolerated taint {otterpost.example/vault: locked}"]),
+    ("host port", "lamp-lighter", ["didn't have free ports"]),
+    ("more GPUs than a node has", "fish-tycoon", ["Insufficient nvidia.com/gpu"]),
+    ("nobody beside it", "lonely-heron", ["didn't match pod anti-affinity rules"]),
+    ("uneven", "even-keel", ["didn't match pod topology spread constraints"]),
+    ("gated", "friday-deploy", ["gated"]),
+    ("gated by budget", "bigger-model", ["gated"]),
 )
 def test_some_pods_of_the_sample_wait_each_for_its_own_reason(app: str, reasons: list[str]) -> None:
     messages = waiting(app)

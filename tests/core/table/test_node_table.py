@@ -14,6 +14,7 @@ from scheduler_core.table.images import MAX_COLUMNS
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.resources import CPU, EPHEMERAL_STORAGE, MAX_AMOUNT, MEMORY
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod
+from tests.cases import cases
 from tests.examples import examples
 
 MIB = 1024 * 1024
@@ -128,15 +129,13 @@ def test_taint_sets_are_shared_whenever_the_taints_were_added() -> None:
     assert [taint.key for taint in table.taints.sets[1]] == ["k"]
 
 
-@pytest.mark.parametrize(
-    ("wanted", "rows"),
-    [
-        pytest.param(("0.0.0.0", "TCP", 80), [0, 1], id="the wildcard address wants every address"),
-        pytest.param(("10.0.0.1", "TCP", 80), [0, 1], id="an address conflicts with itself and with the wildcard"),
-        pytest.param(("10.0.0.2", "TCP", 80), [1], id="another address conflicts with the wildcard only"),
-        pytest.param(("0.0.0.0", "UDP", 80), None, id="another protocol is free"),
-        pytest.param(("0.0.0.0", "TCP", 81), None, id="another port is free"),
-    ],
+@cases(
+    "wanted, rows",
+    ("the wildcard address wants every address", ("0.0.0.0", "TCP", 80), [0, 1]),
+    ("an address conflicts with itself and with the wildcard", ("10.0.0.1", "TCP", 80), [0, 1]),
+    ("another address conflicts with the wildcard only", ("10.0.0.2", "TCP", 80), [1]),
+    ("another protocol is free", ("0.0.0.0", "UDP", 80), None),
+    ("another port is free", ("0.0.0.0", "TCP", 81), None),
 )
 def test_ports_conflicting_names_the_rows(wanted: tuple[str, str, int], rows: list[int] | None) -> None:
     table = NodeTable()

@@ -16,6 +16,7 @@ from scheduler_core.table import pods as pods_module
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.pods import PodColumns
 from tests.builders import PodBuilder, make_node, make_pod
+from tests.cases import cases
 
 
 @dataclass(frozen=True)
@@ -147,16 +148,14 @@ def test_terms_are_forgotten_with_their_last_pod() -> None:
     assert not columns.has_terms(TermList.REQUIRED_ANTI)
 
 
-@pytest.mark.parametrize(
-    ("selector", "labels", "want"),
-    [
-        pytest.param({"matchLabels": {"app": "web"}}, {"app": "web", "x": "y"}, 1, id="has the label"),
-        pytest.param({"matchLabels": {"app": "web"}}, {"app": "db"}, 0, id="has another value"),
-        pytest.param({"matchExpressions": [_in("app", "web", "db", "web")]}, {"app": "db"}, 1, id="has one of several"),
-        pytest.param({"matchExpressions": [{"key": "x", "operator": "Exists"}]}, {}, 1, id="only In is looked up"),
-        pytest.param({}, {}, 1, id="everybody"),
-        pytest.param(None, {"app": "web"}, 0, id="nobody"),
-    ],
+@cases(
+    "selector, labels, want",
+    ("has the label", {"matchLabels": {"app": "web"}}, {"app": "web", "x": "y"}, 1),
+    ("has another value", {"matchLabels": {"app": "web"}}, {"app": "db"}, 0),
+    ("has one of several", {"matchExpressions": [_in("app", "web", "db", "web")]}, {"app": "db"}, 1),
+    ("only In is looked up", {"matchExpressions": [{"key": "x", "operator": "Exists"}]}, {}, 1),
+    ("everybody", {}, {}, 1),
+    ("nobody", None, {"app": "web"}, 0),
 )
 def test_terms_are_found_by_a_label_they_need(
     selector: dict[str, Any] | None, labels: dict[str, str], want: int
@@ -231,7 +230,6 @@ def test_counts_equal_a_recount_after_any_changes(
                 pod.pod_affinity("zone", {"app": app})
             info.add_pod(PodInfo.of((pod.deleted() if deleted else pod).build()))
         table.upsert(info)
-
     web, required = table.pods.tally_of_kinds(App()).counts, table.pods.tally_of_terms(NumRequired()).counts
     assert web.sum() == sum(info.pod.labels["app"] == "web" for each in infos.values() for info in each.pods)
     for name, node_info in infos.items():

@@ -11,6 +11,7 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.selection import rows_meeting
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -35,22 +36,20 @@ def _field(key: str, operator: str, *values: str) -> dict[str, Any]:
     return {"matchFields": [{"key": key, "operator": operator, "values": list(values)}]}
 
 
-@pytest.mark.parametrize(
-    ("term", "names"),
-    [
-        pytest.param(_expression("zone", "In", "z1", "z9"), "a", id="in one of the values"),
-        pytest.param(_expression("zone", "NotIn", "z1"), "bc", id="not in also holds without the label"),
-        pytest.param(_expression("zone", "Exists"), "ab", id="exists"),
-        pytest.param(_expression("zone", "DoesNotExist"), "c", id="does not exist"),
-        pytest.param(_expression("rank", "Gt", "2"), "a", id="greater needs a number"),
-        pytest.param(_expression("rank", "Lt", "3"), "c", id="less is strict"),
-        pytest.param(_expression("zone", "Near", "z1"), "", id="an unknown operator matches nothing"),
-        pytest.param(_field("metadata.name", "In", "b"), "b", id="by name"),
-        pytest.param(_field("metadata.name", "NotIn", "b"), "ac", id="by name of others"),
-        pytest.param(_field("metadata.uid", "In", ""), "abc", id="another field reads as empty text"),
-        pytest.param({}, "", id="an empty term matches nothing"),
-        pytest.param(_expression("zone", "Exists") | _field("metadata.name", "In", "b"), "b", id="all must hold"),
-    ],
+@cases(
+    "term, names",
+    ("in one of the values", _expression("zone", "In", "z1", "z9"), "a"),
+    ("not in also holds without the label", _expression("zone", "NotIn", "z1"), "bc"),
+    ("exists", _expression("zone", "Exists"), "ab"),
+    ("does not exist", _expression("zone", "DoesNotExist"), "c"),
+    ("greater needs a number", _expression("rank", "Gt", "2"), "a"),
+    ("less is strict", _expression("rank", "Lt", "3"), "c"),
+    ("an unknown operator matches nothing", _expression("zone", "Near", "z1"), ""),
+    ("by name", _field("metadata.name", "In", "b"), "b"),
+    ("by name of others", _field("metadata.name", "NotIn", "b"), "ac"),
+    ("another field reads as empty text", _field("metadata.uid", "In", ""), "abc"),
+    ("an empty term matches nothing", {}, ""),
+    ("all must hold", _expression("zone", "Exists") | _field("metadata.name", "In", "b"), "b"),
 )
 def test_rows_meeting_finds_the_nodes_of_a_term(table: NodeTable, term: dict[str, Any], names: str) -> None:
     required = required_node_affinity(make_pod().required_node_affinity(term).build())

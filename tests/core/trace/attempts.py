@@ -60,29 +60,19 @@ def large_attempt(n_nodes: int, n_feasible: int, *, seed: int = 1, start: int = 
     weights = np.array([weight for _, weight in PLUGINS])
     totals = (normalized * weights[:, None]).sum(axis=0)
     return make_attempt(
-        n_nodes,
-        filter_rows=FilterRows(walk, codes, (CPU, TAINT)),
-        feasible=feasible,
+        n_nodes, filter_rows=FilterRows(walk, codes, (CPU, TAINT)), feasible=feasible,
         score_rows=ScoreRows(PLUGINS, raw, normalized, totals, ("PodTopologySpread",)),
-        tied=feasible[totals == totals.max()],
-        node_name=node_order(n_nodes).names[int(feasible[totals.argmax()])],
-        start_index=start,
-        end_index=int((walk[-1] + 1) % n_nodes),
-        evaluated_nodes=len(walk),
+        tied=feasible[totals == totals.max()], node_name=node_order(n_nodes).names[int(feasible[totals.argmax()])],
+        start_index=start, end_index=int((walk[-1] + 1) % n_nodes), evaluated_nodes=len(walk),
         num_nodes_to_find=n_feasible,
-    )
+    )  # fmt: skip
 
 
 def make_attempt(n_nodes: int, **fields: Any) -> Attempt:
     given: dict[str, Any] = {
-        "pod_key": "shop/cart-0",
-        "pod_uid": "uid-1",
-        "attempt": 1,
-        "profile": "default-scheduler",
-        "started_at": 1_000_000,
-        "result": "scheduled",
-        "node_order": node_order(n_nodes),
-    }
+        "pod_key": "shop/cart-0", "pod_uid": "uid-1", "attempt": 1, "profile": "default-scheduler",
+        "started_at": 1_000_000, "result": "scheduled", "node_order": node_order(n_nodes),
+    }  # fmt: skip
     return Attempt(**(given | fields))
 
 

@@ -11,18 +11,13 @@ import zstandard
 from hypothesis import given
 
 from scheduler_core.errors import TraceError
-from scheduler_core.model.effects import (
-    Attempt,
-    FilterRows,
-    PostFilterRecord,
-    PreemptionCandidate,
-    PreemptionRecord,
-)
+from scheduler_core.model.effects import Attempt, FilterRows, PostFilterRecord, PreemptionCandidate, PreemptionRecord
 from scheduler_core.model.node_views import NodeCandidates, NodeNames, NodeStatuses
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.trace.codec import LAYOUT, decode, encode
 from scheduler_core.trace.matrix import AttemptMatrix
 from tests.builders import make_pod
+from tests.cases import cases
 from tests.core.trace.attempts import BOTH, CPU, attempts, indices, large_attempt, make_attempt
 from tests.examples import examples
 
@@ -101,12 +96,10 @@ def test_more_statuses_than_a_byte_holds_survive_the_round_trip() -> None:
     assert [verdict.status for verdict in read.rows()] == list(statuses)
 
 
-@pytest.mark.parametrize(
-    ("n_nodes", "n_feasible", "budget"),
-    [
-        pytest.param(5000, 500, 2048, id="2 KB at 5000 nodes"),
-        pytest.param(1000, 420, 1024 * 2, id="2 KB at 1000 nodes"),
-    ],
+@cases(
+    "n_nodes, n_feasible, budget",
+    ("2 KB at 5000 nodes", 5000, 500, 2048),
+    ("2 KB at 1000 nodes", 1000, 420, 1024 * 2),
 )
 def test_matrix_keeps_to_its_budget(n_nodes: int, n_feasible: int, budget: int) -> None:
     assert len(encode(large_attempt(n_nodes, n_feasible))) <= budget
@@ -141,15 +134,13 @@ def test_rows_mark_the_extra_node_as_passed_but_not_feasible() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@cases(
     "damage",
-    [
-        pytest.param(lambda blob: b"", id="empty"),
-        pytest.param(lambda blob: bytes((LAYOUT + 1,)) + blob[1:], id="another layout"),
-        pytest.param(lambda blob: blob[: len(blob) // 2], id="cut"),
-        pytest.param(lambda blob: blob[:-6] + bytes((blob[-6] ^ 1,)) + blob[-5:], id="a flipped bit"),
-        pytest.param(lambda blob: blob[:1] + b"no frame", id="not compressed"),
-    ],
+    ("empty", lambda blob: b""),
+    ("another layout", lambda blob: bytes((LAYOUT + 1,)) + blob[1:]),
+    ("cut", lambda blob: blob[: len(blob) // 2]),
+    ("a flipped bit", lambda blob: blob[:-6] + bytes((blob[-6] ^ 1,)) + blob[-5:]),
+    ("not compressed", lambda blob: blob[:1] + b"no frame"),
 )
 def test_damaged_matrix_is_refused(damage: Any) -> None:
     attempt = large_attempt(50, 20)
@@ -169,17 +160,12 @@ def preempting() -> tuple[Attempt, PreemptionRecord]:
     names = names_of(attempt)
     pods = [make_pod(name).build() for name in "abc"]
     search = PreemptionRecord(
-        dry_run=True,
-        potential_nodes=NodeNames(indices(2, 3, 0, 1), names),
-        offset=2,
-        num_candidates=4,
+        dry_run=True, potential_nodes=NodeNames(indices(2, 3, 0, 1), names), offset=2, num_candidates=4,
         candidates=NodeCandidates(indices(3, 0), names, [(pods[0], pods[1]), (pods[2],)], np.array([0, 1])),
         not_candidates=NodeStatuses(indices(2, 1), names, np.array([5, 1]), (CPU, BOTH, CPU, CPU, CPU, CPU)),
-        tied=NodeNames(indices(3, 0), names),
-        chosen=names[3],
-        victims=("default/a", "default/b"),
+        tied=NodeNames(indices(3, 0), names), chosen=names[3], victims=("default/a", "default/b"),
         decided_by="number_of_victims",
-    )
+    )  # fmt: skip
     attempt.post_filter = PostFilterRecord("Success", "", "", names[3], search)
     told = msgspec.structs.replace(
         search,

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from scheduler_core.model.effects import Attempt, PostFilterRecord, PreemptionCandidate, PreemptionRecord
 from scheduler_core.model.status import Status
 from scheduler_core.trace.diff import Divergence, first_divergence
+from tests.cases import cases
 from tests.core.trace.attempts import large_attempt
 
 
@@ -41,15 +42,13 @@ def other_node(attempt: Attempt) -> None:
     attempt.node_name = "elsewhere"
 
 
-@pytest.mark.parametrize(
-    ("change", "where"),
-    [
-        pytest.param(other_code, "filter of node-00010", id="filter before score"),
-        pytest.param(other_score, "score of NodeResourcesFit for ", id="raw score before message"),
-        pytest.param(other_total, "total of ", id="total"),
-        pytest.param(shorter, "tied: length", id="ties"),
-        pytest.param(other_node, "node", id="node"),
-    ],
+@cases(
+    "change, where",
+    ("filter before score", other_code, "filter of node-00010"),
+    ("raw score before message", other_score, "score of NodeResourcesFit for "),
+    ("total", other_total, "total of "),
+    ("ties", shorter, "tied: length"),
+    ("node", other_node, "node"),
 )
 def test_first_divergence_names_where_attempts_part(change: Callable[[Attempt], None], where: str) -> None:
     left = large_attempt(40, 20, start=10)
@@ -77,24 +76,18 @@ def test_first_divergence_finds_none_when_only_circumstances_differ() -> None:
 
 
 SEARCH = PreemptionRecord(
-    dry_run=True,
-    potential_nodes=("n1", "n2"),
-    candidates=(PreemptionCandidate("n1", ("a",), 0),),
-    not_candidates=(("n2", Status.unschedulable("Insufficient cpu")),),
-    chosen="n1",
-    victims=("a",),
-)
+    dry_run=True, potential_nodes=("n1", "n2"), candidates=(PreemptionCandidate("n1", ("a",), 0),),
+    not_candidates=(("n2", Status.unschedulable("Insufficient cpu")),), chosen="n1", victims=("a",),
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("fields", "where"),
-    [
-        pytest.param({"offset": 1}, "potential nodes of preemption", id="offset"),
-        pytest.param({"not_candidates": ()}, "nodes tried in vain", id="nodes tried"),
-        pytest.param({"candidates": ()}, "candidates", id="candidates"),
-        pytest.param({"victims": ("b",)}, "victims", id="victims"),
-        pytest.param({"cleared_nominations": ("c",)}, "cleared nominations", id="nominations"),
-    ],
+@cases(
+    "fields, where",
+    ("offset", {"offset": 1}, "potential nodes of preemption"),
+    ("nodes tried", {"not_candidates": ()}, "nodes tried in vain"),
+    ("candidates", {"candidates": ()}, "candidates"),
+    ("victims", {"victims": ("b",)}, "victims"),
+    ("nominations", {"cleared_nominations": ("c",)}, "cleared nominations"),
 )
 def test_first_divergence_looks_into_the_search_for_victims(fields: dict[str, Any], where: str) -> None:
     left, right = large_attempt(40, 20), large_attempt(40, 20)

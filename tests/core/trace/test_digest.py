@@ -22,6 +22,7 @@ from scheduler_core.model.effects import (
 )
 from scheduler_core.model.status import Status
 from scheduler_core.trace.digest import START_OF_CHAIN, attempt_digest, step_digest, verdicts_by_node
+from tests.cases import cases
 from tests.core.trace.attempts import BOTH, CPU, TAINT, attempts, indices, large_attempt, make_attempt
 from tests.examples import examples
 
@@ -61,28 +62,26 @@ def other_nodes(attempt: Attempt) -> None:
 PREEMPTED = PostFilterRecord("Success", "DefaultPreemption", "", "n1", PreemptionRecord(victims=("shop/a", "shop/b")))
 
 
-@pytest.mark.parametrize(
+@cases(
     "change",
-    [
-        pytest.param(flip_code, id="filter code"),
-        pytest.param(flip_score, id="normalised score"),
-        pytest.param(flip_total, id="total"),
-        pytest.param(other_reason, id="reason"),
-        pytest.param(other_nodes, id="node order"),
-        pytest.param(changed(pod_key="shop/cart-1"), id="pod"),
-        pytest.param(changed(profile="other"), id="profile"),
-        pytest.param(changed(result="error"), id="result"),
-        pytest.param(changed(node_name="node-00000"), id="node"),
-        pytest.param(changed(nominated_node_name=""), id="cleared nomination"),
-        pytest.param(changed(message="no"), id="message"),
-        pytest.param(changed(requeued_to="Backoff"), id="requeue target"),
-        pytest.param(changed(feasible=None, score_rows=None), id="nothing feasible"),
-        pytest.param(changed(filter_rows=None), id="no filter phase"),
-        pytest.param(changed(nominated=NominatedTry("n", True, None)), id="nominated node tried"),
-        pytest.param(changed(pre_filter_status=CPU), id="PreFilter status"),
-        pytest.param(changed(pre_filter_node_names=("a",)), id="PreFilter nodes"),
-        pytest.param(changed(post_filter=PREEMPTED), id="PostFilter"),
-    ],
+    ("filter code", flip_code),
+    ("normalised score", flip_score),
+    ("total", flip_total),
+    ("reason", other_reason),
+    ("node order", other_nodes),
+    ("pod", changed(pod_key="shop/cart-1")),
+    ("profile", changed(profile="other")),
+    ("result", changed(result="error")),
+    ("node", changed(node_name="node-00000")),
+    ("cleared nomination", changed(nominated_node_name="")),
+    ("message", changed(message="no")),
+    ("requeue target", changed(requeued_to="Backoff")),
+    ("nothing feasible", changed(feasible=None, score_rows=None)),
+    ("no filter phase", changed(filter_rows=None)),
+    ("nominated node tried", changed(nominated=NominatedTry("n", True, None))),
+    ("PreFilter status", changed(pre_filter_status=CPU)),
+    ("PreFilter nodes", changed(pre_filter_node_names=("a",))),
+    ("PostFilter", changed(post_filter=PREEMPTED)),
 )
 def test_attempt_digest_moves_with_the_decision(change: Callable[[Attempt], None]) -> None:
     attempt = large_attempt(100, 40)
@@ -92,14 +91,12 @@ def test_attempt_digest_moves_with_the_decision(change: Callable[[Attempt], None
     assert len(before) == 16
 
 
-@pytest.mark.parametrize(
+@cases(
     "change",
-    [
-        pytest.param(changed(attempt=7), id="attempt number"),
-        pytest.param(changed(started_at=9), id="time"),
-        pytest.param(changed(pod_uid="other"), id="uid"),
-        pytest.param(changed(durations_ns={"filter": 5}), id="durations"),
-    ],
+    ("attempt number", changed(attempt=7)),
+    ("time", changed(started_at=9)),
+    ("uid", changed(pod_uid="other")),
+    ("durations", changed(durations_ns={"filter": 5})),
 )
 def test_attempt_digest_stays_when_only_circumstances_differ(change: Callable[[Attempt], None]) -> None:
     attempt = large_attempt(100, 40)

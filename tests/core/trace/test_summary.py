@@ -16,6 +16,7 @@ from scheduler_core.model.effects import (
 )
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from scheduler_core.trace.summary import PreemptionSummary, Rejection, summarize
+from tests.cases import cases
 from tests.core.trace.attempts import BOTH, CPU, TAINT, indices, large_attempt, make_attempt
 
 
@@ -71,16 +72,10 @@ def test_weighted_scores_add_up_to_the_total_of_each_best_node() -> None:
 
 
 SEARCH = PreemptionRecord(
-    dry_run=True,
-    potential_nodes=("n1", "n2", "n3"),
-    num_candidates=3,
+    dry_run=True, potential_nodes=("n1", "n2", "n3"), num_candidates=3,
     candidates=(PreemptionCandidate("n1", ("a", "b"), 2), PreemptionCandidate("n2", ("c",), 1)),
-    not_candidates=(("n3", CPU),),
-    chosen="n2",
-    victims=("c",),
-    cleared_nominations=("d",),
-    decided_by="pdb_violations",
-)
+    not_candidates=(("n3", CPU),), chosen="n2", victims=("c",), cleared_nominations=("d",), decided_by="pdb_violations",
+)  # fmt: skip
 
 
 def after_search(search: PreemptionRecord | None) -> PreemptionSummary | None:
@@ -90,16 +85,9 @@ def after_search(search: PreemptionRecord | None) -> PreemptionSummary | None:
 
 def test_preemption_tells_what_was_tried_and_who_goes() -> None:
     assert after_search(SEARCH) == PreemptionSummary(
-        tried=3,
-        candidates=2,
-        tied=0,
-        node_name="n2",
-        victims=("c",),
-        num_victims=1,
-        num_pdb_violations=1,
-        cleared_nominations=("d",),
-        decided_by="pdb_violations",
-    )
+        tried=3, candidates=2, tied=0, node_name="n2", victims=("c",), num_victims=1, num_pdb_violations=1,
+        cleared_nominations=("d",), decided_by="pdb_violations",
+    )  # fmt: skip
 
 
 def test_preemption_names_twenty_victims_and_counts_all() -> None:
@@ -108,8 +96,10 @@ def test_preemption_names_twenty_victims_and_counts_all() -> None:
     assert (len(found.victims), found.num_victims) == (20, 50)
 
 
-@pytest.mark.parametrize(
-    "search", [pytest.param(None, id="no preemption"), pytest.param(PreemptionRecord(), id="nothing tried")]
+@cases(
+    "search",
+    ("no preemption", None),
+    ("nothing tried", PreemptionRecord()),
 )
 def test_preemption_is_silent_when_no_victims_were_looked_for(search: PreemptionRecord | None) -> None:
     assert after_search(search) is None

@@ -46,7 +46,7 @@ def test_nothing_found_and_no_such_cluster_are_said(command: Command) -> None:
     nothing, _ = find(command, {"groups": []}, "web")
     nowhere, _ = find(command, FOUND, "web", "--cluster", "c")
     assert (nothing.code, nothing.err) == (1, "ksched: nothing is called web\n")
-    assert (nowhere.code, nowhere.err) == (1, "ksched: there is no cluster named c\n")
+    assert (nowhere.code, nowhere.err) == (1, "ksched: there is no cluster named c; there are: a, b\n")
 
 
 def test_help_names_the_kinds_that_there_are() -> None:

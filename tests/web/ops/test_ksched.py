@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import importlib
 import importlib.machinery
 import importlib.util
 import subprocess
@@ -162,3 +163,9 @@ def test_command_line_is_a_program() -> None:
     known = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
     result = subprocess.run(words, cwd=ROOT, env=known, capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (0, "") and "prune" in result.stdout
+
+
+def test_every_command_has_a_function() -> None:
+    for name in cli.add_commands(cli.top_parser()).choices.keys() - {"up", "down", "status"}:
+        module, function = cli._COMMANDS[name]
+        assert callable(getattr(importlib.import_module(f"kschedweb.ops.{module}"), function)), name

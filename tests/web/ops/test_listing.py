@@ -109,7 +109,7 @@ def test_programs_get_documents(run: Run, cluster: Cluster, capsys: pytest.Captu
         ),
         pytest.param(["pods", "--sort=odd"], ["ksched: sort: is no column of pods: namespace,"], id="sort"),
         pytest.param(
-            ["pods", "--cluster", "odd"], ["ksched: no cluster is called odd; there are: sample-1"], id="cluster"
+            ["pods", "--cluster", "odd"], ["ksched: there is no cluster named odd; there are: sample-1"], id="cluster"
         ),
     ],
 )
@@ -127,7 +127,7 @@ def test_cluster_is_to_be_chosen_among_several(run: Run, cluster: Cluster, capsy
     assert run("pods", "--limit", "1") == 0
     services.cluster_create(name="b")
     assert run("pods") == 1
-    told = "ksched: choose one with --cluster; there are: b, sample-1"
+    told = "ksched: name one with --cluster: b, sample-1"
     assert capsys.readouterr().err == f"1 of 90 pods\n{told}\n"
     assert run("pods", "--cluster", "b") == 0
 

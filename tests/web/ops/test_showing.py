@@ -69,7 +69,14 @@ def test_reasons_of_pending_pods_are_printed(command: Command) -> None:
     assert said.lines[2].split() == ["NodeResourcesFit", "Insufficient", "cpu", "2", "6"]
 
 
-@pytest.mark.parametrize("words", [("pods", "p1"), ("pod",), ("objects",)])
-def test_name_is_given_where_there_is_one(command: Command, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("pods", "p1"), "pods takes no name"),
+        (("pod",), "pod takes a name"),
+        (("objects",), "objects takes a kind"),
+    ],
+)
+def test_name_is_given_where_there_is_one(command: Command, words: tuple[str, ...], problem: str) -> None:
     said, _ = show(command, "5.7", *words)
-    assert said.code == 2 and "name" in said.err
+    assert (said.code, said.err) == (2, f"ksched: {problem}\n")

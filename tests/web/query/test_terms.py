@@ -153,13 +153,31 @@ def test_completion_stays_within_the_text(text: str, caret: int) -> None:
         pytest.param("age>1", 4, "", id="times"),
         pytest.param("foo:", 0, "", id="an unknown key"),
         pytest.param('reason:"x y', 7, '"x y z"', id="in quotes"),
+        pytest.param('reason:"x, y', 7, '"x, y"', id="a comma in quotes"),
+        pytest.param('reason:a,"x y', 9, '"x y z"', id="in quotes after a comma"),
+        pytest.param('"a\\\\" st', 6, "status:", id="after a backslash that stands for itself"),
+        pytest.param('"a\\" st', 0, "", id="a quote that stands for itself"),
     ],
 )
 def test_completion_of_what_is_begun(text: str, at: int, options: str) -> None:
-    known = {"ns": ["web", "awe", "shop"], "reason": ["x y z"]}
+    known = {"ns": ["web", "awe", "shop"], "reason": ["x y z", "x, y"]}
     found = completion(text, len(text), PODS, lambda key, part: known.get(key, ()))
     assert found.at == at
     assert " ".join(option.strip() for option in found.options) == options
+
+
+@pytest.mark.parametrize(
+    ("text", "caret", "replaced"),
+    [
+        pytest.param('reason:"x y" ns:w', 9, '"x y"', id="quotes, to their end"),
+        pytest.param('reason:"x, y",b ns:w', 10, '"x, y"', id="quotes with a comma"),
+        pytest.param('reason:"x ns:w', 9, '"x', id="quotes that are not closed"),
+        pytest.param("ns:web,shop x", 4, "web", id="a value, to the comma"),
+    ],
+)
+def test_completion_replaces_the_whole_value(text: str, caret: int, replaced: str) -> None:
+    found = completion(text, caret, PODS, lambda key, part: ())
+    assert text[found.at : found.end] == replaced
 
 
 def test_table_is_whole() -> None:

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+import msgspec
+
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.scheduling import retention
 from kschedweb.scheduling.checkpoints import checkpoint_want
 from kschedweb.scheduling.past import moments
-from kschedweb.scheduling.past.moments import Position
+from kschedweb.scheduling.past.moments import Position, moment
 from kschedweb.scheduling.past.replaying import Replay, replay_of
 from kschedweb.scheduling.runner import bindings
 from kschedweb.scheduling.runner.host import EngineHost
@@ -154,7 +156,7 @@ def cycles(cluster: Cluster) -> int:
 
 def cut_at(row: Checkpoint) -> None:
     """Clear away what lies before a checkpoint."""
-    retention._clear(row.cluster_id, retention.Cut(row.seq, row.rv, row.at), retention.PruneReport())
+    retention._clear(row.cluster_id, retention.Cut(row.seq, row.rv, row.at, row.run, row.step), retention.PruneReport())
     moments.forget()
 
 
@@ -167,3 +169,16 @@ def of_an_earlier_release(cluster: Cluster, *, but_run: int = 0) -> Iterator[Non
     yield
     for pk, began_from in began.items():
         steps.filter(pk=pk).update(began_from=began_from)
+
+
+def plain(state: bytes) -> dict[str, Any]:
+    """What a checkpoint says."""
+    found: dict[str, Any] = msgspec.msgpack.decode(state)
+    return found
+
+
+def asked(lived: Lived, position: Position, place: tuple[int, int]) -> None:
+    with moment(cluster_id=lived.cluster.pk, position=position) as found:
+        assert (found.run, found.step) == place
+        assert found.scheduler is not None
+        assert plain(checkpoint.dump(found.scheduler)) == plain(lived.states[place])

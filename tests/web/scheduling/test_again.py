@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 import pytest
 
 from kschedweb.cluster.models import Cluster
-from kschedweb.scheduling.past import journal, moments
+from kschedweb.scheduling.past import asking, journal, moments
 from kschedweb.scheduling.past.attempts import Again, attempt_again
 from kschedweb.traces.models import Attempt
 from scheduler_core.explain.again import Wanted
@@ -169,5 +170,9 @@ def test_what_cannot_be_made_again_is_said(cluster: Cluster) -> None:
     assert refused("?nodes=n9") == (422, "nodes: there was no node n9 at this attempt")
     assert refused("?nodes=,")[0] == refused("?limit=0")[0] == refused("?limit=501")[0] == 400
     assert client.get(path.replace(f"/{row.seq}/", "/999999/")).status_code == 404
+    with ExitStack() as others:
+        for _ in range(asking.MOST_OPEN):
+            others.enter_context(asking.OPENING.one(0))
+        assert refused()[0] == 429
     Cluster.objects.filter(pk=cluster.pk).update(is_mirror=True, lifecycle_mode="frozen")
     assert refused() == (409, "a mirror decides nothing: what its engine compares is not made again")

@@ -43,10 +43,32 @@ def test_attempt_tells_what_was_asked_and_what_there_was(cluster: Cluster, host:
     assert get(cluster, f"attempts/{attempt['seq']}")["rejections"] == [rejection]
 
 
+def test_pending_reasons_tell_the_amounts_of_the_pod_that_lacks_least(cluster: Cluster, host: EngineHost) -> None:
+    taint = "gpu=a100:NoSchedule"
+    put(
+        cluster,
+        make_node("n2").capacity(cpu="2", memory="8Gi", pods="10").taint("gpu", "a100", "NoSchedule"),
+        *(make_pod(f"asks-{cpu}").req(cpu=str(cpu)) for cpu in (20, 16, 64)),
+    )
+    settle(host)
+    cpu, tainted = get(cluster, "pending")["reasons"]
+    assert (cpu["reason"], cpu["pods"]) == ("Insufficient cpu", 4)
+    assert cpu["amounts"] == [
+        {
+            "pods": 4, "asked_least": 16_000, "asked_most": 64_000, "pod": "default/asks-16",
+            "amounts": LACKS_CPU | {"asked": 16_000},
+        }
+    ]  # fmt: skip
+    (about,) = tainted["amounts"]
+    assert (about["pods"], about["asked_least"], about["amounts"]["subject"]) == (3, None, taint)
+    assert about["pod"] == "default/asks-16"  # the first of those that came together
+
+
 def test_attempts_stored_before_there_were_amounts_are_read(cluster: Cluster, host: EngineHost) -> None:
     Attempt.objects.filter(cluster=cluster).update(amounts=None)
     (attempt,) = get(cluster, "pods/default/big/attempts")["results"]
     assert [each["amounts"] for each in attempt["rejections"]] == [[]]
+    assert [each["amounts"] for each in get(cluster, "pending")["reasons"]] == [[]]
 
 
 def test_matrix_and_refusals_tell_how_it_is_now(cluster: Cluster, host: EngineHost) -> None:
@@ -66,6 +88,16 @@ def test_how_it_is_now_is_not_told_of_pods_that_have_a_node(cluster: Cluster, ho
 
 def test_reason_that_does_not_hold_any_more_has_no_amounts(cluster: Cluster, host: EngineHost) -> None:
     put(cluster, make_node("n1").capacity(cpu="64", memory="8Gi", pods="10"))
+    assert [each["now"] for each in get(cluster, "refusals?node=n1")["refusals"]] == [[]]
+
+
+def test_node_that_is_cordoned_no_more_has_no_amounts(cluster: Cluster) -> None:
+    node = make_node("n1").capacity(cpu="16", memory="8Gi", pods="10")
+    put(cluster, node.unschedulable(), make_pod("p").req(cpu="1"))
+    settle(lead(cluster))
+    (told,) = [each["now"] for each in get(cluster, "refusals?node=n1")["refusals"]]
+    assert [each["kind"] for each in told] == ["cordon"]
+    put(cluster, make_node("n1").capacity(cpu="16", memory="8Gi", pods="10"))
     assert [each["now"] for each in get(cluster, "refusals?node=n1")["refusals"]] == [[]]
 
 

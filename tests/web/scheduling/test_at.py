@@ -181,8 +181,9 @@ def test_what_is_confidential_is_not_listed(cluster: Cluster) -> None:
     client = rest.logged_in()
     for path in ("objects?kind=Secret", "objects/Secret/default/s", "objects?kind=Secret&at=0s ago"):
         assert client.get(f"/api/clusters/{cluster.pk}/{path}").status_code == 403
-    answer = client.get(f"/api/clusters/{cluster.pk}/objects?kind=Pods")
-    assert (answer.status_code, list(answer.json()["extra"]["fields"])) == (400, ["kind"])
+    for path in ("objects?kind=Pods", "objects/Pods/p", "objects/Pods/default/p"):
+        answer = client.get(f"/api/clusters/{cluster.pk}/{path}")
+        assert (answer.status_code, list(answer.json()["extra"]["fields"])) == (400, ["kind"])
 
 
 def test_lists_of_objects_go_on_after_their_last(cluster: Cluster) -> None:

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 from random import Random
-from typing import Any
 
-import msgspec
 import pytest
 
 from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.past import moments
 from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
-from kschedweb.scheduling.past.moments import Position, moment
+from kschedweb.scheduling.past.moments import moment
 from kschedweb.traces.models import Attempt, Checkpoint, EngineStep
 from scheduler_core.api.times import moment_of
 from scheduler_core.scheduler import checkpoint
 from tests.web.rest import logged_in
-from tests.web.scheduling.lived import Lived, cut_at, cycles, live, of_an_earlier_release, replayed
+from tests.web.scheduling.lived import Lived, asked, cut_at, cycles, live, of_an_earlier_release, plain, replayed
 from tests.web.scheduling.test_again import agrees
 
 pytestmark = pytest.mark.usefixtures("nothing_kept")
@@ -33,19 +31,6 @@ def lived(committed: None) -> Iterator[Lived]:
     with pytest.MonkeyPatch.context() as patient:
         patient.setattr(leases, "IDLE_IN_TRANSACTION_MS", 60_000)
         yield live(Cluster.objects.create(name="lived", seed=1))
-
-
-def plain(state: bytes) -> dict[str, Any]:
-    """What a checkpoint says."""
-    found: dict[str, Any] = msgspec.msgpack.decode(state)
-    return found
-
-
-def asked(lived: Lived, position: Position, place: tuple[int, int]) -> None:
-    with moment(cluster_id=lived.cluster.pk, position=position) as found:
-        assert (found.run, found.step) == place
-        assert found.scheduler is not None
-        assert plain(checkpoint.dump(found.scheduler)) == plain(lived.states[place])
 
 
 def test_engine_at_any_moment_is_the_one_that_was_there(lived: Lived) -> None:

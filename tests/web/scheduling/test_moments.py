@@ -11,17 +11,19 @@ import pytest
 import zstandard
 from django.db import connection, transaction
 
-from kschedweb.cluster import follow
+from kschedweb.cluster import clock, follow
 from kschedweb.cluster import services as cluster_services
-from kschedweb.cluster.models import Cluster
+from kschedweb.cluster.models import Change, Cluster
 from kschedweb.common.errors import ClusterGoneError
-from kschedweb.scheduling.past.errors import FutureError, NotReplayableError
+from kschedweb.scheduling.checkpoints import checkpoint_want
+from kschedweb.scheduling.past import walking
+from kschedweb.scheduling.past.errors import FutureError, HistoryCutError, NotReplayableError
 from kschedweb.scheduling.past.moments import Position, moment
 from kschedweb.traces.models import Attempt, Checkpoint, EngineStep
 from scheduler_core.api.times import moment_of
 from tests.builders import make_node, make_pod
 from tests.web.scheduling.conftest import lead, put, settle
-from tests.web.scheduling.lived import live
+from tests.web.scheduling.lived import asked, cut_at, live
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
 
@@ -102,3 +104,75 @@ def test_moments_that_cannot_be_had_say_why(cluster: Cluster) -> None:
     cluster_services.cluster_delete(cluster_id=cluster.pk)
     with pytest.raises(ClusterGoneError), moment(cluster_id=cluster.pk, position=ahead):
         pass
+
+
+def test_history_begins_after_steps_that_are_being_cleared_away(cluster: Cluster) -> None:
+    """Steps go first: what was between an older checkpoint and the cut is not shown as it was at that checkpoint."""
+    lived = live(cluster)
+    oldest, row = (Checkpoint.objects.filter(cluster=cluster).order_by("seq")[place] for place in (0, 1))
+    EngineStep.objects.filter(cluster=cluster, seq_to__lte=row.seq).delete()
+    between = [each for each, _ in lived.places if oldest.seq < each.seq < row.seq and each.rv >= oldest.objects_rv]
+    assert between
+    for position in between:
+        with pytest.raises(HistoryCutError), moment(cluster_id=cluster.pk, position=position):
+            pass
+    asked(lived, *lived.places[-1])
+
+
+def test_steps_on_the_way_that_go_meanwhile_are_missed(cluster: Cluster) -> None:
+    lived = live(cluster, rounds=2)
+    walker = walking.Walker(cluster)
+    last = lived.places[-1][1]
+    walking.walk(walker, last)
+    assert walker.place == last
+    with pytest.raises(HistoryCutError):
+        walking.walk(walker, (last[0], last[1] + 1))
+
+
+def test_time_is_found_when_nothing_happened_since_the_cut(cluster: Cluster) -> None:
+    put(cluster, make_node("n0").capacity(cpu="4"), make_pod("a").req(cpu="1"))
+    host = settle(lead(cluster))
+    checkpoint_want(cluster_id=cluster.pk)
+    host.step()
+    row = Checkpoint.objects.get(cluster=cluster)
+    cut_at(row)
+    assert not EngineStep.objects.filter(cluster=cluster).exists()
+    with moment(cluster_id=cluster.pk, at=moment_of(clock.now_of(cluster.pk))) as found:
+        assert (found.run, found.step, found.position.seq) == (row.run, row.step, row.seq)
+        assert found.scheduler is not None and len(found.objects.manifests("Pod")) == 1
+    with pytest.raises(HistoryCutError), moment(cluster_id=cluster.pk, at=row.at - timedelta(seconds=1)):
+        pass
+
+
+def test_change_that_waited_counts_when_it_was_seen(cluster: Cluster) -> None:
+    """Its time is older than its place in the log, as of a large import."""
+    live(cluster, rounds=2)
+    steps = list(EngineStep.objects.filter(cluster=cluster).order_by("run", "step"))
+    middle = len(steps) // 2
+    Change.objects.filter(cluster=cluster, rv__gt=steps[-2].log_to).update(at=moment_of(steps[0].now_us))
+    with moment(cluster_id=cluster.pk, at=moment_of(steps[middle].now_us)) as found:
+        assert steps[middle].log_to <= found.position.rv <= steps[middle + 1].log_to
+
+
+def test_no_question_reads_a_table_from_its_end(cluster: Cluster) -> None:
+    """Steps by position and by time, and first ones of runs, come from indexes in their order."""
+    live(cluster, rounds=2)
+    step = EngineStep.objects.filter(cluster=cluster).order_by("run", "step")[1]
+    asked_for: list[str] = []
+
+    def watch(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if "traces_enginestep" in sql and "LIMIT 1" in sql:
+            with connection.connection.cursor() as cursor:
+                cursor.execute("SET LOCAL enable_seqscan = off")
+                cursor.execute("SET LOCAL enable_bitmapscan = off")
+                cursor.execute(f"EXPLAIN {sql}", params)
+                asked_for.append("\n".join(line for (line,) in cursor.fetchall()))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(watch), moment(cluster_id=cluster.pk, at=moment_of(step.now_us)):
+        pass
+    assert asked_for
+    for plan in asked_for:
+        assert "Index" in plan and "  Sort  " not in plan, plan
+    for index in ("engine_step_by_seq", "engine_step_by_time", "engine_step_first"):
+        assert any(index in plan for plan in asked_for), index

@@ -19,18 +19,17 @@ from kschedweb.cluster.services import scheduler_config_set
 from kschedweb.common import packing
 from kschedweb.mirror.forking import cluster_fork
 from kschedweb.scheduling import checkpoints
-from kschedweb.scheduling.models import HistoryProof
-from kschedweb.scheduling.past import journal, moments, proving
+from kschedweb.scheduling.past import journal, moments
 from kschedweb.scheduling.past.errors import NotReplayableError
 from kschedweb.scheduling.past.moments import Position
 from kschedweb.scheduling.past.replaying import replay_of
 from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep
 from scheduler_core.errors import ExtenderError
 from scheduler_core.trace import codec
-from tests.builders import make_node, make_pod, scheduler_config
+from tests.builders import make_manifest, make_node, make_pod, scheduler_config
 from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import lead, put, settle
-from tests.web.scheduling.lived import cycles, live, replayed
+from tests.web.scheduling.lived import cut_at, live, replayed
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
 
@@ -159,57 +158,16 @@ def test_extenders_answer_from_the_record(cluster: Cluster, monkeypatch: pytest.
     with moments.moment(cluster_id=cluster.pk, position=Position(cluster.rv, cluster.seq)) as found:
         assert found.scheduler is not None and host._engine is not None
         assert len(found.scheduler.engine.cache.assumed_pods) == len(host._engine.engine.cache.assumed_pods)
+    moments.forget()
+    monkeypatch.setattr(journal, "_exchanges", lambda *_: ())  # as where answers were taken out of the record
+    answer = logged_in().get(f"/api/clusters/{cluster.pk}/snapshot?at={cluster.rv}.{cluster.seq}")
+    assert answer.status_code == 409 and "does not go as it is recorded" in answer.json()["message"]
 
 
 def test_mirror_has_nothing_to_replay(cluster: Cluster) -> None:
     Cluster.objects.filter(pk=cluster.pk).update(is_mirror=True)
     with pytest.raises(NotReplayableError, match="decides nothing"):
         replay_of(cluster.pk)
-
-
-def test_record_is_proven_a_little_at_a_time(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each call a step or so, some with the engine kept and some without, as when a worker was killed meanwhile."""
-    monkeypatch.setattr(checkpoints, "EVERY_ENTRIES", 200)
-    live(cluster, rounds=4)
-    had = Checkpoint.objects.filter(cluster=cluster).count()
-    calls = 0
-    while proving.prove(seconds=0) is not None:
-        calls += 1
-        if calls % 3 == 0:
-            proving.forget()
-        assert calls < 1_000
-    proof = HistoryProof.objects.get(cluster=cluster)
-    assert (proof.difference, proof.unproven, proof.cycles) == (None, 0, cycles(cluster))
-    assert calls > 5
-    assert Checkpoint.objects.filter(cluster=cluster).count() > had
-    cluster.refresh_from_db()
-    assert proof.seq == cluster.seq
-    # What the prover wrote is as good as the leader's: moments come from it.
-    for row in Checkpoint.objects.filter(cluster=cluster):
-        moments.forget()
-        with moments.moment(cluster_id=cluster.pk, position=Position(row.objects_rv, row.seq)) as found:
-            assert found.scheduler is not None
-    assert replayed(cluster).difference is None
-
-
-def test_difference_is_kept_and_told(cluster: Cluster) -> None:
-    put(cluster, make_node("n0").capacity(cpu="4"), make_pod("p").req(cpu="1"))
-    settle(lead(cluster))
-    client = logged_in()
-    assert client.get(f"/api/clusters/{cluster.pk}").json()["history"] is None
-    proving.prove()
-    told = client.get(f"/api/clusters/{cluster.pk}").json()["history"]
-    assert (told["cycles"], told["difference"], told["entries_left"]) == (1, None, 0)
-    assert "ksched_history_checked_cycles 1" in client.get("/metrics").content.decode()
-    HistoryProof.objects.all().delete()
-    proving.forget()
-    Attempt.objects.filter(cluster=cluster).update(node_name="n9")
-    proving.prove()
-    told = client.get(f"/api/clusters/{cluster.pk}").json()["history"]
-    assert (told["difference"]["pod"], told["difference"]["field"]) == ("default/p", "node_name")
-    assert (told["difference"]["recorded"], told["difference"]["replayed"]) == ("n9", "n0")
-    assert "ksched_history_differences 1" in client.get("/metrics").content.decode()
-    assert proving.prove() is None
 
 
 def test_amounts_are_compared_where_they_are_kept(cluster: Cluster) -> None:
@@ -223,4 +181,49 @@ def test_amounts_are_compared_where_they_are_kept(cluster: Cluster) -> None:
     found = replayed(cluster).difference
     assert found is not None and (found.field, found.pod) == ("amounts", "default/large")
     Attempt.objects.filter(pk=row.pk).update(amounts=None)
+    assert replayed(cluster).difference is None
+
+
+def test_steps_without_entries_after_the_cut_stay(cluster: Cluster) -> None:
+    """They stand where the checkpoint does in the engine's log, and are made again from it like others."""
+    put(cluster, make_node("n0").capacity(cpu="4"), make_pod("a").req(cpu="1"))
+    host = settle(lead(cluster))
+    checkpoints.checkpoint_want(cluster_id=cluster.pk)
+    host.step()
+    row = Checkpoint.objects.get(cluster=cluster)
+    put(cluster, make_manifest("PriorityClass", "high", value=100))
+    host.step()
+    step = EngineStep.objects.filter(cluster=cluster).latest("step")
+    assert step.seq_to == row.seq and step.step > row.step
+    put(cluster, make_pod("b").req(cpu="1"))
+    settle(host)
+    cut_at(row)
+    replay = replayed(cluster)
+    assert (replay.difference, replay.unproven, replay.cycles) == (None, 0, 1)
+    cluster.refresh_from_db()
+    with moments.moment(cluster_id=cluster.pk, position=Position(cluster.rv, cluster.seq)) as found:
+        assert found.scheduler is not None
+
+
+def test_attempts_that_got_devices_are_identical(cluster: Cluster) -> None:
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    slices = {"driver": "gpu.example.com", "nodeName": "n1", "pool": pool, "devices": [{"name": "gpu-0"}]}
+    request = {"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}}
+    pods = [make_pod(name).req(cpu="1").manifest() for name in ("gets", "wants")]
+    for pod in pods:
+        pod["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": pod["metadata"]["name"]}]
+    put(
+        cluster,
+        make_node("n1").capacity(cpu="4", pods="20"),
+        make_manifest("DeviceClass", "gpu", spec={}),
+        make_manifest("ResourceSlice", "s", spec=slices),
+        *(
+            make_manifest("ResourceClaim", name, spec={"devices": {"requests": [request]}})
+            for name in ("gets", "wants")
+        ),
+        *pods,
+    )
+    settle(lead(cluster))
+    got, wanted = Attempt.objects.filter(cluster=cluster).order_by("name")
+    assert got.devices["allocated"] and wanted.devices["tallies"]
     assert replayed(cluster).difference is None

@@ -87,7 +87,8 @@ def test_what_is_older_than_the_checkpoint_at_the_cut_goes_and_state_stays(
     assert set(Attempt.objects.values_list("name", flat=True)) == {f"new-{i}" for i in range(5)}
     assert EngineLog.objects.order_by("seq").values_list("seq", flat=True)[0] == report.cut.seq + 1
     assert Change.objects.order_by("rv").values_list("rv", flat=True)[0] == report.cut.rv + 1
-    assert not EngineStep.objects.filter(seq_to__lte=report.cut.seq).exists()
+    before_cut = EngineStep.objects.filter(run=report.cut.run, step__lte=report.cut.step)
+    assert not before_cut.exists() and not EngineStep.objects.filter(run__lt=report.cut.run).exists()
     assert not Event.objects.filter(regarding_name__startswith="old").exists()
     assert not Binding.objects.filter(name__startswith="old").exists()
     assert [Checkpoint.objects.filter(seq=report.cut.seq).count(), Checkpoint.objects.count()] == [1, 2]
@@ -168,6 +169,9 @@ def test_batches_are_bounded_and_the_next_call_goes_on(
     monkeypatch.setattr(retention, "BATCH_ROWS", 2)
     monkeypatch.setattr(retention, "SECONDS_AT_ONCE", 0.0)
     reports = [prune(cluster, clock, hours=2)]
+    assert {table for table, rows in reports[0].rows.items() if rows} == {
+        "traces_enginestep"
+    }  # they go before the rest
     while reports[-1].more:
         reports.append(prune(cluster, clock, hours=2))
     assert len(reports) > 10

@@ -23,6 +23,11 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
+def of_object(namespace: str, name: str, at: datetime) -> Facts:
+    """What keys of every list about objects are compared with."""
+    return {"ns": {namespace}, "": f"{namespace}/{name}", "age": (NOW - at).total_seconds()}
+
+
 def pods(cluster: Cluster) -> Iterator[Facts]:
     """A row of each pod, and what its keys are compared with."""
     profiles = Cluster.objects.get(pk=cluster.pk).profiles
@@ -56,16 +61,14 @@ def pods(cluster: Cluster) -> Iterator[Facts]:
                 "uid": pod.uid,
             },
             "status": {status, *(["pending"] if pending else [])},
-            "ns": {pod.namespace},
+            **of_object(pod.namespace, pod.name, pod.created_at),
             "node": {pod.node_name},
             "owner": set(owners),
             "rejections": tried.rejections if tried and pending else [],
             "profile": {pod.scheduler_name},
             "priority": pod.priority,
-            "age": (NOW - pod.created_at).total_seconds(),
             "attempts": last_of(tried) if tried else 0,
             "result": {tried.result if tried else ""},
-            "": f"{pod.namespace}/{pod.name}",
         }  # fmt: skip
 
 
@@ -79,14 +82,12 @@ def attempts(cluster: Cluster) -> Iterator[Facts]:
                 "nominated": one.nominated_node_name or "", "profile": one.profile, "evaluated": one.evaluated,
                 "feasible": one.feasible, "duration": duration, "message": one.message, "uid": one.pod_uid,
             },
-            "ns": {one.namespace},
+            **of_object(one.namespace, one.name, one.last_seen_at),
             "node": {one.node_name},
             "rejections": one.rejections,
             "profile": {one.profile},
-            "age": (NOW - one.last_seen_at).total_seconds(),
             "attempts": last_of(one),
             "result": {one.result},
-            "": f"{one.namespace}/{one.name}",
         }  # fmt: skip
 
 
@@ -136,11 +137,9 @@ def workloads(cluster: Cluster) -> Iterator[Facts]:
                 "ready": ready, "updated": updated, "available": available, "created": metadata["creationTimestamp"],
                 "message": message, "uid": one.uid,
             },
+            **of_object(one.namespace, one.name, datetime.fromisoformat(metadata["creationTimestamp"])),
             "status": {status},
-            "ns": {one.namespace},
             "kind": {one.kind},
-            "age": (NOW - datetime.fromisoformat(metadata["creationTimestamp"])).total_seconds(),
-            "": f"{one.namespace}/{one.name}",
         }  # fmt: skip
 
 
@@ -152,12 +151,10 @@ def events(cluster: Cluster) -> Iterator[Facts]:
                 "kind": one.regarding_kind, "namespace": one.regarding_namespace, "name": one.regarding_name,
                 "times": one.count, "message": one.note, "uid": one.regarding_uid,
             },
+            **of_object(one.regarding_namespace, f"{one.regarding_name} {one.note}", one.last_at),
             "type": {one.type},
-            "ns": {one.regarding_namespace},
             "kind": {one.regarding_kind},
             "reason": one.reason,
-            "age": (NOW - one.last_at).total_seconds(),
-            "": f"{one.regarding_namespace}/{one.regarding_name} {one.note}",
         }  # fmt: skip
 
 
@@ -168,12 +165,10 @@ def changes(cluster: Cluster) -> Iterator[Facts]:
                 "rv": one.rv, "seen": iso(one.at), "operation": one.operation, "kind": one.kind,
                 "namespace": one.namespace, "name": one.name, "actor": one.actor, "uid": one.uid,
             },
+            **of_object(one.namespace, one.name, one.at),
             "operation": {one.operation},
-            "ns": {one.namespace},
             "kind": {one.kind},
             "actor": {one.actor},
-            "age": (NOW - one.at).total_seconds(),
-            "": f"{one.namespace}/{one.name}",
         }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from kschedweb.common import bulk, packing
 from kschedweb.scheduling.services import ATTEMPT_COLUMNS
 from kschedweb.traces import selectors
 from kschedweb.traces.models import NodeOrder
-from kschedweb.traces.selectors import AttemptFilter, questions
+from kschedweb.traces.selectors import AttemptFilter, pending, questions
 from scheduler_core.model.effects import Attempt
 from scheduler_core.trace import codec, summary
 from scheduler_core.trace.matrix import AttemptMatrix
@@ -184,7 +184,8 @@ def test_top_reasons_for_pending_count_pods_by_their_last_attempt(stored: Cluste
         "NodeResourcesFit": refused,
         "TaintToleration": refused,
     }
-    told = plan(questions.PENDING_REASONS, questions.pending_values(stored.pk, ["default-scheduler"], 50))
+    values = pending.pending_values(stored.pk, ["default-scheduler"])
+    told = plan(pending.PENDING_REASONS, [*values, pending.EXAMPLES, 50])
     assert "attempt_by_pod" in told and "Seq Scan on traces_attempt" not in told
     reason = TAINT.reasons[0]
     pods = selectors.pending_pods(stored.pk, plugin="TaintToleration", reason=reason, limit=10_000)

@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 from kschedweb.accounts import services as account_services
 from kschedweb.accounts.models import RoleBinding
 from kschedweb.cluster import services
-from kschedweb.cluster.models import Change, Cluster
+from kschedweb.cluster.models import Change, Cluster, Pod
 from kschedweb.common import bulk, ranking
 from kschedweb.traces import selectors
 from kschedweb.traces.selectors import names, searching
@@ -307,3 +307,18 @@ def test_names_of_gone_pods_are_read_from_their_index_alone() -> None:
         cursor.execute(f"EXPLAIN {statement}", [[cluster.pk], "%w%7%", 50])
         plan = "\n".join(line for (line,) in cursor.fetchall())
     assert "Index Only Scan using change_gone_pods" in plan, plan
+
+
+def test_whether_a_name_is_taken_again_is_looked_up_by_the_whole_name() -> None:
+    """Not among all pods of the namespace."""
+    cluster = filled("c", *pods("web"))
+    (row,) = Pod.objects.filter(cluster=cluster).values()
+    del row["id"]
+    Pod.objects.bulk_create(Pod(**row | {"name": f"web-{number}", "uid": f"u{number}"}) for number in range(3_000))
+    statement = names._GONE.format('(name COLLATE "C") LIKE %s')
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE cluster_pod")
+        cursor.execute(f"EXPLAIN {statement}", [[cluster.pk], "w%", 50])
+        plan = [line.strip() for (line,) in cursor.fetchall()]
+    at = next(place for place, line in enumerate(plan) if "on cluster_pod pod" in line)
+    assert plan[at + 1].startswith("Index Cond") and "(name = " in plan[at + 1], plan

@@ -2,9 +2,12 @@ import { flushSync, mount, unmount } from "svelte";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { PendingReason, PodView, QueueView } from "../../contract/api.gen";
 import { groupedOf } from "../../lib/rejections";
+import { CLUSTER } from "../../live/__fixtures__/cluster";
+import { fromSnapshot } from "../../live/state";
 import { clock } from "../../state/clock.svelte";
-import Lane from "./Lane.svelte";
+import { router } from "../../state/route.svelte";
 import PendingReasons from "./PendingReasons.svelte";
+import Queues from "./Queues.svelte";
 
 let made: ReturnType<typeof mount> | null = null;
 
@@ -17,7 +20,7 @@ afterEach(() => {
 describe("PendingReasons", () => {
   it("counts the pods it lists, which may have been asked for later", async () => {
     const unqueued = { no_profile: {}, unseen: 0 };
-    const reason = { plugin: "NodeName", reason: "no", pods: 1, nodes: 5, share: 1, examples: [] };
+    const reason = { plugin: "NodeName", reason: "no", pods: 1, nodes: 5, share: 1, examples: [], amounts: [] };
     const pod = { namespace: "a", attempt: 1, seq: 1, nodes: 5, message: "", created_at: "", seen_at: "" };
     const answers: Record<string, unknown> = {
       pending: { pods: 1, queues: {}, unqueued, profiles: ["default-scheduler"], reasons: [reason] },
@@ -27,10 +30,10 @@ describe("PendingReasons", () => {
       return new Response(JSON.stringify(answers[new URL(url).pathname.split("/").at(-1) ?? ""]));
     });
     made = mount(PendingReasons, { target: document.body, props: { clusterId: 1, count: 2 } });
-    await vi.waitFor(() => expect(document.querySelector("button b")?.textContent).toBe("1"));
+    await vi.waitFor(() => expect(document.querySelector("button b")?.textContent).toBe("1 pod"));
     document.querySelector("button")?.click();
     await vi.waitFor(() => expect(document.querySelectorAll(".pods a")).toHaveLength(2));
-    expect(document.querySelector("button b")?.textContent).toBe("2");
+    expect(document.querySelector("button b")?.textContent).toBe("2 pods");
     vi.unstubAllGlobals();
   });
 });
@@ -43,6 +46,7 @@ describe("groupedOf", () => {
     nodes,
     share,
     examples: [],
+    amounts: [],
   });
   const fit = reason("NodeResourcesFit", 3, 27, 2.7);
   const cordoned = reason("NodeUnschedulable", 4, 4, 0.4);
@@ -66,8 +70,10 @@ describe("groupedOf", () => {
     made = mount(PendingReasons, { target: document.body, props: { clusterId: 2, count: 4 } });
     const buttons = () => [...document.querySelectorAll("button")];
     await vi.waitFor(() => expect(buttons()).toHaveLength(2));
-    expect(buttons()[0]?.textContent).toContain("90 % of the nodes");
     expect(buttons()[1]?.textContent).toBe("1 reason for a single node only");
+    buttons()[0]?.click();
+    await vi.waitFor(() => expect(document.body.textContent).toContain("90 % of the nodes"));
+    buttons()[0]?.click();
     buttons()[1]?.click();
     await vi.waitFor(() => expect(buttons()[2]?.textContent).toContain("NodeUnschedulable"));
     buttons()[1]?.click();
@@ -89,46 +95,99 @@ const QUEUED: QueueView = {
   hint: "",
 };
 
-describe("Lane", () => {
+const POD: PodView = {
+  uid: "u1",
+  key: "web/launch",
+  phase: "Pending",
+  node: "",
+  nominated: "",
+  priority: 0,
+  requests: {},
+  created_ms: 0,
+  deleting: false,
+  gated: false,
+  reason: "",
+  scheduler: "default-scheduler",
+};
+
+describe("Queues", () => {
+  const opened = location.href;
+
+  afterEach(() => {
+    history.replaceState(null, "", opened);
+    router.hash = location.hash;
+  });
+
+  const pods = (views: readonly QueueView[]) => views.map(({ uid, key }) => ({ ...POD, uid, key }));
+  const show = (views: readonly QueueView[], of = pods(views)): void => {
+    const lists = { nodes: [], events: [], attempts: [], pods_left_out: 0 };
+    const throughput = { seconds: 1, since_ms: 0, until_ms: 0, carried: null, points: [] };
+    const live = fromSnapshot({ cursor: [0, 0], cluster: CLUSTER, pods: of, queue: views, throughput, ...lists });
+    made = mount(Queues, { target: document.body, props: { live } });
+    flushSync();
+  };
+  const texts = (selector: string) => [...document.querySelectorAll(selector)].map((one) => one.textContent?.trim());
+  const names = () => texts("li .name .hidden");
+
   it("draws a few of 8,000 pods and counts all of them", () => {
     const view = (index: number): QueueView => ({
+      ...QUEUED,
       uid: `u${index}`,
       key: `default/pod-${index}`,
       queue: "active",
       event: "PodAdd",
-      since_ms: 0,
-      attempts: 0,
-      backoff_until_ms: null,
-      plugins: [],
-      node: "",
-      hint: "",
     });
-    const pods = Array.from({ length: 8_000 }, (_, index) => ({ view: view(index), pod: undefined }));
-    made = mount(Lane, { target: document.body, props: { lane: "active", pods, clusterId: 1 } });
+    show(Array.from({ length: 8_000 }, (_, index) => view(index)));
+    const rows = document.querySelectorAll("li");
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows.length).toBeLessThan(40);
+    expect(rows[0]?.getAttribute("aria-setsize")).toBe("8000");
+    expect(texts(".states button")).toEqual(["Active 8,000"]);
+  });
+
+  const three: readonly QueueView[] = [
+    { ...QUEUED, uid: "a", key: "web/a", plugins: ["NodeResourcesFit"] },
+    { ...QUEUED, uid: "b", key: "web/b", queue: "active", event: "NodeAdd" },
+    { ...QUEUED, uid: "c", key: "batch/c", queue: "assumed", node: "node-7" },
+  ];
+
+  it("are one list in the order of the queues, each row with what it waits for; where nobody waits takes no room", () => {
+    show(three);
+    expect(names()).toEqual(["b", "a", "c"]);
+    expect(texts(".states button")).toEqual(["Active 1", "Unschedulable 1", "Waiting / Binding 1"]);
+    expect(texts("li .reason")).toEqual(["NodeAdd", "NodeResourcesFit", expect.stringContaining("node-7")]);
+  });
+
+  it.each([
+    ["batch", ["c"]],
+    ["NODERESOURCES web", ["a"]],
+    ["node-7", ["c"]],
+    ["nothing of the kind", []],
+  ])("shows what has the words %s in it, which the address holds", (words, want) => {
+    show(three);
+    const box = document.querySelector("input");
+    if (!box) throw new Error("no box");
+    box.value = words;
+    box.dispatchEvent(new Event("input", { bubbles: true }));
     flushSync();
-    const chips = document.querySelectorAll("li");
-    expect(chips.length).toBeGreaterThan(0);
-    expect(chips.length).toBeLessThan(40);
-    expect(chips[0]?.getAttribute("aria-setsize")).toBe("8000");
-    expect(document.querySelector("[data-testid=count]")?.textContent).toBe("8,000");
+    expect(names()).toEqual(want);
+    expect(new URLSearchParams(location.hash.split("?")[1]).get("find")).toBe(words);
+    if (!want.length) expect(document.body.textContent).toContain("No pod that waits here matches.");
+  });
+
+  it("shows one queue alone, and all again", () => {
+    show(three);
+    const button = () => document.querySelector<HTMLElement>(".states [data-lane=unschedulable]");
+    button()?.click();
+    flushSync();
+    expect([names(), button()?.ariaPressed ?? button()?.getAttribute("aria-pressed")]).toEqual([["a"], "true"]);
+    button()?.click();
+    flushSync();
+    expect(names()).toEqual(["b", "a", "c"]);
   });
 
   it("shows where room is made for a pod that is nominated", () => {
-    const pod = {
-      uid: "u1",
-      key: "web/launch",
-      phase: "Pending",
-      node: "",
-      nominated: "n7",
-      priority: 500_000,
-      requests: {},
-      created_ms: 0,
-    } as unknown as PodView;
-    made = mount(Lane, {
-      target: document.body,
-      props: { lane: "unschedulable", pods: [{ view: QUEUED, pod }], clusterId: 1 },
-    });
-    flushSync();
+    show([QUEUED], [{ ...POD, nominated: "n7", priority: 500_000 }]);
     const shown = document.querySelector(".nominated");
     const name = shown?.querySelector(".hidden")?.textContent;
     expect([name, shown?.getAttribute("title")]).toEqual(["n7", "nominated to n7"]);
@@ -136,12 +195,7 @@ describe("Lane", () => {
   });
 
   it("shows the end of a backoff as the latest moment", () => {
-    const view = { ...QUEUED, queue: "backoff", backoff_until_ms: clock.now + 3_600_000 } as const;
-    made = mount(Lane, {
-      target: document.body,
-      props: { lane: "backoff", pods: [{ view, pod: undefined }], clusterId: 1 },
-    });
-    flushSync();
+    show([{ ...QUEUED, queue: "backoff", backoff_until_ms: clock.now + 3_600_000 }]);
     const shown = document.querySelector(".remark");
     expect(shown?.textContent).toMatch(/^≤ /);
     expect(shown?.getAttribute("title")).toMatch(/at the latest$/);
@@ -149,21 +203,16 @@ describe("Lane", () => {
 
   it.each([
     [["DefaultPreemption"], "waits for victims"],
-    [["SchedulingGates"], undefined],
+    [["SchedulingGates"], "SchedulingGates"],
   ])("says of a pod that %s holds back what it waits for: %s", (plugins, want) => {
-    const view = { ...QUEUED, queue: "gated", event: "ScheduleAttemptFailure", plugins } as const;
-    made = mount(Lane, {
-      target: document.body,
-      props: { lane: "gated", pods: [{ view, pod: undefined }], clusterId: 1 },
-    });
-    flushSync();
-    expect(document.querySelector(".remark")?.textContent).toBe(want);
-    expect(document.querySelector("a.chip")?.getAttribute("title")).toContain("An attempt at the pod failed");
+    show([{ ...QUEUED, queue: "gated", event: "ScheduleAttemptFailure", plugins }]);
+    expect(document.querySelector("li .reason")?.textContent?.trim()).toBe(want);
+    expect(document.querySelector("a.row")?.getAttribute("title")).toContain("An attempt at the pod failed");
   });
 
-  it("says so when nobody waits", () => {
-    made = mount(Lane, { target: document.body, props: { lane: "gated", pods: [], clusterId: 1 } });
-    flushSync();
-    expect(document.body.textContent).toContain("No gated pods.");
+  it("says so when nobody waits, and has no box for it", () => {
+    show([]);
+    expect(document.body.textContent).toContain("No pod waits.");
+    expect(document.querySelector("input")).toBeNull();
   });
 });

@@ -1,7 +1,7 @@
 /** Every pending pod is counted once, wherever it is. */
 import { flushSync, mount, unmount } from "svelte";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { CacheMoved, LiveEvent, PodView, QueueView } from "../../contract/api.gen";
+import type { Amounts, CacheMoved, LiveEvent, PodView, QueueView } from "../../contract/api.gen";
 import { i18n } from "../../i18n/index.svelte";
 import { pendingParts } from "../../lib/queues";
 import { CLUSTER } from "../../live/__fixtures__/cluster";
@@ -159,26 +159,25 @@ describe("Figures", () => {
 });
 
 describe("Queues", () => {
-  it("have a lane for pods that no profile has, the oldest first, and count those not seen yet", () => {
+  it("end with pods that no profile has, the oldest first, and count those not seen yet", () => {
     made = mount(Queues, { target: document.body, props: { live: FULL } });
     flushSync();
-    expect(words("h3").at(-1)).toBe("No profile");
-    const lane = document.querySelector(".lane.noProfile");
-    expect(lane?.querySelector("[data-testid=count]")?.textContent).toBe("3");
-    expect([...(lane?.querySelectorAll("li .hidden") ?? [])].map((one) => one.textContent)).toEqual(["v1", "y", "v2"]);
-    expect([...(lane?.querySelectorAll("li .remark") ?? [])].map((one) => one.textContent)).toEqual([
-      "volcano",
-      "yunikorn",
-      "volcano",
-    ]);
-    expect(lane?.querySelector("a")?.getAttribute("href")).toBe("#/clusters/1/pods/default/v1");
+    expect(words(".states button").at(-1)).toBe("No profile 3");
+    document.querySelector<HTMLElement>(".states [data-lane=noProfile]")?.click();
+    flushSync();
+    expect(words("li [data-lane=noProfile] .name .hidden")).toEqual(["v1", "y", "v2"]);
+    expect(words("li [data-lane=noProfile] .reason")).toEqual(["volcano", "yunikorn", "volcano"]);
+    expect(document.querySelector("li [data-lane=noProfile]")?.getAttribute("href")).toBe(
+      "#/clusters/1/pods/default/v1",
+    );
+    document.querySelector<HTMLElement>(".states [data-lane=noProfile]")?.click();
     expect(words(".card-head .note")).toEqual(["7 pods · 3 without a profile · 2 not yet seen by the scheduler"]);
   });
 
-  it("have no such lane while there are none", () => {
+  it("name no such place while there are none", () => {
     made = mount(Queues, { target: document.body, props: { live: start([pod("a")], [queued("a", "active")]) } });
     flushSync();
-    expect(words("h3")).not.toContain("No profile");
+    expect(words(".states button")).toEqual(["Active 1"]);
     expect(words(".card-head .note")).toEqual(["1 pod"]);
   });
 
@@ -204,6 +203,57 @@ describe("Queues", () => {
 });
 
 describe("PendingReasons", () => {
+  it("say what pods ask and how near the nearest comes", async () => {
+    const cpu: Amounts = {
+      kind: "resource",
+      subject: "cpu",
+      nodes: 2,
+      asked: 16_000,
+      there: 15_750,
+      node: "n7",
+      capacity: 16_000,
+      only: 0,
+      nearest: null,
+      nearest_node: "",
+      values: [],
+      others: 0,
+      pod: "",
+      without: 0,
+    };
+    const amounts = [
+      { pods: 12, asked_least: 16_000, asked_most: 64_000, pod: "web/a", amounts: cpu },
+      {
+        pods: 3,
+        asked_least: null,
+        asked_most: null,
+        pod: "web/b",
+        amounts: { ...cpu, subject: "gpu:NoSchedule", kind: "taint" },
+      },
+    ];
+    const reason = { plugin: "NodeResourcesFit", reason: "no", pods: 15, nodes: 30, share: 9, examples: [], amounts };
+    const unqueued = { no_profile: {}, unseen: 0 };
+    const answer = { pods: 15, queues: {}, unqueued, profiles: ["default-scheduler"], reasons: [reason] };
+    vi.stubGlobal("fetch", async ({ url }: Request) => {
+      return new Response(JSON.stringify(url.includes("/pods") ? { pods: [] } : answer));
+    });
+    made = mount(PendingReasons, { target: document.body, props: { clusterId: 32, count: 15 } });
+    const first = "12 pods ask 16 to 64, the nearest is web/a · Asks 16; the most free is 15.75 of 16, on n7.";
+    await vi.waitFor(() => expect(words(".amounts")).toEqual([first]));
+    expect([...document.querySelectorAll(".amounts a")].map((link) => link.getAttribute("href"))).toEqual([
+      "#/clusters/32/pods/web/a",
+      "#/clusters/32/nodes/n7",
+    ]);
+    document.querySelector("button")?.click();
+    await vi.waitFor(() =>
+      expect(words(".amounts")).toEqual([
+        first,
+        "3 pods, such as web/b · Not tolerated: gpu:NoSchedule, on 2 nodes such as n7.",
+        "60 % of the nodes · 30 rejections, counted per pod and node",
+      ]),
+    );
+    document.querySelector("button")?.click();
+  });
+
   it("name the profile that pods ask for in vain", async () => {
     const unqueued = { no_profile: { volcano: 2, yunikorn: 1 }, unseen: 0 };
     const answer = { pods: 3, queues: {}, unqueued, profiles: ["default-scheduler", "gpu"], reasons: [] };
@@ -211,8 +261,8 @@ describe("PendingReasons", () => {
     made = mount(PendingReasons, { target: document.body, props: { clusterId: 31, count: 3 } });
     await vi.waitFor(() =>
       expect(words("li")).toEqual([
-        "No profile is called volcano; the configuration has default-scheduler, gpu 2",
-        "No profile is called yunikorn; the configuration has default-scheduler, gpu 1",
+        "No profile is called volcano; the configuration has default-scheduler, gpu 2 pods",
+        "No profile is called yunikorn; the configuration has default-scheduler, gpu 1 pod",
       ]),
     );
     expect(document.querySelector(".none")).toBeNull();

@@ -1,4 +1,5 @@
 /** The dashboard of a cluster: what it shows stays on the screen under every view that opens over it. */
+import { LANES } from "../../lib/queues";
 import { flag, oneOf, view, whole, words } from "../../lib/view";
 
 export const dashboardView = view({
@@ -10,6 +11,8 @@ export const dashboardView = view({
     slowest: oneOf("hour", "ever"),
     pending: words(),
     single: flag,
+    queue: oneOf("", ...LANES),
+    find: words(),
     events: oneOf("all", "warnings", "nodes", "workloads", "pods"),
     // A list in the place of the cards, its query, its order and its columns.
     list: words(),
@@ -17,7 +20,7 @@ export const dashboardView = view({
     sort: words(),
     columns: words(),
   },
-  stays: ["nodes", "span", "slowest", "pending", "single", "events", "list", "q", "sort", "columns"],
+  stays: ["nodes", "span", "slowest", "pending", "single", "queue", "find", "events", "list", "q", "sort", "columns"],
   load: () => import("./Dashboard.svelte"),
 });
 

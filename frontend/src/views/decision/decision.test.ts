@@ -1,6 +1,7 @@
 import { flushSync, mount, unmount } from "svelte";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Attempt, AttemptDetail } from "../../contract/api.gen";
+import { queries } from "../../data/queries";
 import { openedBy } from "../../lib/view";
 import { CLUSTER } from "../../live/__fixtures__/cluster";
 import { fromSnapshot } from "../../live/state";
@@ -41,11 +42,11 @@ async function show(live = LIVE): Promise<HTMLElement> {
   return document.body;
 }
 
-/** What REST says of the attempt, and of the pod's attempts. */
-function answer(stored: AttemptDetail | null): void {
+/** What REST says of the attempt, and of the pod's attempts; `next`: where older ones are. */
+function answer(stored: AttemptDetail | null, next: string | null = null): void {
   vi.stubGlobal("fetch", async ({ url }: Request) => {
     const isList = new URL(url).pathname.endsWith("/pods/default/web/attempts");
-    const body = isList ? { results: [STORED, EARLIER], next: null } : stored;
+    const body = isList ? { results: [STORED, EARLIER], next } : stored;
     return new Response(JSON.stringify(body ?? { code: "not_found", message: "no" }), { status: body ? 200 : 404 });
   });
 }
@@ -95,10 +96,114 @@ describe("the page of an attempt", () => {
     expect(rows[0]).toBe("Figure #1 #25 Difference");
   });
 
+  it("says of how many it lists that they are the newest where there are older ones", async () => {
+    queries.clear();
+    answer(STORED, "/api/attempts?cursor=x");
+    const page = await show();
+    await vi.waitFor(() => expect(page.textContent).toContain("All attempts · newest 25"), 60_000);
+    expect([...page.querySelectorAll("button")].map((one) => one.textContent)).not.toContain("Load older attempts");
+  });
+
+  it("is left by Escape, but not from a field that has a text to clear", async () => {
+    answer(STORED);
+    router.open(decisionHref(1, STORED.seq));
+    await vi.waitFor(() => expect(router.hash).toBe(decisionHref(1, STORED.seq)));
+    const page = await show();
+    const field = document.createElement("input");
+    Object.assign(field, { type: "search", value: "n1" });
+    page.querySelector(".page")?.append(field);
+    const press = () => field.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+    press();
+    expect(location.hash).toBe(decisionHref(1, STORED.seq));
+    field.value = "";
+    press();
+    expect(location.hash).toContain("#/clusters/1/pods/default/web/attempts/25");
+  });
+
   it("has its address and its JSON to be taken along", async () => {
     answer(STORED);
     const link = (await show()).querySelector("a[download]");
     expect(link?.getAttribute("href")).toBe("/api/clusters/1/attempts/9?limit=10000");
     expect(link?.getAttribute("download")).toBe("default-web-attempt-25.json");
+  });
+
+  it("is made again at its moment, with a node that was never looked at", async () => {
+    const score = { raw: 1500, normalized: 80, weighted: 240 };
+    const node = {
+      looked_at: true,
+      feasible: true,
+      status: null,
+      filters: [],
+      amounts: null,
+      total: null,
+      trial: null,
+    };
+    const none = { scores: {}, total_of_all: null, scores_of_all: {} };
+    const lacks = { plugin: "NodeResourcesFit", code: "Unschedulable", reasons: ["Insufficient cpu"] };
+    const made = {
+      seq: STORED.seq,
+      difference: null,
+      result: STORED.result,
+      node_name: "",
+      message: "",
+      nodes_total: 60,
+      looked_at: 40,
+      fitting: 1,
+      plugins: [],
+      counts: [
+        {
+          plugin: "PodTopologySpread",
+          rule: "spread",
+          key: "zone",
+          subject: "zone (app in (web))",
+          most: 2,
+          domains: [
+            { domain: "a", count: 3 },
+            { domain: "b", count: 0 },
+          ],
+          found: 2,
+        },
+      ],
+      nodes: [
+        {
+          ...node,
+          ...none,
+          node: "n7",
+          status: lacks,
+          trial: { outcome: "candidate", status: null, victims: ["default/low"], num_pdb_violations: 1 },
+        },
+        { ...node, ...none, node: "n8", looked_at: false, total_of_all: 240, scores_of_all: { NodeAffinity: score } },
+      ],
+      found: 60,
+    };
+    const asked: string[] = [];
+    answer(STORED);
+    const stored = globalThis.fetch;
+    vi.stubGlobal("fetch", async (request: Request) => {
+      if (!new URL(request.url).pathname.endsWith("/again")) return stored(request);
+      asked.push(new URL(request.url).search);
+      return new Response(JSON.stringify(made));
+    });
+    router.open(decisionHref(1, STORED.seq));
+    await vi.waitFor(() => expect(router.hash).not.toContain("other"));
+    const page = await show();
+    expect(asked).toEqual([]); // not before it is wanted
+    const field = page.querySelector<HTMLInputElement>("input[name=node]");
+    if (!field) throw new Error("no field");
+    field.value = " n8 ";
+    field.form?.requestSubmit();
+    const text = () => page.querySelector("section:has(input[name=node])")?.textContent?.replaceAll(/\s+/g, " ") ?? "";
+    await vi.waitFor(() => expect(text()).toContain("Identical to its record."), 60_000);
+    expect(asked).toEqual(["?nodes=n8"]);
+    expect(router.hash).toContain("again=n8");
+    for (const said of [
+      "40 of 60 nodes were looked at; the pod fits on 1.",
+      "NodeResourcesFit: Insufficient cpu",
+      "Room comes by evicting 1 pod: default/low 1 victim more than allowed",
+      "n8 not looked at then The pod fits there. Scores had every node been compared",
+      "NodeAffinity1,50080240",
+      "PodTopologySpread · matching pods by domain · zone (app in (web)) · at most 2 for the pod to fit: a (3), b (0)",
+    ])
+      expect(text()).toContain(said);
   });
 });

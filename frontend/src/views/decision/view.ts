@@ -1,5 +1,5 @@
 /** One stored attempt as a page, in the place of the dashboard. */
-import { place, view, whole, words } from "../../lib/view";
+import { flag, place, view, whole, words } from "../../lib/view";
 
 /** The last stage of the funnel; no plugin is called so. */
 export const FEASIBLE = "-";
@@ -14,6 +14,8 @@ export const decisionView = view({
     right: words(),
     candidates: place, // from which on they are shown
     other: place, // the attempt it is compared with
+    made: flag, // it is made again
+    again: words(), // the node that is told of then
   },
   load: () => import("./DecisionPage.svelte"),
 });

@@ -35,4 +35,6 @@ export const ROWS: Readonly<Record<ListName, Rows>> = {
   changes: { key: ({ rv }) => String(rv), href: ofObject },
 };
 
+export const LISTS = Object.keys(ROWS) as readonly ListName[];
+
 export const isListName = (name: string): name is ListName => Object.hasOwn(ROWS, name);

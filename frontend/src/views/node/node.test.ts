@@ -5,22 +5,11 @@ import { actionsOf } from "../../lib/nodeActions";
 import { healthOf } from "../../lib/nodeHealth";
 import { isTainted, signsOf } from "../../lib/nodes";
 import { CLUSTER } from "../../live/__fixtures__/cluster";
+import { NODE } from "../__fixtures__/node";
 import NodeActions from "./NodeActions.svelte";
 import NodeConditions from "./NodeConditions.svelte";
 
 const SIMULATED = { ...CLUSTER, lifecycle_mode: "simulate" } as const;
-const NODE: NodeView = {
-  name: "n1",
-  zone: "a",
-  cpu_milli: 1,
-  memory_bytes: 1,
-  pods: 1,
-  extended: {},
-  unschedulable: false,
-  ready: true,
-  taints: [],
-  drain: "",
-};
 const manifest = (annotations: Record<string, string> = {}) => ({
   metadata: { name: "n1", annotations },
   status: {

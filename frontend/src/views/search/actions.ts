@@ -6,7 +6,8 @@ import { preferences } from "../../state/preferences.svelte";
 import { clusterHref, router } from "../../state/route.svelte";
 import { store } from "../../state/store.svelte";
 import { configHref } from "../config/view";
-import { dashboardView } from "../dashboard/view";
+import { dashboardView, listHref } from "../dashboard/view";
+import { LISTS } from "../lists/rows";
 import { workloadsHref } from "../workloads/view";
 
 /** `href`: where a view is; without one `run` does it. Throws ApiError where the service refuses. */
@@ -16,6 +17,7 @@ export interface Entry {
   readonly name: string;
   readonly href?: string;
   readonly run?: () => unknown;
+  readonly isDialog?: boolean; // another one, that `run` opens
 }
 
 /** Dialogs of the top bar; one that the user may not open is left out. */
@@ -25,8 +27,10 @@ export function entries(dialogs: Dialogs): readonly Entry[] {
   const cluster = store.state?.cluster ?? null;
   const found: Entry[] = [];
   const shows = (id: string, name: string, href: string) => found.push({ kind: "view", id, name, href });
-  const does = (id: string, name: string, run: (() => unknown) | undefined) => {
-    if (run) found.push({ kind: "action", id, name, run });
+  const does = (id: string, name: string, run: () => unknown) => found.push({ kind: "action", id, name, run });
+  const asks = (id: keyof Dialogs, name: string) => {
+    const run = dialogs[id];
+    if (run) found.push({ kind: "action", id, name, run, isDialog: true });
   };
   if (cluster) {
     shows("dashboard", t("search.dashboard"), clusterHref(cluster.id));
@@ -35,10 +39,14 @@ export function entries(dialogs: Dialogs): readonly Entry[] {
   }
   shows("docs", t("search.apiDocs"), "/api/docs");
   if (store.me?.is_superuser) shows("admin", t("bar.admin"), "/admin/");
-  does("import", t("bar.import"), dialogs.import);
-  does("make", t("make.title"), dialogs.make);
-  does("access", t("bar.access"), dialogs.access);
-  does("tokens", t("bar.tokens"), dialogs.tokens);
+  if (cluster) {
+    for (const list of LISTS)
+      shows(`list ${list}`, t("search.list", { name: t(`lists.${list}`) }), listHref(cluster.id, list));
+  }
+  asks("import", t("bar.import"));
+  asks("make", t("make.title"));
+  asks("access", t("bar.access"));
+  asks("tokens", t("bar.tokens"));
   if (cluster && !cluster.is_mirror && store.may("operator")) {
     for (const pace of ["run", "pause"] as const) {
       does(`pace ${pace}`, t("search.pace", { name: t(`pace.${pace}`) }), () => api.pace(cluster.id, { pace }));

@@ -1,11 +1,13 @@
 import { flushSync, mount, unmount } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ApiError } from "../../api/client";
 import type { SearchAnswer, SearchHit } from "../../contract/api.gen";
 import { queries } from "../../data/queries";
+import { i18n } from "../../i18n/index.svelte";
 import { openedIn, withOpened } from "../../lib/found";
 import { kept, write } from "../../state/preferences.svelte";
 import { store } from "../../state/store.svelte";
-import type { Entry } from "./actions";
+import { type Entry, entries } from "./actions";
 import { hrefOf, stateOf } from "./hits";
 import { groupsOf } from "./rows";
 import Search from "./Search.svelte";
@@ -136,12 +138,47 @@ describe("the box", () => {
   });
 });
 
+describe("an action", () => {
+  it("that is refused says so, and the search stays", async () => {
+    const use = vi.spyOn(i18n, "use").mockRejectedValue(new ApiError("refused", "not now"));
+    press("/");
+    type("english");
+    await vi.waitFor(() => expect(asked).toContain("english"));
+    answerTo("english");
+    await vi.waitFor(() => expect(options().join()).toContain("English"));
+    const own = [...document.querySelectorAll<HTMLElement>("[role=option]")].find((one) =>
+      one.textContent?.includes("Language: English"),
+    );
+    own?.click();
+    await vi.waitFor(() => expect(document.querySelector("[role=alert]")?.textContent).toBe("not now"));
+    expect(field()).not.toBeNull();
+    use.mockResolvedValue(undefined);
+    own?.click();
+    await vi.waitFor(() => expect(field()).toBeNull());
+    use.mockRestore();
+  });
+});
+
+describe("the views", () => {
+  it("are the lists, too", () => {
+    store.state = { cluster: { id: 1 } } as never;
+    try {
+      const lists = entries({}).filter(({ id }) => id.startsWith("list "));
+      expect(lists).toHaveLength(7);
+      expect(lists[0]).toMatchObject({ kind: "view", name: "List: Pods" });
+      expect(lists[0]?.href).toContain("#/clusters/1?list=pods");
+    } finally {
+      store.state = null;
+    }
+  });
+});
+
 describe("the rows", () => {
   const entry = (kind: Entry["kind"], name: string): Entry => ({ kind, id: name, name, href: "#/" });
-  const entries = [entry("view", "Workloads"), entry("action", "Import files"), entry("action", "Theme: Dark")];
+  const own = [entry("view", "Workloads"), entry("action", "Import files"), entry("action", "Theme: Dark")];
 
   it("stand in groups, that with the best match first", () => {
-    const named = (word: string, hit: SearchHit) => groupsOf(word, answer(hit), [], entries).map(({ kind }) => kind);
+    const named = (word: string, hit: SearchHit) => groupsOf(word, answer(hit), [], own).map(({ kind }) => kind);
     expect(named("import", { ...HIT, name: "batch-import", how: "word" })).toEqual(["action", "pod"]);
     expect(named("import", { ...HIT, name: "import-1", how: "start" })).toEqual(["pod", "action"]);
     expect(named("", { ...HIT, how: "start" })).toEqual(["pod", "view", "action"]);

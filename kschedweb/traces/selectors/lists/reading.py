@@ -55,8 +55,13 @@ def list_page(
     after: Place | None = None,
 ) -> ListPage:
     """A page in an order of `wanted.sorts`. ValueError when `after` is no place in that order."""
+    return _page(SOURCES[wanted.name].parameters(cluster_id, now), wanted, terms, sort=sort, limit=limit, after=after)
+
+
+def _page(
+    parameters: Parameters, wanted: ListOf, terms: Sequence[Term], *, sort: str, limit: int, after: Place | None
+) -> ListPage:
     source = SOURCES[wanted.name]
-    parameters = source.parameters(cluster_id, now)
     where = source.where(terms, parameters)
     order = order_of(wanted, sort)
     keys = [source.orders.get(name, source.columns[name]) for name in order]
@@ -77,10 +82,11 @@ def list_page(
 def list_rows(
     cluster_id: int, wanted: ListOf, terms: Sequence[Term], *, sort: str, now: datetime
 ) -> Iterator[Sequence[Row]]:
-    """All rows, in pages."""
+    """All rows, in pages; rows that are in no table are made once for all of them."""
+    given = SOURCES[wanted.name].parameters(cluster_id, now)
     after: Place | None = None
     while True:
-        page = list_page(cluster_id, wanted, terms, sort=sort, limit=ROWS_AT_ONCE, now=now, after=after)
+        page = _page(Parameters(given), wanted, terms, sort=sort, limit=ROWS_AT_ONCE, after=after)
         yield page.rows
         if (after := page.next) is None:
             return

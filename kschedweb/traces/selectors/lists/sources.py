@@ -153,12 +153,17 @@ _ATTEMPT_COLUMNS: Final[Mapping[str, str]] = {
     "message": "attempt.message",
     "uid": "attempt.pod_uid",
 }
+
+
+def _of_object(namespace: str, name: str, at: str) -> Mapping[str, Condition]:
+    """The conditions of rows about an object, with a time."""
+    return {"": part_of(f"({namespace} || '/' || {name})"), "ns": named(namespace), "age": aged(at)}
+
+
 _ATTEMPT_CONDITIONS: Final[Mapping[str, Condition]] = {
-    "": part_of("(attempt.namespace || '/' || attempt.name)"),
-    "ns": named("attempt.namespace"),
+    **_of_object("attempt.namespace", "attempt.name", "attempt.last_seen_at"),
     "node": named("attempt.node_name"),
     "profile": named("attempt.profile"),
-    "age": aged("attempt.last_seen_at"),
     "attempts": compared(_NUMBER.format("attempt")),
     "result": named("attempt.result"),
 }
@@ -198,14 +203,12 @@ SOURCES: Final[Mapping[str, Source]] = {
         rejections="last.rejections",
         rejected=_PENDING,
         conditions={
-            "": part_of("(pod.namespace || '/' || pod.name)"),
+            **_of_object("pod.namespace", "pod.name", "pod.created_at"),
             "status": _pod_status,
-            "ns": named("pod.namespace"),
             "node": named("pod.node_name"),
             "owner": _pod_owner,
             "profile": named("pod.scheduler_name"),
             "priority": compared("pod.priority"),
-            "age": aged("pod.created_at"),
             "attempts": compared("coalesce(last.number, 0)"),
             "result": named("coalesce(last.result, '')"),
         },
@@ -250,11 +253,9 @@ SOURCES: Final[Mapping[str, Source]] = {
         columns={column.name: f"workload.{column.name}" for column in LISTS["workloads"].columns},
         orders={name: f"coalesce(workload.{name}, -1)" for name in ("wanted", "ready", "updated", "available")},
         conditions={
-            "": part_of("(workload.namespace || '/' || workload.name)"),
+            **_of_object("workload.namespace", "workload.name", "workload.created"),
             "status": named("workload.status"),
-            "ns": named("workload.namespace"),
             "kind": named("workload.kind"),
-            "age": aged("workload.created"),
         },
     ),
     "events": Source(
@@ -273,12 +274,10 @@ SOURCES: Final[Mapping[str, Source]] = {
             "uid": "event.regarding_uid",
         },
         conditions={
-            "": part_of("(event.regarding_namespace || '/' || event.regarding_name || ' ' || event.note)"),
+            **_of_object("event.regarding_namespace", "event.regarding_name || ' ' || event.note", "event.last_at"),
             "type": named("event.type"),
-            "ns": named("event.regarding_namespace"),
             "kind": named("event.regarding_kind"),
             "reason": part_of("event.reason"),
-            "age": aged("event.last_at"),
         },
     ),
     "changes": Source(
@@ -295,12 +294,10 @@ SOURCES: Final[Mapping[str, Source]] = {
             "uid": "change.uid",
         },
         conditions={
-            "": part_of("(change.namespace || '/' || change.name)"),
+            **_of_object("change.namespace", "change.name", "change.at"),
             "operation": named("change.operation"),
-            "ns": named("change.namespace"),
             "kind": named("change.kind"),
             "actor": named("change.actor"),
-            "age": aged("change.at"),
         },
     ),
 }

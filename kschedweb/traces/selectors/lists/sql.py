@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
+from kschedweb.common.patterns import literal
 from kschedweb.query import Term
 
 Condition = Callable[[Term, "Parameters"], str]
@@ -49,7 +50,7 @@ def matches(expression: str, term: Term, parameters: Parameters) -> str:
 
 def contains(expression: str, term: Term, parameters: Parameters) -> str:
     """The text has one of the values in it, in small or capital letters."""
-    parts = (parameters.add(f"%{escaped(str(value))}%") for value in term.values)
+    parts = (parameters.add(f"%{literal(str(value))}%") for value in term.values)
     return joined("OR", (f"{expression} ILIKE {part}" for part in parts))
 
 
@@ -87,9 +88,4 @@ def aged(expression: str) -> Condition:
 
 def wildcards(text: str) -> str:
     """A pattern of LIKE in which each `*` is any letters."""
-    return escaped(text).replace("*", "%")
-
-
-def escaped(text: str) -> str:
-    """The text as LIKE finds it."""
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return literal(text).replace("*", "%")

@@ -5,7 +5,7 @@ from typing import Final
 
 from kschedweb.cluster.models import ApiObject, Cluster, Node, Pod
 from kschedweb.cluster.workload_states import KINDS
-from kschedweb.traces.selectors.questions import pending_summary
+from kschedweb.traces.selectors.pending import pending_summary
 from scheduler_core.apiserver.kinds import KINDS as OBJECT_KINDS
 from scheduler_core.plugins.registry import IN_TREE, installed
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
+from tests.cases import cases
 from tests.core.controllers.kubelet.nodes import CRITICAL, Nodes
 
 
@@ -15,35 +14,17 @@ def rejected(nodes: Nodes, name: str = "p") -> tuple[str, str]:
     return status["reason"], status["message"]
 
 
-@pytest.mark.parametrize(
-    ("requests", "reason", "message"),
-    [
-        pytest.param(
-            {"cpu": "1"},
-            "OutOfcpu",
-            "Node didn't have enough resource: cpu, requested: 1000, used: 3500, capacity: 4000",
-            id="cpu in thousandths",
-        ),
-        pytest.param(
-            {"memory": "10Gi"},
-            "OutOfmemory",
-            "Node didn't have enough resource: memory, requested: 10737418240, used: 1073741824, capacity: 10737418240",
-            id="memory in bytes",
-        ),
-        pytest.param(
-            {"cpu": "1", "memory": "10Gi"},
-            "OutOfcpu",
-            "Node didn't have enough resource: cpu, requested: 1000, used: 3500, capacity: 4000",
-            id="the first of two",
-        ),
-        pytest.param(
-            {"ephemeral-storage": "1Gi"},
-            "OutOfephemeral-storage",
-            "Node didn't have enough resource: ephemeral-storage, requested: 1073741824, used: 0, capacity: 0",
-            id="storage the node does not have",
-        ),
-    ],
-)
+@cases(
+    "requests, reason, message",
+    ("cpu in thousandths", {"cpu": "1"}, "OutOfcpu",
+     "Node didn't have enough resource: cpu, requested: 1000, used: 3500, capacity: 4000"),
+    ("memory in bytes", {"memory": "10Gi"}, "OutOfmemory",
+     "Node didn't have enough resource: memory, requested: 10737418240, used: 1073741824, capacity: 10737418240"),
+    ("the first of two", {"cpu": "1", "memory": "10Gi"}, "OutOfcpu",
+     "Node didn't have enough resource: cpu, requested: 1000, used: 3500, capacity: 4000"),
+    ("storage the node does not have", {"ephemeral-storage": "1Gi"}, "OutOfephemeral-storage",
+     "Node didn't have enough resource: ephemeral-storage, requested: 1073741824, used: 0, capacity: 0"),
+)  # fmt: skip
 def test_pod_is_out_of_a_resource(requests: dict[str, str], reason: str, message: str) -> None:
     nodes = Nodes()
     nodes.pod("first", requests={"cpu": "3500m", "memory": "1Gi"})
@@ -74,27 +55,14 @@ def test_pod_beyond_the_number_of_pods_is_rejected() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("spec", "reason", "text"),
-    [
-        pytest.param(
-            {"nodeSelector": {"disk": "fast"}},
-            "NodeAffinity",
-            "node(s) didn't match Pod's node affinity/selector",
-            id="node selector",
-        ),
-        pytest.param(
-            {
-                "containers": [
-                    {"name": "c", "image": "c", "ports": [{"containerPort": 80, "hostPort": 80, "protocol": "TCP"}]}
-                ]
-            },
-            "NodePorts",
-            "node(s) didn't have free ports for the requested pod ports",
-            id="taken host port",
-        ),
-    ],
-)
+@cases(
+    "spec, reason, text",
+    ("node selector", {"nodeSelector": {"disk": "fast"}}, "NodeAffinity",
+     "node(s) didn't match Pod's node affinity/selector"),
+    ("taken host port",
+     {"containers": [{"name": "c", "image": "c", "ports": [{"containerPort": 80, "hostPort": 80, "protocol": "TCP"}]}]},
+     "NodePorts", "node(s) didn't have free ports for the requested pod ports"),
+)  # fmt: skip
 def test_pod_fails_a_predicate(spec: dict[str, Any], reason: str, text: str) -> None:
     nodes = Nodes()
     ports = [{"containerPort": 80, "hostPort": 80, "protocol": "TCP"}]

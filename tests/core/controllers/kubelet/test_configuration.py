@@ -6,6 +6,7 @@ import pytest
 
 from scheduler_core.controllers.kubelet.configuration import read_config
 from scheduler_core.errors import ConfigError
+from tests.cases import cases
 
 GI = 1024**3
 
@@ -89,45 +90,32 @@ def test_memory_that_is_reserved_makes_a_threshold_of_what_is_left_for_pods() ->
     assert len(read_config(own + "\nenforceNodeAllocatable: [none]").thresholds) == 1
 
 
-@pytest.mark.parametrize(
-    ("own", "problem"),
-    [
-        pytest.param(
-            "evictionSoft: {memory.available: 1Gi}",
-            r"evictionSoftGracePeriod\[memory.available\]: grace period must be specified",
-            id="soft threshold without grace",
-        ),
-        pytest.param(
-            "evictionHard: {memory.free: 1Gi}",
-            r"evictionHard\[memory.free\]: unsupported eviction signal memory.free",
-            id="unknown signal",
-        ),
-        pytest.param(
-            "evictionHard: {memory.available: -1Gi}",
-            r"evictionHard\[memory.available\]: .*must be positive: -1Gi",
-            id="negative quantity",
-        ),
-        pytest.param("evictionHard: {memory.available: '0'}", "must be positive", id="zero quantity"),
-        pytest.param("evictionHard: {memory.available: '-5%'}", "must be >= 0%", id="negative percentage"),
-        pytest.param("evictionHard: {memory.available: '120%'}", "must be <= 100%", id="more than all"),
-        pytest.param("evictionHard: {memory.available: some%}", "is no percentage", id="no percentage"),
-        pytest.param(
-            "evictionSoftGracePeriod: {memory.available: -5s}", "must be a positive value", id="negative grace"
-        ),
-        pytest.param("evictionSoftGracePeriod: {memory.available: soon}", "invalid duration", id="no duration"),
-        pytest.param("evictionMinimumReclaim: {memory.available: -5}", "negative eviction minimum", id="reclaim"),
-        pytest.param("evictionMinimumReclaim: {pid.available: 0%}", "must be positive: 0%", id="reclaim of nothing"),
-        pytest.param("evictionHard: [memory]", "evictionHard: expected an object", id="a list"),
-        pytest.param("evictionHard: {memory.available: [1]}", "expected text", id="a list as a value"),
-        pytest.param("systemReserved: {gpu: 1}", "cannot reserve 'gpu' resource", id="what cannot be reserved"),
-        pytest.param("systemReserved: {memory: -1}", "cannot be negative", id="negative reservation"),
-        pytest.param("evictionMaxPodGracePeriod: soon", "number of seconds", id="grace that is no number"),
-        pytest.param("kernelMemcgNotification: 1", "true or false", id="flag that is none"),
-        pytest.param("kind: Pod", "expected KubeletConfiguration, got Pod", id="another kind"),
-        pytest.param("- 1", "expected an object", id="no object"),
-        pytest.param("x" * 30_000, "longer than", id="too long"),
-    ],
-)
+@cases(
+    "own, problem",
+    ("soft threshold without grace", "evictionSoft: {memory.available: 1Gi}",
+     r"evictionSoftGracePeriod\[memory.available\]: grace period must be specified"),
+    ("unknown signal", "evictionHard: {memory.free: 1Gi}",
+     r"evictionHard\[memory.free\]: unsupported eviction signal memory.free"),
+    ("negative quantity", "evictionHard: {memory.available: -1Gi}",
+     r"evictionHard\[memory.available\]: .*must be positive: -1Gi"),
+    ("zero quantity", "evictionHard: {memory.available: '0'}", "must be positive"),
+    ("negative percentage", "evictionHard: {memory.available: '-5%'}", "must be >= 0%"),
+    ("more than all", "evictionHard: {memory.available: '120%'}", "must be <= 100%"),
+    ("no percentage", "evictionHard: {memory.available: some%}", "is no percentage"),
+    ("negative grace", "evictionSoftGracePeriod: {memory.available: -5s}", "must be a positive value"),
+    ("no duration", "evictionSoftGracePeriod: {memory.available: soon}", "invalid duration"),
+    ("reclaim", "evictionMinimumReclaim: {memory.available: -5}", "negative eviction minimum"),
+    ("reclaim of nothing", "evictionMinimumReclaim: {pid.available: 0%}", "must be positive: 0%"),
+    ("a list", "evictionHard: [memory]", "evictionHard: expected an object"),
+    ("a list as a value", "evictionHard: {memory.available: [1]}", "expected text"),
+    ("what cannot be reserved", "systemReserved: {gpu: 1}", "cannot reserve 'gpu' resource"),
+    ("negative reservation", "systemReserved: {memory: -1}", "cannot be negative"),
+    ("grace that is no number", "evictionMaxPodGracePeriod: soon", "number of seconds"),
+    ("flag that is none", "kernelMemcgNotification: 1", "true or false"),
+    ("another kind", "kind: Pod", "expected KubeletConfiguration, got Pod"),
+    ("no object", "- 1", "expected an object"),
+    ("too long", "x" * 30_000, "longer than"),
+)  # fmt: skip
 def test_problem_names_the_field(own: str, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         read_config(own)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import pytest
-
+from tests.cases import cases
 from tests.core.controllers.kubelet.nodes import SECOND, Nodes
 
 EXIT = "kschedweb.io/exit-code"
@@ -64,16 +63,14 @@ def test_wait_begins_anew_after_ten_minutes_of_running() -> None:
     assert "back-off 10s" in nodes.container()["state"]["waiting"]["message"]
 
 
-@pytest.mark.parametrize(
-    ("policy", "codes", "phase", "restarts"),
-    [
-        pytest.param("Never", "0", "Succeeded", 0, id="never, success"),
-        pytest.param("Never", "2", "Failed", 0, id="never, failure"),
-        pytest.param("OnFailure", "0", "Succeeded", 0, id="on failure, success"),
-        pytest.param("OnFailure", "1,1,0", "Succeeded", 2, id="on failure, success in the third run"),
-        pytest.param("OnFailure", "1", "Running", 4, id="on failure, failure for ever"),
-        pytest.param("Always", "0", "Running", 4, id="always, even after success"),
-    ],
+@cases(
+    "policy, codes, phase, restarts",
+    ("never, success", "Never", "0", "Succeeded", 0),
+    ("never, failure", "Never", "2", "Failed", 0),
+    ("on failure, success", "OnFailure", "0", "Succeeded", 0),
+    ("on failure, success in the third run", "OnFailure", "1,1,0", "Succeeded", 2),
+    ("on failure, failure for ever", "OnFailure", "1", "Running", 4),
+    ("always, even after success", "Always", "0", "Running", 4),
 )
 def test_restart_policy_decides_how_the_pod_ends(policy: str, codes: str, phase: str, restarts: int) -> None:
     nodes = Nodes()
@@ -89,10 +86,7 @@ def test_pod_whose_containers_end_differently_fails() -> None:
         containers=containers, restartPolicy="Never", annotations={f"{RUN}.a": "2", f"{RUN}.b": "5", f"{EXIT}.b": "7"}
     )
     nodes.run_for(4)
-    assert (nodes.phase(), nodes.condition("Ready")["message"]) == (
-        "Running",
-        "containers with unready status: [a]",
-    )
+    assert (nodes.phase(), nodes.condition("Ready")["message"]) == ("Running", "containers with unready status: [a]")
     nodes.run_for(4)
     assert nodes.phase() == "Failed"
     codes = [nodes.container(name)["state"]["terminated"]["exitCode"] for name in "ab"]
@@ -150,9 +144,10 @@ def test_sidecar_that_ends_is_restarted_even_in_a_pod_that_restarts_nothing() ->
     assert (nodes.container("proxy")["restartCount"], nodes.container("main")["restartCount"]) == (1, 0)
 
 
-@pytest.mark.parametrize(
-    ("policy", "phase", "restarts"),
-    [pytest.param("Never", "Failed", 0, id="never"), pytest.param("Always", "Pending", 2, id="always")],
+@cases(
+    "policy, phase, restarts",
+    ("never", "Never", "Failed", 0),
+    ("always", "Always", "Pending", 2),
 )
 def test_failing_init_container_holds_up_or_fails_the_pod(policy: str, phase: str, restarts: int) -> None:
     nodes = Nodes()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from scheduler_core.api.pod import Pod
 from scheduler_core.controllers.kubelet.oom import oom_score, oom_score_adj
 from tests.builders import make_pod
+from tests.cases import cases
 
 GI = 1024**3
 FULL = {"cpu": "1", "memory": "1Gi"}
@@ -16,28 +15,20 @@ def adjustment(pod: Pod, memory: int = 10 * GI, container: int = 0) -> int:
     return oom_score_adj(pod, pod.spec.containers[container], memory)
 
 
-@pytest.mark.parametrize(
-    ("pod", "want"),
-    [
-        pytest.param(make_pod("p").container(FULL, limits=FULL).build(), -997, id="guaranteed"),
-        pytest.param(make_pod("p").container().build(), 1000, id="best effort"),
-        pytest.param(make_pod("p").req(memory="1Gi").build(), 900, id="a tenth of the memory"),
-        pytest.param(make_pod("p").req(memory="1Mi").build(), 999, id="hardly any memory"),
-        pytest.param(make_pod("p").req(cpu="1").build(), 999, id="no memory"),
-        pytest.param(make_pod("p").req(memory="10Gi").build(), 3, id="all of the memory"),
-        pytest.param(make_pod("p").req(memory="9Gi").build(), 100, id="nine tenths"),
-        pytest.param(
-            make_pod("p").container().priority(2_000_001_000).spec(priorityClassName="system-node-critical").build(),
-            -997,
-            id="critical for the node",
-        ),
-        pytest.param(
-            make_pod("p").container().priority(2_000_000_000).spec(priorityClassName="system-cluster-critical").build(),
-            1000,
-            id="critical for the cluster only",
-        ),
-    ],
-)
+@cases(
+    "pod, want",
+    ("guaranteed", make_pod("p").container(FULL, limits=FULL).build(), -997),
+    ("best effort", make_pod("p").container().build(), 1000),
+    ("a tenth of the memory", make_pod("p").req(memory="1Gi").build(), 900),
+    ("hardly any memory", make_pod("p").req(memory="1Mi").build(), 999),
+    ("no memory", make_pod("p").req(cpu="1").build(), 999),
+    ("all of the memory", make_pod("p").req(memory="10Gi").build(), 3),
+    ("nine tenths", make_pod("p").req(memory="9Gi").build(), 100),
+    ("critical for the node",
+     make_pod("p").container().priority(2_000_001_000).spec(priorityClassName="system-node-critical").build(), -997),
+    ("critical for the cluster only",
+     make_pod("p").container().priority(2_000_000_000).spec(priorityClassName="system-cluster-critical").build(), 1000),
+)  # fmt: skip
 def test_adjustment_follows_the_class_and_the_request(pod: Pod, want: int) -> None:
     assert adjustment(pod) == want
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from scheduler_core.apiserver.requests import Create
+from tests.cases import cases
 from tests.core.controllers.kubelet.nodes import CRITICAL, SECOND, Nodes
 
 MEMORY = "kschedweb.io/usage-memory"
@@ -34,10 +34,8 @@ def test_pod_that_fills_the_memory_is_evicted_as_upstream_tells_it() -> None:
     nodes.run_for(2)
     told = node_condition(nodes, "MemoryPressure")
     assert (told["status"], told["reason"]) == ("True", "KubeletHasInsufficientMemory")
-    assert (told["message"], told["lastTransitionTime"]) == (
-        "kubelet has insufficient memory available",
-        "2030-01-01T00:00:40Z",
-    )
+    assert told["message"] == "kubelet has insufficient memory available"
+    assert told["lastTransitionTime"] == "2030-01-01T00:00:40Z"
     status = nodes.status()
     message = (
         "The node was low on resource: memory. Threshold quantity: 100Mi, available: 80Mi. "
@@ -55,27 +53,22 @@ def test_pod_that_fills_the_memory_is_evicted_as_upstream_tells_it() -> None:
     ]
 
 
-def test_condition_stays_for_the_transition_period() -> None:
+@cases(
+    "text, stays, leaves",
+    ("by default", "", 306, 316),
+    ("as configured", "evictionPressureTransitionPeriod: 30s", 36, 46),
+)
+def test_condition_stays_for_the_transition_period(text: str, stays: int, leaves: int) -> None:
     nodes = Nodes(room=ROOM)
+    nodes.patch_node(config(text))
     nodes.pod(annotations={MEMORY: "trace(0s=1000Mi)"})
-    nodes.run_for(11)
-    assert node_condition(nodes, "MemoryPressure")["status"] == "True"
-    nodes.run_for(295)
-    assert node_condition(nodes, "MemoryPressure")["status"] == "True"
-    nodes.run_for(10)
+    for seconds in (11, stays - 11):
+        nodes.run_for(seconds)
+        assert node_condition(nodes, "MemoryPressure")["status"] == "True"
+    nodes.run_for(leaves - stays)
     told = node_condition(nodes, "MemoryPressure")
     assert (told["status"], told["reason"]) == ("False", "KubeletHasSufficientMemory")
     assert nodes.kubelet.next_due() is None
-
-
-def test_transition_period_is_the_configured_one() -> None:
-    nodes = Nodes(room=ROOM)
-    nodes.patch_node(config("evictionPressureTransitionPeriod: 30s"))
-    nodes.pod(annotations={MEMORY: "1000Mi"})
-    nodes.run_for(11)
-    assert node_condition(nodes, "MemoryPressure")["status"] == "True"
-    nodes.run_for(35)
-    assert node_condition(nodes, "MemoryPressure")["status"] == "False"
 
 
 def test_soft_threshold_waits_for_its_grace_and_the_condition_does_not() -> None:
@@ -146,14 +139,12 @@ def test_nothing_but_critical_pods_is_told_of_now_and_then() -> None:
     assert nodes.writes < 40
 
 
-@pytest.mark.parametrize(
-    ("annotations", "condition", "resource"),
-    [
-        pytest.param({STORAGE: "95Gi"}, "DiskPressure", "ephemeral-storage", id="main file system"),
-        pytest.param({"kschedweb.io/usage-logs": "95Gi"}, "DiskPressure", "ephemeral-storage", id="logs"),
-        pytest.param({"kschedweb.io/usage-inodes": "6500k"}, "DiskPressure", "inodes", id="inodes"),
-        pytest.param({"kschedweb.io/usage-pids": "32000"}, "PIDPressure", "pids", id="processes"),
-    ],
+@cases(
+    "annotations, condition, resource",
+    ("main file system", {STORAGE: "95Gi"}, "DiskPressure", "ephemeral-storage"),
+    ("logs", {"kschedweb.io/usage-logs": "95Gi"}, "DiskPressure", "ephemeral-storage"),
+    ("inodes", {"kschedweb.io/usage-inodes": "6500k"}, "DiskPressure", "inodes"),
+    ("processes", {"kschedweb.io/usage-pids": "32000"}, "PIDPressure", "pids"),
 )
 def test_every_signal_has_its_condition_and_resource(
     annotations: dict[str, str], condition: str, resource: str
@@ -254,32 +245,22 @@ def test_other_pressure_refuses_all_but_critical_pods() -> None:
     assert nodes.status("tolerant")["message"] == "Pod was rejected: The node had condition: [DiskPressure]. "
 
 
-@pytest.mark.parametrize(
-    ("limits", "annotations", "message"),
-    [
-        pytest.param(
-            {"ephemeral-storage": "1Gi"},
-            {STORAGE: "trace(0s=0, 60s=2Gi)"},
-            "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. ",
-            id="pod",
-        ),
-        pytest.param(
-            {"ephemeral-storage": "1Gi"},
-            {"kschedweb.io/usage-volumes": "trace(0s=0, 60s=2Gi)"},
-            "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. ",
-            id="volumes count for the pod",
-        ),
-    ],
+@cases(
+    "usage, volumes",
+    ("pod", STORAGE, []),
+    ("volumes count for the pod", "kschedweb.io/usage-volumes", []),
+    ("contents of an empty dir", "kschedweb.io/usage-volumes.data", [{"name": "data", "emptyDir": {}}]),
 )
-def test_pod_above_its_storage_limit_goes_though_the_node_has_room(
-    limits: dict[str, str], annotations: dict[str, str], message: str
-) -> None:
+def test_pod_above_its_storage_limit_goes_though_the_node_has_room(usage: str, volumes: list[dict[str, Any]]) -> None:
     nodes = Nodes(room=ROOM)
-    nodes.pod(limits=limits, annotations=annotations)
+    limits = {"ephemeral-storage": "1Gi"}
+    nodes.pod(limits=limits, annotations={usage: "trace(0s=0, 60s=2Gi)"}, volumes=volumes)
     nodes.run_for(60)
     assert nodes.phase() == "Running"
     nodes.run_for(12)
-    assert (nodes.phase(), nodes.status()["reason"], nodes.status()["message"]) == ("Failed", "Evicted", message)
+    assert (nodes.phase(), nodes.status()["reason"]) == ("Failed", "Evicted")
+    message = "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. "
+    assert nodes.status()["message"] == message
     assert nodes.condition("DisruptionTarget") is None
     assert node_condition(nodes, "DiskPressure")["status"] == "absent"
 
@@ -295,16 +276,14 @@ def test_container_above_its_own_storage_limit_is_named() -> None:
     assert nodes.status()["message"] == 'Container a exceeded its local ephemeral storage limit "1Gi". '
 
 
-@pytest.mark.parametrize(
-    ("volume", "is_evicted"),
-    [
-        pytest.param({"emptyDir": {"sizeLimit": "1Gi"}}, True, id="above its limit"),
-        pytest.param({"emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}}, True, id="in memory"),
-        pytest.param({"emptyDir": {"sizeLimit": "3Gi"}}, False, id="below its limit"),
-        pytest.param({"emptyDir": {"sizeLimit": "0"}}, False, id="a limit of nothing is none"),
-        pytest.param({"emptyDir": {}}, False, id="without a limit"),
-        pytest.param({"hostPath": {"path": "/data"}}, False, id="another kind of volume"),
-    ],
+@cases(
+    "volume, is_evicted",
+    ("above its limit", {"emptyDir": {"sizeLimit": "1Gi"}}, True),
+    ("in memory", {"emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}}, True),
+    ("below its limit", {"emptyDir": {"sizeLimit": "3Gi"}}, False),
+    ("a limit of nothing is none", {"emptyDir": {"sizeLimit": "0"}}, False),
+    ("without a limit", {"emptyDir": {}}, False),
+    ("another kind of volume", {"hostPath": {"path": "/data"}}, False),
 )
 def test_pod_goes_whose_empty_dir_is_too_full(volume: dict[str, Any], is_evicted: bool) -> None:
     nodes = Nodes(room=ROOM)
@@ -318,15 +297,6 @@ def test_pod_goes_whose_empty_dir_is_too_full(volume: dict[str, Any], is_evicted
     assert (nodes.phase() == "Failed") == is_evicted
     if is_evicted:
         assert nodes.status()["message"] == 'Usage of EmptyDir volume "data" exceeds the limit "1Gi". '
-
-
-def test_contents_of_an_empty_dir_count_for_pod_and_node() -> None:
-    nodes = Nodes(room=ROOM)
-    usage = {"kschedweb.io/usage-volumes.data": "2Gi"}
-    nodes.pod(volumes=[{"name": "data", "emptyDir": {}}], limits={"ephemeral-storage": "1Gi"}, annotations=usage)
-    nodes.run_for(12)
-    message = "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. "
-    assert nodes.status()["message"] == message
 
 
 def test_new_controller_goes_on_with_the_condition_it_finds() -> None:

@@ -7,6 +7,7 @@ import pytest
 from scheduler_core.api.pod import Container
 from scheduler_core.controllers.kubelet.restarts import back_off_text, back_off_told, delay_us, should_restart
 from tests.builders import make_pod
+from tests.cases import cases
 
 SECOND = 1_000_000
 
@@ -20,8 +21,10 @@ def test_waits_double_up_to_five_minutes() -> None:
     assert waits == [0, 10, 20, 40, 80, 160, 300, 300, 300]
 
 
-@pytest.mark.parametrize(
-    ("ran", "want"), [pytest.param(600, 300, id="ten minutes"), pytest.param(601, 0, id="more than ten minutes")]
+@cases(
+    "ran, want",
+    ("ten minutes", 600, 300),
+    ("more than ten minutes", 601, 0),
 )
 def test_long_run_begins_anew(ran: int, want: int) -> None:
     assert delay_us(ran * SECOND, 300 * SECOND) == want * SECOND
@@ -38,19 +41,17 @@ def test_wait_that_nobody_can_read_is_the_first() -> None:
     assert back_off_told("back-off 9999h restarting failed container=c pod=p") == 300 * SECOND
 
 
-@pytest.mark.parametrize(
-    ("policy", "code", "is_init", "sidecar", "want"),
-    [
-        pytest.param("Always", 0, False, False, True, id="always, success"),
-        pytest.param("", 1, False, False, True, id="no policy is always"),
-        pytest.param("OnFailure", 0, False, False, False, id="on failure, success"),
-        pytest.param("OnFailure", 1, False, False, True, id="on failure, failure"),
-        pytest.param("Never", 1, False, False, False, id="never"),
-        pytest.param("Always", 0, True, False, False, id="init container, success"),
-        pytest.param("Always", 1, True, False, True, id="init container, failure"),
-        pytest.param("Never", 1, True, False, False, id="init container, never"),
-        pytest.param("Never", 0, True, True, True, id="sidecar"),
-    ],
+@cases(
+    "policy, code, is_init, sidecar, want",
+    ("always, success", "Always", 0, False, False, True),
+    ("no policy is always", "", 1, False, False, True),
+    ("on failure, success", "OnFailure", 0, False, False, False),
+    ("on failure, failure", "OnFailure", 1, False, False, True),
+    ("never", "Never", 1, False, False, False),
+    ("init container, success", "Always", 0, True, False, False),
+    ("init container, failure", "Always", 1, True, False, True),
+    ("init container, never", "Never", 1, True, False, False),
+    ("sidecar", "Never", 0, True, True, True),
 )
 def test_restart_policy_decides(policy: str, code: int, is_init: bool, sidecar: bool, want: bool) -> None:
     container = Container("c", restart_policy="Always" if sidecar else None)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core.apiserver.requests import Delete, ObjectKey
+from tests.cases import cases
 from tests.core.controllers.kubelet.nodes import Nodes
 
 MANIFEST = """
@@ -141,15 +140,13 @@ def test_static_pod_is_taken_on_a_full_node_under_a_taint() -> None:
     assert (mirror(nodes)["status"]["phase"], nodes.phase("filler")) == ("Running", "Failed")
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        pytest.param("{", "is not sound YAML", id="no YAML"),
-        pytest.param("kind: Node", "[0]: kind: expected Pod", id="another kind"),
-        pytest.param("kind: Pod", "[0]: metadata.name: is required", id="no name"),
-        pytest.param("{kind: Pod, metadata: {name: a}}", "[0]: spec: is required", id="no spec"),
-        pytest.param(f"{MANIFEST}---{MANIFEST}", "[1]: metadata.name: there are two static pods proxy", id="twice"),
-    ],
+@cases(
+    "text, problem",
+    ("no YAML", "{", "is not sound YAML"),
+    ("another kind", "kind: Node", "[0]: kind: expected Pod"),
+    ("no name", "kind: Pod", "[0]: metadata.name: is required"),
+    ("no spec", "{kind: Pod, metadata: {name: a}}", "[0]: spec: is required"),
+    ("twice", f"{MANIFEST}---{MANIFEST}", "[1]: metadata.name: there are two static pods proxy"),
 )
 def test_annotation_that_cannot_be_read_is_told_of(text: str, problem: str) -> None:
     nodes = Nodes()

@@ -7,40 +7,37 @@ import random
 import pytest
 
 from scheduler_core.controllers.kubelet.usage import Constant, Ramp, Sine, Trace, Usage, parse_usage
+from tests.cases import cases
 
 MI = 1024 * 1024
 SECOND = 1_000_000
 
 
-@pytest.mark.parametrize(
-    ("resource", "text", "want"),
-    [
-        pytest.param("memory", "300Mi", Constant(300 * MI), id="constant"),
-        pytest.param("cpu", "1500m", Constant(1500), id="thousandths of a core"),
-        pytest.param("memory", "ramp(100Mi, 600Mi, 2m)", Ramp(100 * MI, 600 * MI, 120 * SECOND), id="ramp"),
-        pytest.param("pids", "sine(200,50,60s)", Sine(200, 50, 60 * SECOND), id="sine"),
-        pytest.param("inodes", "trace(0s=1k, 30s=5k)", Trace((0, 30 * SECOND), (1000, 5000)), id="trace"),
-        pytest.param("memory", "trace(10s=1Mi)", Trace((0, 10 * SECOND), (0, MI)), id="trace that begins late"),
-    ],
+@cases(
+    "resource, text, want",
+    ("constant", "memory", "300Mi", Constant(300 * MI)),
+    ("thousandths of a core", "cpu", "1500m", Constant(1500)),
+    ("ramp", "memory", "ramp(100Mi, 600Mi, 2m)", Ramp(100 * MI, 600 * MI, 120 * SECOND)),
+    ("sine", "pids", "sine(200,50,60s)", Sine(200, 50, 60 * SECOND)),
+    ("trace", "inodes", "trace(0s=1k, 30s=5k)", Trace((0, 30 * SECOND), (1000, 5000))),
+    ("trace that begins late", "memory", "trace(10s=1Mi)", Trace((0, 10 * SECOND), (0, MI))),
 )
 def test_text_is_read(resource: str, text: str, want: Usage) -> None:
     assert parse_usage(resource, text) == want
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        pytest.param("much", "quantities must match", id="no quantity"),
-        pytest.param("-1Mi", "negative", id="negative"),
-        pytest.param("ramp(1Mi, 2Mi)", "two amounts and a time", id="too few parts"),
-        pytest.param("ramp(1Mi, 2Mi, 0s)", "more than 0", id="no time"),
-        pytest.param("ramp(1Mi, 2Mi, 5s", "closing bracket", id="open bracket"),
-        pytest.param("spike(1Mi)", "none of ramp, sine, trace", id="unknown model"),
-        pytest.param("trace(1Mi)", "not of the form", id="no time in the trace"),
-        pytest.param("trace(5s=1Mi, 5s=2Mi)", "ascend", id="times that do not ascend"),
-        pytest.param("trace(-5s=1Mi)", "negative", id="time before the start"),
-        pytest.param("1" * 3000, "longer than", id="too long"),
-    ],
+@cases(
+    "text, problem",
+    ("no quantity", "much", "quantities must match"),
+    ("negative", "-1Mi", "negative"),
+    ("too few parts", "ramp(1Mi, 2Mi)", "two amounts and a time"),
+    ("no time", "ramp(1Mi, 2Mi, 0s)", "more than 0"),
+    ("open bracket", "ramp(1Mi, 2Mi, 5s", "closing bracket"),
+    ("unknown model", "spike(1Mi)", "none of ramp, sine, trace"),
+    ("no time in the trace", "trace(1Mi)", "not of the form"),
+    ("times that do not ascend", "trace(5s=1Mi, 5s=2Mi)", "ascend"),
+    ("time before the start", "trace(-5s=1Mi)", "negative"),
+    ("too long", "1" * 3000, "longer than"),
 )
 def test_text_that_cannot_be_read_says_why(text: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):

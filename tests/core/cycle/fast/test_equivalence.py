@@ -13,6 +13,7 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.table.node_table import NodeTable, Rows
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.core.scheduler.harness import Told, ToldPlugins, profile, start
 
 NODES = 30  # more than few: new rows are judged all at once
@@ -53,25 +54,21 @@ def asked_for_the_third_pod(plugin: type[Told], level: DependsOn, labels: dict[s
     return plugins.log
 
 
-@pytest.mark.parametrize(
-    ("level", "want"),
-    [
-        pytest.param(DependsOn.NODE_OBJECT, [], id="the node object: it is the same"),
-        pytest.param(DependsOn.NODE_INFO, ["filter R", "score R"], id="the row: that of the pod before changed"),
-        pytest.param(DependsOn.CLUSTER, ["filter_nodes R", "score_nodes R"], id="the cluster: all rows"),
-    ],
+@cases(
+    "level, want",
+    ("the node object: it is the same", DependsOn.NODE_OBJECT, []),
+    ("the row: that of the pod before changed", DependsOn.NODE_INFO, ["filter R", "score R"]),
+    ("the cluster: all rows", DependsOn.CLUSTER, ["filter_nodes R", "score_nodes R"]),
 )
 def test_third_equivalent_pod_makes_a_plugin_judge_what_it_depends_on(level: DependsOn, want: list[str]) -> None:
     assert asked_for_the_third_pod(BothFormsPlugin, level) == want
 
 
-@pytest.mark.parametrize(
-    ("level", "want"),
-    [
-        pytest.param(DependsOn.NODE_OBJECT, [], id="the node object: it is the same"),
-        pytest.param(DependsOn.NODE_INFO, ["filter R", "score R"], id="the node: that of the pod before changed"),
-        pytest.param(DependsOn.CLUSTER, ["filter R"] * NODES + ["score R"] * NODES, id="the cluster: all nodes"),
-    ],
+@cases(
+    "level, want",
+    ("the node object: it is the same", DependsOn.NODE_OBJECT, []),
+    ("the node: that of the pod before changed", DependsOn.NODE_INFO, ["filter R", "score R"]),
+    ("the cluster: all nodes", DependsOn.CLUSTER, ["filter R"] * NODES + ["score R"] * NODES),
 )
 def test_plugin_without_a_table_form_is_cached_as_well(level: DependsOn, want: list[str]) -> None:
     assert asked_for_the_third_pod(NodeFormPlugin, level) == want

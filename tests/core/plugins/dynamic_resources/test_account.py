@@ -69,14 +69,10 @@ def test_every_device_is_counted_once() -> None:
     # Some are alike, and of these one is in use.
     cards = [card(f"d{number}", ("osprey", "heron")[number % 2], 10 * (number // 4)) for number in range(9)]
     *_, last = attempts_of(
-        node("n1"),
-        CLASS,
-        resource_slice("n1", *cards),
-        claim("a"),
-        claim("b", request(count=9), request("s", allocationMode="All", selectors=(LARGE,))),
-        pod("p", "a"),
+        node("n1"), CLASS, resource_slice("n1", *cards), claim("a"),
+        claim("b", request(count=9), request("s", allocationMode="All", selectors=(LARGE,))), pod("p", "a"),
         pod("q", "b"),
-    )
+    )  # fmt: skip
     assert last.devices is not None
     assert [tally.wanted for tally in last.devices.tallies] == [9, 0]
     for tally in last.devices.tallies:

@@ -149,13 +149,9 @@ def test_checkpoint_between_reserve_and_verdict_loses_no_device(is_written: bool
 
 
 def test_two_profiles_share_what_is_on_its_way() -> None:
-    loaded = config.load(
-        {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "profiles": [{"schedulerName": "default-scheduler"}, {"schedulerName": "other"}],
-        }
-    )
+    loaded = config.load({"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+                          "profiles": [{"schedulerName": "default-scheduler"},
+                                       {"schedulerName": "other"}]})  # fmt: skip
     other = pod("q", "d", schedulerName="other")
     objects = (device_class(), node("n1"), resource_slice("n1", GPUS[0]), claim("c"), claim("d"), pod("p", "c"), other)
     made = world(*objects, config=loaded)
@@ -169,11 +165,7 @@ def test_search_that_takes_too_long_is_ended() -> None:
     }  # fmt: skip
     profile = {"schedulerName": "default-scheduler", "pluginConfig": [{"name": "DynamicResources", "args": args}]}
     loaded = config.load(
-        {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "profiles": [profile],
-        }
+        {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": [profile]}
     )
     devices = [device(f"gpu-{number}", half=number % 2) for number in range(20)]
     constraint = {"matchAttribute": "gpu.example.com/half"}

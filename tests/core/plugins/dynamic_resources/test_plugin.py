@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-import pytest
-
 from scheduler_core.api import manifests
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
@@ -21,6 +19,7 @@ from scheduler_core.plugins.dynamic_resources import DynamicResources
 from scheduler_core.plugins.dynamic_resources.plugin import NO_CLAIMS, NO_STATE, NOT_ON_NODE, STILL_NOT
 from scheduler_core.plugins.dynamic_resources.verdicts import CANNOT_ALLOCATE
 from tests.builders import PodBuilder, make_node, make_pod
+from tests.cases import cases
 
 QUEUE, SKIP = QueueingHint.QUEUE, QueueingHint.SKIP
 
@@ -83,42 +82,21 @@ def on_node(label: str) -> dict[str, Any]:
     return {"status": {"allocation": {"nodeSelector": {"nodeSelectorTerms": [term]}}}}
 
 
-@pytest.mark.parametrize(
-    ("pod", "objects", "reason"),
-    [
-        pytest.param(make_pod("p"), [], "", id="no claims"),
-        pytest.param(PLAIN, [claim()], "", id="its claim is there"),
-        pytest.param(PLAIN, [], 'could not find ResourceClaim "default/c"', id="claim missing"),
-        pytest.param(
-            PLAIN,
-            [claim(metadata={"deletionTimestamp": "2030-01-01T00:00:00Z"})],
-            'resourceclaim "c" is being deleted',
-            id="claim being deleted",
-        ),
-        pytest.param(
-            using(resourceClaimTemplateName="t"),
-            [],
-            'pod "default/p": ResourceClaim not created yet',
-            id="not made yet",
-        ),
-        pytest.param(
-            using(resourceClaimTemplateName="t").status(resourceClaimStatuses=[{"name": "e"}]), [], "", id="none needed"
-        ),
-        pytest.param(
-            using(),
-            [],
-            'pod "default/p", spec.resourceClaim "e": none of the supported fields are set',
-            id="neither claim nor template",
-        ),
-        pytest.param(GENERATED, [claim(metadata=OWNED)], "", id="made for it"),
-        pytest.param(
-            GENERATED,
-            [claim()],
-            "ResourceClaim default/c was not created for pod default/p (pod is not owner)",
-            id="made for another",
-        ),
-    ],
-)
+@cases(
+    "pod, objects, reason",
+    ("no claims", make_pod("p"), [], ""),
+    ("its claim is there", PLAIN, [claim()], ""),
+    ("claim missing", PLAIN, [], 'could not find ResourceClaim "default/c"'),
+    ("claim being deleted", PLAIN, [claim(metadata={"deletionTimestamp": "2030-01-01T00:00:00Z"})],
+     'resourceclaim "c" is being deleted'),
+    ("not made yet", using(resourceClaimTemplateName="t"), [], 'pod "default/p": ResourceClaim not created yet'),
+    ("none needed", using(resourceClaimTemplateName="t").status(resourceClaimStatuses=[{"name": "e"}]), [], ""),
+    ("neither claim nor template", using(), [],
+     'pod "default/p", spec.resourceClaim "e": none of the supported fields are set'),
+    ("made for it", GENERATED, [claim(metadata=OWNED)], ""),
+    ("made for another", GENERATED, [claim()],
+     "ResourceClaim default/c was not created for pod default/p (pod is not owner)"),
+)  # fmt: skip
 def test_pod_is_gated_until_its_claims_are_there(pod: PodBuilder, objects: list[KubeObject], reason: str) -> None:
     status = plugin(*objects).pre_enqueue(pod.build())
     assert status.message == reason
@@ -130,26 +108,16 @@ def test_pod_is_gated_until_its_claims_are_there(pod: PodBuilder, objects: list[
 EXACTLY = {"exactly": {"deviceClassName": "gpu"}}
 
 
-@pytest.mark.parametrize(
-    ("objects", "want"),
-    [
-        pytest.param([wanting(EXACTLY), device_class("gpu")], Status(Code.Success), id="class is there"),
-        pytest.param(
-            [wanting(EXACTLY)], Status.unresolvable("request r: device class gpu does not exist"), id="class missing"
-        ),
-        pytest.param(
-            [wanting({"firstAvailable": [{"name": "s", "deviceClassName": "gpu"}]})],
-            Status.unresolvable("request r/s: device class gpu does not exist"),
-            id="class of an alternative missing",
-        ),
-        pytest.param(
-            [wanting({})],
-            Status.unresolvable("resource claim default/c, request r: unknown request type"),
-            id="request of no known kind",
-        ),
-        pytest.param([claim(**ALLOCATED)], Status(Code.Success), id="allocated: nothing is asked any more"),
-    ],
-)
+@cases(
+    "objects, want",
+    ("class is there", [wanting(EXACTLY), device_class("gpu")], Status(Code.Success)),
+    ("class missing", [wanting(EXACTLY)], Status.unresolvable("request r: device class gpu does not exist")),
+    ("class of an alternative missing", [wanting({"firstAvailable": [{"name": "s", "deviceClassName": "gpu"}]})],
+     Status.unresolvable("request r/s: device class gpu does not exist")),
+    ("request of no known kind", [wanting({})],
+     Status.unresolvable("resource claim default/c, request r: unknown request type")),
+    ("allocated: nothing is asked any more", [claim(**ALLOCATED)], Status(Code.Success)),
+)  # fmt: skip
 def test_pre_filter_looks_at_what_is_still_to_be_allocated(objects: list[KubeObject], want: Status) -> None:
     assert plugin(*objects).pre_filter(CycleState(), PLAIN.build(), [])[1] == want
 
@@ -165,14 +133,12 @@ GPU_REQUEST = {"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMod
 ONE_GPU: dict[str, Any] = {"spec": {"devices": {"requests": [GPU_REQUEST]}}}
 
 
-@pytest.mark.parametrize(
-    ("fields", "reason"),
-    [
-        pytest.param(ONE_GPU, CANNOT_ALLOCATE, id="nothing allocated"),
-        pytest.param(ALLOCATED, "", id="usable everywhere"),
-        pytest.param(on_node("a"), "", id="usable here"),
-        pytest.param(on_node("b"), NOT_ON_NODE, id="usable elsewhere"),
-    ],
+@cases(
+    "fields, reason",
+    ("nothing allocated", ONE_GPU, CANNOT_ALLOCATE),
+    ("usable everywhere", ALLOCATED, ""),
+    ("usable here", on_node("a"), ""),
+    ("usable elsewhere", on_node("b"), NOT_ON_NODE),
 )
 def test_filter_asks_whether_the_allocated_devices_can_be_reached(fields: dict[str, Any], reason: str) -> None:
     resources, state = plugin(claim(**fields), GPU_CLASS), CycleState()
@@ -180,19 +146,14 @@ def test_filter_asks_whether_the_allocated_devices_can_be_reached(fields: dict[s
     node_info = NodeInfo(lambda: 1)
     node_info.set_node(make_node("n1").label(rack="a").build())
     status = resources.filter(state, PLAIN.build(), node_info)
-    assert (status.message, status.code) == (
-        reason,
-        Code.UnschedulableAndUnresolvable if reason else Code.Success,
-    )
+    assert (status.message, status.code) == (reason, Code.UnschedulableAndUnresolvable if reason else Code.Success)
 
 
-@pytest.mark.parametrize(
-    ("pod", "runs", "want"),
-    [
-        pytest.param(make_pod("p"), True, Status.unschedulable(NO_CLAIMS), id="no claims"),
-        pytest.param(PLAIN, True, Status.unschedulable(STILL_NOT), id="nothing to give back"),
-        pytest.param(make_pod("p"), False, Status.failed(NO_STATE), id="its PreFilter never ran"),
-    ],
+@cases(
+    "pod, runs, want",
+    ("no claims", make_pod("p"), True, Status.unschedulable(NO_CLAIMS)),
+    ("nothing to give back", PLAIN, True, Status.unschedulable(STILL_NOT)),
+    ("its PreFilter never ran", make_pod("p"), False, Status.failed(NO_STATE)),
 )
 def test_post_filter_says(pod: PodBuilder, runs: bool, want: Status) -> None:
     resources, state = plugin(claim()), CycleState()
@@ -205,16 +166,14 @@ def hint_of(resources: DynamicResources, resource: EventResource) -> Any:
     return next(each.hint for each in resources.events_to_register() if each.event.resource is resource)
 
 
-@pytest.mark.parametrize(
-    ("objects", "old", "new", "want"),
-    [
-        pytest.param([], None, claim("other"), SKIP, id="its own claims are missing"),
-        pytest.param([claim()], None, claim(), QUEUE, id="its claim came"),
-        pytest.param([claim()], None, claim("other"), SKIP, id="another claim came"),
-        pytest.param([claim()], claim("other", **ALLOCATED), claim("other"), QUEUE, id="devices of another came free"),
-        pytest.param([claim()], claim(), claim(**ALLOCATED), QUEUE, id="its claim was allocated"),
-        pytest.param([claim()], claim(), claim(metadata={"labels": {"a": "b"}}), SKIP, id="same status"),
-    ],
+@cases(
+    "objects, old, new, want",
+    ("its own claims are missing", [], None, claim("other"), SKIP),
+    ("its claim came", [claim()], None, claim(), QUEUE),
+    ("another claim came", [claim()], None, claim("other"), SKIP),
+    ("devices of another came free", [claim()], claim("other", **ALLOCATED), claim("other"), QUEUE),
+    ("its claim was allocated", [claim()], claim(), claim(**ALLOCATED), QUEUE),
+    ("same status", [claim()], claim(), claim(metadata={"labels": {"a": "b"}}), SKIP),
 )
 def test_claim_is_worth_another_try_when(
     objects: list[KubeObject], old: KubeObject | None, new: KubeObject, want: QueueingHint
@@ -222,13 +181,11 @@ def test_claim_is_worth_another_try_when(
     assert hint_of(plugin(*objects), EventResource.RESOURCE_CLAIM)(PLAIN.build(), old, new) is want
 
 
-@pytest.mark.parametrize(
-    ("changed", "objects", "want"),
-    [
-        pytest.param(GENERATED.build(), [claim(metadata=OWNED)], QUEUE, id="its claims are complete"),
-        pytest.param(GENERATED.build(), [], SKIP, id="its claims are still missing"),
-        pytest.param(make_pod("q").build(), [], SKIP, id="another pod"),
-    ],
+@cases(
+    "changed, objects, want",
+    ("its claims are complete", GENERATED.build(), [claim(metadata=OWNED)], QUEUE),
+    ("its claims are still missing", GENERATED.build(), [], SKIP),
+    ("another pod", make_pod("q").build(), [], SKIP),
 )
 def test_own_change_is_worth_another_try_when(changed: Pod, objects: list[KubeObject], want: QueueingHint) -> None:
     hint = hint_of(plugin(*objects), EventResource.POD)

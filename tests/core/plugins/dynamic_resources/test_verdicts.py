@@ -9,6 +9,7 @@ import pytest
 
 from scheduler_core.plugins.dynamic_resources.allocator import Allocation, Allocator
 from scheduler_core.sim.world import World
+from tests.cases import cases
 from tests.core.plugins.dynamic_resources.devices import (
     claim,
     device,
@@ -65,12 +66,10 @@ def test_pods_whose_claims_ask_for_the_same_share_the_answers(searches: list[All
     assert len(searches) == 12
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        pytest.param([device("d", model="a")], [device("d", model="b")], id="attributes"),
-        pytest.param([device("d", model="a")], [], id="number"),
-    ],
+@cases(
+    "ours, theirs",
+    ("attributes", [device("d", model="a")], [device("d", model="b")]),
+    ("number", [device("d", model="a")], []),
 )
 def test_nodes_that_differ_are_told_apart(ours: list[Any], theirs: list[Any]) -> None:
     made = cluster(*(resource_slice(name, *(ours if name == "n31" else theirs)) for name in NODES))

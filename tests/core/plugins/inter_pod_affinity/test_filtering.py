@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core.api.derived import HOSTNAME, ZONE
 from scheduler_core.api.meta import KubeObject
-from scheduler_core.framework.answers import ALL_ROWS
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
@@ -20,6 +17,7 @@ from scheduler_core.plugins.inter_pod_affinity.filtering import (
     PreFilterState,
 )
 from tests.builders import PodBuilder, make, make_node, make_pod
+from tests.cases import cases
 from tests.core.plugins.support import make_info, make_plugin, make_table, run_filter
 
 OK = SUCCESS
@@ -64,168 +62,72 @@ def picks(operator: str, *values: str) -> dict[str, Any]:
     return {"matchExpressions": [expression]}
 
 
-@pytest.mark.parametrize(
-    ("pod", "infos", "want"),
-    [
-        pytest.param(
-            make_pod().pod_affinity(ZONE, WEB),
-            cluster(a1=web("w"), a2=None, b1=None),
-            [OK, OK, NOT_NEAR],
-            id="near a pod",
-        ),
-        pytest.param(
-            make_pod().pod_affinity(ZONE, WEB),
-            cluster(a1=web("w"), x1=web("v")),
-            [OK, NOT_NEAR],
-            id="a node without the key is near nobody",
-        ),
-        pytest.param(
-            make_pod().pod_affinity(ZONE, WEB).pod_affinity(HOSTNAME, {"tier": "front"}),
-            cluster(a1=web("w"), a2=web("v").label(tier="front"), b1=make_pod("f").label(tier="front")),
-            [NOT_NEAR, OK, NOT_NEAR],
-            id="one pod must match all terms",
-        ),
-        pytest.param(
-            web().pod_affinity(ZONE, WEB), cluster(a1=None, x1=None), [OK, NOT_NEAR], id="the first of its own group"
-        ),
-        pytest.param(
-            make_pod().pod_affinity(ZONE, WEB), cluster(a1=None), [NOT_NEAR], id="not the first of somebody else's"
-        ),
-        pytest.param(
-            web().pod_affinity(ZONE, WEB), cluster(a1=web("w"), b1=None), [OK, NOT_NEAR], id="not the first any more"
-        ),
-        pytest.param(
-            web().pod_affinity(ZONE, WEB),
-            cluster(x1=web("w"), b1=None),
-            [NOT_NEAR, OK],
-            id="a pod in no domain is nobody",
-        ),
-        pytest.param(
-            make_pod().pod_affinity(ZONE, WEB, anti=True),
-            cluster(a1=web("w"), a2=None, b1=None, x1=web("v")),
-            [NOT_APART, NOT_APART, OK, OK],
-            id="apart from a pod",
-        ),
-        pytest.param(
-            make_pod().pod_affinity(ZONE, WEB, anti=True).pod_affinity(HOSTNAME, DB, anti=True),
-            cluster(a1=web("w"), b1=make_pod("d").label(DB), c1=None),
-            [NOT_APART, NOT_APART, OK],
-            id="each anti-affinity term by itself",
-        ),
-        pytest.param(
-            web(),
-            cluster(a1=make_pod("e").pod_affinity(ZONE, WEB, anti=True), a2=None, b1=None),
-            [NOT_WANTED, NOT_WANTED, OK],
-            id="where an existing pod wants to be apart",
-        ),
-        pytest.param(
-            web().pod_affinity(ZONE, DB).pod_affinity(HOSTNAME, DB, anti=True),
-            cluster(
-                a1=make_pod("d").label(DB).pod_affinity(ZONE, WEB, anti=True),
-                b1=web("w").pod_affinity(ZONE, WEB, anti=True),
-            ),
-            [NOT_APART, NOT_NEAR],
-            id="affinity is asked first, existing pods last",
-        ),
-        pytest.param(
-            make_pod().pod_affinity(ZONE, WEB),
-            cluster(a1=web("w", "other")),
-            [NOT_NEAR],
-            id="other namespaces do not count",
-        ),
-        pytest.param(
-            make_pod().pod_affinity(ZONE, WEB), cluster(a1=web("w").deleted()), [OK], id="pods being deleted do"
-        ),
-        pytest.param(
-            requiring(make_pod(), term(ZONE, WEB, namespaces=["other"])),
-            cluster(a1=web("w", "other"), b1=web("v")),
-            [OK, NOT_NEAR],
-            id="only listed namespaces",
-        ),
-        pytest.param(
-            requiring(make_pod(), term(ZONE, WEB, namespaceSelector=picks("In", "b"))),
-            cluster(a1=web("w", "other"), b1=web("v")),
-            [OK, NOT_NEAR],
-            id="only selected namespaces",
-        ),
-        pytest.param(
-            requiring(make_pod(), term(ZONE, WEB, namespaces=["default"], namespaceSelector=picks("In", "b"))),
-            cluster(a1=web("w", "other"), b1=web("v"), c1=web("u", "bare")),
-            [OK, OK, NOT_NEAR],
-            id="listed and selected ones",
-        ),
-        pytest.param(
-            requiring(make_pod(), term(ZONE, WEB, namespaceSelector={})),
-            cluster(a1=web("w", "other"), b1=web("v", "unknown")),
-            [OK, OK],
-            id="an empty namespace selector means all",
-        ),
-        pytest.param(
-            requiring(make_pod(), term(ZONE, WEB, namespaceSelector=picks("NotIn", "b"))),
-            cluster(a1=web("w", "other")),
-            [OK],
-            id="one that an empty set of labels satisfies means all, an upstream quirk",
-        ),
-        pytest.param(
-            requiring(make_pod(), term(ZONE, None), anti=True),
-            cluster(a1=web("w")),
-            [OK],
-            id="an absent selector is nobody",
-        ),
-        pytest.param(
-            requiring(make_pod(), term(ZONE, {}), anti=True),
-            cluster(a1=web("w")),
-            [NOT_APART],
-            id="an empty one everybody",
-        ),
-        pytest.param(
-            web(),
-            cluster(
-                a1=requiring(
-                    make_pod("e", namespace="other"), term(ZONE, WEB, namespaceSelector=picks("In", "a")), anti=True
-                ),
-                b1=requiring(
-                    make_pod("f", namespace="other"), term(ZONE, WEB, namespaceSelector=picks("In", "b")), anti=True
-                ),
-                c1=requiring(
-                    make_pod("g", namespace="other"),
-                    term(ZONE, WEB, namespaceSelector=picks("DoesNotExist")),
-                    anti=True,
-                ),
-            ),
-            [NOT_WANTED, OK, OK],
-            id="existing pods ask the labels of the incoming pod's namespace",
-        ),
-        pytest.param(
-            web(),
-            cluster(
-                a1=requiring(
-                    make_pod("e"),
-                    {"topologyKey": ZONE, "labelSelector": {"matchExpressions": [{"key": "a", "operator": "Near"}]}},
-                    anti=True,
-                ),
-                b1=make_pod("f").pod_affinity(ZONE, WEB, anti=True),
-            ),
-            [OK, NOT_WANTED],
-            id="terms of existing pods that cannot be read do not count",
-        ),
-    ],
-)
+NEAR_WEB, APART_FROM_WEB = make_pod().pod_affinity(ZONE, WEB), make_pod().pod_affinity(ZONE, WEB, anti=True)
+
+
+def stranger(name: str) -> PodBuilder:
+    return make_pod(name, namespace="other")
+
+
+@cases(
+    "pod, infos, want",
+    ("near a pod", NEAR_WEB, cluster(a1=web("w"), a2=None, b1=None), [OK, OK, NOT_NEAR]),
+    ("a node without the key is near nobody", NEAR_WEB, cluster(a1=web("w"), x1=web("v")), [OK, NOT_NEAR]),
+    ("one pod must match all terms", make_pod().pod_affinity(ZONE, WEB).pod_affinity(HOSTNAME, {"tier": "front"}),
+     cluster(a1=web("w"), a2=web("v").label(tier="front"), b1=make_pod("f").label(tier="front")),
+     [NOT_NEAR, OK, NOT_NEAR]),
+    ("the first of its own group", web().pod_affinity(ZONE, WEB), cluster(a1=None, x1=None), [OK, NOT_NEAR]),
+    ("not the first of somebody else's", NEAR_WEB, cluster(a1=None), [NOT_NEAR]),
+    ("not the first any more", web().pod_affinity(ZONE, WEB), cluster(a1=web("w"), b1=None), [OK, NOT_NEAR]),
+    ("a pod in no domain is nobody", web().pod_affinity(ZONE, WEB), cluster(x1=web("w"), b1=None), [NOT_NEAR, OK]),
+    ("apart from a pod", APART_FROM_WEB, cluster(a1=web("w"), a2=None, b1=None, x1=web("v")),
+     [NOT_APART, NOT_APART, OK, OK]),
+    ("each anti-affinity term by itself",
+     make_pod().pod_affinity(ZONE, WEB, anti=True).pod_affinity(HOSTNAME, DB, anti=True),
+     cluster(a1=web("w"), b1=make_pod("d").label(DB), c1=None), [NOT_APART, NOT_APART, OK]),
+    ("where an existing pod wants to be apart", web(),
+     cluster(a1=make_pod("e").pod_affinity(ZONE, WEB, anti=True), a2=None, b1=None), [NOT_WANTED, NOT_WANTED, OK]),
+    ("affinity is asked first, existing pods last", web().pod_affinity(ZONE, DB).pod_affinity(HOSTNAME, DB, anti=True),
+     cluster(a1=make_pod("d").label(DB).pod_affinity(ZONE, WEB, anti=True),
+             b1=web("w").pod_affinity(ZONE, WEB, anti=True)), [NOT_APART, NOT_NEAR]),
+    ("other namespaces do not count", NEAR_WEB, cluster(a1=web("w", "other")), [NOT_NEAR]),
+    ("pods being deleted do", NEAR_WEB, cluster(a1=web("w").deleted()), [OK]),
+    ("only listed namespaces", requiring(make_pod(), term(ZONE, WEB, namespaces=["other"])),
+     cluster(a1=web("w", "other"), b1=web("v")), [OK, NOT_NEAR]),
+    ("only selected namespaces", requiring(make_pod(), term(ZONE, WEB, namespaceSelector=picks("In", "b"))),
+     cluster(a1=web("w", "other"), b1=web("v")), [OK, NOT_NEAR]),
+    ("listed and selected ones",
+     requiring(make_pod(), term(ZONE, WEB, namespaces=["default"], namespaceSelector=picks("In", "b"))),
+     cluster(a1=web("w", "other"), b1=web("v"), c1=web("u", "bare")), [OK, OK, NOT_NEAR]),
+    ("an empty namespace selector means all", requiring(make_pod(), term(ZONE, WEB, namespaceSelector={})),
+     cluster(a1=web("w", "other"), b1=web("v", "unknown")), [OK, OK]),
+    ("one that an empty set of labels satisfies means all, an upstream quirk",
+     requiring(make_pod(), term(ZONE, WEB, namespaceSelector=picks("NotIn", "b"))), cluster(a1=web("w", "other")),
+     [OK]),
+    ("an absent selector is nobody", requiring(make_pod(), term(ZONE, None), anti=True), cluster(a1=web("w")), [OK]),
+    ("an empty one everybody", requiring(make_pod(), term(ZONE, {}), anti=True), cluster(a1=web("w")), [NOT_APART]),
+    ("existing pods ask the labels of the incoming pod's namespace", web(),
+     cluster(a1=requiring(stranger("e"), term(ZONE, WEB, namespaceSelector=picks("In", "a")), anti=True),
+             b1=requiring(stranger("f"), term(ZONE, WEB, namespaceSelector=picks("In", "b")), anti=True),
+             c1=requiring(stranger("g"), term(ZONE, WEB, namespaceSelector=picks("DoesNotExist")), anti=True)),
+     [NOT_WANTED, OK, OK]),
+    ("terms of existing pods that cannot be read do not count", web(),
+     cluster(a1=requiring(make_pod("e"),
+                          {"topologyKey": ZONE,
+                           "labelSelector": {"matchExpressions": [{"key": "a", "operator": "Near"}]}}, anti=True),
+             b1=make_pod("f").pod_affinity(ZONE, WEB, anti=True)), [OK, NOT_WANTED]),
+)  # fmt: skip
 def test_filter_tells_which_rule_refuses(pod: PodBuilder, infos: list[NodeInfo], want: list[Status]) -> None:
     plugin = make_plugin("InterPodAffinity", infos=infos, objects=NAMESPACES)
     assert run_filter(plugin, pod.build(), *infos) == want
 
 
-@pytest.mark.parametrize(
+@cases(
     "infos",
-    [
-        pytest.param([], id="no nodes"),
-        pytest.param(cluster(a1=web("w")), id="pods without terms"),
-        pytest.param(
-            cluster(a1=web("w").pod_affinity(ZONE, DB, anti=True)), id="pods that want to be apart from others"
-        ),
-        pytest.param(cluster(x1=web("w").pod_affinity(ZONE, WEB, anti=True)), id="a pod in no domain"),
-    ],
+    ("no nodes", []),
+    ("pods without terms", cluster(a1=web("w"))),
+    ("pods that want to be apart from others", cluster(a1=web("w").pod_affinity(ZONE, DB, anti=True))),
+    ("a pod in no domain", cluster(x1=web("w").pod_affinity(ZONE, WEB, anti=True))),
 )
 def test_pre_filter_skips_when_neither_the_pod_nor_another_minds(infos: list[NodeInfo]) -> None:
     plugin, pod = make_plugin("InterPodAffinity", infos=infos), web().build()
@@ -233,97 +135,41 @@ def test_pre_filter_skips_when_neither_the_pod_nor_another_minds(infos: list[Nod
     assert plugin.pre_filter_table(CycleState(), pod, make_table(infos)) == (None, SKIP)
 
 
-@pytest.mark.parametrize(
-    ("affinity", "text"),
-    [
-        pytest.param(
-            {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
-                term(ZONE, None, labelSelector={"matchExpressions": [{"key": "a", "operator": "Near"}]})]}},
-            'parsing pod: requiredAffinityTerms: "Near" is not a valid label selector operator',
-            id="one list",
-        ),
-        pytest.param(
-            {
-                name: {"requiredDuringSchedulingIgnoredDuringExecution": [
-                    term(ZONE, None, namespaceSelector={"matchExpressions": [{"key": "a", "operator": "Near"}]})]}
-                for name in ("podAffinity", "podAntiAffinity")
-            },
-            'parsing pod: [requiredAffinityTerms: "Near" is not a valid label selector operator,'
-            ' requiredAntiAffinityTerms: "Near" is not a valid label selector operator]',
-            id="two lists",
-        ),
-    ],
+NEAR = {"matchExpressions": [{"key": "a", "operator": "Near"}]}
+
+
+def wrong(**selector: Any) -> dict[str, Any]:
+    return {"requiredDuringSchedulingIgnoredDuringExecution": [term(ZONE, None, **selector)]}
+
+
+@cases(
+    "affinity, text",
+    ("one list", {"podAffinity": wrong(labelSelector=NEAR)},
+     'parsing pod: requiredAffinityTerms: "Near" is not a valid label selector operator'),
+    ("two lists", dict.fromkeys(("podAffinity", "podAntiAffinity"), wrong(namespaceSelector=NEAR)),
+     'parsing pod: [requiredAffinityTerms: "Near" is not a valid label selector operator,'
+     ' requiredAntiAffinityTerms: "Near" is not a valid label selector operator]'),
 )  # fmt: skip
 def test_pre_filter_refuses_a_pod_whose_terms_cannot_be_read(affinity: dict[str, Any], text: str) -> None:
     pod = make_pod().spec(affinity=affinity).build()
     assert make_plugin("InterPodAffinity").pre_filter(CycleState(), pod, []) == (None, Status.unresolvable(text))
 
 
-def test_filter_fails_when_pre_filter_did_not_run() -> None:
-    plugin, info, pod = make_plugin("InterPodAffinity"), make_info(make_node()), web().build()
-    want = Status.failed('error reading "PreFilterInterPodAffinity" from cycleState: not found')
-    assert plugin.filter(CycleState(), pod, info) == want
-    verdicts = plugin.filter_nodes(CycleState(), pod, make_table([info]), ALL_ROWS)
-    assert verdicts.statuses[verdicts.codes[0] - 1] == want
-    assert plugin.add_pod(CycleState(), pod, PodInfo.of(pod), info) == want
-
-
-LONELY = make_pod().pod_affinity(ZONE, WEB, anti=True)
-
-
-@pytest.mark.parametrize(
-    ("pod", "infos", "removed", "added", "want"),
-    [
-        pytest.param(LONELY, cluster(a1=web("w")), ["w"], [], OK, id="the pod to be apart from is gone"),
-        pytest.param(LONELY, cluster(a1=web("w")), [], [web("v")], NOT_APART, id="another one came"),
-        pytest.param(
-            LONELY, cluster(a1=web("w"), b1=None), ["w"], [web("v")], NOT_APART, id="one for the other changes nothing"
-        ),
-        pytest.param(
-            web(), cluster(a1=make_pod("e").pod_affinity(ZONE, WEB, anti=True)), ["e"], [], OK, id="who minded is gone"
-        ),
-        pytest.param(
-            web().pod_affinity(ZONE, WEB),
-            cluster(a1=web("w")),
-            ["w"],
-            [],
-            OK,
-            id="without the last one it is the first",
-        ),
-        pytest.param(
-            make_pod().pod_affinity(ZONE, WEB),
-            cluster(a1=web("w")),
-            ["w"],
-            [],
-            NOT_NEAR,
-            id="without the pod to be near",
-        ),
-        pytest.param(
-            make_pod().pod_affinity(ZONE, WEB),
-            cluster(a1=None, b1=web("w")),
-            [],
-            [web("v")],
-            OK,
-            id="a pod to be near came",
-        ),
-        pytest.param(
-            web().pod_affinity(ZONE, WEB),
-            cluster(a1=None),
-            [],
-            [make_pod("e").pod_affinity("kubernetes.io/hostname", WEB, anti=True)],
-            NOT_WANTED,
-            id="one that minds, under a key not seen before",
-        ),
-        pytest.param(
-            make_pod().pod_affinity(ZONE, {}, anti=True).pod_affinity(ZONE, WEB, anti=True),
-            cluster(a1=web("w")),
-            ["w"],
-            [],
-            OK,
-            id="what two terms of one key counted is taken off twice",
-        ),
-    ],
-)
+@cases(
+    "pod, infos, removed, added, want",
+    ("the pod to be apart from is gone", APART_FROM_WEB, cluster(a1=web("w")), ["w"], [], OK),
+    ("another one came", APART_FROM_WEB, cluster(a1=web("w")), [], [web("v")], NOT_APART),
+    ("one for the other changes nothing", APART_FROM_WEB, cluster(a1=web("w"), b1=None), ["w"], [web("v")], NOT_APART),
+    ("who minded is gone", web(), cluster(a1=make_pod("e").pod_affinity(ZONE, WEB, anti=True)), ["e"], [], OK),
+    ("without the last one it is the first", web().pod_affinity(ZONE, WEB), cluster(a1=web("w")), ["w"], [], OK),
+    ("without the pod to be near", make_pod().pod_affinity(ZONE, WEB), cluster(a1=web("w")), ["w"], [], NOT_NEAR),
+    ("a pod to be near came", make_pod().pod_affinity(ZONE, WEB), cluster(a1=None, b1=web("w")), [], [web("v")], OK),
+    ("one that minds, under a key not seen before", web().pod_affinity(ZONE, WEB), cluster(a1=None), [],
+     [make_pod("e").pod_affinity("kubernetes.io/hostname", WEB, anti=True)], NOT_WANTED),
+    ("what two terms of one key counted is taken off twice",
+     make_pod().pod_affinity(ZONE, {}, anti=True).pod_affinity(ZONE, WEB, anti=True), cluster(a1=web("w")), ["w"], [],
+     OK),
+)  # fmt: skip
 def test_pods_more_or_less_change_the_domains_of_their_node(
     pod: PodBuilder, infos: list[NodeInfo], removed: list[str], added: list[PodBuilder], want: Status
 ) -> None:

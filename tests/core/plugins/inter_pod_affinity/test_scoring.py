@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from scheduler_core.api.derived import HOSTNAME, ZONE
 from scheduler_core.config.types import InterPodAffinityArgs
@@ -14,6 +13,7 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from scheduler_core.plugins.inter_pod_affinity.scoring import normalize
 from tests.builders import PodBuilder, make, make_node, make_pod
+from tests.cases import cases
 from tests.core.plugins.support import make_info, make_plugin, make_table, run_score
 
 WEB, DB = {"app": "web"}, {"app": "db"}
@@ -33,77 +33,30 @@ def cluster(**pods: list[PodBuilder]) -> list[NodeInfo]:
     return infos
 
 
-@pytest.mark.parametrize(
-    ("args", "pod", "infos", "want"),
-    [
-        pytest.param(
-            None,
-            make_pod().pod_affinity(ZONE, WEB, weight=5),
-            cluster(a1=[web("w"), web("v")], a2=[], b1=[], x1=[web("u")]),
-            [10, 10, 0, 0],
-            id="the weight counts once for each pod that matches",
-        ),
-        pytest.param(
-            None,
-            make_pod().pod_affinity(ZONE, WEB, weight=5).pod_affinity(HOSTNAME, WEB, weight=2, anti=True),
-            cluster(a1=[web("w")], a2=[], b1=[]),
-            [3, 5, 0],
-            id="anti-affinity takes off",
-        ),
-        pytest.param(
-            None,
-            make_pod().pod_affinity(ZONE, WEB, weight=5).pod_affinity(ZONE, DB, weight=3),
-            cluster(a1=[web("w"), make_pod("d").label(DB)], b1=[]),
-            [8, 0],
-            id="terms of one key add up",
-        ),
-        pytest.param(
-            None,
-            web(),
-            cluster(
-                a1=[make_pod("e").pod_affinity(ZONE, WEB, weight=7)],
-                b1=[make_pod("f").pod_affinity(ZONE, WEB, weight=4, anti=True)],
-                c1=[make_pod("g").pod_affinity(ZONE, DB, weight=9)],
-            ),
-            [7, -4, 0],
-            id="preferred terms of existing pods count as well",
-        ),
-        pytest.param(
-            None, web(), cluster(a1=[make_pod("e").pod_affinity(ZONE, WEB)], b1=[]), [1, 0], id="required ones count 1"
-        ),
-        pytest.param(
-            InterPodAffinityArgs(hard_pod_affinity_weight=30),
-            web(),
-            cluster(a1=[make_pod("e").pod_affinity(ZONE, WEB)], b1=[]),
-            [30, 0],
-            id="or what the configuration says",
-        ),
-        pytest.param(
-            None,
-            web(),
-            cluster(
-                a1=[make_pod("e").pod_affinity(ZONE, WEB, weight=7)],
-                b1=[make_pod("f").pod_affinity(ZONE, WEB, anti=True)],
-            ),
-            [7, 0],
-            id="required anti-affinity of existing pods does not score",
-        ),
-        pytest.param(
-            IGNORING,
-            web().pod_affinity(ZONE, DB, weight=1),
-            cluster(a1=[make_pod("e").pod_affinity(ZONE, WEB, weight=7)], b1=[make_pod("d").label(DB)]),
-            [7, 1],
-            id="existing pods have a say whenever the pod has wishes",
-        ),
-        pytest.param(
-            None,
-            make_pod().pod_affinity(ZONE, WEB, weight=5),
-            cluster(a1=[web("w").deleted()], b1=[make_pod("o", namespace="other").label(WEB)]),
-            [5, 0],
-            id="pods being deleted count, other namespaces do not",
-        ),
-    ],
-)
+@cases(
+    "args, pod, infos, want",
+    ("the weight counts once for each pod that matches", None, make_pod().pod_affinity(ZONE, WEB, weight=5),
+     cluster(a1=[web("w"), web("v")], a2=[], b1=[], x1=[web("u")]), [10, 10, 0, 0]),
+    ("anti-affinity takes off", None,
+     make_pod().pod_affinity(ZONE, WEB, weight=5).pod_affinity(HOSTNAME, WEB, weight=2, anti=True),
+     cluster(a1=[web("w")], a2=[], b1=[]), [3, 5, 0]),
+    ("terms of one key add up", None, make_pod().pod_affinity(ZONE, WEB, weight=5).pod_affinity(ZONE, DB, weight=3),
+     cluster(a1=[web("w"), make_pod("d").label(DB)], b1=[]), [8, 0]),
+    ("preferred terms of existing pods count as well", None, web(),
+     cluster(a1=[make_pod("e").pod_affinity(ZONE, WEB, weight=7)],
+             b1=[make_pod("f").pod_affinity(ZONE, WEB, weight=4, anti=True)],
+             c1=[make_pod("g").pod_affinity(ZONE, DB, weight=9)]), [7, -4, 0]),
+    ("required ones count 1", None, web(), cluster(a1=[make_pod("e").pod_affinity(ZONE, WEB)], b1=[]), [1, 0]),
+    ("or what the configuration says", InterPodAffinityArgs(hard_pod_affinity_weight=30), web(),
+     cluster(a1=[make_pod("e").pod_affinity(ZONE, WEB)], b1=[]), [30, 0]),
+    ("required anti-affinity of existing pods does not score", None, web(),
+     cluster(a1=[make_pod("e").pod_affinity(ZONE, WEB, weight=7)],
+             b1=[make_pod("f").pod_affinity(ZONE, WEB, anti=True)]), [7, 0]),
+    ("existing pods have a say whenever the pod has wishes", IGNORING, web().pod_affinity(ZONE, DB, weight=1),
+     cluster(a1=[make_pod("e").pod_affinity(ZONE, WEB, weight=7)], b1=[make_pod("d").label(DB)]), [7, 1]),
+    ("pods being deleted count, other namespaces do not", None, make_pod().pod_affinity(ZONE, WEB, weight=5),
+     cluster(a1=[web("w").deleted()], b1=[make_pod("o", namespace="other").label(WEB)]), [5, 0]),
+)  # fmt: skip
 def test_score_adds_up_weights_by_domain(
     args: InterPodAffinityArgs | None, pod: PodBuilder, infos: list[NodeInfo], want: list[int]
 ) -> None:
@@ -126,30 +79,15 @@ def test_terms_of_existing_pods_ask_the_labels_of_the_namespace() -> None:
     assert run_score(plugin, web().build(), *infos) == [5, 0]
 
 
-@pytest.mark.parametrize(
-    ("args", "pod", "infos"),
-    [
-        pytest.param(None, web(), cluster(a1=[web("w")]), id="nobody has terms"),
-        pytest.param(
-            None, make_pod().pod_affinity(ZONE, WEB, weight=5), cluster(a1=[make_pod("p")]), id="its terms match nobody"
-        ),
-        pytest.param(
-            None, make_pod().pod_affinity(ZONE, WEB, weight=5), cluster(x1=[web("w")]), id="who matches is in no domain"
-        ),
-        pytest.param(
-            InterPodAffinityArgs(hard_pod_affinity_weight=0),
-            web(),
-            cluster(a1=[make_pod("e").pod_affinity(ZONE, WEB)]),
-            id="required terms of existing pods weigh nothing",
-        ),
-        pytest.param(
-            IGNORING,
-            web(),
-            cluster(a1=[make_pod("e").pod_affinity(ZONE, WEB, weight=7)]),
-            id="existing pods are not asked",
-        ),
-    ],
-)
+@cases(
+    "args, pod, infos",
+    ("nobody has terms", None, web(), cluster(a1=[web("w")])),
+    ("its terms match nobody", None, make_pod().pod_affinity(ZONE, WEB, weight=5), cluster(a1=[make_pod("p")])),
+    ("who matches is in no domain", None, make_pod().pod_affinity(ZONE, WEB, weight=5), cluster(x1=[web("w")])),
+    ("required terms of existing pods weigh nothing", InterPodAffinityArgs(hard_pod_affinity_weight=0), web(),
+     cluster(a1=[make_pod("e").pod_affinity(ZONE, WEB)])),
+    ("existing pods are not asked", IGNORING, web(), cluster(a1=[make_pod("e").pod_affinity(ZONE, WEB, weight=7)])),
+)  # fmt: skip
 def test_pre_score_skips_when_nothing_adds_anything(
     args: InterPodAffinityArgs | None, pod: PodBuilder, infos: list[NodeInfo]
 ) -> None:
@@ -174,20 +112,11 @@ def test_pre_score_fails_when_terms_cannot_be_read() -> None:
     assert make_plugin("InterPodAffinity", infos=infos).pre_score(CycleState(), pod, infos) == Status.failed(text)
 
 
-def test_score_fails_when_pre_score_did_not_run() -> None:
-    plugin, info, pod = make_plugin("InterPodAffinity"), make_info(make_node()), web().build()
-    _, status = plugin.score(CycleState(), pod, info)
-    assert status == Status.failed('failed to read "PreScoreInterPodAffinity" from cycleState: not found')
-    assert plugin.score_nodes(CycleState(), pod, make_table([info]), np.zeros(1, dtype=np.int32)) is None
-
-
-@pytest.mark.parametrize(
-    ("raw", "want"),
-    [
-        pytest.param([10, -5, 0], [100, 0, 33], id="lowest to highest becomes 0 to 100, truncated"),
-        pytest.param([50, 29, 0], [100, 57, 0], id="divided before it is multiplied: 29 of 50 is 57"),
-        pytest.param([-7, -7], [0, 0], id="all alike: none"),
-    ],
+@cases(
+    "raw, want",
+    ("lowest to highest becomes 0 to 100, truncated", [10, -5, 0], [100, 0, 33]),
+    ("divided before it is multiplied: 29 of 50 is 57", [50, 29, 0], [100, 57, 0]),
+    ("all alike: none", [-7, -7], [0, 0]),
 )
 def test_normalizing_stretches_the_scores(raw: list[int], want: list[int]) -> None:
     scores = np.array(raw, dtype=np.int64)

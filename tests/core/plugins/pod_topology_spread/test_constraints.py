@@ -25,6 +25,7 @@ from scheduler_core.plugins.pod_topology_spread.constraints import (
 )
 from scheduler_core.plugins.pod_topology_spread.default_selectors import DefaultSelectors
 from tests.builders import NodeBuilder, PodBuilder, make, make_node, make_pod
+from tests.cases import cases
 from tests.core.plugins.support import FakeLister, make_info, make_table
 
 WEB = {"app": "web"}
@@ -49,13 +50,11 @@ def test_policies_and_min_domains_are_read() -> None:
     assert (constraint.min_domains, constraint.honors_affinity, constraint.honors_taints) == (3, False, True)
 
 
-@pytest.mark.parametrize(
-    ("selector", "labels", "want"),
-    [
-        pytest.param(WEB, {"hash": "1"}, {"app": "web", "hash": "1"}, id="the pod's own value is asked as well"),
-        pytest.param(WEB, {}, WEB, id="a key the pod does not have is left out"),
-        pytest.param({}, {"hash": "1"}, {"hash": "1"}, id="an empty selector is empty no more"),
-    ],
+@cases(
+    "selector, labels, want",
+    ("the pod's own value is asked as well", WEB, {"hash": "1"}, {"app": "web", "hash": "1"}),
+    ("a key the pod does not have is left out", WEB, {}, WEB),
+    ("an empty selector is empty no more", {}, {"hash": "1"}, {"hash": "1"}),
 )
 def test_match_label_keys_extend_the_selector(
     selector: dict[str, str], labels: dict[str, str], want: dict[str, str]
@@ -92,59 +91,27 @@ APP = Requirement("app", Op.IN, ("web",))
 TIER = Requirement("tier", Op.IN, ("front",))
 
 
-@pytest.mark.parametrize(
-    ("pod", "objects", "want"),
-    [
-        pytest.param(make_pod(), [], [], id="nothing to go by"),
-        pytest.param(make_pod(), [_service("s", WEB)], [APP], id="a service that selects the pod"),
-        pytest.param(
-            make_pod(),
-            [_service("s", WEB), _service("t", {"tier": "front"})],
-            [APP, TIER],
-            id="services are merged",
-        ),
-        pytest.param(make_pod(), [_service("s", {"app": "db"})], [], id="a service of other pods"),
-        pytest.param(make_pod(), [_service("s", WEB, namespace="other")], [], id="a service of another namespace"),
-        pytest.param(make_pod(), [_service("s", None), _service("t", {})], [], id="services without a selector"),
-        pytest.param(
-            make_pod().owner("ReplicaSet", "owner"),
-            [_replicas("ReplicaSet", IN_TEAM), _service("s", WEB)],
-            [APP, TEAM],
-            id="the replica set's requirements come on top",
-        ),
-        pytest.param(
-            make_pod().owner("StatefulSet", "owner"),
-            [_replicas("StatefulSet", IN_TEAM)],
-            [TEAM],
-            id="stateful sets count",
-        ),
-        pytest.param(
-            make_pod().owner("ReplicationController", "owner", api="v1"),
-            [_replicas("ReplicationController", {"tier": "front"}), _service("s", WEB)],
-            [APP, TIER],
-            id="a replication controller's map is merged",
-        ),
-        pytest.param(make_pod().owner("ReplicaSet", "gone"), [], [], id="an owner that is not there"),
-        pytest.param(
-            make_pod().owner("ReplicaSet", "owner", api="apps/v2"),
-            [_replicas("ReplicaSet", IN_TEAM)],
-            [],
-            id="an owner of another version",
-        ),
-        pytest.param(
-            make_pod().owner("ReplicaSet", "owner", controller=False),
-            [_replicas("ReplicaSet", IN_TEAM)],
-            [],
-            id="an owner that is not the controller",
-        ),
-        pytest.param(
-            make_pod().owner("ReplicaSet", "owner"),
-            [_replicas("ReplicaSet", {"matchExpressions": [{"key": "a", "operator": "Near"}]})],
-            [],
-            id="an owner whose selector cannot be read",
-        ),
-    ],
-)
+@cases(
+    "pod, objects, want",
+    ("nothing to go by", make_pod(), [], []),
+    ("a service that selects the pod", make_pod(), [_service("s", WEB)], [APP]),
+    ("services are merged", make_pod(), [_service("s", WEB), _service("t", {"tier": "front"})], [APP, TIER]),
+    ("a service of other pods", make_pod(), [_service("s", {"app": "db"})], []),
+    ("a service of another namespace", make_pod(), [_service("s", WEB, namespace="other")], []),
+    ("services without a selector", make_pod(), [_service("s", None), _service("t", {})], []),
+    ("the replica set's requirements come on top", make_pod().owner("ReplicaSet", "owner"),
+     [_replicas("ReplicaSet", IN_TEAM), _service("s", WEB)], [APP, TEAM]),
+    ("stateful sets count", make_pod().owner("StatefulSet", "owner"), [_replicas("StatefulSet", IN_TEAM)], [TEAM]),
+    ("a replication controller's map is merged", make_pod().owner("ReplicationController", "owner", api="v1"),
+     [_replicas("ReplicationController", {"tier": "front"}), _service("s", WEB)], [APP, TIER]),
+    ("an owner that is not there", make_pod().owner("ReplicaSet", "gone"), [], []),
+    ("an owner of another version", make_pod().owner("ReplicaSet", "owner", api="apps/v2"),
+     [_replicas("ReplicaSet", IN_TEAM)], []),
+    ("an owner that is not the controller", make_pod().owner("ReplicaSet", "owner", controller=False),
+     [_replicas("ReplicaSet", IN_TEAM)], []),
+    ("an owner whose selector cannot be read", make_pod().owner("ReplicaSet", "owner"),
+     [_replicas("ReplicaSet", {"matchExpressions": [{"key": "a", "operator": "Near"}]})], []),
+)  # fmt: skip
 def test_default_selector_comes_from_services_and_controller(
     pod: PodBuilder, objects: list[KubeObject], want: list[Requirement]
 ) -> None:
@@ -174,18 +141,14 @@ DEFAULT, TAINTS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("constraint", "pod", "node", "want"),
-    [
-        pytest.param(DEFAULT, make_pod(), make_node().taint("k"), True, id="taints do not matter by default"),
-        pytest.param(DEFAULT, make_pod().node_selector(a="b"), make_node(), False, id="the node selector does"),
-        pytest.param(TAINTS, make_pod().node_selector(a="b"), make_node(), True, id="unless it is to be ignored"),
-        pytest.param(TAINTS, make_pod(), make_node().taint("k"), False, id="taints count when they are honoured"),
-        pytest.param(TAINTS, make_pod(), make_node().taint("k", "", "PreferNoSchedule"), True, id="soft ones do not"),
-        pytest.param(
-            TAINTS, make_pod().toleration("k", operator="Exists"), make_node().taint("k"), True, id="nor tolerated ones"
-        ),
-    ],
+@cases(
+    "constraint, pod, node, want",
+    ("taints do not matter by default", DEFAULT, make_pod(), make_node().taint("k"), True),
+    ("the node selector does", DEFAULT, make_pod().node_selector(a="b"), make_node(), False),
+    ("unless it is to be ignored", TAINTS, make_pod().node_selector(a="b"), make_node(), True),
+    ("taints count when they are honoured", TAINTS, make_pod(), make_node().taint("k"), False),
+    ("soft ones do not", TAINTS, make_pod(), make_node().taint("k", "", "PreferNoSchedule"), True),
+    ("nor tolerated ones", TAINTS, make_pod().toleration("k", operator="Exists"), make_node().taint("k"), True),
 )
 def test_nodes_are_included_by_the_policies(
     constraint: Constraint, pod: PodBuilder, node: NodeBuilder, want: bool
@@ -197,13 +160,11 @@ def test_nodes_are_included_by_the_policies(
     assert counted.rows(make_table([info])).tolist() == [want]
 
 
-@pytest.mark.parametrize(
-    ("selector", "want"),
-    [
-        pytest.param(selector_from_map(WEB), 2, id="those that match, of the namespace, not being deleted"),
-        pytest.param(LabelSelectorMatcher(), 0, id="an empty selector counts nobody"),
-        pytest.param(LabelSelectorMatcher(nothing=True), 0, id="nor does an absent one"),
-    ],
+@cases(
+    "selector, want",
+    ("those that match, of the namespace, not being deleted", selector_from_map(WEB), 2),
+    ("an empty selector counts nobody", LabelSelectorMatcher(), 0),
+    ("nor does an absent one", LabelSelectorMatcher(nothing=True), 0),
 )
 def test_whom_a_selector_counts(selector: LabelSelectorMatcher, want: int) -> None:
     pods = [

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from scheduler_core.api.derived import HOSTNAME, ZONE
-from scheduler_core.framework.answers import ALL_ROWS
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, SUCCESS, Status
@@ -18,6 +15,7 @@ from scheduler_core.plugins.pod_topology_spread.filtering import (
     count_rows,
 )
 from tests.builders import PodBuilder, make_node, make_pod
+from tests.cases import cases
 from tests.core.plugins.support import make_info, make_plugin, make_table, run_filter
 
 WEB = {"app": "web"}
@@ -36,77 +34,32 @@ def nodes(**pods: int) -> list[NodeInfo]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("pod", "infos", "want"),
-    [
-        pytest.param(web().spread(ZONE, WEB), nodes(a1=1, a2=1, b1=1), [SKEW, SKEW, OK], id="three to one is too much"),
-        pytest.param(
-            web().spread(ZONE, WEB, max_skew=2), nodes(a1=1, a2=1, b1=1), [OK, OK, OK], id="unless maxSkew is two"
-        ),
-        pytest.param(
-            make_pod().spread(ZONE, WEB), nodes(a1=1, a2=1, b1=1), [OK, OK, OK], id="the pod itself does not match"
-        ),
-        pytest.param(
-            web().spread(ZONE, WEB).spread(HOSTNAME, WEB),
-            nodes(a1=1, a2=1, b1=1, b2=0),
-            [SKEW, SKEW, SKEW, OK],
-            id="every constraint must hold",
-        ),
-        pytest.param(
-            web().spread(ZONE, WEB, minDomains=3),
-            nodes(a1=1, b1=1),
-            [SKEW, SKEW],
-            id="too few domains: nobody has none",
-        ),
-        pytest.param(web().spread(ZONE, WEB, minDomains=2), nodes(a1=1, b1=1), [OK, OK], id="enough domains"),
-        pytest.param(web().spread(ZONE, {}), nodes(a1=3, b1=0), [OK, OK], id="an empty selector counts nobody there"),
-        pytest.param(
-            web().spread(ZONE, None), nodes(a1=3, b1=0), [OK, OK], id="an absent selector matches not even the pod"
-        ),
-        pytest.param(
-            web().spread(ZONE, WEB, when="ScheduleAnyway").spread(HOSTNAME, WEB),
-            nodes(a1=1, b1=0),
-            [SKEW, OK],
-            id="soft constraints refuse nobody",
-        ),
-        pytest.param(
-            web().spread(ZONE, WEB),
-            [*nodes(a1=1), make_info(make_node("x"))],
-            [OK, NO_LABEL],
-            id="a node without the key is no domain and cannot be helped",
-        ),
-        pytest.param(
-            web().spread(ZONE, WEB).spread("rack", WEB),
-            nodes(a1=2, b1=0),
-            [NO_LABEL, NO_LABEL],
-            id="a node without one of the keys counts for none",
-        ),
-        pytest.param(
-            web().spread(ZONE, WEB).node_selector({ZONE: "a"}),
-            nodes(a1=2, b1=0),
-            [OK, OK],
-            id="nodes the pod may not use do not count, but are judged",
-        ),
-        pytest.param(
-            web().spread(ZONE, WEB, nodeAffinityPolicy="Ignore").node_selector({ZONE: "a"}),
-            nodes(a1=2, b1=0),
-            [SKEW, OK],
-            id="unless the policy ignores that",
-        ),
-        pytest.param(
-            web().spread(ZONE, WEB, nodeTaintsPolicy="Honor"),
-            [*nodes(a1=2), make_info(make_node("b1").zone("b").taint("k"))],
-            [OK, OK],
-            id="tainted nodes do not count where taints are honoured",
-        ),
-        pytest.param(
-            web().spread(ZONE, WEB),
-            [make_info(make_node("a1").zone("a"), web("gone").deleted(), web("far")), *nodes(b1=0)],
-            [SKEW, OK],
-            id="pods being deleted do not count",
-        ),
-    ],
-)
+@cases(
+    "pod, infos, want",
+    ("three to one is too much", web().spread(ZONE, WEB), nodes(a1=1, a2=1, b1=1), [SKEW, SKEW, OK]),
+    ("unless maxSkew is two", web().spread(ZONE, WEB, max_skew=2), nodes(a1=1, a2=1, b1=1), [OK, OK, OK]),
+    ("the pod itself does not match", make_pod().spread(ZONE, WEB), nodes(a1=1, a2=1, b1=1), [OK, OK, OK]),
+    ("every constraint must hold", web().spread(ZONE, WEB).spread(HOSTNAME, WEB), nodes(a1=1, a2=1, b1=1, b2=0),
+     [SKEW, SKEW, SKEW, OK]),
+    ("too few domains: nobody has none", web().spread(ZONE, WEB, minDomains=3), nodes(a1=1, b1=1), [SKEW, SKEW]),
+    ("enough domains", web().spread(ZONE, WEB, minDomains=2), nodes(a1=1, b1=1), [OK, OK]),
+    ("an empty selector counts nobody there", web().spread(ZONE, {}), nodes(a1=3, b1=0), [OK, OK]),
+    ("an absent selector matches not even the pod", web().spread(ZONE, None), nodes(a1=3, b1=0), [OK, OK]),
+    ("soft constraints refuse nobody", web().spread(ZONE, WEB, when="ScheduleAnyway").spread(HOSTNAME, WEB),
+     nodes(a1=1, b1=0), [SKEW, OK]),
+    ("a node without the key is no domain and cannot be helped", web().spread(ZONE, WEB),
+     [*nodes(a1=1), make_info(make_node("x"))], [OK, NO_LABEL]),
+    ("a node without one of the keys counts for none", web().spread(ZONE, WEB).spread("rack", WEB), nodes(a1=2, b1=0),
+     [NO_LABEL, NO_LABEL]),
+    ("nodes the pod may not use do not count, but are judged", web().spread(ZONE, WEB).node_selector({ZONE: "a"}),
+     nodes(a1=2, b1=0), [OK, OK]),
+    ("unless the policy ignores that", web().spread(ZONE, WEB, nodeAffinityPolicy="Ignore").node_selector({ZONE: "a"}),
+     nodes(a1=2, b1=0), [SKEW, OK]),
+    ("tainted nodes do not count where taints are honoured", web().spread(ZONE, WEB, nodeTaintsPolicy="Honor"),
+     [*nodes(a1=2), make_info(make_node("b1").zone("b").taint("k"))], [OK, OK]),
+    ("pods being deleted do not count", web().spread(ZONE, WEB),
+     [make_info(make_node("a1").zone("a"), web("gone").deleted(), web("far")), *nodes(b1=0)], [SKEW, OK]),
+)  # fmt: skip
 def test_filter_compares_a_domain_with_the_emptiest(pod: PodBuilder, infos: list[NodeInfo], want: list[Status]) -> None:
     assert run_filter(make_plugin("PodTopologySpread"), pod.build(), *infos) == want
 
@@ -124,53 +77,17 @@ def test_pre_filter_fails_when_a_selector_cannot_be_read() -> None:
     assert make_plugin("PodTopologySpread").pre_filter(CycleState(), pod, []) == (None, Status.failed(text))
 
 
-def test_filter_fails_when_pre_filter_did_not_run() -> None:
-    plugin, info, pod = make_plugin("PodTopologySpread"), make_info(make_node()), web().build()
-    want = Status.failed('error reading "PreFilterPodTopologySpread" from cycleState: not found')
-    assert plugin.filter(CycleState(), pod, info) == want
-    verdicts = plugin.filter_nodes(CycleState(), pod, make_table([info]), ALL_ROWS)
-    assert verdicts.statuses[verdicts.codes[0] - 1] == want
-    assert plugin.add_pod(CycleState(), pod, PodInfo.of(pod), info) == want
-
-
-@pytest.mark.parametrize(
-    ("pod", "changed", "amount", "want"),
-    [
-        pytest.param(web().spread(ZONE, WEB, max_skew=2), web("x"), -1, OK, id="without one of two the node is fine"),
-        pytest.param(
-            web().spread(ZONE, WEB, max_skew=2),
-            make_pod("x"),
-            -1,
-            SKEW,
-            id="a pod that does not match makes no difference",
-        ),
-        pytest.param(
-            web().spread(ZONE, WEB),
-            make_pod("x", namespace="o").label(WEB),
-            -1,
-            SKEW,
-            id="nor one of another namespace",
-        ),
-        pytest.param(
-            web().spread(ZONE, WEB, max_skew=2),
-            web("x").deleted(),
-            -1,
-            OK,
-            id="a pod being deleted is taken off as well",
-        ),
-        pytest.param(web().spread(ZONE, WEB, max_skew=3), web("x"), 1, SKEW, id="one more is too many"),
-        pytest.param(
-            web().spread(ZONE, {}), make_pod("x"), 1, SKEW, id="for changes an empty selector counts everybody"
-        ),
-        pytest.param(
-            web().spread(ZONE, WEB, nodeTaintsPolicy="Honor", max_skew=3),
-            web("x"),
-            1,
-            OK,
-            id="changes on nodes that do not count change nothing",
-        ),
-    ],
-)
+@cases(
+    "pod, changed, amount, want",
+    ("without one of two the node is fine", web().spread(ZONE, WEB, max_skew=2), web("x"), -1, OK),
+    ("a pod that does not match makes no difference", web().spread(ZONE, WEB, max_skew=2), make_pod("x"), -1, SKEW),
+    ("nor one of another namespace", web().spread(ZONE, WEB), make_pod("x", namespace="o").label(WEB), -1, SKEW),
+    ("a pod being deleted is taken off as well", web().spread(ZONE, WEB, max_skew=2), web("x").deleted(), -1, OK),
+    ("one more is too many", web().spread(ZONE, WEB, max_skew=3), web("x"), 1, SKEW),
+    ("for changes an empty selector counts everybody", web().spread(ZONE, {}), make_pod("x"), 1, SKEW),
+    ("changes on nodes that do not count change nothing", web().spread(ZONE, WEB, nodeTaintsPolicy="Honor", max_skew=3),
+     web("x"), 1, OK),
+)  # fmt: skip
 def test_a_pod_more_or_less_changes_the_domain_of_its_node(
     pod: PodBuilder, changed: PodBuilder, amount: int, want: Status
 ) -> None:
@@ -221,8 +138,10 @@ def test_domains_count_the_same_in_both_forms() -> None:
         assert counted.allowed() == [0, 0]
 
 
-@pytest.mark.parametrize(
-    ("min_domains", "want"), [pytest.param(1, SKEW, id="none are fewer than one"), pytest.param(0, OK, id="zero are")]
+@cases(
+    "min_domains, want",
+    ("none are fewer than one", 1, SKEW),
+    ("zero are", 0, OK),
 )
 def test_without_any_domain_min_domains_decides_what_the_emptiest_has(min_domains: int, want: Status) -> None:
     """No node counts; the pod itself does."""

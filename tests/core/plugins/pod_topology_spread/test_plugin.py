@@ -20,6 +20,7 @@ from scheduler_core.model.events import (
 )
 from scheduler_core.plugins.pod_topology_spread.constraints import SYSTEM_DEFAULTS
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod
+from tests.cases import cases
 from tests.core.plugins.support import ask_hint, make_plugin
 
 WEB = {"app": "web"}
@@ -35,17 +36,13 @@ def test_arguments_that_contradict_each_other_are_refused() -> None:
         make_plugin("PodTopologySpread", PodTopologySpreadArgs(SYSTEM_DEFAULTS, "System"))
 
 
-@pytest.mark.parametrize(
-    ("event", "want"),
-    [
-        pytest.param(
-            ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE_POD_SCALE_DOWN), None, id="smaller pods"
-        ),
-        pytest.param(ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_ALLOCATABLE), None, id="larger nodes"),
-        pytest.param(NODE_LABELS, SKIP, id="node labels"),
-        pytest.param(NODE_TAINTS, SKIP, id="node taints"),
-        pytest.param(NODE_DELETE, SKIP, id="deleted nodes"),
-    ],
+@cases(
+    "event, want",
+    ("smaller pods", ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE_POD_SCALE_DOWN), None),
+    ("larger nodes", ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_ALLOCATABLE), None),
+    ("node labels", NODE_LABELS, SKIP),
+    ("node taints", NODE_TAINTS, SKIP),
+    ("deleted nodes", NODE_DELETE, SKIP),
 )
 def test_events_registered(event: ClusterEvent, want: QueueingHint | None) -> None:
     pod = make_pod().label(WEB).spread(ZONE, WEB).build()
@@ -57,41 +54,29 @@ def near(name: str = "near") -> PodBuilder:
     return make_pod(name).on("n1")
 
 
-@pytest.mark.parametrize(
-    ("event", "old", "new", "want"),
-    [
-        pytest.param(ASSIGNED_POD_ADD, None, near().label(WEB), QUEUE, id="a pod that matches came"),
-        pytest.param(ASSIGNED_POD_ADD, None, near(), SKIP, id="one that does not match came"),
-        pytest.param(
-            ASSIGNED_POD_ADD,
-            None,
-            make_pod("x", namespace="o").on("n1").label(WEB),
-            SKIP,
-            id="one of another namespace",
-        ),
-        pytest.param(ASSIGNED_POD_ADD, None, make_pod("x").label(WEB), SKIP, id="one that is not assigned"),
-        pytest.param(ASSIGNED_POD_DELETE, near().label(WEB), None, QUEUE, id="a pod that matches left"),
-        pytest.param(ASSIGNED_POD_DELETE, near(), None, SKIP, id="one that does not match left"),
-        pytest.param(LABELS, near(), near().label(WEB), QUEUE, id="a pod began to match"),
-        pytest.param(LABELS, near().label(WEB), near(), QUEUE, id="a pod ceased to match"),
-        pytest.param(LABELS, near().label(WEB), near().label(WEB).label(b="c"), SKIP, id="a pod still matches"),
-        pytest.param(LABELS, make_pod("x"), near().label(WEB), SKIP, id="a pod that was not assigned before"),
-    ],
+@cases(
+    "event, old, new, want",
+    ("a pod that matches came", ASSIGNED_POD_ADD, None, near().label(WEB), QUEUE),
+    ("one that does not match came", ASSIGNED_POD_ADD, None, near(), SKIP),
+    ("one of another namespace", ASSIGNED_POD_ADD, None, make_pod("x", namespace="o").on("n1").label(WEB), SKIP),
+    ("one that is not assigned", ASSIGNED_POD_ADD, None, make_pod("x").label(WEB), SKIP),
+    ("a pod that matches left", ASSIGNED_POD_DELETE, near().label(WEB), None, QUEUE),
+    ("one that does not match left", ASSIGNED_POD_DELETE, near(), None, SKIP),
+    ("a pod began to match", LABELS, near(), near().label(WEB), QUEUE),
+    ("a pod ceased to match", LABELS, near().label(WEB), near(), QUEUE),
+    ("a pod still matches", LABELS, near().label(WEB), near().label(WEB).label(b="c"), SKIP),
+    ("a pod that was not assigned before", LABELS, make_pod("x"), near().label(WEB), SKIP),
 )
 def test_pod_hint_asks_whether_a_pod_that_counts_has_changed(
     event: ClusterEvent, old: PodBuilder | None, new: PodBuilder | None, want: QueueingHint
 ) -> None:
-    pod = make_pod().label(WEB).spread(ZONE, WEB).build()
-    plugin = make_plugin("PodTopologySpread")
-    assert ask_hint(plugin, event, pod, old.build() if old else None, new.build() if new else None) is want
+    assert ask_hint(make_plugin("PodTopologySpread"), event, make_pod().label(WEB).spread(ZONE, WEB), old, new) is want
 
 
-@pytest.mark.parametrize(
-    ("pod", "want"),
-    [
-        pytest.param(make_pod().spread(ZONE, WEB, nodeTaintsPolicy="Honor"), QUEUE, id="taints are honoured"),
-        pytest.param(make_pod().spread(ZONE, WEB), SKIP, id="taints do not matter"),
-    ],
+@cases(
+    "pod, want",
+    ("taints are honoured", make_pod().spread(ZONE, WEB, nodeTaintsPolicy="Honor"), QUEUE),
+    ("taints do not matter", make_pod().spread(ZONE, WEB), SKIP),
 )
 def test_pod_hint_hears_of_the_pods_own_tolerations_where_taints_matter(pod: PodBuilder, want: QueueingHint) -> None:
     before = pod.build()
@@ -103,31 +88,28 @@ def test_pod_hint_fails_when_the_constraints_cannot_be_read() -> None:
     wrong = {"matchExpressions": [{"key": "a", "operator": "Near"}]}
     pod = make_pod().spread(ZONE, None, labelSelector=wrong).build()
     with pytest.raises(SelectorError):
-        ask_hint(make_plugin("PodTopologySpread"), ASSIGNED_POD_ADD, pod, None, near().build())
+        ask_hint(make_plugin("PodTopologySpread"), ASSIGNED_POD_ADD, pod, None, near())
 
 
 def in_zone(zone: str = "a") -> NodeBuilder:
     return make_node().zone(zone)
 
 
-@pytest.mark.parametrize(
-    ("event", "old", "new", "want"),
-    [
-        pytest.param(NODE_ADD, None, in_zone(), QUEUE, id="a node with all keys came"),
-        pytest.param(NODE_ADD, None, make_node(), SKIP, id="one without a key came"),
-        pytest.param(NODE_DELETE, in_zone(), None, QUEUE, id="a node with all keys left"),
-        pytest.param(NODE_DELETE, make_node(), None, SKIP, id="one without a key left"),
-        pytest.param(NODE_LABELS, make_node(), in_zone(), QUEUE, id="a node got the key"),
-        pytest.param(NODE_LABELS, in_zone(), make_node(), QUEUE, id="a node lost the key"),
-        pytest.param(NODE_LABELS, in_zone(), in_zone("b"), QUEUE, id="a node moved to another domain"),
-        pytest.param(NODE_LABELS, in_zone(), in_zone().label(other="x"), SKIP, id="other labels changed"),
-        pytest.param(NODE_TAINTS, in_zone(), in_zone().taint("k"), QUEUE, id="taints changed"),
-        pytest.param(NODE_TAINTS, make_node(), make_node().taint("k"), SKIP, id="taints of a node without the key"),
-    ],
+@cases(
+    "event, old, new, want",
+    ("a node with all keys came", NODE_ADD, None, in_zone(), QUEUE),
+    ("one without a key came", NODE_ADD, None, make_node(), SKIP),
+    ("a node with all keys left", NODE_DELETE, in_zone(), None, QUEUE),
+    ("one without a key left", NODE_DELETE, make_node(), None, SKIP),
+    ("a node got the key", NODE_LABELS, make_node(), in_zone(), QUEUE),
+    ("a node lost the key", NODE_LABELS, in_zone(), make_node(), QUEUE),
+    ("a node moved to another domain", NODE_LABELS, in_zone(), in_zone("b"), QUEUE),
+    ("other labels changed", NODE_LABELS, in_zone(), in_zone().label(other="x"), SKIP),
+    ("taints changed", NODE_TAINTS, in_zone(), in_zone().taint("k"), QUEUE),
+    ("taints of a node without the key", NODE_TAINTS, make_node(), make_node().taint("k"), SKIP),
 )
 def test_node_hint_asks_whether_domains_have_changed(
     event: ClusterEvent, old: NodeBuilder | None, new: NodeBuilder | None, want: QueueingHint
 ) -> None:
-    pod = make_pod().label(WEB).spread(ZONE, WEB).spread(HOSTNAME, WEB).build()
-    plugin = make_plugin("PodTopologySpread")
-    assert ask_hint(plugin, event, pod, old.build() if old else None, new.build() if new else None) is want
+    pod = make_pod().label(WEB).spread(ZONE, WEB).spread(HOSTNAME, WEB)
+    assert ask_hint(make_plugin("PodTopologySpread"), event, pod, old, new) is want

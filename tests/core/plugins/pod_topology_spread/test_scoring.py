@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 
 from scheduler_core.api.derived import HOSTNAME, ZONE
 from scheduler_core.api.meta import KubeObject
@@ -15,6 +14,7 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SKIP, Status
 from scheduler_core.plugins.pod_topology_spread.constraints import SOFT, SYSTEM_DEFAULTS
 from tests.builders import PodBuilder, make, make_node, make_pod
+from tests.cases import cases
 from tests.core.plugins.support import make_info, make_plugin, make_table, run_score
 
 WEB = {"app": "web"}
@@ -38,40 +38,19 @@ def soft(key: str = ZONE, labels: dict[str, str] | None = WEB, **fields: int) ->
     return web().spread(key, labels, when=SOFT, **fields)
 
 
-@pytest.mark.parametrize(
-    ("pod", "infos", "raw", "normalized"),
-    [
-        pytest.param(soft(), nodes(a1=2, b1=1, c1=0), [3, 2, 0], [0, 33, 100], id="fewer pods in the zone are better"),
-        pytest.param(
-            soft(max_skew=2), nodes(a1=2, b1=1, c1=0), [4, 3, 1], [25, 50, 100], id="maxSkew makes differences smaller"
-        ),
-        pytest.param(soft(), nodes(a1=2, a2=0, b1=1), [3, 3, 1], [33, 33, 100], id="all nodes of a zone score alike"),
-        pytest.param(
-            soft(HOSTNAME),
-            nodes(a1=2, a2=0, b1=1),
-            [3, 0, 2],
-            [0, 100, 33],
-            id="under the hostname each node for itself",
-        ),
-        pytest.param(
-            soft().spread(HOSTNAME, WEB, when=SOFT),
-            nodes(a1=2, a2=0, b1=1),
-            [6, 3, 3],
-            [50, 100, 100],
-            id="constraints add up before they are rounded",
-        ),
-        pytest.param(soft(), nodes(a1=0, b1=0), [0, 0], [100, 100], id="no pods anywhere: all are best"),
-        pytest.param(soft(labels={}), nodes(a1=3, b1=0), [0, 0], [100, 100], id="an empty selector counts nobody"),
-        pytest.param(
-            soft(),
-            nodes(a1=2, x1=0, b1=0),
-            [3, 0, 0],
-            [0, 0, 100],
-            id="a node without the key is ignored and gets none",
-        ),
-        pytest.param(soft("rack"), nodes(a1=2, b1=0), [0, 0], [0, 0], id="nobody has the key: nobody gets any"),
-    ],
-)
+@cases(
+    "pod, infos, raw, normalized",
+    ("fewer pods in the zone are better", soft(), nodes(a1=2, b1=1, c1=0), [3, 2, 0], [0, 33, 100]),
+    ("maxSkew makes differences smaller", soft(max_skew=2), nodes(a1=2, b1=1, c1=0), [4, 3, 1], [25, 50, 100]),
+    ("all nodes of a zone score alike", soft(), nodes(a1=2, a2=0, b1=1), [3, 3, 1], [33, 33, 100]),
+    ("under the hostname each node for itself", soft(HOSTNAME), nodes(a1=2, a2=0, b1=1), [3, 0, 2], [0, 100, 33]),
+    ("constraints add up before they are rounded", soft().spread(HOSTNAME, WEB, when=SOFT), nodes(a1=2, a2=0, b1=1),
+     [6, 3, 3], [50, 100, 100]),
+    ("no pods anywhere: all are best", soft(), nodes(a1=0, b1=0), [0, 0], [100, 100]),
+    ("an empty selector counts nobody", soft(labels={}), nodes(a1=3, b1=0), [0, 0], [100, 100]),
+    ("a node without the key is ignored and gets none", soft(), nodes(a1=2, x1=0, b1=0), [3, 0, 0], [0, 0, 100]),
+    ("nobody has the key: nobody gets any", soft("rack"), nodes(a1=2, b1=0), [0, 0], [0, 0]),
+)  # fmt: skip
 def test_score_grows_with_matching_pods_and_is_turned_round(
     pod: PodBuilder, infos: list[NodeInfo], raw: list[int], normalized: list[int]
 ) -> None:
@@ -129,12 +108,10 @@ def test_configured_defaults_ignore_nodes_without_the_key() -> None:
     assert run_score(plugin, web().build(), *infos, normalize=True)[2] == 0
 
 
-@pytest.mark.parametrize(
-    ("pod", "objects"),
-    [
-        pytest.param(web(), [], id="nothing to deduce a selector from"),
-        pytest.param(make_pod().spread(ZONE, WEB), [SERVICE], id="hard constraints of its own leave no defaults"),
-    ],
+@cases(
+    "pod, objects",
+    ("nothing to deduce a selector from", web(), []),
+    ("hard constraints of its own leave no defaults", make_pod().spread(ZONE, WEB), [SERVICE]),
 )
 def test_pre_score_skips_without_soft_constraints(pod: PodBuilder, objects: list[KubeObject]) -> None:
     infos = nodes(a1=1, b1=0)
@@ -159,10 +136,3 @@ def test_pre_score_fails_when_a_selector_cannot_be_read() -> None:
         ' "Near" is not a valid label selector operator'
     )
     assert make_plugin("PodTopologySpread", infos=infos).pre_score(CycleState(), pod, infos) == Status.failed(text)
-
-
-def test_score_fails_when_pre_score_did_not_run() -> None:
-    plugin, (info,), pod = make_plugin("PodTopologySpread"), nodes(a1=1), soft().build()
-    _, status = plugin.score(CycleState(), pod, info)
-    assert status == Status.failed('error reading "PreScorePodTopologySpread" from cycleState: not found')
-    assert plugin.score_nodes(CycleState(), pod, make_table([info]), np.zeros(1, dtype=np.int32)) is None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from scheduler_core.api.meta import KubeObject
@@ -17,6 +16,7 @@ from scheduler_core.model.effects import Effects
 from scheduler_core.model.status import SUCCESS, WAIT, Status
 from scheduler_core.scheduler import checkpoint
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.core.scheduler.harness import SECOND, BindingPlugin, Cluster, ToldPlugins, profile, start
 from tests.core.volumes import BOUND, make_claim, make_class, make_volume
 
@@ -135,13 +135,11 @@ def test_volume_set_aside_by_a_user_is_not_marked_as_the_controllers_doing() -> 
     assert (write.annotations, write.spec.claim_ref.uid) == ({}, claim.uid)
 
 
-@pytest.mark.parametrize(
-    ("lost", "message"),
-    [
-        pytest.param({}, 'selectedNode annotation reset for PVC "c"', id="all annotations are gone"),
-        pytest.param({SELECTED: "n2"}, 'provisioning failed for PVC "c"', id="another node"),
-        pytest.param({"x": "y"}, 'provisioning failed for PVC "c"', id="no node"),
-    ],
+@cases(
+    "lost, message",
+    ("all annotations are gone", {}, 'selectedNode annotation reset for PVC "c"'),
+    ("another node", {SELECTED: "n2"}, 'provisioning failed for PVC "c"'),
+    ("no node", {"x": "y"}, 'provisioning failed for PVC "c"'),
 )
 def test_claim_that_loses_its_node_sends_the_pod_back(lost: dict[str, str], message: str) -> None:
     volumes = begin()
@@ -208,7 +206,11 @@ def test_refusal_after_reserve_gives_the_volume_back() -> None:
     assert len(volumes.put(pod("q", "d")).writes) == 1
 
 
-@pytest.mark.parametrize("held", [pytest.param(False, id="in PreBind"), pytest.param(True, id="in Permit")])
+@cases(
+    "held",
+    ("in PreBind", False),
+    ("in Permit", True),
+)
 def test_reservation_survives_a_checkpoint(held: bool) -> None:
     def hold() -> ToldPlugins:
         answer = (WAIT, 300 * SECOND) if held else (SUCCESS, 0)

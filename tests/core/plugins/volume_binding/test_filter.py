@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.api.meta import KubeObject
-from scheduler_core.framework.answers import ALL_ROWS
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.model.status import SKIP, SUCCESS, Status
 from tests.builders import PodBuilder, make, make_node, make_pod
-from tests.core.plugins.support import make_info, make_plugin, make_table, run_filter
+from tests.cases import cases
+from tests.core.plugins.support import make_info, make_plugin, run_filter
 from tests.core.volumes import (
     BIND_CONFLICT,
     DRIVER,
@@ -32,6 +31,7 @@ LOCAL = make_class(provisioner="kubernetes.io/no-provisioner")
 COUNTS = make("CSIDriver", DRIVER, spec={"storageCapacity": True})
 ON_N1 = {"volume.kubernetes.io/selected-node": "n1"}
 POD = make_pod().claim_volume("c")
+A_AND_C = [{"matchLabelExpressions": [{"key": "topology.kubernetes.io/zone", "values": ["a", "c"]}]}]
 NODE_FIELD = [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]
 
 
@@ -39,126 +39,53 @@ def refused(*reasons: str) -> Status:
     return Status.unresolvable(*reasons)
 
 
-@pytest.mark.parametrize(
-    ("objects", "want"),
-    [
-        pytest.param(
-            [make_claim(volume="v"), make_volume("v", node="n1")],
-            [SUCCESS, refused(NODE_CONFLICT)],
-            id="a bound volume is reached from its node only",
-        ),
-        pytest.param(
-            [make_claim(volume="v"), make_volume("v")], [SUCCESS, SUCCESS], id="a bound volume without affinity"
-        ),
-        pytest.param([make_claim(volume="v")], [refused(NO_VOLUME)] * 2, id="a bound volume that does not exist"),
-        pytest.param(
-            [make_claim(volume="v"), make_volume("v", nodeAffinity={"required": {"nodeSelectorTerms": []}})],
-            [refused(NODE_CONFLICT)] * 2,
-            id="an affinity without terms is met by nobody",
-        ),
-        pytest.param(
-            [make_claim(volume="v"), make_volume("v", nodeAffinity=affinity(fields=NODE_FIELD))],
-            [SUCCESS, SUCCESS],
-            id="a term of fields alone is met by everybody, names are not known here",
-        ),
-        pytest.param(
-            [make_claim(), LOCAL, make_volume("v", node="n1")],
-            [SUCCESS, refused(BIND_CONFLICT)],
-            id="a free volume is found on its node only",
-        ),
-        pytest.param(
-            [make_claim(size="11Gi"), LOCAL, make_volume("v")], [refused(BIND_CONFLICT)] * 2, id="a volume too small"
-        ),
-        pytest.param(
-            [make_claim(), LOCAL, make_volume("v", phase="Released")],
-            [refused(BIND_CONFLICT)] * 2,
-            id="a volume that is not available",
-        ),
-        pytest.param(
-            [make_claim(volumeMode="Block"), LOCAL, make_volume("v")],
-            [refused(BIND_CONFLICT)] * 2,
-            id="a volume of another mode",
-        ),
-        pytest.param(
-            [make_claim(volumeAttributesClassName="gold"), LOCAL, make_volume("v")],
-            [refused(BIND_CONFLICT)] * 2,
-            id="a volume of another attributes class",
-        ),
-        pytest.param(
-            [make_claim(modes=("ReadWriteOnce", "ReadOnlyMany")), LOCAL, make_volume("v")],
-            [refused(BIND_CONFLICT)] * 2,
-            id="a volume without one of the access modes",
-        ),
-        pytest.param(
-            [make_claim(selector={"matchLabels": {"kind": "ssd"}}), LOCAL, make_volume("v", labels={"kind": "hdd"})],
-            [refused(BIND_CONFLICT)] * 2,
-            id="a volume the selector does not pick",
-        ),
-        pytest.param(
-            [make_claim(), LOCAL, make_volume("v", class_name="other")],
-            [refused(BIND_CONFLICT)] * 2,
-            id="a volume of another class",
-        ),
-        pytest.param(
-            [make_claim(), LOCAL, make_volume("v", metadata={"deletionTimestamp": "2030-01-01T00:00:00Z"})],
-            [refused(BIND_CONFLICT)] * 2,
-            id="a volume that is being deleted",
-        ),
-        pytest.param(
-            [make_claim(), LOCAL, make_volume("v", claim=make_claim("other"))],
-            [refused(BIND_CONFLICT)] * 2,
-            id="a volume set aside for another claim",
-        ),
-        pytest.param(
-            [make_claim(), LOCAL, make_volume("a"), make_volume("v", node="n1", claim=make_claim(), phase="Pending")],
-            [SUCCESS, refused(BIND_CONFLICT)],
-            id="a volume set aside for the claim is used or none",
-        ),
-        pytest.param([make_claim(), make_class()], [SUCCESS, SUCCESS], id="a volume can be made anywhere"),
-        pytest.param(
-            [make_claim(annotations=ON_N1), make_class()],
-            [SUCCESS, refused(BIND_CONFLICT)],
-            id="a claim placed on a node stays there",
-        ),
-        pytest.param(
-            [
-                make_claim(),
-                make_class(
-                    allowedTopologies=[
-                        {"matchLabelExpressions": [{"key": "topology.kubernetes.io/zone", "values": ["a", "c"]}]}
-                    ]
-                ),
-            ],
-            [SUCCESS, refused(BIND_CONFLICT)],
-            id="the class makes volumes in some zones",
-        ),
-        pytest.param(
-            [make_claim(), make_class(allowedTopologies=[{}])],
-            [refused(BIND_CONFLICT)] * 2,
-            id="an allowed topology without expressions is nowhere",
-        ),
-        pytest.param(
-            [make_claim(size="5Gi"), make_class(), COUNTS, make_capacity()],
-            [SUCCESS, refused(NO_SPACE)],
-            id="room is reported for one zone",
-        ),
-        pytest.param(
-            [make_claim(size="5Gi"), make_class(), COUNTS, make_capacity(largest="4Gi")],
-            [refused(NO_SPACE)] * 2,
-            id="the largest volume counts more than the capacity",
-        ),
-        pytest.param(
-            [make_claim(), make_class(), COUNTS, make_capacity(capacity=None), make_capacity("b", zone=None)],
-            [refused(NO_SPACE)] * 2,
-            id="a report without limit or without topology is of no use",
-        ),
-        pytest.param(
-            [make_claim(), make_class(), make_capacity(capacity="1Ki")],
-            [SUCCESS, SUCCESS],
-            id="nobody looks at reports of a driver that does not count",
-        ),
-    ],
-)
+ANYWHERE, NOWHERE = [SUCCESS] * 2, [refused(BIND_CONFLICT)] * 2
+ON_FIRST = [SUCCESS, refused(BIND_CONFLICT)]
+
+
+@cases(
+    "objects, want",
+    ("a bound volume is reached from its node only", [make_claim(volume="v"), make_volume("v", node="n1")],
+     [SUCCESS, refused(NODE_CONFLICT)]),
+    ("a bound volume without affinity", [make_claim(volume="v"), make_volume("v")], ANYWHERE),
+    ("a bound volume that does not exist", [make_claim(volume="v")], [refused(NO_VOLUME)] * 2),
+    ("an affinity without terms is met by nobody",
+     [make_claim(volume="v"), make_volume("v", nodeAffinity={"required": {"nodeSelectorTerms": []}})],
+     [refused(NODE_CONFLICT)] * 2),
+    ("a term of fields alone is met by everybody, names are not known here",
+     [make_claim(volume="v"), make_volume("v", nodeAffinity=affinity(fields=NODE_FIELD))], ANYWHERE),
+    ("a free volume is found on its node only", [make_claim(), LOCAL, make_volume("v", node="n1")], ON_FIRST),
+    ("a volume too small", [make_claim(size="11Gi"), LOCAL, make_volume("v")], NOWHERE),
+    ("a volume that is not available", [make_claim(), LOCAL, make_volume("v", phase="Released")], NOWHERE),
+    ("a volume of another mode", [make_claim(volumeMode="Block"), LOCAL, make_volume("v")], NOWHERE),
+    ("a volume of another attributes class", [make_claim(volumeAttributesClassName="gold"), LOCAL, make_volume("v")],
+     NOWHERE),
+    ("a volume without one of the access modes",
+     [make_claim(modes=("ReadWriteOnce", "ReadOnlyMany")), LOCAL, make_volume("v")], NOWHERE),
+    ("a volume the selector does not pick",
+     [make_claim(selector={"matchLabels": {"kind": "ssd"}}), LOCAL, make_volume("v", labels={"kind": "hdd"})], NOWHERE),
+    ("a volume of another class", [make_claim(), LOCAL, make_volume("v", class_name="other")], NOWHERE),
+    ("a volume that is being deleted",
+     [make_claim(), LOCAL, make_volume("v", metadata={"deletionTimestamp": "2030-01-01T00:00:00Z"})], NOWHERE),
+    ("a volume set aside for another claim", [make_claim(), LOCAL, make_volume("v", claim=make_claim("other"))],
+     NOWHERE),
+    ("a volume set aside for the claim is used or none",
+     [make_claim(), LOCAL, make_volume("a"), make_volume("v", node="n1", claim=make_claim(), phase="Pending")],
+     ON_FIRST),
+    ("a volume can be made anywhere", [make_claim(), make_class()], ANYWHERE),
+    ("a claim placed on a node stays there", [make_claim(annotations=ON_N1), make_class()], ON_FIRST),
+    ("the class makes volumes in some zones", [make_claim(), make_class(allowedTopologies=A_AND_C)], ON_FIRST),
+    ("an allowed topology without expressions is nowhere", [make_claim(), make_class(allowedTopologies=[{}])], NOWHERE),
+    ("room is reported for one zone", [make_claim(size="5Gi"), make_class(), COUNTS, make_capacity()],
+     [SUCCESS, refused(NO_SPACE)]),
+    ("the largest volume counts more than the capacity",
+     [make_claim(size="5Gi"), make_class(), COUNTS, make_capacity(largest="4Gi")], [refused(NO_SPACE)] * 2),
+    ("a report without limit or without topology is of no use",
+     [make_claim(), make_class(), COUNTS, make_capacity(capacity=None), make_capacity("b", zone=None)],
+     [refused(NO_SPACE)] * 2),
+    ("nobody looks at reports of a driver that does not count",
+     [make_claim(), make_class(), make_capacity(capacity="1Ki")], ANYWHERE),
+)  # fmt: skip
 def test_filter_says_what_stands_against_a_node(objects: list[KubeObject], want: list[Status]) -> None:
     infos = [make_info(make_node("n1").zone("a")), make_info(make_node("n2").zone("b"))]
     assert run_filter(make_plugin("VolumeBinding", objects=objects), POD.build(), *infos) == want
@@ -219,96 +146,47 @@ def test_migrated_volumes_are_reached_by_the_drivers_labels_where_it_has_taken_o
     assert run_filter(plugin, POD.build(), *infos) == [SUCCESS, refused(NODE_CONFLICT), SUCCESS]
 
 
-def test_filter_fails_when_pre_filter_did_not_run() -> None:
-    plugin, info = make_plugin("VolumeBinding"), make_info(make_node())
-    assert plugin.filter(CycleState(), POD.build(), info) == Status.failed("not found")
-    verdicts = plugin.filter_nodes(CycleState(), POD.build(), make_table([info]), ALL_ROWS)
-    assert (verdicts.codes.tolist(), list(verdicts.statuses)) == ([1], [Status.failed("not found")])
-
-
 EPHEMERAL = make_pod().spec(volumes=[{"name": "e", "ephemeral": {}}])
 OWNER = {"kind": "Pod", "name": "pod", "uid": make_pod().build().uid, "controller": True, "apiVersion": "v1"}
 
 
-@pytest.mark.parametrize(
-    ("pod", "objects", "want"),
-    [
-        pytest.param(make_pod(), [], SKIP, id="no volumes"),
-        pytest.param(make_pod().spec(volumes=[{"name": "a", "emptyDir": {}}]), [], SKIP, id="no claims"),
-        pytest.param(POD, [], refused('persistentvolumeclaim "c" not found'), id="a claim that is not there"),
-        pytest.param(
-            EPHEMERAL,
-            [],
-            refused('waiting for ephemeral volume controller to create the persistentvolumeclaim "pod-e"'),
-            id="an ephemeral claim that is not made yet",
-        ),
-        pytest.param(
-            EPHEMERAL,
-            [make_claim("pod-e"), make_class()],
-            refused("PVC default/pod-e was not created for pod default/pod (pod is not owner)"),
-            id="an ephemeral claim of somebody else",
-        ),
-        pytest.param(
-            EPHEMERAL,
-            [make_claim("pod-e", metadata={"ownerReferences": [OWNER]}), make_class()],
-            SUCCESS,
-            id="the pod's own ephemeral claim",
-        ),
-        pytest.param(
-            POD,
-            [make_claim(volume="v", phase="Lost")],
-            refused('persistentvolumeclaim "c" bound to non-existent persistentvolume "v"'),
-            id="a lost claim",
-        ),
-        pytest.param(
-            POD,
-            [make_claim(metadata={"deletionTimestamp": "2030-01-01T00:00:00Z"})],
-            refused('persistentvolumeclaim "c" is being deleted'),
-            id="a claim that is being deleted",
-        ),
-        pytest.param(
-            POD,
-            [make_claim(), make_class(late=False)],
-            refused("pod has unbound immediate PersistentVolumeClaims"),
-            id="an unbound claim that binds at once",
-        ),
-        pytest.param(
-            POD,
-            [make_claim()],
-            refused("pod has unbound immediate PersistentVolumeClaims"),
-            id="a claim of a class that is not there",
-        ),
-        pytest.param(
-            POD,
-            [make_claim(volume="v", annotations={}), make_class()],
-            refused("pod has unbound immediate PersistentVolumeClaims"),
-            id="a claim that names its volume and is not bound to it yet",
-        ),
-        pytest.param(
-            POD,
-            [make_claim(), make_class(volumeBindingMode=None)],
-            Status.failed('VolumeBindingMode not set for StorageClass "late"'),
-            id="a class without a mode",
-        ),
-        pytest.param(
-            POD,
-            [make_claim(class_name="x", annotations={"volume.beta.kubernetes.io/storage-class": "late"}), make_class()],
-            SUCCESS,
-            id="the class by the old annotation",
-        ),
-    ],
-)
+@cases(
+    "pod, objects, want",
+    ("no volumes", make_pod(), [], SKIP),
+    ("no claims", make_pod().spec(volumes=[{"name": "a", "emptyDir": {}}]), [], SKIP),
+    ("a claim that is not there", POD, [], refused('persistentvolumeclaim "c" not found')),
+    ("an ephemeral claim that is not made yet", EPHEMERAL, [],
+     refused('waiting for ephemeral volume controller to create the persistentvolumeclaim "pod-e"')),
+    ("an ephemeral claim of somebody else", EPHEMERAL, [make_claim("pod-e"), make_class()],
+     refused("PVC default/pod-e was not created for pod default/pod (pod is not owner)")),
+    ("the pod's own ephemeral claim", EPHEMERAL,
+     [make_claim("pod-e", metadata={"ownerReferences": [OWNER]}), make_class()], SUCCESS),
+    ("a lost claim", POD, [make_claim(volume="v", phase="Lost")],
+     refused('persistentvolumeclaim "c" bound to non-existent persistentvolume "v"')),
+    ("a claim that is being deleted", POD, [make_claim(metadata={"deletionTimestamp": "2030-01-01T00:00:00Z"})],
+     refused('persistentvolumeclaim "c" is being deleted')),
+    ("an unbound claim that binds at once", POD, [make_claim(), make_class(late=False)],
+     refused("pod has unbound immediate PersistentVolumeClaims")),
+    ("a claim of a class that is not there", POD, [make_claim()],
+     refused("pod has unbound immediate PersistentVolumeClaims")),
+    ("a claim that names its volume and is not bound to it yet", POD,
+     [make_claim(volume="v", annotations={}), make_class()],
+     refused("pod has unbound immediate PersistentVolumeClaims")),
+    ("a class without a mode", POD, [make_claim(), make_class(volumeBindingMode=None)],
+     Status.failed('VolumeBindingMode not set for StorageClass "late"')),
+    ("the class by the old annotation", POD,
+     [make_claim(class_name="x", annotations={"volume.beta.kubernetes.io/storage-class": "late"}), make_class()],
+     SUCCESS),
+)  # fmt: skip
 def test_pre_filter_wants_usable_claims(pod: PodBuilder, objects: list[KubeObject], want: Status) -> None:
     plugin = make_plugin("VolumeBinding", objects=objects)
     assert plugin.pre_filter(CycleState(), pod.build(), []) == (None, want)
 
 
-@pytest.mark.parametrize(
-    ("claims", "want"),
-    [
-        pytest.param(("far", "lost"), [refused(NO_VOLUME), refused(NODE_CONFLICT)], id="out of reach, then missing"),
-        pytest.param(("lost", "far"), [refused(NO_VOLUME)] * 2, id="missing, then out of reach"),
-    ],
+@cases(
+    "claims, want",
+    ("out of reach, then missing", ("far", "lost"), [refused(NO_VOLUME), refused(NODE_CONFLICT)]),
+    ("missing, then out of reach", ("lost", "far"), [refused(NO_VOLUME)] * 2),
 )
 def test_first_bound_claim_that_is_missing_or_out_of_reach_counts(claims: tuple[str, ...], want: list[Status]) -> None:
     objects = [make_claim("far", volume="v"), make_volume("v", node="n1"), make_claim("lost", volume="gone")]
