@@ -16,6 +16,7 @@ from kschedweb.accounts import services
 from kschedweb.accounts.models import LoginLink
 from kschedweb.cluster import services as cluster_services
 from kschedweb.common.errors import NotFoundError
+from tests.cases import cases
 from tests.web.rest import logged_in
 
 pytestmark = pytest.mark.django_db
@@ -111,12 +112,10 @@ def test_login_link_works_once(user: User) -> None:
     assert again.status_code == 410 and b"has been used" in again.content
 
 
-@pytest.mark.parametrize(
+@cases(
     "make",
-    [
-        pytest.param(lambda path: "/login/once/" + "x" * 43, id="it was never made"),
-        pytest.param(lambda path: path, id="it is too old"),
-    ],
+    ("it was never made", lambda path: "/login/once/" + "x" * 43),
+    ("it is too old", lambda path: path),
 )
 def test_login_link_is_refused_when(user: User, make: object) -> None:
     path = make(services.login_link_create(username="ada"))  # type: ignore[operator]

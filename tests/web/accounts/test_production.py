@@ -21,6 +21,7 @@ from kschedweb.accounts import checks
 from kschedweb.cluster import services as cluster_services
 from kschedweb.common import redaction, throttling
 from kschedweb.environment import ROOT
+from tests.cases import cases
 from tests.waiting import HANG_SECONDS
 from tests.web import rest, tcp
 
@@ -55,14 +56,12 @@ def test_web_process_refuses_to_start_and_tells_no_secret() -> None:
     assert "cannot start, the environment is not usable:\nKSCHED_SECRET_KEY: " in result.stderr
 
 
-@pytest.mark.parametrize(
+@cases(
     "password, found",
-    [
-        pytest.param("admin", ["root"], id="a well-known one"),
-        pytest.param("root", ["root"], id="their own name"),
-        pytest.param("well-kept-by-the-owner", [], id="one of their own"),
-        pytest.param(None, [], id="none at all"),
-    ],
+    ("a well-known one", "admin", ["root"]),
+    ("their own name", "root", ["root"]),
+    ("one of their own", "well-kept-by-the-owner", []),
+    ("none at all", None, []),
 )
 @pytest.mark.django_db
 def test_default_password_is_found_when_an_administrator_has(password: str | None, found: list[str]) -> None:

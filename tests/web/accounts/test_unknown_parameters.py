@@ -9,6 +9,7 @@ from rest_framework.test import APIClient
 
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster
+from tests.cases import cases
 from tests.web import rest
 from tests.web.accounts.table import CLUSTER, ROWS, Row, World
 
@@ -92,20 +93,13 @@ def test_refusal_names_what_is_known(
     assert answer.json()["extra"]["fields"] == {name: [text] for name, text in told.items()}
 
 
-@pytest.mark.parametrize(
-    ("method", "route", "body", "field"),
-    [
-        pytest.param("post", "api/tokens", {"name": "t", "max_roll": "viewer"}, "max_roll", id="a token"),
-        pytest.param("patch", CLUSTER, {"lifecycle": "simulate"}, "lifecycle", id="a cluster"),
-        pytest.param(
-            "patch",
-            f"{CLUSTER}/nodes/n1",
-            {"taints": [{"key": "a", "effect": "NoSchedule", "vaule": "b"}]},
-            "taints[0].vaule",
-            id="a part of a field",
-        ),
-    ],
-)
+@cases(
+    "method, route, body, field",
+    ("a token", "post", "api/tokens", {"name": "t", "max_roll": "viewer"}, "max_roll"),
+    ("a cluster", "patch", CLUSTER, {"lifecycle": "simulate"}, "lifecycle"),
+    ("a part of a field", "patch", f"{CLUSTER}/nodes/n1",
+     {"taints": [{"key": "a", "effect": "NoSchedule", "vaule": "b"}]}, "taints[0].vaule"),
+)  # fmt: skip
 def test_field_of_a_body_is_refused(
     client: APIClient, world: World, method: str, route: str, body: dict[str, Any], field: str
 ) -> None:

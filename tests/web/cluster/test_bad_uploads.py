@@ -13,6 +13,7 @@ import yaml
 
 from kschedweb.cluster import runner, services
 from kschedweb.cluster.models import ApiObject, Change, Cluster, Import, ImportPiece, Node, Pod
+from tests.cases import cases
 from tests.web.rest import items, logged_in, node, pod, upload
 
 pytestmark = pytest.mark.django_db
@@ -189,12 +190,10 @@ def test_upload_is_refused_by_its_header_when_a_csv_file_is_another(cluster: Clu
     )
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        pytest.param(lambda: b"[" * (100 * MIB), "is larger than 67,108,864 bytes", id="100 MB of nested lists"),
-        pytest.param(lambda: packed_spaces(300 * MIB), "unpacks to more than 268,435,456 bytes", id="gzip bomb"),
-    ],
+@cases(
+    "make, message",
+    ("100 MB of nested lists", lambda: b"[" * (100 * MIB), "is larger than 67,108,864 bytes"),
+    ("gzip bomb", lambda: packed_spaces(300 * MIB), "unpacks to more than 268,435,456 bytes"),
 )
 def test_upload_is_refused_quickly_when_it_is_huge(cluster: Cluster, make: Callable[[], bytes], message: str) -> None:
     body = make()
@@ -207,21 +206,16 @@ def test_upload_is_refused_quickly_when_it_is_huge(cluster: Cluster, make: Calla
     assert state(cluster) == before
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        pytest.param(lambda: b"[" * (9 * MIB), "is nested more than 64 deep", id="nested lists"),
-        pytest.param(lambda: b"[" + b"[]," * (8 * MIB) + b"[]]", "has more than 15,000,000 values", id="many lists"),
-        pytest.param(lambda: gzip.compress(b"[" * (100 * MIB), 1), "is nested more than 64 deep", id="packed lists"),
-        pytest.param(lambda: b" " * (9 * MIB) + b'{"kind":', "is not sound JSON", id="truncated JSON"),
-        pytest.param(lambda: b"# x\n" * (MIB // 2) + BOMB.encode(), "aliases repeat more than", id="YAML bomb"),
-        pytest.param(
-            lambda: orjson.dumps(items(pod("a"), pod("b", annotations={"pad": "x" * (9 * MIB)}), pod("a"))),
-            "item 3 (Pod default/a): metadata.name: the name stands twice",
-            id="duplicate names",
-        ),
-    ],
-)
+@cases(
+    "make, message",
+    ("nested lists", lambda: b"[" * (9 * MIB), "is nested more than 64 deep"),
+    ("many lists", lambda: b"[" + b"[]," * (8 * MIB) + b"[]]", "has more than 15,000,000 values"),
+    ("packed lists", lambda: gzip.compress(b"[" * (100 * MIB), 1), "is nested more than 64 deep"),
+    ("truncated JSON", lambda: b" " * (9 * MIB) + b'{"kind":', "is not sound JSON"),
+    ("YAML bomb", lambda: b"# x\n" * (MIB // 2) + BOMB.encode(), "aliases repeat more than"),
+    ("duplicate names", lambda: orjson.dumps(items(pod("a"), pod("b", annotations={"pad": "x" * (9 * MIB)}), pod("a"))),
+     "item 3 (Pod default/a): metadata.name: the name stands twice"),
+)  # fmt: skip
 def test_import_ends_as_failed_with_the_same_message_when_the_bad_upload_is_large(
     cluster: Cluster, make: Callable[[], bytes], message: str
 ) -> None:

@@ -15,6 +15,7 @@ from kschedweb.cluster import services
 from kschedweb.cluster.models import Cluster
 from kschedweb.common import bodies
 from kschedweb.common.bodies import Bodies, Large, Patience
+from tests.cases import cases
 from tests.web import tcp
 from tests.web.rest import items, logged_in, node
 
@@ -89,18 +90,16 @@ def test_part_that_came_while_the_process_was_busy_counts_as_in_time() -> None:
     assert asyncio.run(wait()) == {"body": b"x"}
 
 
-@pytest.mark.parametrize(
-    ("chunks", "declared", "large", "status", "taken"),
-    [
-        pytest.param([b"x" * 65_533, b"end"], "65536", None, 200, 2, id="as much as is allowed"),
-        pytest.param([b"x" * 65_536, b"end"], None, None, 413, 2, id="more, undeclared"),
-        pytest.param([b"x", b"end"], "65537", None, 413, 0, id="more, declared"),
-        pytest.param([b"x" * 70_000, b"end"], "70003", ALLOWED, 200, 2, id="a route that takes more"),
-        pytest.param([b"x" * 70_000, b"end"], None, ALLOWED, 200, 2, id="a route that takes more, undeclared"),
-        pytest.param([b"x" * 70_000, b"end"], "100001", ALLOWED, 413, 0, id="more than that"),
-        pytest.param([b"x" * 70_000, b"end"], "70003", REFUSED, 200, 0, id="from a stranger: not read"),
-        pytest.param([b"x"], "10", None, 408, 1, id="a body that stops"),
-    ],
+@cases(
+    "chunks, declared, large, status, taken",
+    ("as much as is allowed", [b"x" * 65_533, b"end"], "65536", None, 200, 2),
+    ("more, undeclared", [b"x" * 65_536, b"end"], None, None, 413, 2),
+    ("more, declared", [b"x", b"end"], "65537", None, 413, 0),
+    ("a route that takes more", [b"x" * 70_000, b"end"], "70003", ALLOWED, 200, 2),
+    ("a route that takes more, undeclared", [b"x" * 70_000, b"end"], None, ALLOWED, 200, 2),
+    ("more than that", [b"x" * 70_000, b"end"], "100001", ALLOWED, 413, 0),
+    ("from a stranger: not read", [b"x" * 70_000, b"end"], "70003", REFUSED, 200, 0),
+    ("a body that stops", [b"x"], "10", None, 408, 1),
 )
 def test_body_is_bounded(
     chunks: list[bytes], declared: str | None, large: Large | None, status: int, taken: int

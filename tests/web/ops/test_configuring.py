@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kschedweb.ops import client, configuring
+from tests.cases import cases
 from tests.web.ops.conftest import Command, Said, Service
 
 Configure = Callable[..., tuple[Said, list[tuple[str, str, Any]]]]
@@ -80,36 +81,24 @@ def test_config_uploads_the_file_and_tells_what_runs(configure: Configure, file:
     ]
 
 
-@pytest.mark.parametrize(
-    ("answer", "last"),
-    [
-        pytest.param(
-            {"changes": [], "is_in_use": True},
-            ["no setting differs from the version before", "version 3 is in use"],
-            id="the same again",
-        ),
-        pytest.param(
-            {"changes": None},
-            [
-                "nothing to compare with: this is the first version, or the one before can no longer be read",
-                "version 3 counts from the scheduler's next step on; queued pods stay queued",
-            ],
-            id="nothing to compare with",
-        ),
-    ],
-)
+@cases(
+    "answer, last",
+    ("the same again", {"changes": [], "is_in_use": True}, ["no setting differs from the version before",
+     "version 3 is in use"]),
+    ("nothing to compare with", {"changes": None},
+     ["nothing to compare with: this is the first version, or the one before can no longer be read",
+     "version 3 counts from the scheduler's next step on; queued pods stay queued"]),
+)  # fmt: skip
 def test_config_says_when_nothing_changed(configure: Configure, answer: dict[str, Any], last: list[str]) -> None:
     said, _ = configure({**CONFIG, **answer}, "--defaults")
     assert (said.code, said.lines[-2:]) == (0, last)
 
 
-@pytest.mark.parametrize(
-    ("words", "call", "out"),
-    [
-        pytest.param(["--show"], ("GET", None), "kind: X\n", id="shows the text alone"),
-        pytest.param([], ("GET", None), "version 3, by ada at 2026-11-21T10:00:00Z\nprofile", id="tells what runs"),
-        pytest.param(["--defaults"], ("PUT", b""), "version 3", id="goes back to the defaults"),
-    ],
+@cases(
+    "words, call, out",
+    ("shows the text alone", ["--show"], ("GET", None), "kind: X\n"),
+    ("tells what runs", [], ("GET", None), "version 3, by ada at 2026-11-21T10:00:00Z\nprofile"),
+    ("goes back to the defaults", ["--defaults"], ("PUT", b""), "version 3"),
 )
 def test_config_without_a_file(
     configure: Configure, words: list[str], call: tuple[str, bytes | None], out: str
@@ -146,13 +135,11 @@ def test_config_that_can_no_longer_be_used_says_why(configure: Configure) -> Non
     ]
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "text"),
-    [
-        pytest.param(["--cluster", "other"], 1, "there is no cluster named other", id="unknown cluster"),
-        pytest.param(["no.yaml"], 1, "cannot read no.yaml", id="no such file"),
-        pytest.param(["--show", "--defaults"], 2, "not several", id="two wishes at once"),
-    ],
+@cases(
+    "words, code, text",
+    ("unknown cluster", ["--cluster", "other"], 1, "there is no cluster named other"),
+    ("no such file", ["no.yaml"], 1, "cannot read no.yaml"),
+    ("two wishes at once", ["--show", "--defaults"], 2, "not several"),
 )
 def test_config_that_cannot_be_done(configure: Configure, words: list[str], code: int, text: str) -> None:
     said, asked = configure(CONFIG, *words)

@@ -15,6 +15,7 @@ import pytest
 
 from kschedweb.environment import ROOT, variables
 from kschedweb.ops import cli
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -131,21 +132,17 @@ def test_environment_is_made_once_and_again_when_the_lock_changes(
     assert stamp == hashlib.sha256(b"requirements.lock 2").hexdigest()
 
 
-@pytest.mark.parametrize(
-    ("words", "want"),
-    [
-        pytest.param(["--help"], "prune", id="help lists the commands"),
-        pytest.param(["up", "--help"], "--no-sample", id="help of up"),
-        pytest.param(["up", "--port", "99999"], "is no port", id="port out of range"),
-        pytest.param(["nonsense"], "invalid choice", id="unknown command"),
-        pytest.param(["status", "--data-dir", "/nowhere/at/all"], "nothing runs on", id="status of nothing"),
-        pytest.param(["down", "--data-dir", "/nowhere/at/all"], "nothing runs on", id="down of nothing"),
-        pytest.param(
-            ["import", "--data-dir", "/nowhere", __file__], "start it with ./ksched up", id="import without a service"
-        ),
-        pytest.param(["import", "--digest", __file__], "it needs --wait", id="digest without wait"),
-        pytest.param(["import", "/nowhere/x.json"], "cannot read /nowhere/x.json", id="import of no file"),
-    ],
+@cases(
+    "words, want",
+    ("help lists the commands", ["--help"], "prune"),
+    ("help of up", ["up", "--help"], "--no-sample"),
+    ("port out of range", ["up", "--port", "99999"], "is no port"),
+    ("unknown command", ["nonsense"], "invalid choice"),
+    ("status of nothing", ["status", "--data-dir", "/nowhere/at/all"], "nothing runs on"),
+    ("down of nothing", ["down", "--data-dir", "/nowhere/at/all"], "nothing runs on"),
+    ("import without a service", ["import", "--data-dir", "/nowhere", __file__], "start it with ./ksched up"),
+    ("digest without wait", ["import", "--digest", __file__], "it needs --wait"),
+    ("import of no file", ["import", "/nowhere/x.json"], "cannot read /nowhere/x.json"),
 )
 def test_command_line_answers_clearly(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], want: str

@@ -14,6 +14,7 @@ from kschedweb.cluster.models import Cluster
 from kschedweb.ops import client as ops_client
 from kschedweb.ops import listing
 from kschedweb.query import LISTS
+from tests.cases import cases
 from tests.web.rest import logged_in
 from tests.web.traces.clusters import clusters_like
 from tools import cli
@@ -96,23 +97,14 @@ def test_programs_get_documents(run: Run, cluster: Cluster, capsys: pytest.Captu
     assert list(csv.reader(io.StringIO(capsys.readouterr().out))) == [["name"], *([row["name"]] for row in rows)]
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        pytest.param(
-            ["pods", "web stats:x"],
-            ["ksched: pods have no key 'stats'; known: status, ns,", "  web stats:x", "      ^^^^^"],
-            id="a wrong query",
-        ),
-        pytest.param(
-            ["pods", "--columns", "odd"], ["ksched: pods have no column 'odd'; known: namespace,"], id="column"
-        ),
-        pytest.param(["pods", "--sort=odd"], ["ksched: sort: is no column of pods: namespace,"], id="sort"),
-        pytest.param(
-            ["pods", "--cluster", "odd"], ["ksched: there is no cluster named odd; there are: sample-1"], id="cluster"
-        ),
-    ],
-)
+@cases(
+    "words, told",
+    ("a wrong query", ["pods", "web stats:x"],
+     ["ksched: pods have no key 'stats'; known: status, ns,", "  web stats:x", "      ^^^^^"]),
+    ("column", ["pods", "--columns", "odd"], ["ksched: pods have no column 'odd'; known: namespace,"]),
+    ("sort", ["pods", "--sort=odd"], ["ksched: sort: is no column of pods: namespace,"]),
+    ("cluster", ["pods", "--cluster", "odd"], ["ksched: there is no cluster named odd; there are: sample-1"]),
+)  # fmt: skip
 def test_what_is_wrong_is_told(
     run: Run, cluster: Cluster, capsys: pytest.CaptureFixture[str], words: list[str], told: list[str]
 ) -> None:

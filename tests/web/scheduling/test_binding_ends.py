@@ -18,6 +18,7 @@ from kschedweb.traces.models import QueueState
 from scheduler_core import build
 from scheduler_core.model.status import SUCCESS, Code, Status
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.web.scheduling.conftest import bind_untold, configure, lead, put, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -150,12 +151,10 @@ def test_permit_that_is_refused_undoes_the_decision(install: Install, two: Clust
     assert Pod.objects.get(cluster=two, name="second").node_name == "n1"
 
 
-@pytest.mark.parametrize(
-    ("status", "reason", "queue"),
-    [
-        pytest.param(Status.failed("disk on fire"), "SchedulerError", "errorBackoff", id="an error"),
-        pytest.param(Status.unschedulable("too late"), "Unschedulable", "errorBackoff", id="a rejection blames nobody"),
-    ],
+@cases(
+    "status, reason, queue",
+    ("an error", Status.failed("disk on fire"), "SchedulerError", "errorBackoff"),
+    ("a rejection blames nobody", Status.unschedulable("too late"), "Unschedulable", "errorBackoff"),
 )
 def test_pre_bind_that_fails_undoes_the_decision(
     install: Install, two: Cluster, status: Status, reason: str, queue: str

@@ -26,6 +26,7 @@ from scheduler_core.config.duration import Duration
 from scheduler_core.config.types import Extender, ExtenderTLSConfig
 from scheduler_core.errors import ConfigError, ExtenderError
 from tests.builders import make_manifest, make_node, make_pod, scheduler_config
+from tests.cases import cases
 from tests.waiting import HANG_SECONDS
 from tests.web.scheduling.conftest import configure, lead, put, settle
 from tests.web.scheduling.extenders import ExtenderServer
@@ -85,16 +86,12 @@ def test_prefix_that_is_no_url_is_refused(prefix: str) -> None:
         connect(Extender(url_prefix=prefix))
 
 
-@pytest.mark.parametrize(
-    ("tls", "text"),
-    [
-        pytest.param(
-            ExtenderTLSConfig(insecure=True, ca_data="eA=="), "insecure flag is not allowed", id="CA for nothing"
-        ),
-        pytest.param(ExtenderTLSConfig(cert_data="eA=="), "must be given together", id="certificate without key"),
-        pytest.param(ExtenderTLSConfig(ca_data="eA=="), "tlsConfig cannot be used", id="CA that is none"),
-        pytest.param(ExtenderTLSConfig(ca_file="/nowhere.pem"), "no such file", id="CA file that is not there"),
-    ],
+@cases(
+    "tls, text",
+    ("CA for nothing", ExtenderTLSConfig(insecure=True, ca_data="eA=="), "insecure flag is not allowed"),
+    ("certificate without key", ExtenderTLSConfig(cert_data="eA=="), "must be given together"),
+    ("CA that is none", ExtenderTLSConfig(ca_data="eA=="), "tlsConfig cannot be used"),
+    ("CA file that is not there", ExtenderTLSConfig(ca_file="/nowhere.pem"), "no such file"),
 )
 def test_tls_settings_that_cannot_be_used_are_refused(tls: ExtenderTLSConfig, text: str) -> None:
     with pytest.raises(ConfigError, match=text):

@@ -48,7 +48,7 @@ class RealTime:
 @pytest.mark.parametrize(
     ("passing", "churn_seconds", "pending"),
     [
-        pytest.param(VirtualTime, 120, 200, id="virtual minutes"),
+        pytest.param(VirtualTime, 120, 400, id="virtual minutes"),
         pytest.param(VirtualTime, 120, 1_000, id="virtual minutes of many", marks=pytest.mark.slow),
         pytest.param(RealTime, 30, 1_000, id="real minutes", marks=pytest.mark.slow),
     ],

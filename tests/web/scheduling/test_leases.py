@@ -11,6 +11,7 @@ from kschedweb.cluster.models import Cluster, Event, Node, Pod
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.leases import FencedOutError, LeaseView
 from kschedweb.scheduling.models import Binding, Lease, LeaseFence
+from tests.cases import cases
 from tests.waiting import HANG_SECONDS
 from tests.web.scheduling.electors import Clock, make_elector
 
@@ -44,13 +45,11 @@ def test_acquire_fails_when_somebody_wrote_the_lease_since(cluster: Cluster) -> 
     assert LeaseFence.objects.get(pk=cluster.pk).holder == "a"
 
 
-@pytest.mark.parametrize(
+@cases(
     "change",
-    [
-        pytest.param({"version": -1}, id="the holder itself wrote it since"),
-        pytest.param({"version": 1}, id="a version that was never written"),
-        pytest.param({"holder": "b"}, id="another holds it"),
-    ],
+    ("the holder itself wrote it since", {"version": -1}),
+    ("a version that was never written", {"version": 1}),
+    ("another holds it", {"holder": "b"}),
 )
 def test_renewal_writes_nothing_when_the_lease_is_not_as_it_was_read(
     cluster: Cluster, change: dict[str, int | str]

@@ -25,6 +25,7 @@ from scheduler_core.api.times import moment_of
 from scheduler_core.ports import SeededDraws
 from scheduler_core.scheduler import checkpoint
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import lead, put, settle
 
@@ -260,21 +261,19 @@ def test_engine_that_cannot_be_written_down_goes_on(
     assert EngineStep.objects.values_list("run", flat=True).distinct().count() == 1
 
 
-@pytest.mark.parametrize(
-    ("given", "want"),
-    [
-        pytest.param({"seq": 4_999, "step": 4_000}, False, id="too few entries and steps"),
-        pytest.param({"seq": 5_000, "step": 10}, True, id="entries enough"),
-        pytest.param({"seq": 10, "step": 5_000}, True, id="steps enough"),
-        pytest.param({"seq": 5_000, "step": 10, "idle": False}, False, id="busy"),
-        pytest.param({"seq": 50_000, "step": 10, "idle": False}, True, id="busy for long"),
-        pytest.param({"seq": 90_000, "step": 10, "monotonic": 59.0}, False, id="taken a minute ago"),
-        pytest.param({"seq": 90_000, "step": 10, "monotonic": 399.0, "cost": 4.0}, False, id="they take long"),
-        pytest.param({"seq": 90_000, "step": 10, "monotonic": 400.0, "cost": 4.0}, True, id="long ago for that"),
-        pytest.param({"seq": 1, "step": 1, "monotonic": 86_400.0}, True, id="a day later"),
-        pytest.param({"seq": 0, "step": 0, "monotonic": 86_400.0}, False, id="a day without anything"),
-        pytest.param({"seq": 0, "step": 0, "monotonic": 0.0, "wanted": True}, True, id="wanted"),
-    ],
+@cases(
+    "given, want",
+    ("too few entries and steps", {"seq": 4_999, "step": 4_000}, False),
+    ("entries enough", {"seq": 5_000, "step": 10}, True),
+    ("steps enough", {"seq": 10, "step": 5_000}, True),
+    ("busy", {"seq": 5_000, "step": 10, "idle": False}, False),
+    ("busy for long", {"seq": 50_000, "step": 10, "idle": False}, True),
+    ("taken a minute ago", {"seq": 90_000, "step": 10, "monotonic": 59.0}, False),
+    ("they take long", {"seq": 90_000, "step": 10, "monotonic": 399.0, "cost": 4.0}, False),
+    ("long ago for that", {"seq": 90_000, "step": 10, "monotonic": 400.0, "cost": 4.0}, True),
+    ("a day later", {"seq": 1, "step": 1, "monotonic": 86_400.0}, True),
+    ("a day without anything", {"seq": 0, "step": 0, "monotonic": 86_400.0}, False),
+    ("wanted", {"seq": 0, "step": 0, "monotonic": 0.0, "wanted": True}, True),
 )
 def test_checkpoint_is_due(given: dict[str, float], want: bool) -> None:
     given = dict(given)

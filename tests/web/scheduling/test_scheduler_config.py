@@ -12,6 +12,7 @@ from kschedweb.scheduling.runner import building
 from kschedweb.scheduling.runner.host import EngineHost, StepOutcome
 from kschedweb.traces.models import Attempt, EngineStep, QueueState
 from tests.builders import make_node, make_pod, scheduler_config
+from tests.cases import cases
 from tests.web.scheduling.conftest import lead, put, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -150,12 +151,10 @@ def test_binding_that_failed_after_a_rebuild_is_followed_by_the_next_number(clus
     assert list(Attempt.objects.order_by("seq").values_list("attempt", flat=True)) == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("module", "reading"),
-    [
-        pytest.param(building, "read", id="while the engine is made"),
-        pytest.param(follow, "changes_after", id="while a step begins"),
-    ],
+@cases(
+    "module, reading",
+    ("while the engine is made", building, "read"),
+    ("while a step begins", follow, "changes_after"),
 )
 def test_pod_that_comes_after_a_configuration_is_scheduled_by_it(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, module: Any, reading: str

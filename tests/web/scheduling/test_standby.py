@@ -17,6 +17,7 @@ from kschedweb.scheduling.runner.host import EngineHost, StepOutcome
 from kschedweb.scheduling.runner.slices import SHARED_SLICE_SECONDS, STREAM_CHANGES, STREAM_CYCLES, Worker
 from kschedweb.traces.models import Attempt
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.web.scheduling.conftest import put
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -170,13 +171,11 @@ def test_cluster_that_waited_no_longer_than_a_shared_slice_goes_on(
     assert steps == [busy.pk] * 3
 
 
-@pytest.mark.parametrize(
-    ("changes", "cycles", "waits"),
-    [
-        pytest.param(STREAM_CHANGES, 0, True, id="many changes, nothing to schedule"),
-        pytest.param(STREAM_CHANGES, 1, False, id="a pod was scheduled"),
-        pytest.param(STREAM_CHANGES - 1, 0, False, id="few changes"),
-    ],
+@cases(
+    "changes, cycles, waits",
+    ("many changes, nothing to schedule", STREAM_CHANGES, 0, True),
+    ("a pod was scheduled", STREAM_CHANGES, 1, False),
+    ("few changes", STREAM_CHANGES - 1, 0, False),
 )
 def test_cluster_in_a_stream_of_changes_takes_them_in_together(
     busy: Cluster, monkeypatch: pytest.MonkeyPatch, changes: int, cycles: int, waits: bool
@@ -200,15 +199,13 @@ def test_cluster_in_a_stream_of_changes_takes_them_in_together(
     assert (led.due_at is not None) is waits, "nobody else would wake it"
 
 
-@pytest.mark.parametrize(
-    ("cycles", "waits"),
-    [
-        pytest.param([1, 1], True, id="one pod soon after another"),
-        pytest.param([1], False, id="the first"),
-        pytest.param([0, 0, 1], False, id="the first after other changes"),
-        pytest.param([STREAM_CYCLES + 1, STREAM_CYCLES + 1], False, id="many each time"),
-        pytest.param([1, 0], False, id="what comes of the first"),
-    ],
+@cases(
+    "cycles, waits",
+    ("one pod soon after another", [1, 1], True),
+    ("the first", [1], False),
+    ("the first after other changes", [0, 0, 1], False),
+    ("many each time", [STREAM_CYCLES + 1, STREAM_CYCLES + 1], False),
+    ("what comes of the first", [1, 0], False),
 )
 def test_cluster_in_a_stream_of_pods_schedules_them_together(
     busy: Cluster, monkeypatch: pytest.MonkeyPatch, cycles: list[int], waits: bool

@@ -19,6 +19,7 @@ from kschedweb.traces.models import Attempt, ThroughputCount
 from kschedweb.traces.services import throughput_add, throughput_roll_up
 from scheduler_core.api.times import microseconds
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import lead, put, settle
 
@@ -225,14 +226,12 @@ def test_rest_answers_with_the_span_and_resolution_asked_for(
     assert client.get(path, {"last_seconds": 86_400}).json()["seconds"] == 60
 
 
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        pytest.param({"seconds": 7}, "seconds", id="another resolution"),
-        pytest.param({"last_seconds": 7 * 86_400, "seconds": 1}, "seconds", id="too many points"),
-        pytest.param({"since": at(10).isoformat(), "until": at(5).isoformat()}, "since", id="backwards"),
-        pytest.param({"since": "yesterday"}, "since", id="no time"),
-    ],
+@cases(
+    "query, field",
+    ("another resolution", {"seconds": 7}, "seconds"),
+    ("too many points", {"last_seconds": 7 * 86_400, "seconds": 1}, "seconds"),
+    ("backwards", {"since": at(10).isoformat(), "until": at(5).isoformat()}, "since"),
+    ("no time", {"since": "yesterday"}, "since"),
 )
 def test_rest_names_the_parameter_that_is_wrong(cluster: Cluster, query: dict[str, Any], field: str) -> None:
     answer = logged_in().get(f"/api/clusters/{cluster.pk}/throughput", query)

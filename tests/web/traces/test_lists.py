@@ -21,6 +21,7 @@ from kschedweb.traces import selectors
 from kschedweb.traces.models import Attempt
 from kschedweb.traces.selectors.lists import order_of
 from scheduler_core.api.times import microseconds
+from tests.cases import cases
 from tests.web.rest import logged_in
 from tests.web.traces.clusters import NOW, REASONS, SHAPES, attempt_of, clusters_like
 from tests.web.traces.expected_rows import Facts, expected
@@ -185,16 +186,14 @@ def pages_from(client: Any, url: str | None) -> Iterator[Facts]:
         url = answer["next"]
 
 
-@pytest.mark.parametrize(
-    ("query", "fields"),
-    [
-        pytest.param({"sort": "colour"}, ["sort"], id="an unknown column"),
-        pytest.param({"cursor": "x"}, ["cursor"], id="no cursor"),
-        pytest.param({"cursor": "!!"}, ["cursor"], id="letters of no cursor"),
-        pytest.param({"cursor": "é"}, ["cursor"], id="letters of no alphabet"),
-        pytest.param({"limit": "0"}, ["limit"], id="no rows"),
-        pytest.param({"query": "x"}, ["query"], id="an unknown parameter"),
-    ],
+@cases(
+    "query, fields",
+    ("an unknown column", {"sort": "colour"}, ["sort"]),
+    ("no cursor", {"cursor": "x"}, ["cursor"]),
+    ("letters of no cursor", {"cursor": "!!"}, ["cursor"]),
+    ("letters of no alphabet", {"cursor": "é"}, ["cursor"]),
+    ("no rows", {"limit": "0"}, ["limit"]),
+    ("an unknown parameter", {"query": "x"}, ["query"]),
 )
 def test_what_is_wrong_is_named(query: dict[str, str], fields: list[str]) -> None:
     cluster = services.cluster_create(name="c")
