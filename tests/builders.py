@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any, Self, cast
 
 from scheduler_core.api import manifests
@@ -16,7 +17,7 @@ from scheduler_core.api.pod import Pod
 Dict = dict[str, Any]
 
 
-class _Builder:
+class Builder:
     def __init__(self, kind: str, name: str, *, namespace: str | None, uid: str | None) -> None:
         key = f"{namespace}/{name}" if namespace is not None else name
         metadata: Dict = {"name": name, "uid": f"{kind.lower()}-{key}" if uid is None else uid}
@@ -69,7 +70,7 @@ class _Builder:
         return self
 
 
-class PodBuilder(_Builder):
+class PodBuilder(Builder):
     def __init__(self, name: str, *, namespace: str, uid: str | None) -> None:
         super().__init__("Pod", name, namespace=namespace, uid=uid)
         self._spec["schedulerName"] = "default-scheduler"
@@ -256,7 +257,7 @@ class PodBuilder(_Builder):
         return entry
 
 
-class NodeBuilder(_Builder):
+class NodeBuilder(Builder):
     def __init__(self, name: str, *, uid: str | None) -> None:
         super().__init__("Node", name, namespace=None, uid=uid)
         self.label({"kubernetes.io/hostname": name})
@@ -324,6 +325,11 @@ def make_manifest(kind: str, name: str, *, namespace: str = "default", **fields:
         metadata["namespace"] = namespace
     metadata.update(fields.pop("metadata", {}))
     return {"apiVersion": cls.api_version, "kind": kind, "metadata": metadata, **fields}
+
+
+def scheduler_config(**fields: Any) -> str:
+    """A KubeSchedulerConfiguration, as JSON."""
+    return json.dumps({"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", **fields})
 
 
 def _resources(given: dict[str, str] | None, more: dict[str, str]) -> dict[str, str]:

@@ -16,8 +16,9 @@ import redis
 import structlog
 from django.conf import settings as django_settings
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import connection, transaction
 from django.test import TransactionTestCase
+from django.test.utils import setup_databases, teardown_databases
 
 from kschedweb.accounts.models import AccessRecord
 from kschedweb.cluster import services as cluster_services
@@ -36,6 +37,16 @@ LASTING_TABLES = ("django_content_type", "auth_permission")
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None, postgres_url: str) -> None:
     """Start PostgreSQL before Django makes its test database."""
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_modify_db_settings: None, django_db_blocker: Any) -> Iterator[None]:
+    """Make the test database, also where no test is marked as having one: fixtures of a module have it as well."""
+    with django_db_blocker.unblock():
+        made = setup_databases(verbosity=0, interactive=False, aliases=["default"], serialized_aliases=[])
+    yield
+    with django_db_blocker.unblock():
+        teardown_databases(made, verbosity=0)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -104,6 +115,24 @@ def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
             cluster_services.cluster_delete(cluster_id=cluster.pk)
         User.objects.all().delete()
         AccessRecord.objects.all().delete()
+
+
+@pytest.fixture(scope="session")
+def web(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tcp.Web]:
+    """One web process for all tests: rows come and go below it."""
+    with tcp.web_process(tmp_path_factory.mktemp("web")) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def lasting(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """What the fixtures of a module store stays for all its tests; what a test stores goes with that test.
+
+    Not for a module that has tests with transactions of their own.
+    """
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)
 
 
 @pytest.fixture

@@ -110,14 +110,11 @@ def web_process(
     launch = processes.Launch(
         argv=(sys.executable, *words),
         environment={
-            "DATABASE_URL": database_url(),
-            "KSCHED_DATA_DIR": str(folder / "data"),
-            "KSCHED_PORT": str(port),
-            "DJANGO_SETTINGS_MODULE": "kschedweb.settings",
-            **environment,
+            "DATABASE_URL": database_url(), "KSCHED_DATA_DIR": str(folder / "data"), "KSCHED_PORT": str(port),
+            "DJANGO_SETTINGS_MODULE": "kschedweb.settings", **environment,
         },
         cwd=ROOT,
-    )
+    )  # fmt: skip
     with open(log_path, "wb") as log:
         process = processes.spawn(launch, log)
     try:

@@ -10,6 +10,7 @@ from redis.exceptions import ConnectionError as BrokerAway
 from kschedweb import broker
 from kschedweb.celery import app
 from kschedweb.environment import broker_url
+from tests.cases import cases
 from tests.waiting import HANG_SECONDS
 
 
@@ -19,13 +20,11 @@ def connection(valkey_url: str) -> Iterator[Connection]:
         yield made
 
 
-@pytest.mark.parametrize(
+@cases(
     "finish",
-    [
-        pytest.param(lambda message: message.ack(), id="done"),
-        pytest.param(lambda message: message.reject(), id="thrown away"),
-        pytest.param(lambda message: message.reject(requeue=True), id="given back"),
-    ],
+    ("done", lambda message: message.ack()),
+    ("thrown away", lambda message: message.reject()),
+    ("given back", lambda message: message.reject(requeue=True)),
 )
 def test_worker_takes_the_next_message_when_the_broker_was_away_at_the_end_of_one(
     connection: Connection, finish: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch

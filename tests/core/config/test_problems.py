@@ -246,3 +246,9 @@ def test_refused_args_do_not_hide_what_is_wrong_with_the_plugins() -> None:
         (4, "profiles[0].plugins.bind"),
         (7, "profiles[0].pluginConfig[0].args.addedAffinity"),
     ]
+
+
+@pytest.mark.parametrize(("count", "problems"), [(100, []), (101, ["Too many: 101: must have at most 100 items"])])
+def test_profiles_are_so_many_at_most(count: int, problems: list[str]) -> None:
+    text = HEAD + "profiles:\n" + "".join(f"- schedulerName: a{number}\n" for number in range(count))
+    assert [problem.message for problem in config.examine(text).problems] == problems

@@ -23,20 +23,14 @@ class World:
 
     cluster_id: int
     token_id: int
-    serial: int  # makes names that were not there before
+    serial: int = 0  # makes names that were not there before
 
     def path(self, route: str, **values: str) -> str:
         known = {
-            "int:cluster_id": str(self.cluster_id),
-            "int:token_id": str(self.token_id),
-            "str:namespace": "default",
-            "str:username": "newcomer",
-            "int:version": "1",
-            "int:seq": "1",
-            "uuid:import_id": "00000000-0000-0000-0000-000000000000",
-            "str:token": "made-up",
-            **values,
-        }
+            "int:cluster_id": str(self.cluster_id), "int:token_id": str(self.token_id), "str:namespace": "default",
+            "str:username": "newcomer", "int:version": "1", "int:seq": "1",
+            "uuid:import_id": "00000000-0000-0000-0000-000000000000", "str:token": "made-up", **values,
+        }  # fmt: skip
         for name, value in known.items():
             route = route.replace(f"<{name}>", value)
         assert "<" not in route, route
@@ -63,7 +57,9 @@ def _get(route: str, needs: Role | str = Role.VIEWER, **given: Any) -> Row:
     return Row(route, "GET", needs, **given)
 
 
-P1, N1 = {"str:name": "p1"}, {"str:name": "n1"}
+P1, N1, P2 = {"str:name": "p1"}, {"str:name": "n1"}, rest.pod("p2")
+OBJECT = f"{CLUSTER}/objects/<str:kind>/<str:name>"
+NAMESPACED = f"{CLUSTER}/objects/<str:kind>/<str:namespace>/<str:name>"
 
 ROWS = [
     # Before the login.
@@ -88,18 +84,18 @@ ROWS = [
     _get("api/clusters", LOGGED_IN),
     _get("api/search", LOGGED_IN, query="?q=p1"),
     _get("api/tokens", PERSON),
-    Row("api/tokens", "POST", PERSON, 201, body=lambda world: {"name": f"made-{world.serial}"}),
+    Row("api/tokens", "POST", PERSON, 201, body=lambda world: {"name": "made"}),
     Row("api/tokens/<int:token_id>", "DELETE", PERSON, 204),
     # Clusters.
-    Row("api/clusters", "POST", CREATOR, 201, body=lambda world: {"name": f"made-{world.serial}"}),
-    Row("api/mirrors", "POST", SUPERUSER, 422, body=lambda world: {"name": f"made-{world.serial}", "kubeconfig": "{}"}),
+    Row("api/clusters", "POST", CREATOR, 201, body=lambda world: {"name": "made"}),
+    Row("api/mirrors", "POST", SUPERUSER, 422, body=lambda world: {"name": "made", "kubeconfig": "{}"}),
     Row(
         "api/forks",
         "POST",
         CREATOR,
         None,
         body=lambda world: {"cluster_id": world.cluster_id, "name": f"made-{world.serial}"},
-    ),
+    ),  # fmt: skip
     _get(f"{CLUSTER}/mirror", status=404),
     Row(f"{CLUSTER}/mirror", "PATCH", Role.ADMIN, 404, body=lambda world: {"is_wanted": False}),
     _get(f"{CLUSTER}/agreement"),
@@ -123,31 +119,15 @@ ROWS = [
     _get(f"{CLUSTER}/scheduler-config/versions"),
     _get(f"{CLUSTER}/scheduler-config/versions/<int:version>"),
     # What is in them.
-    Row(f"{CLUSTER}/import", "POST", Role.OPERATOR, 201, body=lambda world: rest.items(rest.pod("p2"))),
-    Row(
-        f"{CLUSTER}/import",
-        "POST",
-        Role.ADMIN,
-        201,
-        query="?lifecycle=simulate",
-        body=lambda world: rest.items(rest.pod("p2")),
-    ),
+    Row(f"{CLUSTER}/import", "POST", Role.OPERATOR, 201, body=lambda world: rest.items(P2)),
+    Row(f"{CLUSTER}/import", "POST", Role.ADMIN, 201, query="?lifecycle=simulate", body=lambda world: rest.items(P2)),
     _get(f"{CLUSTER}/imports/<uuid:import_id>", status=404),
     _get(f"{CLUSTER}/objects", query="?kind=Pod"),
     Row(f"{CLUSTER}/objects", "POST", Role.OPERATOR, 201, body=lambda world: rest.pod("p3", namespace="default")),
-    _get(f"{CLUSTER}/objects/<str:kind>/<str:name>", status=404, values={"str:kind": "PriorityClass", "str:name": "p"}),
-    _get(
-        f"{CLUSTER}/objects/<str:kind>/<str:namespace>/<str:name>",
-        values={"str:kind": "Pod", "str:namespace": "default", **P1},
-    ),
-    Row(f"{CLUSTER}/objects/<str:kind>/<str:name>", "DELETE", Role.OPERATOR, 204, {"str:kind": "Node", **N1}),
-    Row(
-        f"{CLUSTER}/objects/<str:kind>/<str:namespace>/<str:name>",
-        "DELETE",
-        Role.OPERATOR,
-        204,
-        {"str:kind": "Pod", **P1},
-    ),
+    _get(OBJECT, status=404, values={"str:kind": "PriorityClass", "str:name": "p"}),
+    _get(NAMESPACED, values={"str:kind": "Pod", **P1}),
+    Row(OBJECT, "DELETE", Role.OPERATOR, 204, {"str:kind": "Node", **N1}),
+    Row(NAMESPACED, "DELETE", Role.OPERATOR, 204, {"str:kind": "Pod", **P1}),
     _get(f"{CLUSTER}/nodes/<str:name>", values=N1),
     Row(f"{CLUSTER}/nodes/<str:name>", "PATCH", Role.OPERATOR, values=N1, body=lambda world: {"unschedulable": True}),
     _get(POD, values=P1),

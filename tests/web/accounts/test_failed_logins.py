@@ -20,6 +20,7 @@ from kschedweb.accounts import hashers, services
 from kschedweb.accounts.models import FailedLogin
 from kschedweb.accounts.services import logins
 from kschedweb.environment import ROOT
+from tests.cases import cases
 from tests.waiting import HANG_SECONDS
 from tests.web import tcp
 from tests.web.rest import logged_in
@@ -38,14 +39,12 @@ def login(username: str, password: str = "wrong", **meta: str) -> int:
     return Client().post("/login", {"username": username, "password": password}, **meta).status_code  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@cases(
     "spelled",
-    [
-        pytest.param(lambda number: " " * number + "ada", id="blanks before"),
-        pytest.param(lambda number: "ada" + "\u3000" * number, id="wide blanks after"),
-        pytest.param(lambda number: " " * 300 * number + "ada", id="many blanks"),
-        pytest.param(lambda number: "\uff41da" if number % 2 else "a\uff44a", id="full-width letters"),
-    ],
+    ("blanks before", lambda number: " " * number + "ada"),
+    ("wide blanks after", lambda number: "ada" + "\u3000" * number),
+    ("many blanks", lambda number: " " * 300 * number + "ada"),
+    ("full-width letters", lambda number: "\uff41da" if number % 2 else "a\uff44a"),
 )
 def test_other_spellings_of_a_name_count_as_one(ada: User, spelled: Callable[[int], str]) -> None:
     codes = [login(spelled(number)) for number in range(11)]
@@ -63,15 +62,13 @@ def test_an_address_may_try_so_many_names(ada: User, settings: Any) -> None:
     assert login("ada", PASSWORD, REMOTE_ADDR="203.0.113.6") == 302
 
 
-@pytest.mark.parametrize(
-    ("forwarded", "address"),
-    [
-        pytest.param("", "10.0.0.1", id="none"),
-        pytest.param("198.51.100.1", "198.51.100.1", id="by our proxy"),
-        pytest.param("6.6.6.6, 198.51.100.1", "198.51.100.1", id="what the client wrote before is not believed"),
-        pytest.param("198.51.100.1, 10.0.0.2", "198.51.100.1", id="two of our proxies"),
-        pytest.param("nonsense", "10.0.0.1", id="no address"),
-    ],
+@cases(
+    "forwarded, address",
+    ("none", "", "10.0.0.1"),
+    ("by our proxy", "198.51.100.1", "198.51.100.1"),
+    ("what the client wrote before is not believed", "6.6.6.6, 198.51.100.1", "198.51.100.1"),
+    ("two of our proxies", "198.51.100.1, 10.0.0.2", "198.51.100.1"),
+    ("no address", "nonsense", "10.0.0.1"),
 )
 def test_address_behind_our_proxies_is_the_nearest_that_is_none_of_them(
     ada: User, settings: Any, forwarded: str, address: str

@@ -16,6 +16,7 @@ from kschedweb.accounts import services
 from kschedweb.accounts.models import LoginLink
 from kschedweb.cluster import services as cluster_services
 from kschedweb.common.errors import NotFoundError
+from tests.cases import cases
 from tests.web.rest import logged_in
 
 pytestmark = pytest.mark.django_db
@@ -36,13 +37,9 @@ def test_login_page_leads_to_the_dashboard_when_the_password_is_right(user: User
     right = client.post("/login", {"username": "ada", "password": "engine-of-1843", "next": "/"})
     assert (right.status_code, right["Location"]) == (302, "/")
     assert client.get("/api/me").json() == {
-        "username": "ada",
-        "is_superuser": False,
-        "may_create_clusters": False,
-        "token": None,
-        "roles": {},
+        "username": "ada", "is_superuser": False, "may_create_clusters": False, "token": None, "roles": {},
         "certificate": "",
-    }
+    }  # fmt: skip
 
 
 def test_people_are_told_the_certificate_that_the_service_answers_with(
@@ -115,12 +112,10 @@ def test_login_link_works_once(user: User) -> None:
     assert again.status_code == 410 and b"has been used" in again.content
 
 
-@pytest.mark.parametrize(
+@cases(
     "make",
-    [
-        pytest.param(lambda path: "/login/once/" + "x" * 43, id="it was never made"),
-        pytest.param(lambda path: path, id="it is too old"),
-    ],
+    ("it was never made", lambda path: "/login/once/" + "x" * 43),
+    ("it is too old", lambda path: path),
 )
 def test_login_link_is_refused_when(user: User, make: object) -> None:
     path = make(services.login_link_create(username="ada"))  # type: ignore[operator]

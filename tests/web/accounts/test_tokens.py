@@ -13,6 +13,8 @@ from kschedweb.accounts import services
 from kschedweb.accounts.models import AccessRecord, RoleBinding, Token
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Change, Cluster
+from tests.builders import scheduler_config
+from tests.cases import cases
 from tests.web import rest
 
 pytestmark = pytest.mark.django_db
@@ -115,16 +117,14 @@ def test_use_is_noted_once_a_minute(session: APIClient) -> None:
     assert seen == [1, 1, 62]
 
 
-@pytest.mark.parametrize(
+@cases(
     "given, status",
-    [
-        pytest.param({"name": "Ci"}, 422, id="capital letters"),
-        pytest.param({"name": "a@b"}, 422, id="the sign between token and user"),
-        pytest.param({"name": "ci", "days": 0}, 400, id="no time"),
-        pytest.param({"name": "ci", "days": 400}, 400, id="longer than a year"),
-        pytest.param({"name": "ci", "max_role": "root"}, 400, id="an unknown role"),
-        pytest.param({"name": "taken"}, 409, id="a name in use"),
-    ],
+    ("capital letters", {"name": "Ci"}, 422),
+    ("the sign between token and user", {"name": "a@b"}, 422),
+    ("no time", {"name": "ci", "days": 0}, 400),
+    ("longer than a year", {"name": "ci", "days": 400}, 400),
+    ("an unknown role", {"name": "ci", "max_role": "root"}, 400),
+    ("a name in use", {"name": "taken"}, 409),
 )
 def test_token_is_not_made_when(session: APIClient, given: dict[str, Any], status: int) -> None:
     make(session, name="taken")
@@ -206,7 +206,7 @@ def test_log_names_who_wrote(session: APIClient, cluster: Cluster, kind: str, ac
     ]:
         given = {} if body is None else {"data": body}
         if where == "scheduler-config":
-            config = b"apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: 4\n"
+            config = scheduler_config(parallelism=4)
             answer = client.generic("PUT", f"{path}/{where}", config, content_type="application/yaml")
         else:
             answer = getattr(client, method)(f"{path}/{where}".rstrip("/"), **given)

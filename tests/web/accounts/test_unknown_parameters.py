@@ -1,6 +1,7 @@
 """What a route does not know is refused by its name, beside the names it knows: nobody is answered another question."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
@@ -8,6 +9,7 @@ from rest_framework.test import APIClient
 
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster
+from tests.cases import cases
 from tests.web import rest
 from tests.web.accounts.table import CLUSTER, ROWS, Row, World
 
@@ -15,19 +17,20 @@ pytestmark = pytest.mark.django_db
 
 # As of kube-scheduler's health checks: probes and balancers may add what they like. The other is a page for people.
 TAKES_ANYTHING = ("livez", "healthz", "readyz", "login/")
+NOTHING = "is not known here; nothing is asked for"
 ASKED = [row for row in ROWS if not row.route.startswith(TAKES_ANYTHING)]
 
 
-@pytest.fixture
-def client() -> APIClient:
+@pytest.fixture(scope="module")
+def client(lasting: None) -> APIClient:
     client = APIClient()
     client.force_login(User.objects.create_superuser("ada"))
     return client
 
 
-@pytest.fixture
-def world() -> World:
-    return World(cluster_id=cluster_services.cluster_create(name="c").pk, token_id=1, serial=1)
+@pytest.fixture(scope="module")
+def world(lasting: None) -> World:
+    return World(cluster_id=cluster_services.cluster_create(name="c").pk, token_id=1)
 
 
 def ask(client: Any, row: Row, world: World, more: str) -> Any:
@@ -52,16 +55,9 @@ def test_every_route_refuses_a_parameter_it_does_not_know(client: APIClient, wor
 @pytest.mark.parametrize(
     ("path", "query", "told"),
     [
-        pytest.param(
-            "snapshot/columns", "at=2030-01-01", {"at": "is not known here; nothing is asked for"}, id="none known"
-        ),
+        pytest.param("snapshot/columns", "at=2030-01-01", {"at": NOTHING}, id="none known"),
         pytest.param("pending", "limt=5", {"limt": "is not known here; known: at, limit"}, id="misspelled"),
-        pytest.param(
-            "imports/00000000-0000-0000-0000-000000000000",
-            "format=json",
-            {"format": "is not known here; nothing is asked for"},
-            id="a form of answers",
-        ),
+        pytest.param(f"imports/{UUID(int=0)}", "format=json", {"format": NOTHING}, id="a form of answers"),
         pytest.param(
             "throughput",
             "seconds=7&pod=a&until=x",
@@ -97,20 +93,13 @@ def test_refusal_names_what_is_known(
     assert answer.json()["extra"]["fields"] == {name: [text] for name, text in told.items()}
 
 
-@pytest.mark.parametrize(
-    ("method", "route", "body", "field"),
-    [
-        pytest.param("post", "api/tokens", {"name": "t", "max_roll": "viewer"}, "max_roll", id="a token"),
-        pytest.param("patch", CLUSTER, {"lifecycle": "simulate"}, "lifecycle", id="a cluster"),
-        pytest.param(
-            "patch",
-            f"{CLUSTER}/nodes/n1",
-            {"taints": [{"key": "a", "effect": "NoSchedule", "vaule": "b"}]},
-            "taints[0].vaule",
-            id="a part of a field",
-        ),
-    ],
-)
+@cases(
+    "method, route, body, field",
+    ("a token", "post", "api/tokens", {"name": "t", "max_roll": "viewer"}, "max_roll"),
+    ("a cluster", "patch", CLUSTER, {"lifecycle": "simulate"}, "lifecycle"),
+    ("a part of a field", "patch", f"{CLUSTER}/nodes/n1",
+     {"taints": [{"key": "a", "effect": "NoSchedule", "vaule": "b"}]}, "taints[0].vaule"),
+)  # fmt: skip
 def test_field_of_a_body_is_refused(
     client: APIClient, world: World, method: str, route: str, body: dict[str, Any], field: str
 ) -> None:

@@ -13,6 +13,7 @@ from kschedweb.cluster.clock import LAST, NEXT, Clock
 from kschedweb.cluster.models import ClockReading, Cluster
 from kschedweb.cluster.services import clock_set, cluster_create
 from kschedweb.common.errors import InvalidError
+from tests.cases import cases
 
 SECOND = 1_000_000
 WALL = 1_893_456_000 * SECOND  # 2030-01-01
@@ -33,22 +34,18 @@ def test_clock_with_a_rate_goes_so_many_times_as_fast_and_keeps_its_lead() -> No
     assert real.now(WALL + 11 * SECOND) == WALL + 70 * SECOND
 
 
-@pytest.mark.parametrize(
-    ("changed", "due", "want"),
-    [
-        pytest.param(Clock().set(WALL, "factor", 60.0), WALL + 90 * SECOND, 60, id="a rate: not as far as what is due"),
-        pytest.param(Clock().set(WALL, "factor", 60.0), WALL + 7 * SECOND, 7, id="a rate: never past what is due"),
-        pytest.param(Clock().set(WALL, "fast", None), WALL + 9000 * SECOND, 9000, id="fast: at once to what is due"),
-        pytest.param(Clock().set(WALL, "fast", None), None, 1, id="fast: as the wall while nothing is due"),
-        pytest.param(Clock().skip(WALL, NEXT), WALL + 9000 * SECOND, 9000, id="skip: to the next thing"),
-        pytest.param(Clock().skip(WALL, NEXT), None, 0, id="skip: there is no next thing"),
-        pytest.param(
-            Clock().skip(WALL, WALL + 300 * SECOND), WALL + 20 * SECOND, 20, id="skip: what is due on the way"
-        ),
-        pytest.param(Clock().skip(WALL, WALL + 300 * SECOND), WALL + 900 * SECOND, 300, id="skip: no further"),
-        pytest.param(Clock().skip(WALL, WALL + 300 * SECOND), None, 300, id="skip: nothing on the way"),
-        pytest.param(Clock().set(WALL, "fast", None), LAST + SECOND, (LAST - WALL) // SECOND, id="not beyond 2200"),
-    ],
+@cases(
+    "changed, due, want",
+    ("a rate: not as far as what is due", Clock().set(WALL, "factor", 60.0), WALL + 90 * SECOND, 60),
+    ("a rate: never past what is due", Clock().set(WALL, "factor", 60.0), WALL + 7 * SECOND, 7),
+    ("fast: at once to what is due", Clock().set(WALL, "fast", None), WALL + 9000 * SECOND, 9000),
+    ("fast: as the wall while nothing is due", Clock().set(WALL, "fast", None), None, 1),
+    ("skip: to the next thing", Clock().skip(WALL, NEXT), WALL + 9000 * SECOND, 9000),
+    ("skip: there is no next thing", Clock().skip(WALL, NEXT), None, 0),
+    ("skip: what is due on the way", Clock().skip(WALL, WALL + 300 * SECOND), WALL + 20 * SECOND, 20),
+    ("skip: no further", Clock().skip(WALL, WALL + 300 * SECOND), WALL + 900 * SECOND, 300),
+    ("skip: nothing on the way", Clock().skip(WALL, WALL + 300 * SECOND), None, 300),
+    ("not beyond 2200", Clock().set(WALL, "fast", None), LAST + SECOND, (LAST - WALL) // SECOND),
 )
 def test_step_goes_so_far(changed: Clock, due: int | None, want: int) -> None:
     moved = changed.advanced(WALL + SECOND, due)
@@ -68,13 +65,11 @@ def test_skip_ends_where_it_was_to_and_time_is_as_before() -> None:
     assert (stopped.is_stepped, stopped.now(WALL + 5 * SECOND)) == (False, WALL)
 
 
-@pytest.mark.parametrize(
-    ("changed", "want"),
-    [
-        pytest.param(Clock().set(WALL, "factor", 10.0), 3.0, id="a rate"),
-        pytest.param(Clock().set(WALL, "fast", None), 0.0, id="fast"),
-        pytest.param(Clock().set(WALL, "factor", 10.0).skip(WALL, NEXT), 0.0, id="a skip"),
-    ],
+@cases(
+    "changed, want",
+    ("a rate", Clock().set(WALL, "factor", 10.0), 3.0),
+    ("fast", Clock().set(WALL, "fast", None), 0.0),
+    ("a skip", Clock().set(WALL, "factor", 10.0).skip(WALL, NEXT), 0.0),
 )
 def test_what_is_due_comes_after_so_many_seconds_on_the_wall(changed: Clock, want: float) -> None:
     assert changed.seconds_until(WALL + 30 * SECOND) == want
@@ -135,18 +130,16 @@ def test_wall_time_lies_between_readings() -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("asked", "field"),
-    [
-        pytest.param({"mode": "factor"}, "rate", id="no rate"),
-        pytest.param({"mode": "fast", "rate": 2.0}, "rate", id="a rate for another mode"),
-        pytest.param({"rate": 2.0}, "rate", id="a rate for real time"),
-        pytest.param({"mode": "factor", "rate": 0.0}, "rate", id="rate 0"),
-        pytest.param({"mode": "factor", "rate": 1e9}, "rate", id="too fast"),
-        pytest.param({"skip_seconds": -1.0}, "skip_seconds", id="back"),
-        pytest.param({"skip_seconds": 1e12}, "skip_seconds", id="too far"),
-        pytest.param({"skip": "next", "skip_seconds": 5.0}, "skip_seconds", id="two skips"),
-    ],
+@cases(
+    "asked, field",
+    ("no rate", {"mode": "factor"}, "rate"),
+    ("a rate for another mode", {"mode": "fast", "rate": 2.0}, "rate"),
+    ("a rate for real time", {"rate": 2.0}, "rate"),
+    ("rate 0", {"mode": "factor", "rate": 0.0}, "rate"),
+    ("too fast", {"mode": "factor", "rate": 1e9}, "rate"),
+    ("back", {"skip_seconds": -1.0}, "skip_seconds"),
+    ("too far", {"skip_seconds": 1e12}, "skip_seconds"),
+    ("two skips", {"skip": "next", "skip_seconds": 5.0}, "skip_seconds"),
 )
 def test_clock_refuses_what_makes_no_sense(asked: dict[str, Any], field: str) -> None:
     cluster = cluster_create(name="c", actor="a")

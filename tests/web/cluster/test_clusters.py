@@ -13,6 +13,7 @@ from kschedweb.cluster.intake.objects import Item
 from kschedweb.cluster.intake.problems import Place
 from kschedweb.cluster.models import ApiObject, Change, Cluster, Node, Pod
 from kschedweb.traces.models import EngineLog, QueueState
+from tests.cases import cases
 from tests.web.rest import items, log, logged_in, node, pod, upload
 
 pytestmark = pytest.mark.django_db
@@ -21,11 +22,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def client() -> APIClient:
     return logged_in()
-
-
-@pytest.fixture
-def cluster() -> Cluster:
-    return services.cluster_create(name="c")
 
 
 def test_clusters_are_made_listed_changed_and_deleted(client: APIClient) -> None:
@@ -68,14 +64,12 @@ def test_log_of_an_older_version_is_read(client: APIClient, cluster: Cluster) ->
     assert isinstance(event, views.ClusterSetting) and event.cluster.name == "c"
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "code"),
-    [
-        pytest.param({"name": "c"}, 409, "conflict", id="the name is taken"),
-        pytest.param({"name": "Not a label"}, 422, "invalid", id="the name is no label"),
-        pytest.param({}, 400, "invalid", id="there is no name"),
-        pytest.param({"name": "x", "lifecycle_mode": "melt"}, 400, "invalid", id="the mode is unknown"),
-    ],
+@cases(
+    "body, status, code",
+    ("the name is taken", {"name": "c"}, 409, "conflict"),
+    ("the name is no label", {"name": "Not a label"}, 422, "invalid"),
+    ("there is no name", {}, 400, "invalid"),
+    ("the mode is unknown", {"name": "x", "lifecycle_mode": "melt"}, 400, "invalid"),
 )
 def test_cluster_is_refused_when(client: APIClient, cluster: Cluster, body: Any, status: int, code: str) -> None:
     answer = client.post("/api/clusters", body)
@@ -126,14 +120,12 @@ def test_pace_is_set_and_recorded(client: APIClient, cluster: Cluster) -> None:
     assert Change.objects.filter(operation="setting").count() == 6
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        pytest.param({"pace": "slow"}, "rate: is required", id="slow without a rate"),
-        pytest.param({"pace": "slow", "rate": 0}, "rate: must be above 0", id="rate 0"),
-        pytest.param({"pace": "run", "steps": 1}, "steps: can only be asked for", id="steps while it runs"),
-        pytest.param({"pace": "pause", "steps": 0}, "steps: must be from 1", id="no steps"),
-    ],
+@cases(
+    "body, message",
+    ("slow without a rate", {"pace": "slow"}, "rate: is required"),
+    ("rate 0", {"pace": "slow", "rate": 0}, "rate: must be above 0"),
+    ("steps while it runs", {"pace": "run", "steps": 1}, "steps: can only be asked for"),
+    ("no steps", {"pace": "pause", "steps": 0}, "steps: must be from 1"),
 )
 def test_pace_is_refused_when(client: APIClient, cluster: Cluster, body: Any, message: str) -> None:
     answer = client.post(f"/api/clusters/{cluster.pk}/pace", body)

@@ -33,8 +33,8 @@ def claim(name: str, device: str = "", **result: Any) -> dict[str, Any]:
     return manifest
 
 
-@pytest.fixture
-def cluster() -> Cluster:
+@pytest.fixture(scope="module")
+def cluster(lasting: None) -> Cluster:
     cluster = services.cluster_create(name="c")
     user = pod("user")
     user["metadata"] |= {"uid": "uid-user", "creationTimestamp": "2030-01-01T00:00:00Z"}

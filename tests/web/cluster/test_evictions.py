@@ -9,6 +9,7 @@ from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.models import Cluster, Node, Pod
 from scheduler_core.controllers.drain import DRAIN
 from scheduler_core.controllers.node_agent import KUBELET, KUBELET_SINCE, KUBELET_UNTIL, time_of
+from tests.cases import cases
 from tests.web.rest import items, logged_in, node, pod, upload
 
 pytestmark = pytest.mark.django_db
@@ -69,14 +70,12 @@ def test_first_eviction_is_allowed_and_the_second_is_not(cluster: Cluster) -> No
     assert evict(cluster, "a").status_code == 200  # it goes already
 
 
-@pytest.mark.parametrize(
-    ("budgets", "code"),
-    [
-        pytest.param([], 200, id="no budget"),
-        pytest.param([budget("one", 1), budget("two", 1)], 500, id="two budgets"),
-        pytest.param([budget(allowed=-1)], 403, id="a negative number"),
-        pytest.param([budget(allowed=1, status={"observedGeneration": 2})], 429, id="not computed yet"),
-    ],
+@cases(
+    "budgets, code",
+    ("no budget", [], 200),
+    ("two budgets", [budget("one", 1), budget("two", 1)], 500),
+    ("a negative number", [budget(allowed=-1)], 403),
+    ("not computed yet", [budget(allowed=1, status={"observedGeneration": 2})], 429),
 )
 def test_answers(cluster: Cluster, budgets: list[dict[str, Any]], code: int) -> None:
     upload(logged_in(), cluster, items(running("a"), *budgets))

@@ -13,17 +13,13 @@ from kschedweb.cluster import clock, selectors, services
 from kschedweb.cluster.models import ApiObject, Change, Cluster, Import, Node, Pod
 from kschedweb.environment import ROOT
 from scheduler_core.apiserver.requests import Bind, ObjectKey, Patch
+from tests.cases import cases
 from tests.web.rest import items, log, logged_in, node, pod, upload
 
 OPENB = ROOT.parent / "shared" / "data" / "openb"
 SMALL_OPENB = ROOT / "tests" / "recordings" / "openb"
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def cluster() -> Cluster:
-    return services.cluster_create(name="c")
 
 
 def kept_pod(name: str = "p1", uid: str = "uid-p1", node_name: str = "n1") -> dict[str, Any]:
@@ -101,12 +97,7 @@ def test_import_keeps_an_object_as_it_is_when_it_comes_from_a_cluster(cluster: C
 def test_import_admits_as_a_creation_when_the_object_has_no_uid(cluster: Cluster) -> None:
     critical = pod()
     critical["spec"]["priorityClassName"] = "gold"
-    gold = {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": "gold"},
-        "value": 77,
-    }
+    gold = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "gold"}, "value": 77}
     # The class stands behind the pod in the file, and is admitted before it.
     assert upload(logged_in(), cluster, items(critical, gold)).status_code == 201
     row = Pod.objects.get()
@@ -115,13 +106,11 @@ def test_import_admits_as_a_creation_when_the_object_has_no_uid(cluster: Cluster
     assert sorted(keys) == [f"node.kubernetes.io/{name}" for name in ("memory-pressure", "not-ready", "unreachable")]
 
 
-@pytest.mark.parametrize(
-    ("admission", "kept", "node_name"),
-    [
-        pytest.param("auto", 1, "n1", id="auto keeps it"),
-        pytest.param("never", 1, "n1", id="never keeps it"),
-        pytest.param("always", 0, "n1", id="always admits it anew"),
-    ],
+@cases(
+    "admission, kept, node_name",
+    ("auto keeps it", "auto", 1, "n1"),
+    ("never keeps it", "never", 1, "n1"),
+    ("always admits it anew", "always", 0, "n1"),
 )
 def test_import_heeds_the_choice_of_admission(cluster: Cluster, admission: str, kept: int, node_name: str) -> None:
     answer = upload(logged_in(), cluster, kept_pod(), f"?admission={admission}")

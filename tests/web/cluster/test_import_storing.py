@@ -29,11 +29,6 @@ MIB = 1 << 20
 LARGE = orjson.dumps(items(node(), pod("a"), pod("b"))) + b" " * (3 * MIB + 12_345)
 
 
-@pytest.fixture
-def cluster(db: None) -> Cluster:
-    return services.cluster_create(name="c")
-
-
 def take(cluster: Cluster, *uploads: Received) -> Import:
     return services.import_take(cluster_id=cluster.pk, uploads=uploads, options=services.ImportOptions(), actor="x")
 

@@ -21,11 +21,6 @@ LARGE = orjson.dumps(items(pod("a"), pod("b"))) + b" " * (9 << 20)
 
 
 @pytest.fixture
-def cluster(db: None) -> Cluster:
-    return services.cluster_create(name="c")
-
-
-@pytest.fixture
 def queued(cluster: Cluster) -> Import:
     answer = upload(logged_in(), cluster, LARGE, "?partial=1")
     assert answer.status_code == 202

@@ -6,17 +6,11 @@ from typing import Any
 
 import pytest
 
-from kschedweb.cluster import services
 from kschedweb.cluster.models import Cluster
 from tests.web.rest import items, logged_in, node, pod, upload
 
 pytestmark = pytest.mark.django_db
 HASH = "web-5d78c9869d"
-
-
-@pytest.fixture
-def cluster() -> Cluster:
-    return services.cluster_create(name="c", actor="a")
 
 
 def owned(manifest: dict[str, Any], kind: str, name: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import pytest
 from kschedweb.cluster import services
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.common.errors import ConflictError, NotFoundError
+from tests.cases import cases
 from tests.web.rest import items, log, logged_in, pod, upload
 
 pytestmark = pytest.mark.django_db
@@ -30,16 +31,14 @@ def row(name: str) -> Pod:
     return Pod.objects.get(name=name)
 
 
-@pytest.mark.parametrize(
-    ("name", "grace", "left", "gone"),
-    [
-        pytest.param("free", None, None, True, id="an unassigned pod at once"),
-        pytest.param("bound", 0, None, True, id="grace 0 at once"),
-        pytest.param("bound", None, 30, False, id="its own grace"),
-        pytest.param("bound", 5, 5, False, id="the given grace"),
-        pytest.param("bound", -7, 1, False, id="a negative grace is one second"),
-        pytest.param("kept", None, 0, False, id="a finalizer keeps it"),
-    ],
+@cases(
+    "name, grace, left, gone",
+    ("an unassigned pod at once", "free", None, None, True),
+    ("grace 0 at once", "bound", 0, None, True),
+    ("its own grace", "bound", None, 30, False),
+    ("the given grace", "bound", 5, 5, False),
+    ("a negative grace is one second", "bound", -7, 1, False),
+    ("a finalizer keeps it", "kept", None, 0, False),
 )
 def test_pod_delete_is_graceful(cluster: Cluster, name: str, grace: int | None, left: int | None, gone: bool) -> None:
     assert (

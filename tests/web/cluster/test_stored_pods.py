@@ -3,10 +3,10 @@
 from typing import Any
 
 import orjson
-import pytest
 
 from kschedweb.cluster import adapters
 from kschedweb.common.packing import kept_json
+from tests.cases import cases
 
 
 def container(name: str, **asks: str) -> dict[str, Any]:
@@ -36,49 +36,24 @@ RESIZED = {
 }
 
 
-@pytest.mark.parametrize(
+@cases(
     "manifest",
-    [
-        pytest.param(pod(), id="nothing but a container"),
-        pytest.param(pod(status={"phase": None, "conditions": None, "startTime": None}), id="nulls"),
-        pytest.param(
-            pod({"nodeName": "n", "priority": 7, "schedulerName": "s"}, {"phase": "Running"}), id="it runs on a node"
-        ),
-        pytest.param(
-            pod(status={"nominatedNodeName": "n", "conditions": [{"type": "Ready", "status": "False"}, SCHEDULED]}),
-            id="it is refused and nominated",
-        ),
-        pytest.param(pod({"schedulingGates": [{"name": "example.com/wait"}]}), id="it is gated"),
-        pytest.param(
-            pod(
-                ownerReferences=[
-                    {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "1"},
-                    {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "2", "controller": True},
-                ]
-            ),
-            id="it has a controller",
-        ),
-        pytest.param(pod(deletionTimestamp="2030-01-01T00:00:30Z", deletionGracePeriodSeconds=30), id="it is going"),
-        pytest.param(
-            pod(
-                {
-                    "initContainers": [container("i", cpu="2"), container("s", cpu="1") | {"restartPolicy": "Always"}],
-                    "overhead": {"cpu": "10m"},
-                },
-                {"startTime": "2030-01-01T00:00:01Z"},
-            ),
-            id="init containers and overhead",
-        ),
-        pytest.param(pod({"resources": {"requests": {"cpu": "3"}}}), id="requests of the pod"),
-        pytest.param(pod(status={"phase": "Running", "containerStatuses": [RESIZED]}), id="it is being resized"),
-        pytest.param(
-            pod(status={"containerStatuses": [RESIZED], "conditions": [INFEASIBLE]}), id="it cannot be resized"
-        ),
-        pytest.param(
-            pod(status={"containerStatuses": [RESIZED | {"resources": {}, "allocatedResources": {}}]}), id="it runs"
-        ),
-    ],
-)
+    ("nothing but a container", pod()),
+    ("nulls", pod(status={"phase": None, "conditions": None, "startTime": None})),
+    ("it runs on a node", pod({"nodeName": "n", "priority": 7, "schedulerName": "s"}, {"phase": "Running"})),
+    ("it is refused and nominated", pod(status={"nominatedNodeName": "n", "conditions": [{"type": "Ready",
+     "status": "False"}, SCHEDULED]})),
+    ("it is gated", pod({"schedulingGates": [{"name": "example.com/wait"}]})),
+    ("it has a controller", pod(ownerReferences=[{"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "1"},
+     {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "2", "controller": True}])),
+    ("it is going", pod(deletionTimestamp="2030-01-01T00:00:30Z", deletionGracePeriodSeconds=30)),
+    ("init containers and overhead", pod({"initContainers": [container("i", cpu="2"), container("s",
+     cpu="1") | {"restartPolicy": "Always"}], "overhead": {"cpu": "10m"}}, {"startTime": "2030-01-01T00:00:01Z"})),
+    ("requests of the pod", pod({"resources": {"requests": {"cpu": "3"}}})),
+    ("it is being resized", pod(status={"phase": "Running", "containerStatuses": [RESIZED]})),
+    ("it cannot be resized", pod(status={"containerStatuses": [RESIZED], "conditions": [INFEASIBLE]})),
+    ("it runs", pod(status={"containerStatuses": [RESIZED | {"resources": {}, "allocatedResources": {}}]})),
+)  # fmt: skip
 def test_stored_pod_columns_are_those_of_the_typed_pod(manifest: dict[str, Any]) -> None:
     wanted = adapters.pod_columns(adapters.pod_of(manifest))
     assert adapters.stored_pod_columns(manifest) == wanted
@@ -87,12 +62,9 @@ def test_stored_pod_columns_are_those_of_the_typed_pod(manifest: dict[str, Any])
 
 NOW = 1_893_456_000_000_000
 CLASS = {
-    "apiVersion": "scheduling.k8s.io/v1",
-    "kind": "PriorityClass",
-    "metadata": {"name": "high"},
-    "value": 9,
+    "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 9,
     "globalDefault": True,
-}
+}  # fmt: skip
 
 
 def unstamped(name: str, **spec: Any) -> dict[str, Any]:
@@ -101,28 +73,14 @@ def unstamped(name: str, **spec: Any) -> dict[str, Any]:
     return manifest
 
 
-@pytest.mark.parametrize(
+@cases(
     "spec",
-    [
-        pytest.param({}, id="plain"),
-        pytest.param({"schedulingGates": [{"name": "example.com/wait"}]}, id="gated"),
-        pytest.param({"tolerations": [{"key": "k", "operator": "Exists"}], "nodeSelector": {"a": None}}, id="nulls"),
-        pytest.param(
-            {
-                "topologySpreadConstraints": [
-                    {
-                        "maxSkew": 1,
-                        "topologyKey": "zone",
-                        "whenUnsatisfiable": "DoNotSchedule",
-                        "labelSelector": {},
-                        "matchLabelKeys": ["app"],
-                    }
-                ]
-            },
-            id="labels count",
-        ),
-    ],
-)
+    ("plain", {}),
+    ("gated", {"schedulingGates": [{"name": "example.com/wait"}]}),
+    ("nulls", {"tolerations": [{"key": "k", "operator": "Exists"}], "nodeSelector": {"a": None}}),
+    ("labels count", {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone",
+     "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}, "matchLabelKeys": ["app"]}]}),
+)  # fmt: skip
 def test_pods_of_one_template_are_admitted_as_each_alone(spec: dict[str, Any]) -> None:
     admission = adapters.Admission([CLASS])
     first = admission.alike(unstamped("a", **spec), NOW)

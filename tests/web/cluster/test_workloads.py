@@ -9,6 +9,7 @@ import pytest
 from kschedweb.cluster import services
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.workload_states import KINDS, workload_view
+from tests.cases import cases
 from tests.web.rest import items, logged_in, node, pod, upload
 
 MADE = "2030-01-01T00:00:00Z"
@@ -56,77 +57,35 @@ STALLED = {"type": "Progressing", "status": "False", "reason": "ProgressDeadline
 REFUSED = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "exceeded quota"}
 
 
-@pytest.mark.parametrize(
-    ("manifest", "state"),
-    [
-        pytest.param(workload("Deployment", "w", counted(3, updated=3), replicas=3), "available", id="complete"),
-        pytest.param(workload("Deployment", "w", counted(3, updated=1), replicas=3), "progressing", id="two_are_old"),
-        pytest.param(workload("Deployment", "w", counted(4, updated=3), replicas=3), "progressing", id="one_too_many"),
-        pytest.param(
-            workload("Deployment", "w", counted(3, updated=3, available=2), replicas=3), "unavailable", id="one_is_away"
-        ),
-        pytest.param(
-            workload("Deployment", "w", {**counted(3, updated=3), "observedGeneration": 0}, replicas=3),
-            "progressing",
-            id="not_seen_yet",
-        ),
-        pytest.param(
-            workload("Deployment", "w", {**counted(1, updated=1), "conditions": [STALLED]}, replicas=3),
-            "stalled",
-            id="past_its_deadline",
-        ),
-        pytest.param(
-            workload("ReplicaSet", "w", {**counted(1), "conditions": [REFUSED]}, replicas=3), "stalled", id="by_a_quota"
-        ),
-        pytest.param(
-            workload("Deployment", "w", counted(3, updated=0), replicas=3, paused=True), "paused", id="paused"
-        ),
-        pytest.param(workload("ReplicationController", "w", counted(0), replicas=0), "available", id="wants_none"),
-        pytest.param(workload("ReplicaSet", "w", counted(1)), "available", id="one_when_nothing_is_said"),
-        pytest.param(
-            workload(
-                "StatefulSet",
-                "w",
-                counted(3, updated=1),
-                replicas=3,
-                updateStrategy={"rollingUpdate": {"partition": 2}},
-            ),
-            "available",
-            id="as_far_as_its_partition",
-        ),
-        pytest.param(
-            workload("StatefulSet", "w", counted(3, updated=0), replicas=3, updateStrategy={"type": "OnDelete"}),
-            "available",
-            id="updates_what_is_deleted",
-        ),
-        pytest.param(
-            workload(
-                "DaemonSet",
-                "w",
-                {"desiredNumberScheduled": 2, "currentNumberScheduled": 2, "updatedNumberScheduled": 1}
-                | {"numberReady": 2, "numberAvailable": 2},
-            ),
-            "progressing",
-            id="one_node_is_old",
-        ),
-        pytest.param(workload("Job", "w", {"active": 1}), "running", id="job"),
-        pytest.param(workload("Job", "w", suspend=True), "suspended", id="suspended_job"),
-        pytest.param(
-            workload("Job", "w", {"conditions": [{"type": "Complete", "status": "True"}]}, suspend=False),
-            "complete",
-            id="complete_job",
-        ),
-        pytest.param(
-            workload("Job", "w", {"conditions": [{"type": "Failed", "status": "True", "message": "too often"}]}),
-            "failed",
-            id="failed_job",
-        ),
-        pytest.param(workload("CronJob", "w", schedule="* * * * *"), "scheduled", id="cron_job"),
-        pytest.param(
-            workload("CronJob", "w", schedule="* * * * *", suspend=True), "suspended", id="suspended_cron_job"
-        ),
-    ],
-)
+@cases(
+    "manifest, state",
+    ("complete", workload("Deployment", "w", counted(3, updated=3), replicas=3), "available"),
+    ("two_are_old", workload("Deployment", "w", counted(3, updated=1), replicas=3), "progressing"),
+    ("one_too_many", workload("Deployment", "w", counted(4, updated=3), replicas=3), "progressing"),
+    ("one_is_away", workload("Deployment", "w", counted(3, updated=3, available=2), replicas=3), "unavailable"),
+    ("not_seen_yet", workload("Deployment", "w", {**counted(3, updated=3), "observedGeneration": 0}, replicas=3),
+     "progressing"),
+    ("past_its_deadline", workload("Deployment", "w", {**counted(1, updated=1), "conditions": [STALLED]}, replicas=3),
+     "stalled"),
+    ("by_a_quota", workload("ReplicaSet", "w", {**counted(1), "conditions": [REFUSED]}, replicas=3), "stalled"),
+    ("paused", workload("Deployment", "w", counted(3, updated=0), replicas=3, paused=True), "paused"),
+    ("wants_none", workload("ReplicationController", "w", counted(0), replicas=0), "available"),
+    ("one_when_nothing_is_said", workload("ReplicaSet", "w", counted(1)), "available"),
+    ("as_far_as_its_partition", workload("StatefulSet", "w", counted(3, updated=1), replicas=3,
+     updateStrategy={"rollingUpdate": {"partition": 2}}), "available"),
+    ("updates_what_is_deleted", workload("StatefulSet", "w", counted(3, updated=0), replicas=3,
+     updateStrategy={"type": "OnDelete"}), "available"),
+    ("one_node_is_old", workload("DaemonSet", "w", {"desiredNumberScheduled": 2, "currentNumberScheduled": 2,
+     "updatedNumberScheduled": 1} | {"numberReady": 2, "numberAvailable": 2}), "progressing"),
+    ("job", workload("Job", "w", {"active": 1}), "running"),
+    ("suspended_job", workload("Job", "w", suspend=True), "suspended"),
+    ("complete_job", workload("Job", "w", {"conditions": [{"type": "Complete", "status": "True"}]}, suspend=False),
+     "complete"),
+    ("failed_job", workload("Job", "w", {"conditions": [{"type": "Failed", "status": "True", "message": "too often"}]}),
+     "failed"),
+    ("cron_job", workload("CronJob", "w", schedule="* * * * *"), "scheduled"),
+    ("suspended_cron_job", workload("CronJob", "w", schedule="* * * * *", suspend=True), "suspended"),
+)  # fmt: skip
 def test_state_of_a_workload(manifest: dict[str, Any], state: str) -> None:
     view = workload_view(manifest)
     assert view.state == state
@@ -144,8 +103,8 @@ def test_each_kind_can_be_seen_without_a_status() -> None:
         assert workload_view({**workload(kind, "w"), "status": {}}).name == "w"
 
 
-@pytest.fixture
-def cluster(db: None) -> Cluster:
+@pytest.fixture(scope="module")
+def cluster(lasting: None) -> Cluster:
     cluster = services.cluster_create(name="c", actor="a")
     web = workload("Deployment", "web", counted(3, updated=1, available=1), replicas=3, minReadySeconds=8)
     web["spec"]["strategy"] = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
@@ -225,7 +184,7 @@ def test_what_is_no_workload_is_not_found(cluster: Cluster, path: str) -> None:
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet"])
 def test_pods_of_the_newest_revision_are_told_from_others(db: None, kind: str) -> None:
-    cluster = services.cluster_create(name="c", actor="a")
+    cluster = services.cluster_create(name=kind.lower(), actor="a")
     db_set = workload(kind, "db", {"updateRevision": "db-new"}, replicas=2)
     revisions = []
     for number, name in ((9, "old"), (10, "new")):

@@ -14,6 +14,7 @@ from django.test import Client
 from kschedweb.accounts import services as accounts
 from kschedweb.cluster import services
 from kschedweb.cluster.models import Cluster
+from tests.cases import cases
 from tests.web import rest
 
 pytestmark = pytest.mark.django_db
@@ -59,17 +60,15 @@ def test_cursor_that_is_none(cursor: str) -> None:
     assert answer.status_code == 422 if cursor == "\x00" else "cursor" in told(answer, 400)["extra"]["fields"]
 
 
-@pytest.mark.parametrize(
+@cases(
     "body",
-    [
-        pytest.param(b"[" * 50_000 + b"]" * 50_000, id="50,000 deep"),
-        pytest.param(b'{"name":' * 50_000 + b"1" + b"}" * 50_000, id="50,000 objects deep"),
-        pytest.param(b'{"name": "\\ud800"}', id="lone surrogate"),
-        pytest.param(b'{"\\udfff": 1}', id="lone surrogate in a key"),
-        pytest.param(b'{"name": "\xed\xa0\x80"}', id="lone surrogate in UTF-8"),
-        pytest.param(b'{"name": NaN}', id="no number"),
-        pytest.param(b"\xff\xfe", id="no UTF-8"),
-    ],
+    ("50,000 deep", b"[" * 50_000 + b"]" * 50_000),
+    ("50,000 objects deep", b'{"name":' * 50_000 + b"1" + b"}" * 50_000),
+    ("lone surrogate", b'{"name": "\\ud800"}'),
+    ("lone surrogate in a key", b'{"\\udfff": 1}'),
+    ("lone surrogate in UTF-8", b'{"name": "\xed\xa0\x80"}'),
+    ("no number", b'{"name": NaN}'),
+    ("no UTF-8", b"\xff\xfe"),
 )
 def test_body_that_is_not_sound_json(body: bytes) -> None:
     client: Any = rest.logged_in()

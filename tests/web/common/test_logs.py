@@ -34,14 +34,9 @@ def test_text_shows_what_it_is_about_first_and_quotes() -> None:
 def test_json_has_milliseconds_verbosity_and_fields() -> None:
     line = orjson.loads(logs.json_line(None, "", event(event="Message", pod="ns/name", v=3, cluster=7)))
     assert line == {
-        "ts": 1763681912123.456,
-        "caller": "slices.py:42",
-        "level": "info",
-        "v": 3,
-        "msg": "Message",
-        "cluster": 7,
+        "ts": 1763681912123.456, "caller": "slices.py:42", "level": "info", "v": 3, "msg": "Message", "cluster": 7,
         "pod": "ns/name",
-    }
+    }  # fmt: skip
 
 
 def test_json_of_an_error_has_no_verbosity_and_its_traceback() -> None:

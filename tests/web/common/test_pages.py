@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from kschedweb.common.reading import one_state
+from tests.cases import cases
 from tests.web.rest import logged_in
 
 
@@ -39,12 +40,10 @@ def test_one_state_refuses_to_write() -> None:
         User.objects.create_user("ada")
 
 
-@pytest.mark.parametrize(
-    ("path", "content_type"),
-    [
-        pytest.param("/api/nothing", "application/json", id="programs get a refusal of the API's form"),
-        pytest.param("/nothing", "text/plain; charset=utf-8", id="people get a line"),
-    ],
+@cases(
+    "path, content_type",
+    ("programs get a refusal of the API's form", "/api/nothing", "application/json"),
+    ("people get a line", "/nothing", "text/plain; charset=utf-8"),
 )
 @pytest.mark.django_db
 def test_address_that_leads_nowhere(path: str, content_type: str) -> None:

@@ -33,13 +33,9 @@ from schemathesis.specs.openapi import checks as openapi  # noqa: E402
 FEW, MANY = 4, 60  # examples for each operation and mode
 # Not that allowed values are accepted: what objects, files and configurations have to hold is more than OpenAPI says.
 CHECKS = [
-    general.not_a_server_error,
-    openapi.status_code_conformance,
-    openapi.content_type_conformance,
-    openapi.response_headers_conformance,
-    openapi.response_schema_conformance,
-    openapi.negative_data_rejection,
-]
+    general.not_a_server_error, openapi.status_code_conformance, openapi.content_type_conformance,
+    openapi.response_headers_conformance, openapi.response_schema_conformance, openapi.negative_data_rejection,
+]  # fmt: skip
 THERE = {"kind": "Pod", "namespace": "default", "seq": 1, "version": 1}
 NAMES = {"nodes": "n1", "pods": "p1", "objects": "p1"}
 # These would end what the other requests are about: they get ids of nothing.
@@ -66,7 +62,7 @@ def access(django_db_setup: None, django_db_blocker: Any) -> Iterator[tuple[str,
         cluster = cluster_services.cluster_create(name="schemathesis")
         pods = [rest.pod(namespace="default"), rest.pod("big", cpu="64", namespace="default")]
         assert rest.upload(rest.logged_in("schemathesis"), cluster, rest.items(rest.node(), *pods)).status_code == 201
-        settle(cluster, lead(cluster))
+        settle(lead(cluster))
         yield services.token_create(user=root, name="fuzz", max_role="admin", days=1, actor="test")[1], cluster.pk
         for cluster in Cluster.objects.all():
             cluster_services.cluster_delete(cluster_id=cluster.pk)
@@ -127,7 +123,7 @@ def lead_to(case: Any, path: str, cluster_id: int, there: bool, *, ends: bool) -
             values[name] = value
 
 
-@pytest.mark.django_db  # one test has to say that there is to be a database
+@pytest.mark.django_db
 def test_schema_asked_is_the_one_served() -> None:
     assert rest.logged_in().get("/api/schema?format=json").json() == described
     assert len(OPERATIONS) > 40

@@ -17,7 +17,7 @@ from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling import leases
 from tests.builders import make_node, make_pod
 from tests.web.gone.between import Meanwhile
-from tests.web.scheduling.conftest import PutObjects
+from tests.web.scheduling.conftest import put
 from tests.web.scheduling.test_cluster_deletion import left_of
 
 NODE: dict[str, Any] = make_node("n1").capacity(cpu="2", memory="4Gi", pods="110").manifest()
@@ -34,15 +34,17 @@ def pod(name: str) -> dict[str, Any]:
 
 @dataclass
 class Stage:
-    """What a reader is given: a new cluster, how to put objects into it, and what lasts as long as the run."""
+    """What a reader is given: a new cluster, and what lasts as long as the run."""
 
     cluster: Cluster
-    put: PutObjects
     monkeypatch: pytest.MonkeyPatch
 
     @property
     def pk(self) -> int:
         return self.cluster.pk
+
+    def put(self, *objects: Any) -> None:
+        put(self.cluster, *objects)
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,6 @@ class Stages:
     """Runs readers. `log_lines` is what the service has logged."""
 
     between: Meanwhile
-    put: PutObjects
     log_lines: Callable[[], list[str]]
 
     def problems(self, reader: Reader, happening: Happening, *, everywhere: bool) -> list[str]:
@@ -101,7 +102,7 @@ class Stages:
             patch.setattr("kschedweb.common.wake.send", lambda *_, **__: None)
             patch.setattr(leases, "IDLE_IN_TRANSACTION_MS", 60_000)
             cluster = cluster_services.cluster_create(name=f"stage-{next(_serials)}", seed=1, actor="t")
-            work = reader.prepare(Stage(cluster, self.put, patch))
+            work = reader.prepare(Stage(cluster, patch))
             logged = len(self.log_lines())
             wrong, answer = [], ""
             with self.between.at(number, lambda: happening.act(cluster)):

@@ -39,7 +39,7 @@ def close() -> None:
 def _scheduled(stage: Stage) -> None:
     """A pod that runs and one for which there is no room."""
     named = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
-    stage.put(stage.cluster, [named, NODE, pod("p1"), BIG])
+    stage.put(named, NODE, pod("p1"), BIG)
     host = lead(stage.cluster)
     host.step()
     bindings.bindings_run(stage.pk)
@@ -155,12 +155,9 @@ def kube_reader(method: str, path: str, body: object = None, query: str = "") ->
                 (b"content-type", b"application/merge-patch+json" if method == "PATCH" else b"application/json"),
             ]
             scope = {
-                "type": "http",
-                "method": method,
-                "path": f"/k8s/{stage.cluster.name}{path}",
-                "query_string": query.encode(),
-                "headers": headers,
-            }
+                "type": "http", "method": method, "path": f"/k8s/{stage.cluster.name}{path}",
+                "query_string": query.encode(), "headers": headers,
+            }  # fmt: skip
             await api(scope, receive, send)  # type: ignore[arg-type]
             status = sent[0]["status"]
             text = b"".join(each.get("body", b"") for each in sent[1:]).decode()

@@ -22,9 +22,6 @@ from tests.web.gone.between import Meanwhile, meanwhile
 from tests.web.gone.stage import GONE, Happening, Reader, Stages
 from tests.web.gone.surfaces import SURFACES
 from tests.web.gone.workers import WORKERS
-from tests.web.scheduling.conftest import PutObjects, put_objects
-
-__all__ = ["put_objects"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -67,8 +64,8 @@ def between(django_db_setup: None, django_db_blocker: Any) -> Iterator[Meanwhile
 
 
 @pytest.fixture
-def stages(between: Meanwhile, put_objects: PutObjects, log_lines: Callable[[], list[str]]) -> Stages:
-    return Stages(between, put_objects, log_lines)
+def stages(between: Meanwhile, log_lines: Callable[[], list[str]]) -> Stages:
+    return Stages(between, log_lines)
 
 
 @pytest.mark.parametrize(("reader", "happening"), ONCE, ids=str)

@@ -16,7 +16,7 @@ from kschedweb.scheduling import checkpoints, retention, tasks
 from kschedweb.scheduling.elector import Elector, LeaseTimes
 from kschedweb.scheduling.runner import slices
 from kschedweb.scheduling.runner.slices import Worker
-from tests.builders import make_pod
+from tests.builders import make_pod, scheduler_config
 from tests.web.gone.stage import BIG, NODE, Reader, Stage, pod
 from tests.web.scheduling.conftest import lead
 
@@ -28,29 +28,26 @@ def _worker(stage: Stage) -> Worker:
 
 
 def first_slice(stage: Stage) -> Callable[[], object]:
-    stage.put(stage.cluster, [NODE, pod("a"), BIG])
+    stage.put(NODE, pod("a"), BIG)
     _worker(stage)
     return lambda: tasks.ensure_leader(stage.pk)
 
 
 def next_slice(stage: Stage) -> Callable[[], object]:
-    stage.put(stage.cluster, [NODE, pod("a")])
+    stage.put(NODE, pod("a"))
     _worker(stage)
     tasks.ensure_leader(stage.pk)
-    stage.put(stage.cluster, [pod("b"), BIG])
+    stage.put(pod("b"), BIG)
     checkpoints.checkpoint_want(cluster_id=stage.pk)
     return lambda: tasks.slice_run(stage.pk)
 
 
 def configured_slice(stage: Stage) -> Callable[[], object]:
-    stage.put(stage.cluster, [NODE, pod("a")])
+    stage.put(NODE, pod("a"))
     _worker(stage)
     tasks.ensure_leader(stage.pk)
-    cluster_services.scheduler_config_set(
-        cluster_id=stage.pk,
-        content=b"apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: 4\n",
-        actor="t",
-    )
+    content = scheduler_config(parallelism=4).encode()
+    cluster_services.scheduler_config_set(cluster_id=stage.pk, content=content, actor="t")
     return lambda: tasks.slice_run(stage.pk)
 
 
@@ -67,7 +64,7 @@ def electing(stage: Stage) -> Callable[[], object]:
 
 
 def binding(stage: Stage) -> Callable[[], object]:
-    stage.put(stage.cluster, [NODE, pod("a"), pod("b")])
+    stage.put(NODE, pod("a"), pod("b"))
     lead(stage.cluster).step()
     return lambda: tasks.bindings_run(stage.pk)
 
@@ -76,20 +73,20 @@ def evicting(stage: Stage) -> Callable[[], object]:
     urgent = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 9}
     high = make_pod("high").req(cpu="2").manifest()
     high["spec"]["priorityClassName"] = "urgent"
-    stage.put(stage.cluster, [NODE, urgent, make_pod("low").req(cpu="2").on("n1").manifest()])
-    stage.put(stage.cluster, [high])
+    stage.put(NODE, urgent, make_pod("low").req(cpu="2").on("n1").manifest())
+    stage.put(high)
     lead(stage.cluster).step()
     return lambda: tasks.bindings_evict(stage.pk)
 
 
 def sweeping(stage: Stage) -> Callable[[], object]:
-    stage.put(stage.cluster, [NODE, pod("a")])
+    stage.put(NODE, pod("a"))
     lead(stage.cluster).step()
     return tasks.sweep
 
 
 def pruning(stage: Stage) -> Callable[[], object]:
-    stage.put(stage.cluster, [NODE, pod("a")])
+    stage.put(NODE, pod("a"))
     host = lead(stage.cluster)
     host.step()
     checkpoints.checkpoint_want(cluster_id=stage.pk)
@@ -103,7 +100,7 @@ def pruning(stage: Stage) -> Callable[[], object]:
 def first_tick(stage: Stage) -> Callable[[], object]:
     stage.monkeypatch.setattr(lifecycle, "_hosts", {})
     cluster_services.lifecycle_mode_set(cluster_id=stage.pk, lifecycle_mode="simulate", actor="t")
-    stage.put(stage.cluster, [NODE, make_pod("a").req(cpu="1").on("n1").manifest()])
+    stage.put(NODE, make_pod("a").req(cpu="1").on("n1").manifest())
     return lambda: tick(stage.pk)
 
 
@@ -111,7 +108,7 @@ def next_tick(stage: Stage) -> Callable[[], object]:
     ticks = first_tick(stage)
     ticks()
     cluster_services.clock_set(cluster_id=stage.pk, mode="fast", actor="t")
-    stage.put(stage.cluster, [make_pod("b").req(cpu="1").on("n1").manifest()])
+    stage.put(make_pod("b").req(cpu="1").on("n1").manifest())
     lead(stage.cluster).step()
     ticks()
     lead(stage.cluster).step()

@@ -39,14 +39,9 @@ class Served:
         return self.web.ask(method, f"/k8s/{self.cluster}{path}", body, **headers)
 
 
-@pytest.fixture(scope="module")
-def served(committed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    cluster = cluster_services.cluster_create(name="quiet")
-    admin = User.objects.create(username="ada", is_superuser=True)
-    viewer = User.objects.create(username="vera")
-    RoleBinding.objects.create(user=viewer, cluster=cluster, role=Role.VIEWER, granted_by="ada")
-    _, of_admin = account_services.token_create(user=admin, name="t", max_role=Role.ADMIN, days=1, actor="ada")
-    _, of_viewer = account_services.token_create(user=viewer, name="t", max_role=Role.ADMIN, days=1, actor="vera")
+@pytest.fixture(scope="session")
+def served_web(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tcp.Web]:
+    """One with TLS for all tests: clusters come and go below it."""
     folder = tmp_path_factory.mktemp("web")
     try:
         certificate, key = certificates.own(folder, "127.0.0.1")
@@ -54,7 +49,18 @@ def served(committed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         pytest.skip(str(problem))
     tls = {"KSCHED_TLS_CERT": str(certificate), "KSCHED_TLS_KEY": str(key)}
     with tcp.web_process(folder, KSCHED_HTTPS="0", **tls) as web:
-        yield Served(web, cluster.name, cluster.pk, of_admin, of_viewer)
+        yield web
+
+
+@pytest.fixture(scope="module")
+def served(committed: None, served_web: tcp.Web) -> Served:
+    cluster = cluster_services.cluster_create(name="quiet")
+    admin = User.objects.create(username="ada", is_superuser=True)
+    viewer = User.objects.create(username="vera")
+    RoleBinding.objects.create(user=viewer, cluster=cluster, role=Role.VIEWER, granted_by="ada")
+    _, of_admin = account_services.token_create(user=admin, name="t", max_role=Role.ADMIN, days=1, actor="ada")
+    _, of_viewer = account_services.token_create(user=viewer, name="t", max_role=Role.ADMIN, days=1, actor="vera")
+    return Served(served_web, cluster.name, cluster.pk, of_admin, of_viewer)
 
 
 @pytest.fixture(scope="module")

@@ -87,14 +87,9 @@ class Kubectl:
 
     def __call__(self, *words: str, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [str(PROGRAM), *words],
-            env=self._environment() | environment,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=HANG_SECONDS,
-            check=False,
-        )
+            [str(PROGRAM), *words], env=self._environment() | environment, cwd=self.folder, capture_output=True,
+            text=True, timeout=HANG_SECONDS, check=False,
+        )  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
         return done
 

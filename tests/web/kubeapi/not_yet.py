@@ -10,17 +10,11 @@ from tests.core.apiserver.not_yet import NOT_YET as OF_THE_RULES
 _REASONS: Final = {
     "the root's text quotes hashes of upstream's own documents": """
         openapi/root-a
-    """,
+    """
 }
 # What is media types, parts of pods that kubelets answer, or the real clock.
 _OF_THE_SHELL: Final = frozenset(
-    {
-        "list/partial-a",
-        "subresource/log-exec-a",
-        "table/options-a",
-        "watch/history-a",
-        "watch/too-old-a",
-    }
+    {"list/partial-a", "subresource/log-exec-a", "table/options-a", "watch/history-a", "watch/too-old-a"}
 )
 
 NOT_YET: Final = {name: reason for reason, names in _REASONS.items() for name in names.split()} | {

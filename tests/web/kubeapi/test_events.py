@@ -26,9 +26,8 @@ from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.store import Stored
 from scheduler_core.model.effects import Effects
 from tests.builders import make_node, make_pod
-from tests.web.scheduling.conftest import PutObjects, lead, put_objects, settle
+from tests.web.scheduling.conftest import lead, put, settle
 
-__all__ = ["put_objects"]
 pytestmark = pytest.mark.django_db(transaction=True)
 _uids = itertools.count(1)
 
@@ -51,7 +50,7 @@ def event(name: str) -> Stored:
 
 
 def node(cpu: str = "1") -> dict[str, Any]:
-    return make_node("n1").capacity(cpu=cpu, memory="8Gi", pods="110").manifest()
+    return make_node("n1").capacity(cpu=cpu).manifest()
 
 
 def pod(name: str, cpu: str = "1") -> dict[str, Any]:
@@ -97,18 +96,18 @@ def numbers(found: Any) -> list[int]:
 
 
 @pytest.fixture
-def cluster(db: None, put_objects: PutObjects) -> Cluster:
+def cluster(db: None) -> Cluster:
     """Two pods, of which one was scheduled; a client's event before, between and after."""
     made = Cluster.objects.create(name="told", seed=1)
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
-    put_objects(made, [node(), namespace])
+    put(made, node(), namespace)
     carry_out(made, Create(event("first")))
     host = lead(made)
-    put_objects(made, [pod("a")])
-    settle(made, host)
-    put_objects(made, [pod("big", "64")])
+    put(made, pod("a"))
+    settle(host)
+    put(made, pod("big", "64"))
     carry_out(made, Create(event("second")))  # the last change before the step that tells of `big`
-    settle(made, host)
+    settle(host)
     carry_out(made, Create(event("third")))
     return made
 

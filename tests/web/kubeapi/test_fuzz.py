@@ -84,12 +84,9 @@ def ask(served: Served, session: requests.Session, operation: Any, mode: Any, ex
     def one(case: Any, there: bool) -> None:
         lead_to(case, there)
         answer = case.call(
-            base_url=served.url,
-            session=session,
-            headers={"Authorization": f"Bearer {served.admin}"},
-            verify=False,
+            base_url=served.url, session=session, headers={"Authorization": f"Bearer {served.admin}"}, verify=False,
             timeout=HANG_SECONDS,
-        )
+        )  # fmt: skip
         if answer.status_code >= 500 and not is_of_the_request(answer):
             failures.append(f"{case.as_curl_command()[:2000]} -> {answer.status_code} {answer.content[:300]!r}")
 

@@ -15,17 +15,10 @@ from scheduler_core.apiserver.kinds import KINDS
 from tests.web.kubeapi import proto
 
 EXAMPLES: dict[str, Any] = {
-    "string": "otter",
-    "int32": -7,
-    "int64": 2**40,
-    "bool": True,
-    "quantity": "500m",
-    "intorstring": "25%",
-    "time": "2030-01-02T03:04:05Z",
-    "microtime": "2030-01-02T03:04:05.000006Z",
-    "raw": {"a": [1, None]},
+    "string": "otter", "int32": -7, "int64": 2**40, "bool": True, "quantity": "500m", "intorstring": "25%",
+    "time": "2030-01-02T03:04:05Z", "microtime": "2030-01-02T03:04:05.000006Z", "raw": {"a": [1, None]},
     "bytes": "AAH/",
-}
+}  # fmt: skip
 
 
 def full(shape: str) -> Any:

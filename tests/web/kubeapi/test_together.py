@@ -17,6 +17,7 @@ from kschedweb.kubeapi import access, answering, together
 from kschedweb.kubeapi.access import Principal, Principals
 from kschedweb.kubeapi.exchange import Answer, RefusedError, Request
 from kschedweb.kubeapi.together import Together
+from tests.cases import cases
 from tests.waiting import HANG_SECONDS
 from tests.web.kubeapi.conftest import Served
 from tests.web.kubeapi.test_watch import commit
@@ -139,12 +140,10 @@ async def test_an_error_of_the_threads_is_everybodys() -> None:
     assert [type(each) for each in found] == [OperationalError] * 3
 
 
-@pytest.mark.parametrize(
-    ("error", "want"),
-    [
-        pytest.param(IntegrityError(), [Answer, Answer], id="each alone when the transaction fails"),
-        pytest.param(OperationalError(), [OperationalError] * 2, id="not again when it may have been committed"),
-    ],
+@cases(
+    "error, want",
+    ("each alone when the transaction fails", IntegrityError(), [Answer, Answer]),
+    ("not again when it may have been committed", OperationalError(), [OperationalError] * 2),
 )
 def test_a_transaction_that_fails(error: Exception, want: list[type], monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(asked: Sequence[Any], who: Principal) -> list[Answer]:

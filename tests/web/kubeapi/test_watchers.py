@@ -10,18 +10,17 @@ from kschedweb.kubeapi.media import Form
 from kschedweb.kubeapi.watching import Batch, TooSlowError, Watcher, _Writer
 from scheduler_core.apiserver.routes import route
 from scheduler_core.apiserver.watch import WatchEvent
+from tests.cases import cases
 
 
 def batch(to: int, count: int, size: int = 0) -> Batch:
     return Batch(to, {}, count, size, {})
 
 
-@pytest.mark.parametrize(
-    ("count", "size"),
-    [
-        pytest.param(watching.QUEUE_ENTRIES + 1, 0, id="in entries"),
-        pytest.param(1, watching.QUEUE_BYTES + 1, id="in bytes"),
-    ],
+@cases(
+    "count, size",
+    ("in entries", watching.QUEUE_ENTRIES + 1, 0),
+    ("in bytes", 1, watching.QUEUE_BYTES + 1),
 )
 async def test_watcher_that_does_not_read_is_cut_off(count: int, size: int) -> None:
     watcher = Watcher(0)

@@ -18,9 +18,9 @@ from scheduler_core.model.changes import Change, PreBindVerdict
 from scheduler_core.model.effects import ClaimVerb, ClaimWrite, Effects
 from scheduler_core.scheduler.scheduler import Budget
 from tests.builders import make_manifest
-from tests.web.scheduling.conftest import PutObjects, cluster, lead, put_objects
+from tests.web.scheduling.conftest import cluster, lead, put
 
-__all__ = ["cluster", "put_objects"]
+__all__ = ["cluster"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,9 +35,9 @@ def claim(name: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def simulated(cluster: Cluster, put_objects: PutObjects) -> Cluster:
+def simulated(cluster: Cluster) -> Cluster:
     Cluster.objects.filter(pk=cluster.pk).update(lifecycle_mode=LifecycleMode.SIMULATE)
-    put_objects(cluster, [claim("a"), claim("b")])
+    put(cluster, claim("a"), claim("b"))
     return cluster
 
 
@@ -56,7 +56,7 @@ Ask: TypeAlias = Callable[[EngineHost, Sequence[ClaimWrite]], None]
 
 
 @pytest.fixture
-def ask(simulated: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch) -> Ask:
+def ask(simulated: Cluster, monkeypatch: pytest.MonkeyPatch) -> Ask:
     """Let the engine's next step ask for these writes."""
 
     def run(host: EngineHost, writes: Sequence[ClaimWrite]) -> None:
@@ -70,7 +70,7 @@ def ask(simulated: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyP
             effects.claim_writes.extend(writes)
             return effects
 
-        put_objects(simulated, [make_manifest("ConfigMap", f"change-{position(simulated)}")])
+        put(simulated, make_manifest("ConfigMap", f"change-{position(simulated)}"))
         with monkeypatch.context() as patched:
             patched.setattr(engine, "step", asking)
             host.step()

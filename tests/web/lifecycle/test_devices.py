@@ -11,9 +11,9 @@ from kschedweb.lifecycle.runner import ControllerHost
 from kschedweb.scheduling.runner.host import EngineHost
 from scheduler_core.controllers.device_annotation import DEVICES
 from tests.builders import make_manifest, make_node, make_pod
-from tests.web.scheduling.conftest import PutObjects, cluster, lead, put_objects, settle
+from tests.web.scheduling.conftest import cluster, lead, put, settle
 
-__all__ = ["cluster", "put_objects"]
+__all__ = ["cluster"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -23,27 +23,25 @@ REQUEST = {"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": 
 
 def run(cluster: Cluster, scheduler: EngineHost, controllers: ControllerHost, seconds: range) -> None:
     for second in seconds:
-        settle(cluster, scheduler)
+        settle(scheduler)
         controllers.step((2_000_000_000 + second) * SECOND)
 
 
 @pytest.mark.parametrize("rebuilt", [False, True])
-def test_pod_gets_its_device_and_gives_it_back(cluster: Cluster, put_objects: PutObjects, rebuilt: bool) -> None:
+def test_pod_gets_its_device_and_gives_it_back(cluster: Cluster, rebuilt: bool) -> None:
     Cluster.objects.filter(pk=cluster.pk).update(lifecycle_mode=LifecycleMode.SIMULATE)
     offered = "{driver: gpu.example.com, devices: [{name: gpu}]}"
     pods = [
         make_pod(name).req(cpu="1").spec(resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "t"}])
         for name in ("a", "b")
     ]
-    put_objects(
+    put(
         cluster,
-        [
-            make_node("n1").annotation({DEVICES: offered}).manifest(),
-            make_node("n2").manifest(),
-            make_manifest("DeviceClass", "gpu", spec={}),
-            make_manifest("ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}}),
-            pods[0].manifest(),
-        ],
+        make_node("n1").annotation({DEVICES: offered}),
+        make_node("n2"),
+        make_manifest("DeviceClass", "gpu", spec={}),
+        make_manifest("ResourceClaimTemplate", "t", spec={"spec": {"devices": {"requests": [REQUEST]}}}),
+        pods[0],
     )
     scheduler, controllers = lead(cluster), ControllerHost.build(cluster.pk)
     for second in range(0, 8, 2):
@@ -56,7 +54,7 @@ def test_pod_gets_its_device_and_gives_it_back(cluster: Cluster, put_objects: Pu
     (result,) = claim.manifest["status"]["allocation"]["devices"]["results"]
     assert (result["driver"], result["pool"], result["device"]) == ("gpu.example.com", "n1", "gpu-0")
     assert [each["name"] for each in claim.manifest["status"]["reservedFor"]] == ["a"]
-    put_objects(cluster, [pods[1].manifest()])
+    put(cluster, pods[1])
     run(cluster, scheduler, controllers, range(8, 12))
     assert Pod.objects.get(cluster=cluster, name="b").node_name == ""
     pod_delete(cluster_id=cluster.pk, namespace="default", name="a", actor="test", grace_seconds=0)

@@ -21,10 +21,7 @@ OWNER: dict[str, Any] = {
     "apiVersion": "apps/v1",
     "kind": "ReplicaSet",
     "metadata": {"name": "web", "namespace": "shop"},
-    "spec": {
-        "selector": {"matchLabels": {"a": "b"}},
-        "template": {"metadata": {"labels": {"a": "b"}}, "spec": POD},
-    },
+    "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": POD}},
 }
 
 
@@ -43,12 +40,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 
 
 def pod(name: str, **metadata: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "shop", **metadata},
-        "spec": POD,
-    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop", **metadata}, "spec": POD}
 
 
 def put(cluster: Cluster, *manifests: dict[str, Any]) -> None:

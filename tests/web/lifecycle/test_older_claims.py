@@ -16,9 +16,9 @@ from kschedweb.cluster.services.objects import PutOptions, objects_put
 from kschedweb.common.errors import ApplicationError
 from kschedweb.lifecycle.runner import ControllerHost
 from tests.builders import make_node
-from tests.web.scheduling.conftest import PutObjects, cluster, lead, put_objects, settle
+from tests.web.scheduling.conftest import cluster, lead, put, settle
 
-__all__ = ["cluster", "put_objects"]
+__all__ = ["cluster"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -62,14 +62,14 @@ def load(cluster: Cluster) -> dict[str, Any]:
     return {item.kind: item.manifest for item in items}
 
 
-def test_pod_with_cats_gets_a_node(cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pod_with_cats_gets_a_node(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "FEATURE_GATES", {"DRAControlPlaneController": True})
     Cluster.objects.filter(pk=cluster.pk).update(lifecycle_mode=LifecycleMode.SIMULATE)
-    put_objects(cluster, [make_node("n1").manifest(), make_node("n2").manifest()])
+    put(cluster, make_node("n1"), make_node("n2"))
     load(cluster)
     scheduler, controllers = lead(cluster), ControllerHost.build(cluster.pk)
     for turn in range(12):
-        settle(cluster, scheduler)
+        settle(scheduler)
         controllers.step((2_000_000_000 + turn) * SECOND)
     pod = Pod.objects.get(cluster=cluster, name="pod-with-cats")
     assert pod.node_name in ("n1", "n2")

@@ -7,22 +7,17 @@ import pytest
 from kschedweb.cluster import clock
 from kschedweb.cluster.services import cluster_create, requests_carry_out
 from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch, Request
+from tests.cases import cases
 
 GONE = ObjectKey("Node", "", "n1")
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("requests", "want"),
-    [
-        pytest.param([], [], id="nothing"),
-        pytest.param(
-            [Patch(GONE, {"spec": {"unschedulable": True}})], ["scheduling.ensure_leader"], id="a node that is gone"
-        ),
-        pytest.param(
-            [Delete(ObjectKey("Pod", "shop", "p"), uid="u")], ["scheduling.ensure_leader"], id="a pod that is gone"
-        ),
-    ],
+@cases(
+    "requests, want",
+    ("nothing", [], []),
+    ("a node that is gone", [Patch(GONE, {"spec": {"unschedulable": True}})], ["scheduling.ensure_leader"]),
+    ("a pod that is gone", [Delete(ObjectKey("Pod", "shop", "p"), uid="u")], ["scheduling.ensure_leader"]),
 )
 def test_scheduler_is_woken_when_something_was_requested(
     requests: list[Request], want: list[str], monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any

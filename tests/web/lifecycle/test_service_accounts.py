@@ -9,17 +9,16 @@ from kschedweb.cluster.services import object_delete
 from kschedweb.lifecycle.runner import ControllerHost
 from kschedweb.scheduling.runner.sweep import sweep
 from tests.builders import make_manifest
-from tests.web.scheduling.conftest import PutObjects, put_objects
+from tests.web.scheduling.conftest import put
 
-__all__ = ["put_objects"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_the_sweep_finds_a_namespace_without_one(put_objects: PutObjects) -> None:
+def test_the_sweep_finds_a_namespace_without_one() -> None:
     cluster = Cluster.objects.create(name="idle", seed=1, lifecycle_mode=LifecycleMode.SIMULATE)
     wanted = ("lifecycle.tick", str(cluster.pk))
     assert wanted not in sweep()
-    put_objects(cluster, [make_manifest("Namespace", "a")])
+    put(cluster, make_manifest("Namespace", "a"))
     assert wanted in sweep()
     for _ in range(2):  # the second one hears of what the first one made
         host = ControllerHost.build(cluster.pk)

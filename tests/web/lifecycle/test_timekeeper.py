@@ -22,13 +22,11 @@ from kschedweb.views import ClusterSetting
 from scheduler_core.api.times import moment_of
 from scheduler_core.controllers.annotations import RUN_SECONDS
 from tests.builders import make_node, make_pod
-from tests.web.scheduling.conftest import PutObjects, lead, put_objects
-
-__all__ = ["put_objects"]
+from tests.web.scheduling.conftest import lead, put
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SECOND = 1_000_000
-NODE = make_node("n1").capacity(cpu="4", memory="8Gi", pods="110").manifest()
+NODE = make_node("n1").capacity(cpu="4").manifest()
 
 
 @pytest.fixture
@@ -57,11 +55,8 @@ def is_real(cluster: Cluster) -> bool:
     return not clock.Clock.of(Cluster.objects.get(pk=cluster.pk)).is_stepped
 
 
-def test_skipped_hours_take_moments_and_pods_end_at_their_own_times(
-    cluster: Cluster,
-    put_objects: PutObjects,
-) -> None:
-    put_objects(cluster, [NODE, batch("long", 7200), batch("short", 600)])
+def test_skipped_hours_take_moments_and_pods_end_at_their_own_times(cluster: Cluster) -> None:
+    put(cluster, NODE, batch("long", 7200), batch("short", 600))
     host = lead(cluster)
     run(cluster, host, lambda: Pod.objects.filter(cluster=cluster, node_name="n1").count() == 2)
     before = clock.now_of(cluster.pk)
@@ -88,8 +83,8 @@ def ended(cluster: Cluster) -> list[dict[str, Any]]:
     return [each for each in found if each["status"].get("phase") == "Succeeded"]
 
 
-def test_skip_to_the_next_thing_stops_there(cluster: Cluster, put_objects: PutObjects) -> None:
-    put_objects(cluster, [NODE, batch("long", 86_400)])
+def test_skip_to_the_next_thing_stops_there(cluster: Cluster) -> None:
+    put(cluster, NODE, batch("long", 86_400))
     host = lead(cluster)
     run(cluster, host, lambda: Pod.objects.filter(cluster=cluster, phase="Running").exists() or skip_next(cluster))
     clock_set(cluster_id=cluster.pk, skip="next", actor="a")
@@ -105,8 +100,8 @@ def skip_next(cluster: Cluster) -> bool:
     return False
 
 
-def test_time_waits_for_the_scheduler(cluster: Cluster, put_objects: PutObjects) -> None:
-    put_objects(cluster, [NODE, batch("p", 60)])
+def test_time_waits_for_the_scheduler(cluster: Cluster) -> None:
+    put(cluster, NODE, batch("p", 60))
     clock_set(cluster_id=cluster.pk, mode="fast", actor="a")
     before = clock.now_of(cluster.pk)
     for _ in range(5):
@@ -126,9 +121,9 @@ def test_time_waits_for_the_scheduler(cluster: Cluster, put_objects: PutObjects)
     assert clock.now_of(cluster.pk) - before >= 60 * SECOND
 
 
-def test_frozen_cluster_has_a_clock_too(cluster: Cluster, put_objects: PutObjects) -> None:
+def test_frozen_cluster_has_a_clock_too(cluster: Cluster) -> None:
     Cluster.objects.filter(pk=cluster.pk).update(lifecycle_mode="frozen")
-    put_objects(cluster, [NODE, batch("big", 5, cpu="64")])
+    put(cluster, NODE, batch("big", 5, cpu="64"))
     host = lead(cluster)
     run(cluster, host, lambda: not timekeeper_waits(cluster))
     before = clock.now_of(cluster.pk)
@@ -152,11 +147,8 @@ def test_sweep_keeps_a_clock_going(cluster: Cluster) -> None:
     assert ("lifecycle.tick", str(cluster.pk)) in sweep()
 
 
-def test_sweep_wakes_controllers_when_something_is_due(
-    cluster: Cluster,
-    put_objects: PutObjects,
-) -> None:
-    put_objects(cluster, [NODE, batch("p", 3600)])
+def test_sweep_wakes_controllers_when_something_is_due(cluster: Cluster) -> None:
+    put(cluster, NODE, batch("p", 3600))
     host = lead(cluster)
     run(cluster, host, lambda: Pod.objects.filter(cluster=cluster, node_name="n1").exists())
     runner._hosts[cluster.pk].saved_at = 0.0
@@ -170,11 +162,8 @@ def test_sweep_wakes_controllers_when_something_is_due(
     assert ("lifecycle.tick", str(cluster.pk)) in sweep()
 
 
-def test_end_of_a_skip_is_in_the_log_for_those_who_watch(
-    cluster: Cluster,
-    put_objects: PutObjects,
-) -> None:
-    put_objects(cluster, [NODE])
+def test_end_of_a_skip_is_in_the_log_for_those_who_watch(cluster: Cluster) -> None:
+    put(cluster, NODE)
     host = lead(cluster)
     clock_set(cluster_id=cluster.pk, skip_seconds=600, actor="a")
     run(cluster, host, lambda: is_real(cluster))
@@ -215,11 +204,8 @@ def test_clock_that_was_changed_meanwhile_stays_as_it_was_set(
     assert clock.now_of(cluster.pk) - wall() < 60 * SECOND
 
 
-def test_engine_under_a_stepped_clock_leaves_its_timers_to_the_timekeeper(
-    cluster: Cluster,
-    put_objects: PutObjects,
-) -> None:
-    put_objects(cluster, [NODE, batch("big", 5, cpu="64")])
+def test_engine_under_a_stepped_clock_leaves_its_timers_to_the_timekeeper(cluster: Cluster) -> None:
+    put(cluster, NODE, batch("big", 5, cpu="64"))
     host = lead(cluster)
     dues = [host.step().due_in for _ in range(3)]
     assert dues[-1] is not None  # what is unschedulable is looked at again after five minutes
@@ -229,12 +215,9 @@ def test_engine_under_a_stepped_clock_leaves_its_timers_to_the_timekeeper(
     assert outcomes[-1].due_in is None or outcomes[-1].due_in < 3  # a checkpoint at most
 
 
-def test_sweep_finds_bindings_of_a_cluster_that_is_ahead_of_the_wall(
-    cluster: Cluster,
-    put_objects: PutObjects,
-) -> None:
+def test_sweep_finds_bindings_of_a_cluster_that_is_ahead_of_the_wall(cluster: Cluster) -> None:
     Cluster.objects.filter(pk=cluster.pk).update(clock_offset_us=3600 * SECOND)
-    put_objects(cluster, [NODE, batch("p", 60)])
+    put(cluster, NODE, batch("p", 60))
     host = lead(cluster)
     while not Binding.objects.filter(cluster_id=cluster.pk).exists():
         host.step()

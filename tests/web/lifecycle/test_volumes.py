@@ -15,9 +15,9 @@ from scheduler_core.apiserver.answers import Outcome, Refused
 from scheduler_core.apiserver.effects import write_requests
 from scheduler_core.apiserver.requests import ObjectKey, Patch
 from tests.builders import make, make_manifest, make_node, make_pod
-from tests.web.scheduling.conftest import PutObjects, cluster, lead, put_objects, settle
+from tests.web.scheduling.conftest import cluster, lead, put, settle
 
-__all__ = ["cluster", "put_objects"]
+__all__ = ["cluster"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -55,19 +55,19 @@ def live(cluster: Cluster, *, steps: int = 6) -> None:
     """Engine, bindings and controllers in turn, half a second of the controllers' time apart."""
     scheduler, controllers = lead(cluster), ControllerHost.build(cluster.pk)
     for turn in range(steps):
-        settle(cluster, scheduler)
+        settle(scheduler)
         controllers.step((2_000_000_000 + turn) * SECOND)
 
 
 @pytest.fixture
-def simulated(cluster: Cluster, put_objects: PutObjects) -> Cluster:
+def simulated(cluster: Cluster) -> Cluster:
     Cluster.objects.filter(pk=cluster.pk).update(lifecycle_mode=LifecycleMode.SIMULATE)
-    put_objects(cluster, [storage_class(), make_node("n1").zone("a").manifest()])
+    put(cluster, storage_class(), make_node("n1").zone("a"))
     return cluster
 
 
-def test_volume_is_made_for_a_claim_when_its_pod_has_a_node(simulated: Cluster, put_objects: PutObjects) -> None:
-    put_objects(simulated, [claim("data"), make_pod("p").req(cpu="1").claim_volume("data").manifest()])
+def test_volume_is_made_for_a_claim_when_its_pod_has_a_node(simulated: Cluster) -> None:
+    put(simulated, claim("data"), make_pod("p").req(cpu="1").claim_volume("data"))
     live(simulated)
     assert Pod.objects.get(cluster=simulated, name="p").node_name == "n1"
     bound = stored(simulated, "PersistentVolumeClaim", "data")
@@ -78,12 +78,10 @@ def test_volume_is_made_for_a_claim_when_its_pod_has_a_node(simulated: Cluster, 
     assert term["matchExpressions"] == [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["a"]}]
 
 
-def test_free_volume_is_taken_and_keeps_what_the_core_does_not_know(
-    simulated: Cluster, put_objects: PutObjects
-) -> None:
-    put_objects(simulated, [local_volume("disk", "n1"), claim("data")])
+def test_free_volume_is_taken_and_keeps_what_the_core_does_not_know(simulated: Cluster) -> None:
+    put(simulated, local_volume("disk", "n1"), claim("data"))
     ControllerHost.build(simulated.pk).step(SECOND)  # the volume becomes available
-    put_objects(simulated, [make_pod("p").req(cpu="1").claim_volume("data").manifest()])
+    put(simulated, make_pod("p").req(cpu="1").claim_volume("data"))
     live(simulated)
     assert Pod.objects.get(cluster=simulated, name="p").node_name == "n1"
     volume = stored(simulated, "PersistentVolume", "disk")
@@ -92,20 +90,18 @@ def test_free_volume_is_taken_and_keeps_what_the_core_does_not_know(
     assert volume["status"]["phase"] == "Bound"
 
 
-def test_claim_of_an_ephemeral_volume_is_made_with_its_pod_and_goes_with_it(
-    simulated: Cluster, put_objects: PutObjects
-) -> None:
+def test_claim_of_an_ephemeral_volume_is_made_with_its_pod_and_goes_with_it(simulated: Cluster) -> None:
     template = {"spec": claim("unused")["spec"]}
     pod = make_pod("p").req(cpu="1").spec(volumes=[{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}])
-    put_objects(simulated, [pod.manifest()])
+    put(simulated, pod)
     assert ("lifecycle.tick", str(simulated.pk)) in sweep()
     live(simulated)
     assert stored(simulated, "PersistentVolumeClaim", "p-scratch")["status"]["phase"] == "Bound"
     assert Pod.objects.get(cluster=simulated, name="p").node_name == "n1"
 
 
-def test_patch_is_passed_over_when_the_object_is_another_version(simulated: Cluster, put_objects: PutObjects) -> None:
-    put_objects(simulated, [claim("data")])
+def test_patch_is_passed_over_when_the_object_is_another_version(simulated: Cluster) -> None:
+    put(simulated, claim("data"))
     row = ApiObject.objects.get(cluster=simulated, name="data")
     key = ObjectKey(row.kind, row.namespace, row.name)
     now = version_text(row.rv)

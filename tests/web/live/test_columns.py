@@ -37,16 +37,9 @@ def rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
 
 def snapshot(*, nodes: Sequence[NodeView] = (), pods: Sequence[PodView] = (), pods_left_out: int = 0) -> Snapshot:
     return Snapshot(
-        cursor=Cursor(1, 2),
-        cluster=CLUSTER,
-        nodes=nodes,
-        pods=pods,
-        queue=[],
-        events=[],
-        attempts=[],
-        throughput=NOTHING,
-        pods_left_out=pods_left_out,
-    )
+        cursor=Cursor(1, 2), cluster=CLUSTER, nodes=nodes, pods=pods, queue=[], events=[], attempts=[],
+        throughput=NOTHING, pods_left_out=pods_left_out,
+    )  # fmt: skip
 
 
 @given(nodes=views(NodeView), pods=views(PodView))

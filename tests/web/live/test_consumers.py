@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from django.conf import settings
 
 from kschedweb.live.feed import Feed
+from tests.cases import cases
 from tests.web.live.conftest import Browser
 
 Browse = Callable[..., Browser]
@@ -27,14 +27,12 @@ async def test_connection_is_refused_when_the_session_is_made_up(browse: Browse)
     ).connect()
 
 
-@pytest.mark.parametrize(
+@cases(
     "origin",
-    [
-        pytest.param("http://evil.example", id="another site"),
-        pytest.param("http://localhost.evil.example", id="a name that begins like ours"),
-        pytest.param("null", id="a sandboxed page"),
-        pytest.param("", id="no origin"),
-    ],
+    ("another site", "http://evil.example"),
+    ("a name that begins like ours", "http://localhost.evil.example"),
+    ("a sandboxed page", "null"),
+    ("no origin", ""),
 )
 async def test_connection_is_refused_when_the_origin_is_foreign(browse: Browse, origin: str) -> None:
     assert not await browse(origin=origin).connect()

@@ -15,6 +15,7 @@ from kschedweb.live import consumers
 from kschedweb.live import feed as feeds
 from kschedweb.live.feed import Feed, Subscription, TooSlow
 from kschedweb.views import Cursor
+from tests.cases import cases
 from tests.waiting import HANG_SECONDS
 from tests.web.live.conftest import Browser, ChangeLogSource
 
@@ -185,15 +186,13 @@ async def test_resume_joins_the_running_reader_without_a_hole_when_changes_go_on
     assert set(range(2, reached + 1)) <= seen <= set(range(1, reached + 1))
 
 
-@pytest.mark.parametrize(
+@cases(
     "query",
-    [
-        pytest.param("?rv=0&seq=0", id="further behind than is sent again"),
-        pytest.param("?rv=99&seq=0", id="ahead of the log"),
-        pytest.param("?rv=-1&seq=0", id="negative"),
-        pytest.param("?rv=1", id="half a cursor"),
-        pytest.param("?rv=1e3&seq=x", id="no numbers"),
-    ],
+    ("further behind than is sent again", "?rv=0&seq=0"),
+    ("ahead of the log", "?rv=99&seq=0"),
+    ("negative", "?rv=-1&seq=0"),
+    ("half a cursor", "?rv=1"),
+    ("no numbers", "?rv=1e3&seq=x"),
 )
 async def test_hello_names_the_end_of_the_log_when_the_cursor_is_of_no_use(
     browse: Browse, change: Any, monkeypatch: pytest.MonkeyPatch, query: str

@@ -19,6 +19,7 @@ from kschedweb.accounts.models import RoleBinding, Token
 from kschedweb.cluster.models import Cluster
 from kschedweb.live import guard as guards
 from kschedweb.live.origin import is_ours
+from tests.cases import cases
 from tests.waiting import HANG_SECONDS
 from tests.web.live.conftest import Browser, CountingGate
 
@@ -87,21 +88,19 @@ def expire_token(person: Person) -> None:
     Token.objects.update(created_at=past, expires_at=past + timedelta(days=1))
 
 
-@pytest.mark.parametrize(
+@cases(
     "end, with_token, code",
-    [
-        pytest.param(log_out, False, LOGGED_OUT, id="its person logs out"),
-        pytest.param(delete_session, False, LOGGED_OUT, id="the row of the session is deleted"),
-        pytest.param(expire_session, False, LOGGED_OUT, id="the session runs out"),
-        pytest.param(change_password, False, LOGGED_OUT, id="the password changes"),
-        pytest.param(close_account, False, LOGGED_OUT, id="the account is closed"),
-        pytest.param(take_role, False, GONE, id="the role is taken away"),
-        pytest.param(delete_role, False, GONE, id="the row of the role is deleted"),
-        pytest.param(revoke, True, LOGGED_OUT, id="the token is revoked"),
-        pytest.param(expire_token, True, LOGGED_OUT, id="the token runs out"),
-        pytest.param(close_account, True, LOGGED_OUT, id="the account of the token is closed"),
-        pytest.param(take_role, True, GONE, id="the role of the token's user is taken away"),
-    ],
+    ("its person logs out", log_out, False, LOGGED_OUT),
+    ("the row of the session is deleted", delete_session, False, LOGGED_OUT),
+    ("the session runs out", expire_session, False, LOGGED_OUT),
+    ("the password changes", change_password, False, LOGGED_OUT),
+    ("the account is closed", close_account, False, LOGGED_OUT),
+    ("the role is taken away", take_role, False, GONE),
+    ("the row of the role is deleted", delete_role, False, GONE),
+    ("the token is revoked", revoke, True, LOGGED_OUT),
+    ("the token runs out", expire_token, True, LOGGED_OUT),
+    ("the account of the token is closed", close_account, True, LOGGED_OUT),
+    ("the role of the token's user is taken away", take_role, True, GONE),
 )
 async def test_socket_closes_when(
     browse: Browse, gate: CountingGate, person: Person, end: Callable[[Person], None], with_token: bool, code: int
@@ -168,28 +167,24 @@ async def test_next_look_comes_when_one_fails(monkeypatch: pytest.MonkeyPatch) -
     assert guard._task is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "origin, host, opens",
-    [
-        pytest.param("http://localhost", "localhost", True, id="the same"),
-        pytest.param("http://localhost:8480", "localhost:8480", True, id="the same with a port"),
-        pytest.param("http://localhost:80", "localhost", True, id="the usual port written out"),
-        pytest.param("https://localhost", "localhost", False, id="another scheme"),
-        pytest.param("http://localhost:9000", "localhost:8480", False, id="another port"),
-        pytest.param("http://127.0.0.1:8480", "localhost:8480", False, id="another name of the same machine"),
-        pytest.param("http://elsewhere.example", "elsewhere.example", False, id="a host that is not ours"),
-        pytest.param("https://proxy.example", "localhost", True, id="an origin that is trusted"),
-        pytest.param("http://proxy.example", "localhost", False, id="a trusted name with another scheme"),
-        pytest.param("https://proxy.example:444", "localhost", False, id="a trusted name with another port"),
-        pytest.param("https://a.many.example", "localhost", True, id="a name under a trusted pattern"),
-        pytest.param(
-            "https://a.many.example:444", "localhost", False, id="a name under a trusted pattern, another port"
-        ),
-        pytest.param("https://a.many.example:443", "localhost", True, id="a name under a trusted pattern, its port"),
-        pytest.param("http://a.many.example", "localhost", False, id="a name under a trusted pattern, another scheme"),
-        pytest.param("https://many.example.evil", "localhost", False, id="a name that begins like a pattern"),
-        pytest.param("http://localhost:x", "localhost", False, id="no number for a port"),
-    ],
+    ("the same", "http://localhost", "localhost", True),
+    ("the same with a port", "http://localhost:8480", "localhost:8480", True),
+    ("the usual port written out", "http://localhost:80", "localhost", True),
+    ("another scheme", "https://localhost", "localhost", False),
+    ("another port", "http://localhost:9000", "localhost:8480", False),
+    ("another name of the same machine", "http://127.0.0.1:8480", "localhost:8480", False),
+    ("a host that is not ours", "http://elsewhere.example", "elsewhere.example", False),
+    ("an origin that is trusted", "https://proxy.example", "localhost", True),
+    ("a trusted name with another scheme", "http://proxy.example", "localhost", False),
+    ("a trusted name with another port", "https://proxy.example:444", "localhost", False),
+    ("a name under a trusted pattern", "https://a.many.example", "localhost", True),
+    ("a name under a trusted pattern, another port", "https://a.many.example:444", "localhost", False),
+    ("a name under a trusted pattern, its port", "https://a.many.example:443", "localhost", True),
+    ("a name under a trusted pattern, another scheme", "http://a.many.example", "localhost", False),
+    ("a name that begins like a pattern", "https://many.example.evil", "localhost", False),
+    ("no number for a port", "http://localhost:x", "localhost", False),
 )
 async def test_origin_decides_with_scheme_host_and_port(
     browse: Browse, settings: pytest.FixtureRequest, origin: str, host: str, opens: bool
@@ -198,14 +193,12 @@ async def test_origin_decides_with_scheme_host_and_port(
     assert await browse(origin=origin, host=host).connect() is opens
 
 
-@pytest.mark.parametrize(
+@cases(
     "told, ours",
-    [
-        pytest.param({"x-forwarded-proto": "https"}, True, id="it came by TLS"),
-        pytest.param({"x-forwarded-proto": "https, http"}, True, id="it came by TLS to the first of two"),
-        pytest.param({"x-forwarded-proto": "http"}, False, id="it did not"),
-        pytest.param({}, False, id="nothing"),
-    ],
+    ("it came by TLS", {"x-forwarded-proto": "https"}, True),
+    ("it came by TLS to the first of two", {"x-forwarded-proto": "https, http"}, True),
+    ("it did not", {"x-forwarded-proto": "http"}, False),
+    ("nothing", {}, False),
 )
 def test_scheme_is_what_the_proxy_says(settings: pytest.FixtureRequest, told: dict[str, str], ours: bool) -> None:
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")  # type: ignore[attr-defined]
@@ -217,12 +210,10 @@ async def test_token_opens_a_socket_when_there_is_no_origin(browse: Browse, pers
     assert await browse(cookie=None, origin="", token=person.secret).connect()
 
 
-@pytest.mark.parametrize(
+@cases(
     "origin, token",
-    [
-        pytest.param("http://evil.example", "", id="a good token from a foreign page"),
-        pytest.param("", "ksched_made-up", id="a token nobody made"),
-    ],
+    ("a good token from a foreign page", "http://evil.example", ""),
+    ("a token nobody made", "", "ksched_made-up"),
 )
 async def test_token_opens_no_socket_when(browse: Browse, person: Person, origin: str, token: str) -> None:
     assert not await browse(cookie=person.cookie, origin=origin, token=token or person.secret).connect()

@@ -15,6 +15,7 @@ from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.models import Cluster
 from kschedweb.live import feed
+from tests.cases import cases
 from tests.waiting import HANG_SECONDS
 from tests.web import tcp
 from tests.web.live.test_guard import Person, change_password, log_out, revoke, take_role
@@ -30,11 +31,7 @@ web.main()
 """
 
 LOGGED_OUT, GONE, SLOW = 4401, 4404, 4408
-REASONS = {
-    LOGGED_OUT: "not logged in",
-    GONE: "no such cluster for you",
-    SLOW: "too slow, come back with your cursor",
-}
+REASONS = {LOGGED_OUT: "not logged in", GONE: "no such cluster for you", SLOW: "too slow, come back with your cursor"}
 
 
 @pytest.fixture(scope="module")
@@ -109,15 +106,13 @@ def delete_cluster(person: Person) -> None:
     cluster_services.cluster_delete(cluster_id=person.cluster.pk)
 
 
-@pytest.mark.parametrize(
+@cases(
     "end, token, code",
-    [
-        pytest.param(log_out, False, LOGGED_OUT, id="its person logs out"),
-        pytest.param(change_password, False, LOGGED_OUT, id="the password changes"),
-        pytest.param(revoke, True, LOGGED_OUT, id="the token is revoked"),
-        pytest.param(take_role, False, GONE, id="the role is taken away"),
-        pytest.param(delete_cluster, False, GONE, id="the cluster is deleted"),
-    ],
+    ("its person logs out", log_out, False, LOGGED_OUT),
+    ("the password changes", change_password, False, LOGGED_OUT),
+    ("the token is revoked", revoke, True, LOGGED_OUT),
+    ("the role is taken away", take_role, False, GONE),
+    ("the cluster is deleted", delete_cluster, False, GONE),
 )
 def test_close_frame_arrives_when(
     web: tcp.Web, person: Person, end: Callable[[Person], None], token: bool, code: int

@@ -23,7 +23,7 @@ from kschedweb.traces import selectors
 from kschedweb.views import Cursor, Frame, encode
 from scheduler_core.apiserver.requests import ObjectKey, Patch
 from tests.builders import make_manifest, make_node, make_pod
-from tests.web.scheduling.conftest import lead, put_objects, settle  # noqa: F401
+from tests.web.scheduling.conftest import lead, put, settle
 
 FIXTURE = ROOT / "frontend" / "src" / "live" / "__fixtures__" / "contract.json"
 ONE_TIME_MS = 1_790_000_000_000
@@ -33,7 +33,7 @@ UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 def node(name: str, zone: str, cpu: str = "4") -> dict[str, Any]:
     labels = {"topology.kubernetes.io/zone": zone}
-    manifest: dict[str, Any] = make_node(name).capacity(cpu=cpu, memory="8Gi", pods="110").manifest()
+    manifest: dict[str, Any] = make_node(name).capacity(cpu=cpu).manifest()
     manifest["metadata"].setdefault("labels", {}).update(labels)
     return manifest
 
@@ -57,19 +57,19 @@ def event(name: str, count: int = 1) -> dict[str, Any]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_snapshot_and_events_are_the_later_snapshot_when_a_cluster_is_scheduled(put_objects: Any) -> None:  # noqa: F811
+def test_snapshot_and_events_are_the_later_snapshot_when_a_cluster_is_scheduled() -> None:
     cluster = Cluster.objects.create(name="recorded", seed=1)
-    put_objects(cluster, [node("n1", "a"), node("n2", "b"), pod("early"), pod("too-large", "64"), gated("gated")])
+    put(cluster, node("n1", "a"), node("n2", "b"), pod("early"), pod("too-large", "64"), gated("gated"))
     host = lead(cluster)
     # The same steps on any machine: no deadline cuts one short, and no timer comes due between two of them.
     host.monotonic, host.clock_us = lambda: 0.0, lambda: 1_790_000_000_000_000
-    settle(cluster, host)
+    settle(host)
     before = snapshot(cluster)
 
-    put_objects(cluster, [node("n3", "b", "16"), *(pod(f"p{i}") for i in range(6)), pod("too-large-too", "32")])
+    put(cluster, node("n3", "b", "16"), *(pod(f"p{i}") for i in range(6)), pod("too-large-too", "32"))
     host.step()  # assumed, not yet bound
     between = snapshot(cluster)
-    settle(cluster, host)
+    settle(host)
     services.node_update(cluster_id=cluster.pk, name="n1", unschedulable=True, actor="test")
     annotated = {"metadata": {"annotations": {"kschedweb.io/drain": "requested"}}}
     services.requests_carry_out(
@@ -78,22 +78,19 @@ def test_snapshot_and_events_are_the_later_snapshot_when_a_cluster_is_scheduled(
         actor="test",
         now=clock.now_of(cluster.pk),
     )
-    put_objects(cluster, [event("told"), event("counted")])
-    put_objects(cluster, [event("counted", count=2)])
+    put(cluster, event("told"), event("counted"))
+    put(cluster, event("counted", count=2))
     services.pace_set(cluster_id=cluster.pk, pace="slow", rate=2.5, actor="test")
     services.pod_delete(cluster_id=cluster.pk, namespace="default", name="too-large-too", grace_seconds=0, actor="test")
     ended = Patch(ObjectKey("Pod", "default", "early"), {"status": {"phase": "Succeeded"}}, subresource="status")
     services.requests_carry_out(cluster_id=cluster.pk, requests=[ended], actor="test", now=clock.now_of(cluster.pk))
-    put_objects(cluster, [node("n4", "c", "2"), pod("last")])
+    put(cluster, node("n4", "c", "2"), pod("last"))
     services.object_delete(cluster_id=cluster.pk, kind="Node", namespace="", name="n4", actor="test")
-    settle(cluster, host)
+    settle(host)
     after = snapshot(cluster)
 
     recorded = comparable(
-        {
-            "frames": frames(cluster.pk, Cursor(*before["cursor"])),
-            "snapshots": [before, between, after],
-        }
+        {"frames": frames(cluster.pk, Cursor(*before["cursor"])), "snapshots": [before, between, after]}
     )
     kinds = {event["type"] for frame in recorded["frames"] for event in frame["events"]}
     assert kinds >= {"node_put", "node_deleted", "pod_put", "pod_deleted", "event_put", "cluster_setting"}

@@ -35,15 +35,10 @@ def test_snapshot_frames_and_details_are_what_the_document_says(document: dict[s
     cluster.seq = 1
     cluster.save()
     paths = {
-        "snapshot": "snapshot",
-        "snapshot/columns": "snapshot/columns",
-        "frames": "frames?rv=0&seq=0",
-        "summary": "summary",
-        "pods/{namespace}/{name}": "pods/default/p1",
-        "nodes/{name}": "nodes/n1",
-        "pending": "pending",
-        "attempts": "attempts",
-    }
+        "snapshot": "snapshot", "snapshot/columns": "snapshot/columns", "frames": "frames?rv=0&seq=0",
+        "summary": "summary", "pods/{namespace}/{name}": "pods/default/p1", "nodes/{name}": "nodes/n1",
+        "pending": "pending", "attempts": "attempts",
+    }  # fmt: skip
     for path, asked in paths.items():
         answer = client.get(f"/api/clusters/{cluster.pk}/{asked}")
         assert answer.status_code == 200, asked

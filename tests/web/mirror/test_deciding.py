@@ -18,6 +18,7 @@ from kschedweb.scheduling.checkpoints import checkpoint_want
 from kschedweb.scheduling.models import Binding, EngineState, Eviction
 from kschedweb.traces.models import Attempt, Checkpoint, Comparison, QueueState
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.web import rest
 from tests.web.mirror.conftest import kubeconfig
 from tests.web.scheduling.conftest import lead
@@ -167,15 +168,13 @@ def test_configuration_that_names_what_is_not_here_is_run_as_far_as_it_goes() ->
     assert copy.status_code == 201, copy.json()
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        pytest.param("POST", "objects", rest.pod("new", namespace="default"), id="create"),
-        pytest.param("DELETE", "pods/default/p", None, id="delete a pod"),
-        pytest.param("DELETE", "objects/Node/n1", None, id="delete an object"),
-        pytest.param("PATCH", "nodes/n1", {"unschedulable": True}, id="cordon"),
-        pytest.param("PATCH", "", {"lifecycle_mode": "simulate"}, id="simulate"),
-    ],
+@cases(
+    "method, path, body",
+    ("create", "POST", "objects", rest.pod("new", namespace="default")),
+    ("delete a pod", "DELETE", "pods/default/p", None),
+    ("delete an object", "DELETE", "objects/Node/n1", None),
+    ("cordon", "PATCH", "nodes/n1", {"unschedulable": True}),
+    ("simulate", "PATCH", "", {"lifecycle_mode": "simulate"}),
 )
 def test_rest_refuses_every_write(mirrored: Mirrored, method: str, path: str, body: Any) -> None:
     mirrored.came(node("n1"), pod("p"), is_synced=True)

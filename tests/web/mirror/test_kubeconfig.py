@@ -13,6 +13,7 @@ from kschedweb.mirror import kubeconfig, sealing
 from kschedweb.mirror.source import Source, SourceError
 from kschedweb.ops.mirroring import flattened
 from scheduler_core.following.kinds import Collected
+from tests.cases import cases
 
 
 def config(user: dict[str, Any] | None = None, **cluster: Any) -> dict[str, Any]:
@@ -38,17 +39,15 @@ def test_only_the_chosen_context_is_kept() -> None:
     assert _choose(config(), context="a").document["users"][0]["name"] == "other"
 
 
-@pytest.mark.parametrize(
-    ("document", "field"),
-    [
-        pytest.param("text", "expected one document", id="no object"),
-        pytest.param({**config(), "current-context": ""}, "current-context", id="no context"),
-        pytest.param({**config(), "current-context": "c"}, "contexts: has no entry named 'c'", id="unknown context"),
-        pytest.param({**config(), "clusters": []}, "clusters: has no entry named 'k'", id="no cluster"),
-        pytest.param({**config(), "users": None}, "users: has no entry named 'u'", id="no user"),
-        pytest.param(config(server="ftp://x"), "clusters[k].cluster.server", id="no URL"),
-        pytest.param(config({"auth-provider": {"name": "gcp"}}), "auth-provider", id="provider that is no more"),
-    ],
+@cases(
+    "document, field",
+    ("no object", "text", "expected one document"),
+    ("no context", {**config(), "current-context": ""}, "current-context"),
+    ("unknown context", {**config(), "current-context": "c"}, "contexts: has no entry named 'c'"),
+    ("no cluster", {**config(), "clusters": []}, "clusters: has no entry named 'k'"),
+    ("no user", {**config(), "users": None}, "users: has no entry named 'u'"),
+    ("no URL", config(server="ftp://x"), "clusters[k].cluster.server"),
+    ("provider that is no more", config({"auth-provider": {"name": "gcp"}}), "auth-provider"),
 )
 def test_what_cannot_be_used_is_refused_with_its_field(document: Any, field: str) -> None:
     with pytest.raises(InvalidError) as refused:
@@ -56,20 +55,15 @@ def test_what_cannot_be_used_is_refused_with_its_field(document: Any, field: str
     assert field in refused.value.message
 
 
-@pytest.mark.parametrize(
-    ("document", "field"),
-    [
-        pytest.param(config({"exec": {"command": "sh"}}), "users[u].user.exec", id="program"),
-        pytest.param(config({"tokenFile": "/etc/shadow"}), "users[u].user.tokenFile", id="token file"),
-        pytest.param(config({"client-key": "/k"}), "users[u].user.client-key", id="key file"),
-        pytest.param(config(**{"certificate-authority": "/c"}), "clusters[k].cluster.certificate-authority", id="CA"),
-        pytest.param(
-            config({"auth-provider": {"name": "oidc", "config": {"idp-certificate-authority": "/c"}}}),
-            "idp-certificate-authority",
-            id="CA of an issuer",
-        ),
-    ],
-)
+@cases(
+    "document, field",
+    ("program", config({"exec": {"command": "sh"}}), "users[u].user.exec"),
+    ("token file", config({"tokenFile": "/etc/shadow"}), "users[u].user.tokenFile"),
+    ("key file", config({"client-key": "/k"}), "users[u].user.client-key"),
+    ("CA", config(**{"certificate-authority": "/c"}), "clusters[k].cluster.certificate-authority"),
+    ("CA of an issuer", config({"auth-provider": {"name": "oidc", "config": {"idp-certificate-authority": "/c"}}}),
+     "idp-certificate-authority"),
+)  # fmt: skip
 def test_programs_and_files_come_from_this_machine_only(document: Any, field: str) -> None:
     with pytest.raises(InvalidError) as refused:
         _choose(document)
@@ -103,11 +97,7 @@ def test_program_makes_tokens_and_is_asked_again_when_one_has_run_out(tmp_path: 
     )
     program.chmod(0o755)
     user = {
-        "exec": {
-            "apiVersion": "client.authentication.k8s.io/v1",
-            "command": str(program),
-            "interactiveMode": "Never",
-        }
+        "exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(program), "interactiveMode": "Never"}
     }
     from tests.web.mirror.proxy import Fault, proxying
 

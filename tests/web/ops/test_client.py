@@ -12,6 +12,7 @@ import pytest
 
 from kschedweb.ops import client, supervisor
 from kschedweb.ops.setup import CREDENTIAL_FILE
+from tests.cases import cases
 
 Answers = dict[tuple[str, str], list[tuple[int, Any]]]
 
@@ -157,16 +158,12 @@ def test_import_follows_a_large_upload_to_its_end(
     assert "12 stored as they were" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer",
-    [
-        pytest.param([(400, {"code": "bad", "message": "document 2: no kind", "extra": {}})], id="refused at once"),
-        pytest.param(
-            [(202, {"id": "u", "status": "failed", "error": {"code": "bad", "message": "document 2: no kind"}})],
-            id="failed later",
-        ),
-    ],
-)
+    ("refused at once", [(400, {"code": "bad", "message": "document 2: no kind", "extra": {}})]),
+    ("failed later",
+     [(202, {"id": "u", "status": "failed", "error": {"code": "bad", "message": "document 2: no kind"}})]),
+)  # fmt: skip
 def test_import_prints_the_reason_when_it_is_refused(
     service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str], answer: list[tuple[int, Any]]
 ) -> None:
@@ -188,31 +185,17 @@ REFUSAL = {
 }
 
 
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        pytest.param(REFUSAL, f"ksched: {REFUSAL['message']}\n", id="what the message says is not said again"),
-        pytest.param(
-            {"code": "c", "message": "too large", "extra": {"limit": 50, "problems": ["one", "two"], "cluster": None}},
-            "ksched: too large\nlimit: 50\nproblems: one\nproblems: two\n",
-            id="what it does not say is",
-        ),
-        pytest.param(
-            {
-                "code": "invalid",
-                "message": "no",
-                "extra": {"problems": [{"line": 3, "path": "a.b", "message": "bad", "found": "x", "expected": "y"}]},
-            },
-            "ksched: no\nLINE  FIELD  PROBLEM\n3     a.b    bad (expected: y)\n",
-            id="problems of a configuration",
-        ),
-        pytest.param(
-            {"code": "invalid", "message": "a: no", "extra": {"fields": {"a": ["no"], "b": ["nor this"]}}},
-            "ksched: a: no\nb: nor this\n",
-            id="fields",
-        ),
-    ],
-)
+@cases(
+    "answer, told",
+    ("what the message says is not said again", REFUSAL, f"ksched: {REFUSAL['message']}\n"),
+    ("what it does not say is", {"code": "c", "message": "too large", "extra": {"limit": 50, "problems": ["one", "two"],
+     "cluster": None}}, "ksched: too large\nlimit: 50\nproblems: one\nproblems: two\n"),
+    ("problems of a configuration", {"code": "invalid", "message": "no", "extra": {"problems": [{"line": 3,
+     "path": "a.b", "message": "bad", "found": "x", "expected": "y"}]}},
+     "ksched: no\nLINE  FIELD  PROBLEM\n3     a.b    bad (expected: y)\n"),
+    ("fields", {"code": "invalid", "message": "a: no", "extra": {"fields": {"a": ["no"], "b": ["nor this"]}}},
+     "ksched: a: no\nb: nor this\n"),
+)  # fmt: skip
 def test_people_are_told_each_fact_of_a_refusal_once(
     service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str], answer: dict[str, Any], told: str
 ) -> None:
@@ -268,14 +251,12 @@ def test_people_get_tables_of_an_import_and_programs_one_document(
     assert (document["cluster"], document["report"]) == ({"id": 2, "name": "x"}, report)
 
 
-@pytest.mark.parametrize(
-    ("name", "want"),
-    [
-        pytest.param("My dump.json.gz", "my-dump", id="blanks and endings"),
-        pytest.param("openb_node_list.csv", "openb-node-list", id="underscores"),
-        pytest.param("_.yaml", "imported", id="nothing left"),
-        pytest.param("a" * 90, "a" * 63, id="too long"),
-    ],
+@cases(
+    "name, want",
+    ("blanks and endings", "My dump.json.gz", "my-dump"),
+    ("underscores", "openb_node_list.csv", "openb-node-list"),
+    ("nothing left", "_.yaml", "imported"),
+    ("too long", "a" * 90, "a" * 63),
 )
 def test_default_name_is_a_label(name: str, want: str) -> None:
     assert client.default_name(Path(name)) == want

@@ -1,6 +1,5 @@
 """`./ksched config` against a service that answers what the test says."""
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,10 @@ from typing import Any
 import pytest
 
 from kschedweb.ops import client, configuring
-from tools import cli
+from tests.cases import cases
+from tests.web.ops.conftest import Command, Said, Service
+
+Configure = Callable[..., tuple[Said, list[tuple[str, str, Any]]]]
 
 PLUGINS = [{"name": "NodeResourcesFit", "weight": 1}, {"name": "RackAware", "weight": 5}]
 CONFIG = {
@@ -35,45 +37,36 @@ CONFIG = {
         ]
     },
 }
-Calls = list[tuple[str, str, bytes | None]]
 
 
 @pytest.fixture
-def service(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Calls]:
-    """Let every call about the configuration be answered so; the calls made."""
+def configure(command: Command) -> Configure:
+    """`configure(answer, *words)`: what the command says when the service answers so, and what it asked."""
 
-    def answers(answer: Any) -> Calls:
-        calls: Calls = []
-
-        def call(self: Any, method: str, path: str, body: bytes | None = None, content_type: str = "") -> Any:
-            calls.append((method, path, body))
-            if path == "/api/clusters":
-                return 200, [{"id": 7, "name": "lab"}]
+    def run(answer: Any, *words: str) -> tuple[Said, list[tuple[str, str, Any]]]:
+        def told(path: str, body: Any) -> Any:
             if isinstance(answer, Exception):
                 raise answer
-            return 200, answer
+            return answer
 
-        monkeypatch.setattr(client.Client, "call", call)
-        monkeypatch.setattr(configuring, "connect", lambda _: client.Client("h", 1, "t"))
-        return calls
+        service = Service(told, ("lab",))
+        return command(configuring.configure, service, "config", "--cluster", "lab", *words), service.asked
 
-    return answers
-
-
-def run(tmp_path: Path, *words: str) -> int:
-    options: argparse.Namespace = cli.parser().parse_args(["config", *words])
-    return configuring.configure(data_dir=tmp_path, options=options)
+    return run
 
 
-def test_config_uploads_the_file_and_tells_what_runs(
-    service: Callable[[Any], Calls], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    calls = service(CONFIG)
-    file = tmp_path / "config.yaml"
-    file.write_text("kind: X\n")
-    assert run(tmp_path, str(file), "--cluster", "lab") == 0
-    assert calls[1] == ("PUT", "/api/clusters/7/scheduler-config", b"kind: X\n")
-    assert capsys.readouterr().out.splitlines() == [
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "config.yaml"
+    path.write_text("kind: X\n")
+    return path
+
+
+def test_config_uploads_the_file_and_tells_what_runs(configure: Configure, file: Path) -> None:
+    said, asked = configure(CONFIG, str(file))
+    assert asked == [("PUT", "/api/clusters/1/scheduler-config", b"kind: X\n")]
+    assert said.code == 0
+    assert said.lines == [
         "version 3, by ada at 2026-11-21T10:00:00Z",
         "profile default-scheduler",
         "  not replayable because of RackAware",
@@ -88,56 +81,31 @@ def test_config_uploads_the_file_and_tells_what_runs(
     ]
 
 
-@pytest.mark.parametrize(
-    ("answer", "last"),
-    [
-        pytest.param(
-            {"changes": [], "is_in_use": True},
-            ["no setting differs from the version before", "version 3 is in use"],
-            id="the same again",
-        ),
-        pytest.param(
-            {"changes": None},
-            [
-                "nothing to compare with: this is the first version, or the one before can no longer be read",
-                "version 3 counts from the scheduler's next step on; queued pods stay queued",
-            ],
-            id="nothing to compare with",
-        ),
-    ],
-)
-def test_config_says_when_nothing_changed(
-    service: Callable[[Any], Calls],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    answer: dict[str, Any],
-    last: list[str],
-) -> None:
-    service({**CONFIG, **answer})
-    assert run(tmp_path, "--defaults", "--cluster", "lab") == 0
-    assert capsys.readouterr().out.splitlines()[-2:] == last
+@cases(
+    "answer, last",
+    ("the same again", {"changes": [], "is_in_use": True}, ["no setting differs from the version before",
+     "version 3 is in use"]),
+    ("nothing to compare with", {"changes": None},
+     ["nothing to compare with: this is the first version, or the one before can no longer be read",
+     "version 3 counts from the scheduler's next step on; queued pods stay queued"]),
+)  # fmt: skip
+def test_config_says_when_nothing_changed(configure: Configure, answer: dict[str, Any], last: list[str]) -> None:
+    said, _ = configure({**CONFIG, **answer}, "--defaults")
+    assert (said.code, said.lines[-2:]) == (0, last)
 
 
-@pytest.mark.parametrize(
-    ("words", "call", "out"),
-    [
-        pytest.param(["--show"], ("GET", None), "kind: X\n", id="shows the text alone"),
-        pytest.param([], ("GET", None), "version 3, by ada at 2026-11-21T10:00:00Z\nprofile", id="tells what runs"),
-        pytest.param(["--defaults"], ("PUT", b""), "version 3", id="goes back to the defaults"),
-    ],
+@cases(
+    "words, call, out",
+    ("shows the text alone", ["--show"], ("GET", None), "kind: X\n"),
+    ("tells what runs", [], ("GET", None), "version 3, by ada at 2026-11-21T10:00:00Z\nprofile"),
+    ("goes back to the defaults", ["--defaults"], ("PUT", b""), "version 3"),
 )
 def test_config_without_a_file(
-    service: Callable[[Any], Calls],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    words: list[str],
-    call: tuple[str, bytes | None],
-    out: str,
+    configure: Configure, words: list[str], call: tuple[str, bytes | None], out: str
 ) -> None:
-    calls = service(CONFIG)
-    assert run(tmp_path, *words, "--cluster", "lab") == 0
-    assert (calls[1][0], calls[1][2]) == call
-    assert capsys.readouterr().out.startswith(out)
+    said, ((method, _, body),) = configure(CONFIG, *words)
+    assert (said.code, (method, body)) == (0, call)
+    assert said.out.startswith(out)
 
 
 PROBLEMS = [
@@ -146,14 +114,10 @@ PROBLEMS = [
 ]
 
 
-def test_config_prints_every_problem_in_a_table(
-    service: Callable[[Any], Calls], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    service(client.Refused("cannot be used", {"extra": {"problems": PROBLEMS}}))
-    file = tmp_path / "config.yaml"
-    file.write_text("x")
-    assert run(tmp_path, str(file), "--cluster", "lab") == 1
-    assert capsys.readouterr().err.splitlines() == [
+def test_config_prints_every_problem_in_a_table(configure: Configure, file: Path) -> None:
+    said, _ = configure(client.Refused("cannot be used", {"extra": {"problems": PROBLEMS}}), str(file))
+    assert said.code == 1
+    assert said.err.splitlines() == [
         f"ksched: {file}: refused, nothing was changed; 2 problems:",
         "LINE  FIELD     PROBLEM",
         "12    profilez  unknown field (expected: profiles)",
@@ -161,35 +125,23 @@ def test_config_prints_every_problem_in_a_table(
     ]
 
 
-def test_config_that_can_no_longer_be_used_says_why(
-    service: Callable[[Any], Calls], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    service({**CONFIG, "effective": None, "problems": PROBLEMS[:1]})
-    assert run(tmp_path, "--cluster", "lab") == 0
-    assert capsys.readouterr().out.splitlines()[1:] == [
+def test_config_that_can_no_longer_be_used_says_why(configure: Configure) -> None:
+    said, _ = configure({**CONFIG, "effective": None, "problems": PROBLEMS[:1]})
+    assert said.code == 0
+    assert said.lines[1:] == [
         "cannot be used any more:",
         "LINE  FIELD     PROBLEM",
         "12    profilez  unknown field (expected: profiles)",
     ]
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "text"),
-    [
-        pytest.param(["--cluster", "other"], 1, "there is no cluster named other", id="unknown cluster"),
-        pytest.param(["no.yaml", "--cluster", "lab"], 1, "cannot read no.yaml", id="no such file"),
-        pytest.param(["--show", "--defaults", "--cluster", "lab"], 2, "not several", id="two wishes at once"),
-    ],
+@cases(
+    "words, code, text",
+    ("unknown cluster", ["--cluster", "other"], 1, "there is no cluster named other"),
+    ("no such file", ["no.yaml"], 1, "cannot read no.yaml"),
+    ("two wishes at once", ["--show", "--defaults"], 2, "not several"),
 )
-def test_config_that_cannot_be_done(
-    service: Callable[[Any], Calls],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    words: list[str],
-    code: int,
-    text: str,
-) -> None:
-    calls = service(CONFIG)
-    assert run(tmp_path, *words) == code
-    assert text in capsys.readouterr().err
-    assert not any(method == "PUT" for method, _, _ in calls)
+def test_config_that_cannot_be_done(configure: Configure, words: list[str], code: int, text: str) -> None:
+    said, asked = configure(CONFIG, *words)
+    assert said.code == code and text in said.err
+    assert not any(method == "PUT" for method, _, _ in asked)

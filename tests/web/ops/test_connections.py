@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 import socket
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,14 +12,9 @@ from uvicorn.server import ServerState
 
 from kschedweb.common import bodies
 from kschedweb.ops import connections
+from tests.cases import cases
 from tests.waiting import HANG_SECONDS
 from tests.web import tcp
-
-
-@pytest.fixture(scope="module")
-def web(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tcp.Web]:
-    with tcp.web_process(tmp_path_factory.mktemp("web")) as process:
-        yield process
 
 
 def answer_to(web: tcp.Web, sent: bytes) -> tuple[int, bytes]:
@@ -41,13 +35,11 @@ def head(path: bytes = b"/livez/ping", *headers: bytes) -> bytes:
     return b"\r\n".join(lines) + b"\r\n\r\n"
 
 
-@pytest.mark.parametrize(
+@cases(
     "sent",
-    [
-        pytest.param(head(b"/" + b"a" * 70_000), id="a long path"),
-        pytest.param(head(b"/livez/ping", b"X-Long: " + b"a" * 70_000), id="a long header"),
-        pytest.param(head(b"/livez/ping", *(b"X-%d: a" % number for number in range(10_000))), id="many headers"),
-    ],
+    ("a long path", head(b"/" + b"a" * 70_000)),
+    ("a long header", head(b"/livez/ping", b"X-Long: " + b"a" * 70_000)),
+    ("many headers", head(b"/livez/ping", *(b"X-%d: a" % number for number in range(10_000)))),
 )
 def test_head_that_is_too_large_is_refused(web: tcp.Web, sent: bytes) -> None:
     status, body = answer_to(web, sent)
@@ -91,13 +83,11 @@ def test_what_is_not_http_is_refused_in_the_usual_form(web: tcp.Web) -> None:
     assert (status, json.loads(body)["code"]) == (400, "bad_request")
 
 
-@pytest.mark.parametrize(
+@cases(
     "sent, said",
-    [
-        pytest.param(b"", b"", id="nothing was sent"),
-        pytest.param(b"GET /livez/ping HTTP/1.1\r\nHos", b"head_too_slow", id="half a head was sent"),
-        pytest.param(head()[:-2].replace(b"close", b"keep-alive") + b"\r\nGE", b"200 OK", id="after an answer"),
-    ],
+    ("nothing was sent", b"", b""),
+    ("half a head was sent", b"GET /livez/ping HTTP/1.1\r\nHos", b"head_too_slow"),
+    ("after an answer", head()[:-2].replace(b"close", b"keep-alive") + b"\r\nGE", b"200 OK"),
 )
 @pytest.mark.slow
 def test_connection_ends_when(web: tcp.Web, sent: bytes, said: bytes) -> None:

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from kschedweb import environment
+from tests.cases import cases
 
 GOOD = {
     "DATABASE_URL": "postgresql://u:p@db:5433/name",
@@ -24,52 +25,37 @@ def clean(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "want"),
-    [
-        pytest.param("DATABASE_URL", None, "DATABASE_URL: is not set", id="no database"),
-        pytest.param("DATABASE_URL", "mysql://x/y", "DATABASE_URL: must begin with postgresql://", id="other database"),
-        pytest.param("DATABASE_URL", "postgresql://x", "DATABASE_URL: names no database", id="no database name"),
-        pytest.param("DATABASE_URL", "postgresql://h/d?pool=3", 'is not known: "pool"', id="unknown option"),
-        pytest.param("DATABASE_URL", "postgresql://u:p@[::1/d", "DATABASE_URL: cannot be read", id="broken address"),
-        pytest.param("REDIS_URL", "http://x", "REDIS_URL: must begin with redis://", id="other broker"),
-        pytest.param("REDIS_URL", "unix://", "REDIS_URL: names no socket", id="no socket"),
-        pytest.param("KSCHED_SECRET_KEY", "short", "KSCHED_SECRET_KEY: needs at least 50", id="short secret"),
-        pytest.param("KSCHED_SECRET_KEY", "changeme" * 8, "KSCHED_SECRET_KEY: is a value from", id="example secret"),
-        pytest.param(
-            "KSCHED_SECRET_KEY", "0123456" * 8, "KSCHED_SECRET_KEY: is made of too few", id="monotonous secret"
-        ),
-        pytest.param(
-            "DATABASE_URL", "postgresql://u:Postgres@h/n", "DATABASE_URL: has a default", id="default password"
-        ),
-        pytest.param(
-            "DATABASE_URL", "postgresql:///n?host=h&password=changeme", "DATABASE_URL: has", id="in the query"
-        ),
-        pytest.param("REDIS_URL", "redis://:password@h/0", "REDIS_URL: has a default password", id="broker's password"),
-        pytest.param("KSCHED_EXTENDER_HOSTS", "http://h", "KSCHED_EXTENDER_HOSTS: 'http://h'", id="extender's URL"),
-        pytest.param(
-            "KSCHED_FEATURE_GATES", "A", "KSCHED_FEATURE_GATES: 'A' is not Name=true", id="gate without value"
-        ),
-        pytest.param("KSCHED_FEATURE_GATES", "A=true", "unrecognized feature gate: A", id="gate there is not"),
-        pytest.param("KSCHED_EXTENDER_HOSTS", "h:x", "KSCHED_EXTENDER_HOSTS: 'h:x' is neither", id="extender's port"),
-        pytest.param("KSCHED_IMPORTS_PER_MINUTE", "-1", "KSCHED_IMPORTS_PER_MINUTE: ", id="rate below 0"),
-        pytest.param("KSCHED_ALLOWED_HOSTS", "*", "KSCHED_ALLOWED_HOSTS: '*' is refused", id="every host"),
-        pytest.param("KSCHED_TRUSTED_ORIGINS", "example.org", "KSCHED_TRUSTED_ORIGINS: 'example.org'", id="no scheme"),
-        pytest.param("KSCHED_PORT", "http", "KSCHED_PORT: ", id="port is no number"),
-        pytest.param("KSCHED_PORT", "70000", "KSCHED_PORT: ", id="port too large"),
-        pytest.param("KSCHED_DEBUG", "perhaps", "KSCHED_DEBUG: ", id="neither true nor false"),
-        pytest.param("KSCHED_LOG_FORMAT", "xml", "KSCHED_LOG_FORMAT: ", id="unknown format"),
-        pytest.param(
-            "KSCHED_LEASE_DURATION_SECONDS", "10", "KSCHED_LEASE_DURATION_SECONDS: must be greater", id="short lease"
-        ),
-        pytest.param(
-            "KSCHED_RETRY_PERIOD_SECONDS",
-            "9",
-            "KSCHED_RENEW_DEADLINE_SECONDS: must be greater than 1.2",
-            id="few tries",
-        ),
-        pytest.param("KSCHED_WORKER_ID", "a b", "KSCHED_WORKER_ID: ", id="worker id with a space"),
-    ],
+@cases(
+    "name, value, want",
+    ("no database", "DATABASE_URL", None, "DATABASE_URL: is not set"),
+    ("other database", "DATABASE_URL", "mysql://x/y", "DATABASE_URL: must begin with postgresql://"),
+    ("no database name", "DATABASE_URL", "postgresql://x", "DATABASE_URL: names no database"),
+    ("unknown option", "DATABASE_URL", "postgresql://h/d?pool=3", 'is not known: "pool"'),
+    ("broken address", "DATABASE_URL", "postgresql://u:p@[::1/d", "DATABASE_URL: cannot be read"),
+    ("other broker", "REDIS_URL", "http://x", "REDIS_URL: must begin with redis://"),
+    ("no socket", "REDIS_URL", "unix://", "REDIS_URL: names no socket"),
+    ("no secret", "KSCHED_SECRET_KEY", "", "KSCHED_SECRET_KEY: "),
+    ("part of an example's", "KSCHED_SECRET_KEY", "please-changeme-" * 4, "KSCHED_SECRET_KEY: "),
+    ("short secret", "KSCHED_SECRET_KEY", "short", "KSCHED_SECRET_KEY: needs at least 50"),
+    ("example secret", "KSCHED_SECRET_KEY", "changeme" * 8, "KSCHED_SECRET_KEY: is a value from"),
+    ("monotonous secret", "KSCHED_SECRET_KEY", "0123456" * 8, "KSCHED_SECRET_KEY: is made of too few"),
+    ("default password", "DATABASE_URL", "postgresql://u:Postgres@h/n", "DATABASE_URL: has a default"),
+    ("in the query", "DATABASE_URL", "postgresql:///n?host=h&password=changeme", "DATABASE_URL: has"),
+    ("broker's password", "REDIS_URL", "redis://:password@h/0", "REDIS_URL: has a default password"),
+    ("extender's URL", "KSCHED_EXTENDER_HOSTS", "http://h", "KSCHED_EXTENDER_HOSTS: 'http://h'"),
+    ("gate without value", "KSCHED_FEATURE_GATES", "A", "KSCHED_FEATURE_GATES: 'A' is not Name=true"),
+    ("gate there is not", "KSCHED_FEATURE_GATES", "A=true", "unrecognized feature gate: A"),
+    ("extender's port", "KSCHED_EXTENDER_HOSTS", "h:x", "KSCHED_EXTENDER_HOSTS: 'h:x' is neither"),
+    ("rate below 0", "KSCHED_IMPORTS_PER_MINUTE", "-1", "KSCHED_IMPORTS_PER_MINUTE: "),
+    ("every host", "KSCHED_ALLOWED_HOSTS", "*", "KSCHED_ALLOWED_HOSTS: '*' is refused"),
+    ("no scheme", "KSCHED_TRUSTED_ORIGINS", "example.org", "KSCHED_TRUSTED_ORIGINS: 'example.org'"),
+    ("port is no number", "KSCHED_PORT", "http", "KSCHED_PORT: "),
+    ("port too large", "KSCHED_PORT", "70000", "KSCHED_PORT: "),
+    ("neither true nor false", "KSCHED_DEBUG", "perhaps", "KSCHED_DEBUG: "),
+    ("unknown format", "KSCHED_LOG_FORMAT", "xml", "KSCHED_LOG_FORMAT: "),
+    ("short lease", "KSCHED_LEASE_DURATION_SECONDS", "10", "KSCHED_LEASE_DURATION_SECONDS: must be greater"),
+    ("few tries", "KSCHED_RETRY_PERIOD_SECONDS", "9", "KSCHED_RENEW_DEADLINE_SECONDS: must be greater than 1.2"),
+    ("worker id with a space", "KSCHED_WORKER_ID", "a b", "KSCHED_WORKER_ID: "),
 )
 def test_load_names_the_variable_when_its_value_is_wrong(
     clean: pytest.MonkeyPatch, name: str, value: str | None, want: str
@@ -92,19 +78,21 @@ def test_load_reports_every_wrong_variable_at_once(clean: pytest.MonkeyPatch) ->
     assert [line.partition(":")[0] for line in str(caught.value).splitlines()] == ["REDIS_URL", "KSCHED_PORT"]
 
 
+def test_service_listens_on_this_machine_only_unless_told_otherwise(clean: pytest.MonkeyPatch) -> None:
+    assert environment.load().host == "127.0.0.1"
+
+
 def test_load_splits_lists_at_commas(clean: pytest.MonkeyPatch) -> None:
     clean.setenv("KSCHED_ALLOWED_HOSTS", "a.example, b.example,")
     assert environment.load().allowed_hosts == ["a.example", "b.example"]
 
 
-@pytest.mark.parametrize(
-    ("debug", "https", "want"),
-    [
-        pytest.param("0", None, True, id="production is https"),
-        pytest.param("1", None, False, id="debugging is not"),
-        pytest.param("0", "0", False, id="production without, on demand"),
-        pytest.param("1", "1", True, id="debugging with, on demand"),
-    ],
+@cases(
+    "debug, https, want",
+    ("production is https", "0", None, True),
+    ("debugging is not", "1", None, False),
+    ("production without, on demand", "0", "0", False),
+    ("debugging with, on demand", "1", "1", True),
 )
 def test_secure_follows_https_else_debug(clean: pytest.MonkeyPatch, debug: str, https: str | None, want: bool) -> None:
     clean.setenv("KSCHED_DEBUG", debug)
@@ -126,13 +114,11 @@ def test_database_settings_of_a_socket() -> None:
     assert (found["NAME"], found["PASSWORD"], found["OPTIONS"]) == ("ksched", "", {"passfile": "/a b/pgpass"})
 
 
-@pytest.mark.parametrize(
-    ("url", "want"),
-    [
-        pytest.param("unix:///run/v.sock", "redis+socket:///run/v.sock?virtual_host=0", id="socket"),
-        pytest.param("unix:///run/v.sock?db=3", "redis+socket:///run/v.sock?virtual_host=3", id="socket and database"),
-        pytest.param("redis://h:6379/2", "redis://h:6379/2", id="host"),
-    ],
+@cases(
+    "url, want",
+    ("socket", "unix:///run/v.sock", "redis+socket:///run/v.sock?virtual_host=0"),
+    ("socket and database", "unix:///run/v.sock?db=3", "redis+socket:///run/v.sock?virtual_host=3"),
+    ("host", "redis://h:6379/2", "redis://h:6379/2"),
 )
 def test_broker_url_says_the_same_in_the_words_of_celery(url: str, want: str) -> None:
     assert environment.broker_url(url) == want
@@ -141,12 +127,9 @@ def test_broker_url_says_the_same_in_the_words_of_celery(url: str, want: str) ->
 def test_settings_end_the_process_when_the_environment_is_wrong() -> None:
     inherited = {name: value for name, value in os.environ.items() if name not in environment.variables()}
     result = subprocess.run(
-        [sys.executable, "-c", "import kschedweb.settings"],
-        env={**inherited, **GOOD, "KSCHED_PORT": "x"},
-        cwd=environment.ROOT,
-        capture_output=True,
-        text=True,
-    )
+        [sys.executable, "-c", "import kschedweb.settings"], env={**inherited, **GOOD, "KSCHED_PORT": "x"},
+        cwd=environment.ROOT, capture_output=True, text=True,
+    )  # fmt: skip
     assert result.returncode == 1
     assert "KSCHED_PORT: " in result.stderr
     assert "Traceback" not in result.stderr
@@ -161,11 +144,7 @@ def test_settings_choose_between_pool_and_kept_connection(pool: str, age: str, h
     show = "from kschedweb.settings import DATABASES"
     show += "; d = DATABASES['default']; print(d['CONN_MAX_AGE'], 'pool' in d['OPTIONS'])"
     result = subprocess.run(
-        [sys.executable, "-c", show],
-        env={**inherited, **GOOD, "KSCHED_DATABASE_POOL": pool},
-        cwd=environment.ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+        [sys.executable, "-c", show], env={**inherited, **GOOD, "KSCHED_DATABASE_POOL": pool}, cwd=environment.ROOT,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
     assert result.stdout.split() == [age, has_pool]

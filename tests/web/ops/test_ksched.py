@@ -1,5 +1,6 @@
 """The entry ./ksched: what it says when Python is too old or cannot make environments, and when it installs again."""
 
+import contextlib
 import hashlib
 import importlib
 import importlib.machinery
@@ -12,8 +13,9 @@ from types import ModuleType
 
 import pytest
 
-from kschedweb.environment import ROOT
+from kschedweb.environment import ROOT, variables
 from kschedweb.ops import cli
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -130,32 +132,34 @@ def test_environment_is_made_once_and_again_when_the_lock_changes(
     assert stamp == hashlib.sha256(b"requirements.lock 2").hexdigest()
 
 
-@pytest.mark.parametrize(
-    ("words", "want"),
-    [
-        pytest.param(["--help"], "prune", id="help lists the commands"),
-        pytest.param(["up", "--help"], "--no-sample", id="help of up"),
-        pytest.param(["up", "--port", "99999"], "is no port", id="port out of range"),
-        pytest.param(["nonsense"], "invalid choice", id="unknown command"),
-        pytest.param(["status", "--data-dir", "/nowhere/at/all"], "nothing runs on", id="status of nothing"),
-        pytest.param(["down", "--data-dir", "/nowhere/at/all"], "nothing runs on", id="down of nothing"),
-        pytest.param(
-            ["import", "--data-dir", "/nowhere", __file__], "start it with ./ksched up", id="import without a service"
-        ),
-        pytest.param(["import", "--digest", __file__], "it needs --wait", id="digest without wait"),
-        pytest.param(["import", "/nowhere/x.json"], "cannot read /nowhere/x.json", id="import of no file"),
-    ],
+@cases(
+    "words, want",
+    ("help lists the commands", ["--help"], "prune"),
+    ("help of up", ["up", "--help"], "--no-sample"),
+    ("port out of range", ["up", "--port", "99999"], "is no port"),
+    ("unknown command", ["nonsense"], "invalid choice"),
+    ("status of nothing", ["status", "--data-dir", "/nowhere/at/all"], "nothing runs on"),
+    ("down of nothing", ["down", "--data-dir", "/nowhere/at/all"], "nothing runs on"),
+    ("import without a service", ["import", "--data-dir", "/nowhere", __file__], "start it with ./ksched up"),
+    ("digest without wait", ["import", "--digest", __file__], "it needs --wait"),
+    ("import of no file", ["import", "/nowhere/x.json"], "cannot read /nowhere/x.json"),
 )
-def test_command_line_answers_clearly(words: list[str], want: str) -> None:
-    result = subprocess.run(
-        [sys.executable, "-P", "-m", "kschedweb.ops.cli", *words],
-        cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-    )
-    assert want in result.stdout + result.stderr
-    assert "Traceback" not in result.stderr
+def test_command_line_answers_clearly(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], want: str
+) -> None:
+    for name in variables():
+        monkeypatch.delenv(name, raising=False)
+    with contextlib.suppress(SystemExit):
+        cli.main(words)
+    said = capsys.readouterr()
+    assert want in said.out + said.err
+
+
+def test_command_line_is_a_program() -> None:
+    words = [sys.executable, "-P", "-m", "kschedweb.ops.cli", "--help"]
+    known = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    result = subprocess.run(words, cwd=ROOT, env=known, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "") and "prune" in result.stdout
 
 
 def test_every_command_has_a_function() -> None:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from kschedweb.ops import kubernetes, up
+from tests.cases import cases
 from tools import cli
 
 HTTP, HTTPS = "http://127.0.0.1:8480", "https://127.0.0.1:8480"
@@ -36,13 +37,11 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     return command
 
 
-@pytest.mark.parametrize(
-    ("url", "server"),
-    [
-        pytest.param(HTTP, None, id="the service has no TLS"),
-        pytest.param(HTTPS, "http://ksched.example", id="the address given has none"),
-        pytest.param(HTTP, "ksched.example", id="the address given has no scheme"),
-    ],
+@cases(
+    "url, server",
+    ("the service has no TLS", HTTP, None),
+    ("the address given has none", HTTPS, "http://ksched.example"),
+    ("the address given has no scheme", HTTP, "ksched.example"),
 )
 @pytest.mark.parametrize("out", [True, False], ids=["to a file", "to stdout"])
 def test_nothing_is_made_that_kubectl_could_not_use(
@@ -56,12 +55,10 @@ def test_nothing_is_made_that_kubectl_could_not_use(
     assert "https only" in said.err and "./ksched up --tls" in said.err and (server or url) in said.err
 
 
-@pytest.mark.parametrize(
-    ("url", "server"),
-    [
-        pytest.param(HTTPS, None, id="the service has TLS"),
-        pytest.param(HTTP, "https://ksched.example", id="a proxy ends TLS"),
-    ],
+@cases(
+    "url, server",
+    ("the service has TLS", HTTPS, None),
+    ("a proxy ends TLS", HTTP, "https://ksched.example"),
 )
 def test_file_leads_to_the_cluster_and_the_last_line_says_how_its_token_is_ended(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], url: str, server: str | None

@@ -8,6 +8,7 @@ import pytest
 from kschedweb.ops.postgres import Postgres
 from kschedweb.ops.processes import Launch, spawn
 from kschedweb.ops.valkey import Valkey
+from tests.cases import cases
 from tests.waiting import HANG_SECONDS
 
 NOWHERE = Path("/nowhere")
@@ -34,12 +35,10 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-@pytest.mark.parametrize(
+@cases(
     "launch",
-    [
-        pytest.param(Postgres(binaries=NOWHERE, data=NOWHERE, run=NOWHERE).launch(), id="PostgreSQL"),
-        pytest.param(Valkey(binary=NOWHERE, run=NOWHERE).launch(), id="Valkey"),
-    ],
+    ("PostgreSQL", Postgres(binaries=NOWHERE, data=NOWHERE, run=NOWHERE).launch()),
+    ("Valkey", Valkey(binary=NOWHERE, run=NOWHERE).launch()),
 )
 def test_databases_are_given_what_they_need_and_no_secrets(launch: Launch, tmp_path: Path) -> None:
     found = given(launch, tmp_path)

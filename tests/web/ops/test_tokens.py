@@ -14,8 +14,10 @@ from django.test import Client
 
 from kschedweb.accounts.models import AccessRecord, Token
 from kschedweb.environment import ROOT
-from kschedweb.ops import beside, issuing, tokens, up
+from kschedweb.ops import beside, tokens, up
+from tests.cases import cases
 from tests.web import tcp
+from tests.web.ops.conftest import ask_here
 from tools import cli
 
 URL = "http://127.0.0.1:8480"
@@ -32,13 +34,7 @@ def administrator(db: None) -> User:
 def run(administrator: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Run the command in this process, on the database of the test; its exit code."""
 
-    def ask(data_dir: Path, module: str, words: list[str]) -> Any:
-        try:
-            return json.loads(json.dumps(issuing.answer(words)))
-        except SystemExit as end:
-            raise beside.Failed(str(end)) from None
-
-    monkeypatch.setattr(beside, "ask", ask)
+    monkeypatch.setattr(beside, "ask", ask_here)
     monkeypatch.setattr(up, "read_status", lambda _: {"url": URL})
 
     def command(*words: str) -> int:
@@ -136,17 +132,15 @@ def test_revoked_token_is_no_longer_good(run: Run, capsys: pytest.CaptureFixture
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        pytest.param(["make", "--name", "taken"], "there is a token named 'taken' already", id="name taken"),
-        pytest.param(["make", "--name", "a@b"], "name: must be lower-case letters", id="name that is none"),
-        pytest.param(["make", "--days", "400"], "days: must be from 1 to 366", id="too long"),
-        pytest.param(["make", "--user", "eve"], "there is no such user", id="unknown user"),
-        pytest.param(["make", "--user", "gone"], "the account is closed", id="closed account"),
-        pytest.param(["revoke", "--name", "other"], "root has no token named other", id="unknown token"),
-        pytest.param(["revoke"], "revoke needs --name", id="no name"),
-    ],
+@cases(
+    "words, said",
+    ("name taken", ["make", "--name", "taken"], "there is a token named 'taken' already"),
+    ("name that is none", ["make", "--name", "a@b"], "name: must be lower-case letters"),
+    ("too long", ["make", "--days", "400"], "days: must be from 1 to 366"),
+    ("unknown user", ["make", "--user", "eve"], "there is no such user"),
+    ("closed account", ["make", "--user", "gone"], "the account is closed"),
+    ("unknown token", ["revoke", "--name", "other"], "root has no token named other"),
+    ("no name", ["revoke"], "revoke needs --name"),
 )
 def test_nothing_is_done_when(run: Run, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
     User.objects.create_user("gone", is_active=False)

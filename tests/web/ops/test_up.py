@@ -46,13 +46,9 @@ class Service:
     def up(self) -> None:
         with open(self.data / "output", "wb") as output:
             self.process = subprocess.Popen(
-                self.command("up", "--port", str(self.port), "--no-sample"),
-                cwd=ROOT,
-                env=self.environment,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+                self.command("up", "--port", str(self.port), "--no-sample"), cwd=ROOT, env=self.environment,
+                stdout=output, stderr=output, start_new_session=True,
+            )  # fmt: skip
         eventually(lambda: "open http" in self.output or self.ended, lambda: self.output)
         assert not self.ended, self.output
         self.outputs.append(self.output)

@@ -16,16 +16,15 @@ from kschedweb import environment
 from kschedweb.celery import app
 from kschedweb.environment import ROOT
 from kschedweb.ops import worker
+from tests.cases import cases
 from tests.waiting import eventually
 
 
-@pytest.mark.parametrize(
-    ("kind", "queues"),
-    [
-        pytest.param("scheduler", "scheduler,scheduler.w1", id="scheduler listens on a queue of its own"),
-        pytest.param("binding", "binding", id="binding"),
-        pytest.param("lifecycle", "lifecycle", id="lifecycle"),
-    ],
+@cases(
+    "kind, queues",
+    ("scheduler listens on a queue of its own", "scheduler", "scheduler,scheduler.w1"),
+    ("binding", "binding", "binding"),
+    ("lifecycle", "lifecycle", "lifecycle"),
 )
 def test_worker_takes_one_message_at_a_time_from_its_queues(
     kind: str, queues: str, monkeypatch: pytest.MonkeyPatch
@@ -40,18 +39,16 @@ def test_every_incarnation_has_another_id() -> None:
     assert worker.new_worker_id() != worker.new_worker_id()
 
 
-@pytest.mark.parametrize(
-    ("task", "queue"),
-    [
-        pytest.param("scheduling.slice_run", "scheduler", id="slice"),
-        pytest.param("scheduling.ensure_leader", "scheduler", id="ensure_leader"),
-        pytest.param("scheduling.bindings_apply", "binding", id="bindings"),
-        pytest.param("scheduling.sweep", "binding", id="sweep"),
-        pytest.param("accounts.sessions_clear", "lifecycle", id="old sessions"),
-        pytest.param("lifecycle.anything", "lifecycle", id="lifecycle"),
-        pytest.param("cluster.import_execute", "lifecycle", id="import"),
-        pytest.param("unknown.task", "lifecycle", id="unknown"),
-    ],
+@cases(
+    "task, queue",
+    ("slice", "scheduling.slice_run", "scheduler"),
+    ("ensure_leader", "scheduling.ensure_leader", "scheduler"),
+    ("bindings", "scheduling.bindings_apply", "binding"),
+    ("sweep", "scheduling.sweep", "binding"),
+    ("old sessions", "accounts.sessions_clear", "lifecycle"),
+    ("lifecycle", "lifecycle.anything", "lifecycle"),
+    ("import", "cluster.import_execute", "lifecycle"),
+    ("unknown", "unknown.task", "lifecycle"),
 )
 def test_tasks_go_to_the_queue_of_their_kind(task: str, queue: str) -> None:
     route = app.amqp.router.route({}, task)
@@ -61,12 +58,9 @@ def test_tasks_go_to_the_queue_of_their_kind(task: str, queue: str) -> None:
 def test_beat_wakes_the_sweep_and_the_clearing_away_and_lets_old_wakings_expire() -> None:
     schedule = app.conf.beat_schedule
     assert {entry["task"]: entry["schedule"] for entry in schedule.values()} == {
-        "scheduling.sweep": 2.0,
-        "scheduling.prune": 300.0,
-        "scheduling.prove": 10.0,
-        "mirror.follow": 5.0,
+        "scheduling.sweep": 2.0, "scheduling.prune": 300.0, "scheduling.prove": 10.0, "mirror.follow": 5.0,
         "accounts.sessions_clear": 3600.0,
-    }
+    }  # fmt: skip
     app.loader.import_default_modules()
     assert {entry["task"] for entry in schedule.values()} <= app.tasks.keys()
     for entry in schedule.values():

@@ -13,63 +13,60 @@ from kschedweb.query.keys import OPERATIONS, PLACES, RESULTS
 from kschedweb.query.terms import MOST_NUMBER, MOST_SECONDS, MOST_TERMS
 from kschedweb.traces.choices import Queue, Result
 from kschedweb.traces.selectors.lists import SOURCES
+from tests.cases import cases
 from tests.examples import examples
 
 PODS = LISTS["pods"]
 
 
-@pytest.mark.parametrize(
-    ("text", "terms"),
-    [
-        pytest.param("", (), id="nothing"),
-        pytest.param("  web \t", (Term("", "", ("web",)),), id="a word"),
-        pytest.param("ns:web", (Term("ns", ":", ("web",)),), id="a key"),
-        pytest.param("NS:web", (Term("ns", ":", ("web",)),), id="a key in capitals"),
-        pytest.param("status:PENDING", (Term("status", ":", ("pending",)),), id="a word in capitals"),
-        pytest.param("status:errorbackoff", (Term("status", ":", ("errorBackoff",)),), id="a word of two"),
-        pytest.param("ns:a,b", (Term("ns", ":", ("a", "b")),), id="alternatives"),
-        pytest.param("-ns:a -b", (Term("ns", ":", ("a",), True), Term("", "", ("b",), True)), id="negated"),
-        pytest.param("age>10m", (Term("age", ">", (600,)),), id="minutes"),
-        pytest.param("age<=1h30m", (Term("age", "<=", (5400,)),), id="hours and minutes"),
-        pytest.param("age>0s", (Term("age", ">", (0,)),), id="no time"),
-        pytest.param("priority>-5", (Term("priority", ">", (-5,)),), id="a negative number"),
-        pytest.param("attempts:1,2", (Term("attempts", ":", (1, 2)),), id="equal numbers"),
-        pytest.param('reason:"Insufficient cpu"', (Term("reason", ":", ("Insufficient cpu",)),), id="quotes"),
-        pytest.param(r'reason:"a \"b\" \\ c\d"', (Term("reason", ":", ('a "b" \\ c\\d',)),), id="quotes in quotes"),
-        pytest.param('"ns:web"', (Term("", "", ("ns:web",)),), id="a word like a key"),
-        pytest.param("reason:a:b", (Term("reason", ":", ("a:b",)),), id="a colon in a value"),
-        pytest.param("ns:web-*", (Term("ns", ":", ("web-*",)),), id="any letters"),
-    ],
+@cases(
+    "text, terms",
+    ("nothing", "", ()),
+    ("a word", "  web \t", (Term("", "", ("web",)),)),
+    ("a key", "ns:web", (Term("ns", ":", ("web",)),)),
+    ("a key in capitals", "NS:web", (Term("ns", ":", ("web",)),)),
+    ("a word in capitals", "status:PENDING", (Term("status", ":", ("pending",)),)),
+    ("a word of two", "status:errorbackoff", (Term("status", ":", ("errorBackoff",)),)),
+    ("alternatives", "ns:a,b", (Term("ns", ":", ("a", "b")),)),
+    ("negated", "-ns:a -b", (Term("ns", ":", ("a",), True), Term("", "", ("b",), True))),
+    ("minutes", "age>10m", (Term("age", ">", (600,)),)),
+    ("hours and minutes", "age<=1h30m", (Term("age", "<=", (5400,)),)),
+    ("no time", "age>0s", (Term("age", ">", (0,)),)),
+    ("a negative number", "priority>-5", (Term("priority", ">", (-5,)),)),
+    ("equal numbers", "attempts:1,2", (Term("attempts", ":", (1, 2)),)),
+    ("quotes", 'reason:"Insufficient cpu"', (Term("reason", ":", ("Insufficient cpu",)),)),
+    ("quotes in quotes", r'reason:"a \"b\" \\ c\d"', (Term("reason", ":", ('a "b" \\ c\\d',)),)),
+    ("a word like a key", '"ns:web"', (Term("", "", ("ns:web",)),)),
+    ("a colon in a value", "reason:a:b", (Term("reason", ":", ("a:b",)),)),
+    ("any letters", "ns:web-*", (Term("ns", ":", ("web-*",)),)),
 )
 def test_text_is_read(text: str, terms: tuple[Term, ...]) -> None:
     assert parse(text, PODS) == terms
     assert parse(written(terms), PODS) == terms
 
 
-@pytest.mark.parametrize(
-    ("text", "place", "told"),
-    [
-        pytest.param("web foo:x", "foo", "pods have no key 'foo'; known: status, ns,", id="an unknown key"),
-        pytest.param("ns>web", ">", "ns takes :", id="a name is compared"),
-        pytest.param("age:10m", ":", "age takes > or <", id="an exact age"),
-        pytest.param("x status:", "status:", "a value for status is missing", id="no value"),
-        pytest.param("ns:a,,b", "ns:a,,b", "a value for ns is missing", id="an empty alternative"),
-        pytest.param("a -", "-", "a word is missing", id="nothing is negated"),
-        pytest.param('a ""', '""', "a word is missing", id="empty quotes"),
-        pytest.param("status:pending,odd", "odd", "status is one of pending, active,", id="an unknown word"),
-        pytest.param("attempts>few", "few", "attempts is a whole number of at most 2147483647", id="no number"),
-        pytest.param("attempts>3000000000", "3000000000", "attempts is a whole number", id="a large number"),
-        pytest.param("attempts>٣", "٣", "attempts is a whole number", id="digits of another script"),
-        pytest.param("attempts>1,2", ",2", "attempts> takes one value", id="above one of two"),
-        pytest.param("age>10", "10", "age is a time such as 90s, 10m, 1h30m or 2d", id="no unit"),
-        pytest.param("age>10m5h", "10m5h", "age is a time", id="units in another order"),
-        pytest.param("age>99999w", "99999w", "age is a time", id="longer than a century"),
-        pytest.param('ns:"web', '"web', "the quote is not closed", id="an open quote"),
-        pytest.param('ns:"web"x', "x", "a quote ends a value", id="letters after a quote"),
-        pytest.param('ns:we"b"', '"', "a quote stands around a whole value", id="a quote in the middle"),
-        pytest.param("ns:a\0b", "a\0b", "no text holds a character of code 0", id="a NUL"),
-        pytest.param("a " * (MOST_TERMS + 1), "a", f"at most {MOST_TERMS} terms", id="many terms"),
-    ],
+@cases(
+    "text, place, told",
+    ("an unknown key", "web foo:x", "foo", "pods have no key 'foo'; known: status, ns,"),
+    ("a name is compared", "ns>web", ">", "ns takes :"),
+    ("an exact age", "age:10m", ":", "age takes > or <"),
+    ("no value", "x status:", "status:", "a value for status is missing"),
+    ("an empty alternative", "ns:a,,b", "ns:a,,b", "a value for ns is missing"),
+    ("nothing is negated", "a -", "-", "a word is missing"),
+    ("empty quotes", 'a ""', '""', "a word is missing"),
+    ("an unknown word", "status:pending,odd", "odd", "status is one of pending, active,"),
+    ("no number", "attempts>few", "few", "attempts is a whole number of at most 2147483647"),
+    ("a large number", "attempts>3000000000", "3000000000", "attempts is a whole number"),
+    ("digits of another script", "attempts>٣", "٣", "attempts is a whole number"),
+    ("above one of two", "attempts>1,2", ",2", "attempts> takes one value"),
+    ("no unit", "age>10", "10", "age is a time such as 90s, 10m, 1h30m or 2d"),
+    ("units in another order", "age>10m5h", "10m5h", "age is a time"),
+    ("longer than a century", "age>99999w", "99999w", "age is a time"),
+    ("an open quote", 'ns:"web', '"web', "the quote is not closed"),
+    ("letters after a quote", 'ns:"web"x', "x", "a quote ends a value"),
+    ("a quote in the middle", 'ns:we"b"', '"', "a quote stands around a whole value"),
+    ("a NUL", "ns:a\0b", "a\0b", "no text holds a character of code 0"),
+    ("many terms", "a " * (MOST_TERMS + 1), "a", f"at most {MOST_TERMS} terms"),
 )
 def test_wrong_text_is_pointed_at(text: str, place: str, told: str) -> None:
     with pytest.raises(QueryError) as refused:
@@ -138,26 +135,22 @@ def test_completion_stays_within_the_text(text: str, caret: int) -> None:
     assert 0 <= found.at <= found.end <= len(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "at", "options"),
-    [
-        pytest.param(
-            "", 0, "status: ns: node: owner: plugin: reason: profile: priority> age> attempts> result:", id="keys"
-        ),
-        pytest.param("web pl", 4, "plugin:", id="a key that is begun"),
-        pytest.param("-st", 1, "status:", id="a key that is negated"),
-        pytest.param("status:un", 7, "unschedulable unseen unknown", id="words"),
-        pytest.param("status:active,sc", 14, "", id="no word begins so"),
-        pytest.param("status:active,run", 14, "running", id="the second of two"),
-        pytest.param("ns:w", 3, "web awe", id="values, those that begin so first"),
-        pytest.param("age>1", 4, "", id="times"),
-        pytest.param("foo:", 0, "", id="an unknown key"),
-        pytest.param('reason:"x y', 7, '"x y z"', id="in quotes"),
-        pytest.param('reason:"x, y', 7, '"x, y"', id="a comma in quotes"),
-        pytest.param('reason:a,"x y', 9, '"x y z"', id="in quotes after a comma"),
-        pytest.param('"a\\\\" st', 6, "status:", id="after a backslash that stands for itself"),
-        pytest.param('"a\\" st', 0, "", id="a quote that stands for itself"),
-    ],
+@cases(
+    "text, at, options",
+    ("keys", "", 0, "status: ns: node: owner: plugin: reason: profile: priority> age> attempts> result:"),
+    ("a key that is begun", "web pl", 4, "plugin:"),
+    ("a key that is negated", "-st", 1, "status:"),
+    ("words", "status:un", 7, "unschedulable unseen unknown"),
+    ("no word begins so", "status:active,sc", 14, ""),
+    ("the second of two", "status:active,run", 14, "running"),
+    ("values, those that begin so first", "ns:w", 3, "web awe"),
+    ("times", "age>1", 4, ""),
+    ("an unknown key", "foo:", 0, ""),
+    ("in quotes", 'reason:"x y', 7, '"x y z"'),
+    ("a comma in quotes", 'reason:"x, y', 7, '"x, y"'),
+    ("in quotes after a comma", 'reason:a,"x y', 9, '"x y z"'),
+    ("after a backslash that stands for itself", '"a\\\\" st', 6, "status:"),
+    ("a quote that stands for itself", '"a\\" st', 0, ""),
 )
 def test_completion_of_what_is_begun(text: str, at: int, options: str) -> None:
     known = {"ns": ["web", "awe", "shop"], "reason": ["x y z", "x, y"]}
@@ -166,14 +159,12 @@ def test_completion_of_what_is_begun(text: str, at: int, options: str) -> None:
     assert " ".join(option.strip() for option in found.options) == options
 
 
-@pytest.mark.parametrize(
-    ("text", "caret", "replaced"),
-    [
-        pytest.param('reason:"x y" ns:w', 9, '"x y"', id="quotes, to their end"),
-        pytest.param('reason:"x, y",b ns:w', 10, '"x, y"', id="quotes with a comma"),
-        pytest.param('reason:"x ns:w', 9, '"x', id="quotes that are not closed"),
-        pytest.param("ns:web,shop x", 4, "web", id="a value, to the comma"),
-    ],
+@cases(
+    "text, caret, replaced",
+    ("quotes, to their end", 'reason:"x y" ns:w', 9, '"x y"'),
+    ("quotes with a comma", 'reason:"x, y",b ns:w', 10, '"x, y"'),
+    ("quotes that are not closed", 'reason:"x ns:w', 9, '"x'),
+    ("a value, to the comma", "ns:web,shop x", 4, "web"),
 )
 def test_completion_replaces_the_whole_value(text: str, caret: int, replaced: str) -> None:
     found = completion(text, caret, PODS, lambda key, part: ())

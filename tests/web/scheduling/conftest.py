@@ -1,6 +1,6 @@
 """A cluster with objects, and the scheduler's work on it called without Celery."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,29 +10,45 @@ from kschedweb.cluster.intake.problems import Place
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.cluster.services.objects import PutOptions, objects_put
 from kschedweb.scheduling import leases
+from kschedweb.scheduling.past import moments, proving
 from kschedweb.scheduling.runner import bindings
 from kschedweb.scheduling.runner.host import EngineHost
-
-PutObjects = Callable[[Cluster, Iterable[dict[str, Any]]], None]
-
-
-@pytest.fixture
-def put_objects() -> PutObjects:
-    """Put manifests into a cluster as an upload does."""
-
-    def put(cluster: Cluster, manifests: Iterable[dict[str, Any]]) -> None:
-        items = [
-            Item(Place("test"), manifest, str(manifest["apiVersion"]), str(manifest["kind"])) for manifest in manifests
-        ]
-        objects_put(cluster_id=cluster.pk, items=items, options=PutOptions(), actor="test")
-
-    return put
+from tests.builders import Builder, scheduler_config
+from tests.web.scheduling.extenders import ExtenderServer, serving
 
 
 @pytest.fixture
 def cluster(db: None) -> Cluster:
     """An empty cluster."""
     return Cluster.objects.create(name="scheduled", seed=1)
+
+
+@pytest.fixture
+def nothing_kept() -> Iterator[None]:
+    """Of moments, and of what is being proven."""
+    moments.forget()
+    proving.forget()
+    yield
+    moments.forget()
+    proving.forget()
+
+
+@pytest.fixture
+def extender() -> Iterator[ExtenderServer]:
+    with serving() as made:
+        yield made
+
+
+def configure(cluster: Cluster, **fields: Any) -> None:
+    """Give a cluster a configuration with these fields."""
+    Cluster.objects.filter(pk=cluster.pk).update(scheduler_config=scheduler_config(**fields))
+
+
+def put(cluster: Cluster, *objects: Builder | dict[str, Any]) -> None:
+    """Put objects into a cluster as an upload does."""
+    manifests = [each if isinstance(each, dict) else each.manifest() for each in objects]
+    items = [Item(Place("test"), each, str(each["apiVersion"]), str(each["kind"])) for each in manifests]
+    objects_put(cluster_id=cluster.pk, items=items, options=PutOptions(), actor="test")
 
 
 def lead(cluster: Cluster, holder: str = "test") -> EngineHost:
@@ -47,11 +63,11 @@ def bind_untold(cluster: Cluster, name: str, node_name: str) -> None:
     row.save()
 
 
-def settle(cluster: Cluster, host: EngineHost, rounds: int = 100) -> None:
+def settle(host: EngineHost, rounds: int = 100) -> EngineHost:
     """Steps and bindings until nothing is due at once."""
     for _ in range(rounds):
         outcome = host.step()
-        bound = bindings.bindings_run(cluster.pk)
+        bound = bindings.bindings_run(host.cluster_id)
         if not bound and not outcome.changes and (outcome.due_in is None or outcome.due_in > 0):
-            return
+            return host
     raise AssertionError("the cluster does not settle")

@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
-from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
 from kschedweb.cluster.models import Cluster
-from kschedweb.scheduling import retention
 from kschedweb.scheduling.past import asking, journal, moments
 from kschedweb.scheduling.past.attempts import Again, attempt_again
-from kschedweb.traces.models import Attempt, Checkpoint
+from kschedweb.traces.models import Attempt
 from scheduler_core.explain.again import Wanted
 from scheduler_core.scheduler import checkpoint
 from scheduler_core.trace import codec
 from tests.builders import make_manifest, make_node, make_pod
 from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import PutObjects, lead, settle
-from tests.web.scheduling.lived import live
+from tests.web.scheduling.conftest import lead, put, settle
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
 
 ALL = Wanted(limit=10_000)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_kept() -> Iterator[None]:
-    moments.forget()
-    yield
-    moments.forget()
 
 
 def made_again(row: Attempt) -> Again:
@@ -75,66 +64,27 @@ def agrees(row: Attempt) -> str:
     return "unseen nodes" if len(looked_at) < len(by_name) else row.result
 
 
-def test_attempts_of_a_lived_cluster_are_made_again(cluster: Cluster, put_objects: PutObjects) -> None:
-    """Through lost engines, other leaders and configurations; in any order, then one after the other."""
-    live(cluster, put_objects)
-    rows = list(Attempt.objects.filter(cluster=cluster).order_by("seq"))
-    assert len(rows) > 100
-    for row in Random(5).sample(rows, 8):
-        agrees(row)
-    kinds = {agrees(row) for row in rows[::6]}
-    assert {"scheduled", "unschedulable"} <= kinds
-
-
-def crowded(cluster: Cluster, put_objects: PutObjects) -> None:
+def crowded(cluster: Cluster) -> None:
     """A hundred and fifty nodes, of which not all are looked at; then pods that fit nowhere, and take others' place."""
-    put_objects(
-        cluster,
-        [
-            make_manifest("PriorityClass", "high", value=100),
-            make_manifest(
-                "PodDisruptionBudget",
-                "web",
-                api_version="policy/v1",
-                spec={"minAvailable": 40, "selector": {"matchLabels": {"app": "web"}}},
-            ),
-            *(
-                make_node(f"n{i:03}").zone(f"z{i % 3}").capacity(cpu=str(4 + i % 3), pods="20").manifest()
-                for i in range(150)
-            ),
-        ],
-    )
+    zone, web = "topology.kubernetes.io/zone", {"app": "web"}
+    budget = {"minAvailable": 40, "selector": {"matchLabels": web}}
+    nodes = [make_node(f"n{i:03}").zone(f"z{i % 3}").capacity(cpu=str(4 + i % 3), pods="20") for i in range(150)]
+    put(cluster, make_manifest("PriorityClass", "high", value=100), *nodes)
+    put(cluster, make_manifest("PodDisruptionBudget", "web", spec=budget))
     host = lead(cluster)
-    spread = {
-        "maxSkew": 2,
-        "topologyKey": "topology.kubernetes.io/zone",
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": {"app": "web"}},
-    }
-    near = {
-        "topologyKey": "topology.kubernetes.io/zone",
-        "labelSelector": {"matchLabels": {"app": "web"}},
-    }
     waves = [
-        [make_pod(f"w{i}").label(app="web").req(cpu="1").spec(topologySpreadConstraints=[spread]) for i in range(40)],
-        [
-            make_pod(f"a{i}").req(cpu="1").spec(
-                affinity={"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
-                    {"weight": 10, "podAffinityTerm": near}
-                ]}}
-            )
-            for i in range(10)
-        ],
+        [make_pod(f"w{i}").label(web).req(cpu="1").spread(zone, web, max_skew=2) for i in range(40)],
+        [make_pod(f"a{i}").req(cpu="1").pod_affinity(zone, web, weight=10) for i in range(10)],
         [make_pod(f"f{i}").req(cpu="3") for i in range(260)],
         [make_pod(f"h{i}").req(cpu="3").spec(priorityClassName="high") for i in range(8)],
-    ]  # fmt: skip
+    ]
     for wave in waves:
-        put_objects(cluster, [pod.manifest() for pod in wave])
-        settle(cluster, host)
+        put(cluster, *wave)
+        settle(host)
 
 
-def test_nodes_never_looked_at_and_searches_for_victims(cluster: Cluster, put_objects: PutObjects) -> None:
-    crowded(cluster, put_objects)
+def test_nodes_never_looked_at_and_searches_for_victims(cluster: Cluster) -> None:
+    crowded(cluster)
     rows = list(Attempt.objects.filter(cluster=cluster).order_by("seq"))
     kinds = {agrees(row) for row in rows[::20] + rows[-4:]}
     assert {"preempting", "unseen nodes"} <= kinds, kinds
@@ -146,10 +96,10 @@ def test_nodes_never_looked_at_and_searches_for_victims(cluster: Cluster, put_ob
     assert sum(rules["spread"].domains.values()) == 39 and rules["spread"].most is not None
 
 
-def test_engine_that_is_kept_stays_as_it_was(cluster: Cluster, put_objects: PutObjects) -> None:
-    put_objects(cluster, [make_node(f"n{i}").capacity(cpu="4", pods="20").manifest() for i in range(5)])
-    put_objects(cluster, [make_pod(f"p{i}").req(cpu="1").manifest() for i in range(12)])
-    settle(cluster, lead(cluster))
+def test_engine_that_is_kept_stays_as_it_was(cluster: Cluster) -> None:
+    put(cluster, *(make_node(f"n{i}").capacity(cpu="4", pods="20") for i in range(5)))
+    put(cluster, *(make_pod(f"p{i}").req(cpu="1") for i in range(12)))
+    settle(lead(cluster))
     row = Attempt.objects.filter(cluster=cluster).order_by("seq")[7]
     first = made_again(row)
     kept = moments._kept[cluster.pk].walker.engine
@@ -161,10 +111,10 @@ def test_engine_that_is_kept_stays_as_it_was(cluster: Cluster, put_objects: PutO
     assert first.attempt.node_name == second.attempt.node_name == row.node_name
 
 
-def test_what_was_changed_in_the_record_is_told(cluster: Cluster, put_objects: PutObjects) -> None:
-    put_objects(cluster, [make_node(f"n{i}").capacity(cpu="4", pods="20").manifest() for i in range(3)])
-    put_objects(cluster, [make_pod("p").req(cpu="1").manifest()])
-    settle(cluster, lead(cluster))
+def test_what_was_changed_in_the_record_is_told(cluster: Cluster) -> None:
+    put(cluster, *(make_node(f"n{i}").capacity(cpu="4", pods="20") for i in range(3)))
+    put(cluster, make_pod("p").req(cpu="1"))
+    settle(lead(cluster))
     row = Attempt.objects.get(cluster=cluster)
     Attempt.objects.filter(pk=row.pk).update(node_name="elsewhere")
     path = f"/api/clusters/{cluster.pk}/attempts/{row.seq}/again"
@@ -174,8 +124,8 @@ def test_what_was_changed_in_the_record_is_told(cluster: Cluster, put_objects: P
     assert answer["node_name"] == row.node_name and len(answer["nodes"]) == 3
 
 
-def test_rest_tells_raw_scores_counts_trials_and_amounts(cluster: Cluster, put_objects: PutObjects) -> None:
-    crowded(cluster, put_objects)
+def test_rest_tells_raw_scores_counts_trials_and_amounts(cluster: Cluster) -> None:
+    crowded(cluster)
     client = logged_in()
 
     def asked(row: Attempt, query: str = "") -> Any:
@@ -206,10 +156,10 @@ def test_rest_tells_raw_scores_counts_trials_and_amounts(cluster: Cluster, put_o
     assert {each["plugin"]: each["status"] is None for each in node["filters"]}["NodeResourcesFit"] is False
 
 
-def test_what_cannot_be_made_again_is_said(cluster: Cluster, put_objects: PutObjects) -> None:
-    put_objects(cluster, [make_node(f"n{i}").capacity(cpu="4", pods="20").manifest() for i in range(3)])
-    put_objects(cluster, [make_pod("p").req(cpu="1").manifest()])
-    settle(cluster, lead(cluster))
+def test_what_cannot_be_made_again_is_said(cluster: Cluster) -> None:
+    put(cluster, *(make_node(f"n{i}").capacity(cpu="4", pods="20") for i in range(3)))
+    put(cluster, make_pod("p").req(cpu="1"))
+    settle(lead(cluster))
     row = Attempt.objects.get(cluster=cluster)
     client, path = logged_in(), f"/api/clusters/{cluster.pk}/attempts/{row.seq}/again"
 
@@ -226,21 +176,3 @@ def test_what_cannot_be_made_again_is_said(cluster: Cluster, put_objects: PutObj
         assert refused()[0] == 429
     Cluster.objects.filter(pk=cluster.pk).update(is_mirror=True, lifecycle_mode="frozen")
     assert refused() == (409, "a mirror decides nothing: what its engine compares is not made again")
-
-
-def test_what_lies_before_the_cut_is_gone(cluster: Cluster, put_objects: PutObjects) -> None:
-    live(cluster, put_objects, rounds=3)
-    row = Checkpoint.objects.filter(cluster=cluster).order_by("seq").first()
-    assert row is not None
-    client, path = logged_in(), f"/api/clusters/{cluster.pk}/attempts"
-    before = Attempt.objects.filter(cluster=cluster, seq__lte=row.seq).earliest("seq")
-    assert client.get(f"{path}/{before.seq}/again").status_code == 200
-    stored = {field.attname: getattr(before, field.attname) for field in Attempt._meta.concrete_fields}
-    retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at, row.run, row.step), retention.PruneReport())
-    if not Attempt.objects.filter(pk=before.pk).exists():
-        Attempt.objects.create(**stored)  # as where rows of attempts outlive their steps
-    answer = client.get(f"{path}/{before.seq}/again")
-    assert (answer.status_code, answer.json()["extra"]) == (410, {"rv": row.objects_rv, "seq": row.seq})
-    after = Attempt.objects.filter(cluster=cluster, seq__gt=row.seq).latest("seq")
-    answer = client.get(f"{path}/{after.seq}/again").json()
-    assert answer.get("difference", answer) is None

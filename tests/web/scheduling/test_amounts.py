@@ -9,7 +9,7 @@ from kschedweb.scheduling.runner.host import EngineHost
 from kschedweb.traces.models import Attempt
 from tests.builders import make_node, make_pod
 from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import PutObjects, lead, settle
+from tests.web.scheduling.conftest import lead, put, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -21,13 +21,12 @@ LACKS_CPU = {
 
 
 @pytest.fixture
-def host(cluster: Cluster, put_objects: PutObjects) -> EngineHost:
+def host(cluster: Cluster) -> EngineHost:
     """A pod that asks more than the one node has left was tried."""
     node = make_node("n1").capacity(cpu="16", memory="8Gi", pods="10")
     held = make_pod("held").req(cpu="150m").on("n1")
-    put_objects(cluster, [node.manifest(), held.manifest(), make_pod("big").req(cpu="31").manifest()])
-    host = lead(cluster)
-    settle(cluster, host)
+    put(cluster, node, held, make_pod("big").req(cpu="31"))
+    host = settle(lead(cluster))
     return host
 
 
@@ -44,18 +43,14 @@ def test_attempt_tells_what_was_asked_and_what_there_was(cluster: Cluster, host:
     assert get(cluster, f"attempts/{attempt['seq']}")["rejections"] == [rejection]
 
 
-def test_pending_reasons_tell_the_amounts_of_the_pod_that_lacks_least(
-    cluster: Cluster, host: EngineHost, put_objects: PutObjects
-) -> None:
+def test_pending_reasons_tell_the_amounts_of_the_pod_that_lacks_least(cluster: Cluster, host: EngineHost) -> None:
     taint = "gpu=a100:NoSchedule"
-    put_objects(
+    put(
         cluster,
-        [
-            make_node("n2").capacity(cpu="2", memory="8Gi", pods="10").taint("gpu", "a100", "NoSchedule").manifest(),
-            *(make_pod(f"asks-{cpu}").req(cpu=str(cpu)).manifest() for cpu in (20, 16, 64)),
-        ],
+        make_node("n2").capacity(cpu="2", memory="8Gi", pods="10").taint("gpu", "a100", "NoSchedule"),
+        *(make_pod(f"asks-{cpu}").req(cpu=str(cpu)) for cpu in (20, 16, 64)),
     )
-    settle(cluster, host)
+    settle(host)
     cpu, tainted = get(cluster, "pending")["reasons"]
     assert (cpu["reason"], cpu["pods"]) == ("Insufficient cpu", 4)
     assert cpu["amounts"] == [
@@ -76,37 +71,33 @@ def test_attempts_stored_before_there_were_amounts_are_read(cluster: Cluster, ho
     assert [each["amounts"] for each in get(cluster, "pending")["reasons"]] == [[]]
 
 
-def test_matrix_and_refusals_tell_how_it_is_now(cluster: Cluster, host: EngineHost, put_objects: PutObjects) -> None:
+def test_matrix_and_refusals_tell_how_it_is_now(cluster: Cluster, host: EngineHost) -> None:
     (attempt,) = get(cluster, "pods/default/big/attempts")["results"]
-    put_objects(cluster, [make_pod("more").req(cpu="5").on("n1").manifest()])
+    put(cluster, make_pod("more").req(cpu="5").on("n1"))
     now = LACKS_CPU | {"there": 10_850, "nearest": 10_850}
     assert [row["now"] for row in get(cluster, f"attempts/{attempt['seq']}?now=true")["matrix"]["nodes"]] == [[now]]
     assert [row["now"] for row in get(cluster, f"attempts/{attempt['seq']}")["matrix"]["nodes"]] == [None]
     assert [each["now"] for each in get(cluster, "refusals?node=n1")["refusals"]] == [[now]]
 
 
-def test_how_it_is_now_is_not_told_of_pods_that_have_a_node(
-    cluster: Cluster, host: EngineHost, put_objects: PutObjects
-) -> None:
-    put_objects(cluster, [make_node("n2").capacity(cpu="64", memory="8Gi", pods="10").manifest()])
-    settle(cluster, host)
+def test_how_it_is_now_is_not_told_of_pods_that_have_a_node(cluster: Cluster, host: EngineHost) -> None:
+    put(cluster, make_node("n2").capacity(cpu="64", memory="8Gi", pods="10"))
+    settle(host)
     assert [each["now"] for each in get(cluster, "refusals?node=n1")["refusals"]] == [None]
 
 
-def test_reason_that_does_not_hold_any_more_has_no_amounts(
-    cluster: Cluster, host: EngineHost, put_objects: PutObjects
-) -> None:
-    put_objects(cluster, [make_node("n1").capacity(cpu="64", memory="8Gi", pods="10").manifest()])
+def test_reason_that_does_not_hold_any_more_has_no_amounts(cluster: Cluster, host: EngineHost) -> None:
+    put(cluster, make_node("n1").capacity(cpu="64", memory="8Gi", pods="10"))
     assert [each["now"] for each in get(cluster, "refusals?node=n1")["refusals"]] == [[]]
 
 
-def test_node_that_is_cordoned_no_more_has_no_amounts(cluster: Cluster, put_objects: PutObjects) -> None:
+def test_node_that_is_cordoned_no_more_has_no_amounts(cluster: Cluster) -> None:
     node = make_node("n1").capacity(cpu="16", memory="8Gi", pods="10")
-    put_objects(cluster, [node.unschedulable().manifest(), make_pod("p").req(cpu="1").manifest()])
-    settle(cluster, lead(cluster))
+    put(cluster, node.unschedulable(), make_pod("p").req(cpu="1"))
+    settle(lead(cluster))
     (told,) = [each["now"] for each in get(cluster, "refusals?node=n1")["refusals"]]
     assert [each["kind"] for each in told] == ["cordon"]
-    put_objects(cluster, [make_node("n1").capacity(cpu="16", memory="8Gi", pods="10").manifest()])
+    put(cluster, make_node("n1").capacity(cpu="16", memory="8Gi", pods="10"))
     assert [each["now"] for each in get(cluster, "refusals?node=n1")["refusals"]] == [[]]
 
 
@@ -115,6 +106,6 @@ def test_repeated_attempts_cost_no_amounts(cluster: Cluster, host: EngineHost, m
     monkeypatch.setattr("scheduler_core.scheduler.schedule_one.amounts_of", lambda cycle: made.append(cycle) or {})
     assert host._engine is not None
     host._engine.engine.activate(["default/big"])
-    settle(cluster, host)
+    settle(host)
     stored = Attempt.objects.get(cluster=cluster, name="big")
     assert (stored.repeat_count, made) == (1, [])

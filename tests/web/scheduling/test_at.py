@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -15,26 +16,20 @@ from rest_framework.test import APIClient
 from kschedweb.cluster import clock
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster, Pod
-from kschedweb.scheduling import retention
-from kschedweb.scheduling.past import asking, moments, walking
+from kschedweb.scheduling import leases
+from kschedweb.scheduling.past import asking, walking
 from kschedweb.scheduling.runner.host import EngineHost
 from kschedweb.traces.models import Checkpoint, EngineStep
 from scheduler_core.api.times import moment_of
 from tests.web import rest
 from tests.web.scheduling import lived as living
-from tests.web.scheduling.conftest import PutObjects
+from tests.web.scheduling.conftest import put
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence")]
+pytestmark = pytest.mark.usefixtures("nothing_kept")
 
 LISTED = ("Pod", "Node", "PriorityClass", "Event")
 LEAST = 25  # positions
-
-
-@pytest.fixture(autouse=True)
-def _nothing_kept() -> Iterator[None]:
-    moments.forget()
-    yield
-    moments.forget()
+_serial = itertools.count(1)
 
 
 @dataclass
@@ -85,18 +80,20 @@ def timeless(told: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def cluster(db: None) -> Cluster:
+def cluster(committed: None) -> Cluster:
     """One that was made as people make them: its log begins with its settings."""
-    return cluster_services.cluster_create(name="seen", seed=1)
+    return cluster_services.cluster_create(name=f"c{next(_serial)}", seed=1)
 
 
-@pytest.fixture
-def seen(cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch) -> Seen:
-    monkeypatch.setattr(living, "Lived", Seen)
-    monkeypatch.setattr(living, "bind_untold", lambda *_: None)  # what no log tells of cannot be shown again
-    found = living.live(cluster, put_objects, rounds=10)
-    assert isinstance(found, Seen)
-    return found
+@pytest.fixture(scope="module")
+def seen(committed: None) -> Iterator[Seen]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(leases, "IDLE_IN_TRANSACTION_MS", 60_000)
+        patch.setattr(living, "Lived", Seen)
+        patch.setattr(living, "bind_untold", lambda *_: None)  # what no log tells of cannot be shown again
+        found = living.live(cluster_services.cluster_create(name="seen", seed=1), rounds=10)
+        assert isinstance(found, Seen)
+        yield found
 
 
 def test_past_is_answered_as_the_present_was(seen: Seen) -> None:
@@ -114,29 +111,6 @@ def test_past_is_answered_as_the_present_was(seen: Seen) -> None:
 def refused(client: APIClient, cluster: Cluster, at: str, path: str = "pending") -> Any:
     answer = client.get(f"/api/clusters/{cluster.pk}/{path}?at={at}")
     return answer.status_code, answer.json()
-
-
-def test_what_cannot_be_shown_is_refused_with_the_reason(cluster: Cluster, put_objects: PutObjects) -> None:
-    lived = living.live(cluster, put_objects, rounds=3)
-    cluster.refresh_from_db()
-    client = rest.logged_in()
-    status, told = refused(client, cluster, f"{cluster.rv}.{cluster.seq + 1}")
-    assert (status, list(told["extra"]["fields"])) == (400, ["at"])
-    assert "has not come yet" in told["message"]
-    status, told = refused(client, cluster, "2190-01-01")
-    assert (status, list(told["extra"]["fields"])) == (400, ["at"])
-    row = Checkpoint.objects.filter(cluster=cluster).latest("seq")
-    retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at, row.run, row.step), retention.PruneReport())
-    status, told = refused(client, cluster, str(lived.places[0][0]))
-    assert (status, told["code"]) == (410, "gone")
-    assert told["extra"] == {"rv": row.objects_rv, "seq": row.seq, "since": row.at.isoformat()}
-    EngineStep.objects.filter(cluster=cluster).update(began_from=None)
-    unknown = [position for position, place in dict(lived.places).items() if place[0] > row.run]
-    status, told = refused(client, cluster, str(unknown[-1]), "snapshot")
-    assert (status, told["code"]) == (409, "not_replayable") and "earlier release" in told["message"]
-    Cluster.objects.filter(pk=cluster.pk).update(is_mirror=True)
-    status, told = refused(client, cluster, str(lived.places[-1][0]), "snapshot")
-    assert status == 409 and "a mirror decides nothing" in told["message"]
 
 
 @pytest.mark.parametrize(
@@ -160,11 +134,11 @@ def test_at_that_is_no_moment_is_refused_by_name(cluster: Cluster, at: str) -> N
     assert (status, told["code"], list(told["extra"]["fields"])) == (400, "invalid", ["at"])
 
 
-def test_time_is_that_of_the_clusters_clock(cluster: Cluster, put_objects: PutObjects) -> None:
+def test_time_is_that_of_the_clusters_clock(cluster: Cluster) -> None:
     """Its clock is two days ahead: what was an hour ago there is in the future of the wall."""
     cluster_services.clock_set(cluster_id=cluster.pk, skip_seconds=2 * 86_400, actor="test")
-    put_objects(cluster, [rest.node("n1")])
-    put_objects(cluster, [rest.node("n2")])
+    put(cluster, rest.node("n1"))
+    put(cluster, rest.node("n2"))
     now = moment_of(clock.now_of(cluster.pk))
     client, before = rest.logged_in(), now - timedelta(hours=1)
     answer = client.get(f"/api/clusters/{cluster.pk}/objects?kind=Node&at=0s ago")
@@ -174,23 +148,19 @@ def test_time_is_that_of_the_clusters_clock(cluster: Cluster, put_objects: PutOb
         assert client.get(f"/api/clusters/{cluster.pk}/objects?kind=Node&at={at}").json()["objects"] == []
 
 
-def test_only_so_many_moments_are_read_at_a_time(cluster: Cluster, put_objects: PutObjects) -> None:
-    living.live(cluster, put_objects, rounds=1)
-    client, at = rest.logged_in(), "0s ago"
+def test_only_so_many_moments_are_read_at_a_time(seen: Seen) -> None:
+    client, at = seen.client, "0s ago"
     with ExitStack() as others:
         for _ in range(asking.MOST_OPEN):
             others.enter_context(asking.OPENING.one(0))
-        status, told = refused(client, cluster, at)
+        status, told = refused(client, seen.cluster, at)
         assert (status, told["code"]) == (429, "too_many")
-        assert client.get(f"/api/clusters/{cluster.pk}/pending").status_code == 200
-    assert client.get(f"/api/clusters/{cluster.pk}/pending?at={at}").status_code == 200
+        assert client.get(f"/api/clusters/{seen.cluster.pk}/pending").status_code == 200
+    assert client.get(f"/api/clusters/{seen.cluster.pk}/pending?at={at}").status_code == 200
 
 
-def test_engine_is_kept_for_the_next_question(
-    cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_engine_is_kept_for_the_next_question(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a later moment, and after a question about what was not there."""
-    lived = living.live(cluster, put_objects, rounds=2, config=False)
     started: list[Any] = []
     start = walking.start_before
 
@@ -199,10 +169,11 @@ def test_engine_is_kept_for_the_next_question(
         return start(cluster, target)
 
     monkeypatch.setattr(walking, "start_before", counted)
-    client = rest.logged_in()
-    for position, _ in lived.places:
-        assert client.get(f"/api/clusters/{cluster.pk}/pending?at={position}").status_code == 200
-        assert client.get(f"/api/clusters/{cluster.pk}/nodes/none?at={position}").status_code == 404
+    positions = [position for position, (run, _) in seen.places if run <= 2]
+    assert len(positions) > 5
+    for position in positions:
+        assert seen.client.get(f"/api/clusters/{seen.cluster.pk}/pending?at={position}").status_code == 200
+        assert seen.client.get(f"/api/clusters/{seen.cluster.pk}/nodes/none?at={position}").status_code == 404
     assert len(started) == 1
 
 
@@ -215,8 +186,8 @@ def test_what_is_confidential_is_not_listed(cluster: Cluster) -> None:
         assert (answer.status_code, list(answer.json()["extra"]["fields"])) == (400, ["kind"])
 
 
-def test_lists_of_objects_go_on_after_their_last(cluster: Cluster, put_objects: PutObjects) -> None:
-    put_objects(cluster, [rest.pod(name, namespace="default") for name in ("p2", "p-1", "p1")])
+def test_lists_of_objects_go_on_after_their_last(cluster: Cluster) -> None:
+    put(cluster, *(rest.pod(name, namespace="default") for name in ("p2", "p-1", "p1")))
     client = rest.logged_in()
     for at in ("", "&at=0s ago"):
         found: list[str] = []
@@ -227,3 +198,26 @@ def test_lists_of_objects_go_on_after_their_last(cluster: Cluster, put_objects: 
             found += [each["manifest"]["metadata"]["name"] for each in told["objects"]]
             after = told["after"]
         assert found == ["p-1", "p1", "p2"]
+
+
+def test_what_cannot_be_shown_is_refused_with_the_reason(seen: Seen) -> None:
+    """The last of this file: after it the cluster has no beginning."""
+    client, cluster = rest.logged_in(), seen.cluster
+    cluster.refresh_from_db()
+    status, told = refused(client, cluster, f"{cluster.rv}.{cluster.seq + 1}")
+    assert (status, list(told["extra"]["fields"])) == (400, ["at"])
+    assert "has not come yet" in told["message"]
+    status, told = refused(client, cluster, "2190-01-01")
+    assert (status, list(told["extra"]["fields"])) == (400, ["at"])
+    row = Checkpoint.objects.filter(cluster=cluster).earliest("seq")
+    living.cut_at(row)
+    status, told = refused(client, cluster, str(seen.places[0][0]))
+    assert (status, told["code"]) == (410, "gone")
+    assert told["extra"] == {"rv": row.objects_rv, "seq": row.seq, "since": row.at.isoformat()}
+    EngineStep.objects.filter(cluster=cluster).update(began_from=None)
+    unknown = next(position for position, place in dict(seen.places).items() if place[0] > row.run)
+    status, told = refused(client, cluster, str(unknown), "snapshot")
+    assert (status, told["code"]) == (409, "not_replayable") and "earlier release" in told["message"]
+    Cluster.objects.filter(pk=cluster.pk).update(is_mirror=True)
+    status, told = refused(client, cluster, str(seen.places[-1][0]), "snapshot")
+    assert status == 409 and "a mirror decides nothing" in told["message"]

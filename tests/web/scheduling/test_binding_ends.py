@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-import yaml
 
 from kschedweb.cluster.models import Cluster, Event, Node, Pod
 from kschedweb.cluster.services import object_delete, pod_delete
@@ -19,7 +18,8 @@ from kschedweb.traces.models import QueueState
 from scheduler_core import build
 from scheduler_core.model.status import SUCCESS, Code, Status
 from tests.builders import make_node, make_pod
-from tests.web.scheduling.conftest import PutObjects, bind_untold, lead, settle
+from tests.cases import cases
+from tests.web.scheduling.conftest import bind_untold, configure, lead, put, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -55,23 +55,17 @@ def install(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Install:
         monkeypatch.setattr(
             build, "build", functools.partial(build.build, registry={"Told": lambda args, handle: plugin})
         )
-        profile = {"plugins": {"multiPoint": {"enabled": [{"name": "Told"}]}}}
-        document = {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "profiles": [profile],
-        }
-        Cluster.objects.filter(pk=cluster.pk).update(scheduler_config=yaml.safe_dump(document))
+        configure(cluster, profiles=[{"plugins": {"multiPoint": {"enabled": [{"name": "Told"}]}}}])
         return plugin
 
     return put
 
 
 @pytest.fixture
-def two(cluster: Cluster, put_objects: PutObjects) -> Cluster:
+def two(cluster: Cluster) -> Cluster:
     """One node with room for one of two pods."""
-    node = make_node("n1").capacity(cpu="3", memory="8Gi", pods="110").manifest()
-    put_objects(cluster, [node, *(make_pod(name).req(cpu="2").manifest() for name in ("first", "second"))])
+    node = make_node("n1").capacity(cpu="3").manifest()
+    put(cluster, node, *(make_pod(name).req(cpu="2") for name in ("first", "second")))
     return cluster
 
 
@@ -97,17 +91,17 @@ def test_pod_deleted_before_its_binding_gives_its_room_to_the_next(two: Cluster)
     pod_delete(cluster_id=two.pk, namespace="default", name="first", actor="test")
     assert services.bindings_carry_out(cluster_id=two.pk) == 1
     assert Binding.objects.get(cluster=two, name="first").status == WorkStatus.REFUSED
-    settle(two, host)
+    settle(host)
     assert list(Pod.objects.filter(cluster=two).values_list("name", "node_name")) == [("second", "n1")]
     assert queue_of(two) == {}
 
 
-def test_pod_bound_by_somebody_else_meanwhile_stays_there(two: Cluster, put_objects: PutObjects) -> None:
-    put_objects(two, [make_node("n2").capacity(cpu="1", memory="8Gi", pods="110").manifest()])
+def test_pod_bound_by_somebody_else_meanwhile_stays_there(two: Cluster) -> None:
+    put(two, make_node("n2").capacity(cpu="1"))
     host = lead(two)
     host.step()
     bind_untold(two, "first", "n2")
-    settle(two, host)
+    settle(host)
     binding = Binding.objects.get(cluster=two, name="first")
     refusal = 'Operation cannot be fulfilled on pods/binding "first": pod first is already assigned to node "n2"'
     assert (binding.status, binding.message) == (WorkStatus.REFUSED, refusal)
@@ -119,7 +113,7 @@ def test_node_deleted_before_the_binding_does_not_refuse_it(two: Cluster) -> Non
     host = lead(two)
     host.step()
     object_delete(cluster_id=two.pk, kind="Node", namespace="", name="n1", actor="test")
-    settle(two, host)
+    settle(host)
     # The store binds to a name; what is bound to nothing is for pod garbage collection.
     assert not Node.objects.filter(cluster=two).exists()
     assert Pod.objects.get(cluster=two, name="first").node_name == "n1"
@@ -127,21 +121,19 @@ def test_node_deleted_before_the_binding_does_not_refuse_it(two: Cluster) -> Non
     assert why(two, "second")
 
 
-def test_permit_that_is_not_given_in_time_undoes_the_decision(
-    install: Install, two: Cluster, put_objects: PutObjects
-) -> None:
+def test_permit_that_is_not_given_in_time_undoes_the_decision(install: Install, two: Cluster) -> None:
     plugin = install(
         permit=lambda state, pod, node: (Status(Code.Wait), 5 * SECOND) if pod.name == "first" else (SUCCESS, 0)
     )
     host = lead(two)
     at(host, 0)
-    settle(two, host)
+    settle(host)
     assert queue_of(two) == {"first": "waiting", "second": "unschedulable"}
     assert not Binding.objects.filter(cluster=two).exists()
     at(host, 4)
     assert host.step().due_in == pytest.approx(1, abs=0.01)  # nobody has to look before
     at(host, 6)
-    settle(two, host)
+    settle(host)
     assert plugin.undone == ["first"]
     assert why(two, "first")[0] == (
         "0/1 nodes are available: 1 rejected due to timeout after waiting 5s at plugin Told."
@@ -153,18 +145,16 @@ def test_permit_that_is_refused_undoes_the_decision(install: Install, two: Clust
     plugin = install(
         permit=lambda state, pod, node: (Status.unschedulable("not now"), 0) if pod.name == "first" else (SUCCESS, 0)
     )
-    settle(two, lead(two))
+    settle(lead(two))
     assert plugin.undone == ["first"]
     assert why(two, "first")[0].startswith("0/1 nodes are available: 1 not now.")
     assert Pod.objects.get(cluster=two, name="second").node_name == "n1"
 
 
-@pytest.mark.parametrize(
-    ("status", "reason", "queue"),
-    [
-        pytest.param(Status.failed("disk on fire"), "SchedulerError", "errorBackoff", id="an error"),
-        pytest.param(Status.unschedulable("too late"), "Unschedulable", "errorBackoff", id="a rejection blames nobody"),
-    ],
+@cases(
+    "status, reason, queue",
+    ("an error", Status.failed("disk on fire"), "SchedulerError", "errorBackoff"),
+    ("a rejection blames nobody", Status.unschedulable("too late"), "Unschedulable", "errorBackoff"),
 )
 def test_pre_bind_that_fails_undoes_the_decision(
     install: Install, two: Cluster, status: Status, reason: str, queue: str
@@ -172,7 +162,7 @@ def test_pre_bind_that_fails_undoes_the_decision(
     plugin = install(pre_bind=lambda state, pod, node: (status if pod.name == "first" else SUCCESS, None))
     host = lead(two)
     at(host, 0)
-    settle(two, host)
+    settle(host)
     assert plugin.undone[0] == "first"
     first = Pod.objects.get(cluster=two, name="first")
     assert (first.node_name, first.condition_reason) == ("", reason)
@@ -182,20 +172,17 @@ def test_pre_bind_that_fails_undoes_the_decision(
 
 
 @pytest.mark.parametrize("is_deleted_first", [False, True], ids=["written over", "deleted first"])
-def test_pod_put_in_anew_under_its_old_uid_is_bound_again(
-    cluster: Cluster, put_objects: PutObjects, is_deleted_first: bool
-) -> None:
+def test_pod_put_in_anew_under_its_old_uid_is_bound_again(cluster: Cluster, is_deleted_first: bool) -> None:
     pods = [make_pod(name).req(cpu="1").manifest() for name in ("again", "other")]
-    node = make_node("n1").capacity(cpu="4", memory="8Gi", pods="110").manifest()
-    put_objects(cluster, [node, pods[0]])
-    host = lead(cluster)
-    settle(cluster, host)
+    node = make_node("n1").capacity(cpu="4").manifest()
+    put(cluster, node, pods[0])
+    host = settle(lead(cluster))
     uid = Pod.objects.get(cluster=cluster, name="again").uid
     if is_deleted_first:
         pod_delete(cluster_id=cluster.pk, namespace="default", name="again", actor="test")
-        settle(cluster, host)
-    put_objects(cluster, pods)
-    settle(cluster, host)
+        settle(host)
+    put(cluster, *pods)
+    settle(host)
     assert dict(Pod.objects.filter(cluster=cluster).values_list("name", "node_name")) == {"again": "n1", "other": "n1"}
     done = Binding.objects.filter(cluster=cluster, pod_uid=uid).order_by("id").values_list("status", flat=True)
     assert list(done) == [WorkStatus.SUPERSEDED, WorkStatus.DONE]

@@ -14,10 +14,7 @@ def test_plugins_that_end_reuse_are_named_once_for_each_profile() -> None:
         reuse_tell(cluster_id=8, engine=start().scheduler)
     assert lines == [
         {
-            "event": "plugins without depends_on end reuse",
-            "log_level": "warning",
-            "cluster": 7,
-            "profile": "default-scheduler",
-            "plugins": "F",
+            "event": "plugins without depends_on end reuse", "log_level": "warning", "cluster": 7,
+            "profile": "default-scheduler", "plugins": "F",
         }
-    ]
+    ]  # fmt: skip

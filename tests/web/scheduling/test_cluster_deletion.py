@@ -26,7 +26,7 @@ from kschedweb.scheduling.runner.host import EngineHost
 from kschedweb.scheduling.runner.slices import Worker
 from tests.builders import make_node, make_pod
 from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import PutObjects, lead
+from tests.web.scheduling.conftest import lead, put
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -80,10 +80,10 @@ def in_thread(work: Callable[[], object]) -> tuple[threading.Thread, list[BaseEx
 
 @pytest.mark.parametrize("who", ["binding worker", "leader", "upload"])
 def test_deletion_waits_for_a_writer_that_has_locked_objects(
-    cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch, who: str
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, who: str
 ) -> None:
     """The writer stands before the cluster's counter, with rows of objects locked."""
-    put_objects(cluster, [node(1), pod("a"), make_pod("big").req(cpu="99").manifest()])
+    put(cluster, node(1), pod("a"), make_pod("big").req(cpu="99"))
     host = lead(cluster)
     if who == "binding worker":
         host.step()
@@ -104,7 +104,7 @@ def test_deletion_waits_for_a_writer_that_has_locked_objects(
     work = {
         "binding worker": lambda: services.bindings_carry_out(cluster_id=cluster.pk),
         "leader": host.step,
-        "upload": lambda: put_objects(cluster, [again]),
+        "upload": lambda: put(cluster, again),
     }[who]
     writer, failed = in_thread(work)
     assert held.wait(30)
@@ -122,10 +122,10 @@ def test_deletion_waits_for_a_writer_that_has_locked_objects(
 
 
 def test_import_that_changes_the_life_cycle_waits_for_a_binding_worker(
-    cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It changes objects as well, and the cluster's own row comes last here too."""
-    put_objects(cluster, [node(1), pod("a")])
+    put(cluster, node(1), pod("a"))
     lead(cluster).step()
     held, importing = threading.Event(), threading.Event()
     commit = store.changes_commit
@@ -158,10 +158,10 @@ def test_import_that_changes_the_life_cycle_waits_for_a_binding_worker(
 
 
 def test_deletion_steps_back_for_whoever_has_a_row_it_did_not_know_and_waits_for_the_counter(
-    cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a pod would be that was put in after the deletion had locked all pods."""
-    put_objects(cluster, [node(1)])
+    put(cluster, node(1))
     monkeypatch.setattr(clusters, "DELETE_TRIES", 1_000)
     other = connection.copy()
     try:
@@ -219,11 +219,9 @@ def busy_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
             thread.join(60)
 
 
-def test_clusters_are_deleted_under_full_scheduling_and_the_others_go_on(
-    busy_workers: dict[str, Any], put_objects: PutObjects
-) -> None:
+def test_clusters_are_deleted_under_full_scheduling_and_the_others_go_on(busy_workers: dict[str, Any]) -> None:
     stays = Cluster.objects.create(name="stays", seed=1)
-    put_objects(stays, [node(1), *(pod(f"p{i}") for i in range(40))])
+    put(stays, node(1), *(pod(f"p{i}") for i in range(40)))
     client = logged_in()
 
     def delete(url: str, answers: list[int]) -> None:
@@ -233,7 +231,7 @@ def test_clusters_are_deleted_under_full_scheduling_and_the_others_go_on(
     for round_ in range(ROUNDS):
         doomed = [Cluster.objects.create(name=f"doomed-{round_}-{number}", seed=1) for number in range(CLUSTERS)]
         for cluster in doomed:
-            put_objects(cluster, [node(0), node(1), *(pod(f"p{i}") for i in range(80))])
+            put(cluster, node(0), node(1), *(pod(f"p{i}") for i in range(80)))
         answers: list[int] = []
         uploads: list[tuple[threading.Thread, list[BaseException]]] = []
         deletions = []
@@ -242,7 +240,7 @@ def test_clusters_are_deleted_under_full_scheduling_and_the_others_go_on(
             while not Pod.objects.filter(cluster=cluster).exclude(node_name="").exists():
                 assert time.monotonic() < ends_at, busy_workers["failures"]
                 time.sleep(0.01)
-            uploads.append(in_thread(lambda cluster=cluster: put_objects(cluster, [pod(f"q{i}") for i in range(40)])))
+            uploads.append(in_thread(lambda cluster=cluster: put(cluster, *(pod(f"q{i}") for i in range(40)))))
             url = f"/api/clusters/{cluster.pk}"
             deletions.append(in_thread(partial(delete, url, answers)))
             gone.add(cluster.pk)
@@ -251,7 +249,7 @@ def test_clusters_are_deleted_under_full_scheduling_and_the_others_go_on(
             assert all(isinstance(error, ApplicationError) for error in failed), failed
         assert answers == [204] * CLUSTERS
     assert left_of(gone) == {}
-    put_objects(stays, [pod("last")])
+    put(stays, pod("last"))
     ends_at = time.monotonic() + 60
     while Pod.objects.filter(cluster=stays, node_name="").exists():
         assert time.monotonic() < ends_at, busy_workers["failures"]
@@ -260,10 +258,8 @@ def test_clusters_are_deleted_under_full_scheduling_and_the_others_go_on(
     assert busy_workers["worker"].elector.led_clusters() == [stays.pk]
 
 
-def test_engine_of_a_cluster_that_is_gone_ends_quietly(
-    cluster: Cluster, put_objects: PutObjects, log_lines: Callable[[], list[str]]
-) -> None:
-    put_objects(cluster, [node(1), pod("a")])
+def test_engine_of_a_cluster_that_is_gone_ends_quietly(cluster: Cluster, log_lines: Callable[[], list[str]]) -> None:
+    put(cluster, node(1), pod("a"))
     worker = Worker("one", Elector("one/1", LeaseTimes(), wake=lambda _: None))
     worker.ensure_leader(cluster.pk)
     assert cluster.pk in worker.hosts
@@ -275,9 +271,9 @@ def test_engine_of_a_cluster_that_is_gone_ends_quietly(
         EngineHost(cluster.pk, 1).step()
 
 
-def test_deletion_waits_for_no_writer_of_another_cluster(cluster: Cluster, put_objects: PutObjects) -> None:
+def test_deletion_waits_for_no_writer_of_another_cluster(cluster: Cluster) -> None:
     busy = Cluster.objects.create(name="busy")
-    put_objects(busy, [make_pod("p").req(cpu="1").manifest()])
+    put(busy, make_pod("p").req(cpu="1"))
     other = connection.copy()
     try:
         other.connect()

@@ -10,6 +10,7 @@ from kschedweb.scheduling import leases
 from kschedweb.scheduling.elector import Elector, LeaseTimes
 from kschedweb.scheduling.models import Lease, LeaseFence
 from kschedweb.scheduling.runner import slices
+from tests.cases import cases
 from tests.web.scheduling.electors import Clock, make_elector
 
 pytestmark = pytest.mark.django_db
@@ -206,14 +207,12 @@ def test_clocks_an_hour_apart_change_nothing(cluster: Cluster) -> None:
     assert Lease.objects.get(pk=cluster.pk).transitions == 2
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        pytest.param({"wake": None}, "OnStartedLeading callback must not be nil", id="nobody hears of the start"),
-        pytest.param({"stopped": None}, "OnStoppedLeading callback must not be nil", id="nobody hears of the end"),
-        pytest.param({"lock": None}, r"Lock must not be nil\.", id="no lock"),
-        pytest.param({"identity": ""}, "Lock identity is empty", id="no identity"),
-    ],
+@cases(
+    "changed, message",
+    ("nobody hears of the start", {"wake": None}, "OnStartedLeading callback must not be nil"),
+    ("nobody hears of the end", {"stopped": None}, "OnStoppedLeading callback must not be nil"),
+    ("no lock", {"lock": None}, r"Lock must not be nil\."),
+    ("no identity", {"identity": ""}, "Lock identity is empty"),
 )
 def test_elector_refused(changed: dict[str, object], message: str) -> None:
     given = {"identity": "a", "times": LeaseTimes(), "wake": lambda _: None, **changed}
@@ -253,18 +252,14 @@ def test_statement_may_take_half_the_time_left_to_renew_but_a_second(
     assert LeaseTimes(*times).request == seconds
 
 
-@pytest.mark.parametrize(
-    ("times", "message"),
-    [
-        pytest.param((10, 10, 2), "leaseDuration must be greater than renewDeadline", id="duration not above deadline"),
-        pytest.param(
-            (15, 2.4, 2), r"renewDeadline must be greater than retryPeriod\*JitterFactor", id="deadline too near"
-        ),
-        pytest.param((15, 10, 0), "retryPeriod must be greater than zero", id="no retry period"),
-        pytest.param((0, 0, 0), "leaseDuration must be greater than renewDeadline", id="in upstream's order"),
-        pytest.param((1, 0, -1), "renewDeadline must be greater than zero", id="no deadline"),
-        pytest.param((0, -1, -2), "leaseDuration must be greater than zero", id="no duration"),
-    ],
+@cases(
+    "times, message",
+    ("duration not above deadline", (10, 10, 2), "leaseDuration must be greater than renewDeadline"),
+    ("deadline too near", (15, 2.4, 2), r"renewDeadline must be greater than retryPeriod\*JitterFactor"),
+    ("no retry period", (15, 10, 0), "retryPeriod must be greater than zero"),
+    ("in upstream's order", (0, 0, 0), "leaseDuration must be greater than renewDeadline"),
+    ("no deadline", (1, 0, -1), "renewDeadline must be greater than zero"),
+    ("no duration", (0, -1, -2), "leaseDuration must be greater than zero"),
 )
 def test_lease_times_refused(times: tuple[float, float, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -7,9 +7,7 @@ import json
 import ssl
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,65 +25,11 @@ from kschedweb.traces.models import Attempt, EngineLog, NodeOrder
 from scheduler_core.config.duration import Duration
 from scheduler_core.config.types import Extender, ExtenderTLSConfig
 from scheduler_core.errors import ConfigError, ExtenderError
-from tests.builders import make_node, make_pod
+from tests.builders import make_manifest, make_node, make_pod, scheduler_config
+from tests.cases import cases
 from tests.waiting import HANG_SECONDS
-from tests.web.scheduling.conftest import PutObjects, lead, settle
-
-Answer = Callable[[dict[str, Any]], Any]
-
-
-@dataclass
-class ExtenderServer:
-    """An extender: answers by path; a bytes answer goes out as it is, an int is a bare status."""
-
-    answers: dict[str, Answer] = field(default_factory=dict)
-    asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    content_types: list[str] = field(default_factory=list)
-    server: ThreadingHTTPServer = field(init=False)
-
-    def __post_init__(self) -> None:
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                outer.asked.append((self.path, question))
-                outer.content_types.append(self.headers["Content-Type"])
-                answer = outer.answers[self.path](question)
-                if isinstance(answer, int):
-                    self.send_response(answer)
-                    self.send_header("Location", "/elsewhere")
-                    self.end_headers()
-                    return
-                body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-                self.send_response(200)
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-
-    @property
-    def port(self) -> int:
-        return int(self.server.server_address[1])
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-
-@pytest.fixture
-def extender() -> Iterator[ExtenderServer]:
-    told = ExtenderServer()
-    thread = threading.Thread(target=told.server.serve_forever, daemon=True)
-    thread.start()
-    yield told
-    told.server.shutdown()
-    told.server.server_close()
-    thread.join()
-
+from tests.web.scheduling.conftest import configure, lead, put, settle
+from tests.web.scheduling.extenders import ExtenderServer
 
 # The transport
 
@@ -142,16 +86,12 @@ def test_prefix_that_is_no_url_is_refused(prefix: str) -> None:
         connect(Extender(url_prefix=prefix))
 
 
-@pytest.mark.parametrize(
-    ("tls", "text"),
-    [
-        pytest.param(
-            ExtenderTLSConfig(insecure=True, ca_data="eA=="), "insecure flag is not allowed", id="CA for nothing"
-        ),
-        pytest.param(ExtenderTLSConfig(cert_data="eA=="), "must be given together", id="certificate without key"),
-        pytest.param(ExtenderTLSConfig(ca_data="eA=="), "tlsConfig cannot be used", id="CA that is none"),
-        pytest.param(ExtenderTLSConfig(ca_file="/nowhere.pem"), "no such file", id="CA file that is not there"),
-    ],
+@cases(
+    "tls, text",
+    ("CA for nothing", ExtenderTLSConfig(insecure=True, ca_data="eA=="), "insecure flag is not allowed"),
+    ("certificate without key", ExtenderTLSConfig(cert_data="eA=="), "must be given together"),
+    ("CA that is none", ExtenderTLSConfig(ca_data="eA=="), "tlsConfig cannot be used"),
+    ("CA file that is not there", ExtenderTLSConfig(ca_file="/nowhere.pem"), "no such file"),
 )
 def test_tls_settings_that_cannot_be_used_are_refused(tls: ExtenderTLSConfig, text: str) -> None:
     with pytest.raises(ConfigError, match=text):
@@ -236,32 +176,11 @@ def test_own_certificate_is_shown_when_configured(extender: ExtenderServer, iden
 
 def test_configuration_with_extenders_can_be_used_only_when_they_can_be_reached() -> None:
     def text(prefix: str) -> str:
-        return json.dumps(
-            {
-                "apiVersion": "kubescheduler.config.k8s.io/v1",
-                "kind": "KubeSchedulerConfiguration",
-                "extenders": [{"urlPrefix": prefix, "filterVerb": "filter"}],
-            }
-        )
+        return scheduler_config(extenders=[{"urlPrefix": prefix, "filterVerb": "filter"}])
 
     assert effective(text("http://extender.example:8888")).profiles
     with pytest.raises(InvalidError, match='urlPrefix "nowhere" is no http or https URL'):
         effective(text("nowhere"))
-
-
-def configure(cluster: Cluster, *extenders: dict[str, Any]) -> None:
-    cluster.scheduler_config = json.dumps(
-        {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "extenders": list(extenders),
-        }
-    )
-    cluster.save(update_fields=["scheduler_config"])
-
-
-def nodes(count: int) -> list[dict[str, Any]]:
-    return [make_node(f"n{i}").capacity(cpu="4", memory="8Gi", pods="10").manifest() for i in range(count)]
 
 
 def attempt_of(cluster: Cluster) -> tuple[Attempt, views.Matrix]:
@@ -274,23 +193,16 @@ def attempt_of(cluster: Cluster) -> tuple[Attempt, views.Matrix]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_extender_filters_and_scores_in_a_cluster(
-    cluster: Cluster, put_objects: PutObjects, extender: ExtenderServer
-) -> None:
+def test_extender_filters_and_scores_in_a_cluster(cluster: Cluster, extender: ExtenderServer) -> None:
     extender.answers["/filter"] = lambda question: {
         "NodeNames": [name for name in question["NodeNames"] if name != "n0"],
         "FailedNodes": {"n0": "too hot"},
     }
     extender.answers["/prioritize"] = lambda question: [{"Host": "n2", "Score": 10}]
-    configure(
-        cluster,
-        {
-            "urlPrefix": extender.url, "filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 5,
-            "nodeCacheCapable": True,
-        },
-    )  # fmt: skip
-    put_objects(cluster, [*nodes(3), make_pod("p").req(cpu="1").manifest()])
-    settle(cluster, lead(cluster))
+    verbs = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 5, "nodeCacheCapable": True}
+    configure(cluster, extenders=[{"urlPrefix": extender.url, **verbs}])
+    put(cluster, *(make_node(f"n{i}") for i in range(3)), make_pod("p").req(cpu="1"))
+    settle(lead(cluster))
     attempt, matrix = attempt_of(cluster)
     assert (attempt.result, attempt.node_name) == ("scheduled", "n2")
     assert attempt.rejections == [{"plugin": "Extender", "reason": "too hot", "code": "Unschedulable", "count": 1}]
@@ -301,12 +213,12 @@ def test_extender_filters_and_scores_in_a_cluster(
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("ignorable", "result"), [(True, "scheduled"), (False, "error")])
 def test_extender_that_is_down_fails_the_attempt_unless_ignorable(
-    cluster: Cluster, put_objects: PutObjects, extender: ExtenderServer, ignorable: bool, result: str
+    cluster: Cluster, extender: ExtenderServer, ignorable: bool, result: str
 ) -> None:
     extender.answers["/filter"] = lambda question: 503
-    configure(cluster, {"urlPrefix": extender.url, "filterVerb": "filter", "ignorable": ignorable})
-    put_objects(cluster, [*nodes(1), make_pod("p").req(cpu="1").manifest()])
-    settle(cluster, lead(cluster))
+    configure(cluster, extenders=[{"urlPrefix": extender.url, "filterVerb": "filter", "ignorable": ignorable}])
+    put(cluster, make_node("n0"), make_pod("p").req(cpu="1"))
+    settle(lead(cluster))
     attempt, matrix = attempt_of(cluster)
     assert attempt.result == result
     assert matrix.extenders[0].error.endswith("code 503")
@@ -314,36 +226,35 @@ def test_extender_that_is_down_fails_the_attempt_unless_ignorable(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_extender_preempts_in_a_cluster(cluster: Cluster, put_objects: PutObjects, extender: ExtenderServer) -> None:
+def test_extender_preempts_in_a_cluster(cluster: Cluster, extender: ExtenderServer) -> None:
     def answer(question: dict[str, Any]) -> Any:
         (pod,) = question["NodeNameToVictims"]["n1"]["Pods"]
         victims = {"Pods": [{"UID": pod["metadata"]["uid"]}], "NumPDBViolations": 0}
         return {"NodeNameToMetaVictims": {"n1": victims}}
 
     extender.answers["/preempt"] = answer
-    configure(cluster, {"urlPrefix": extender.url, "preemptVerb": "preempt"})
+    configure(cluster, extenders=[{"urlPrefix": extender.url, "preemptVerb": "preempt"}])
     low = [make_pod(f"low{i}").req(cpu="4").on(f"n{i}").phase("Running").manifest() for i in range(2)]
-    priority = {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": "high"},
-        "value": 100,
-    }
     high = make_pod("high").req(cpu="4").spec(priorityClassName="high").manifest()
-    put_objects(cluster, [priority, *nodes(2), *low])
-    put_objects(cluster, [high])
-    settle(cluster, lead(cluster))
+    put(
+        cluster,
+        make_manifest("PriorityClass", "high", value=100),
+        *(make_node(f"n{i}").capacity(cpu="4") for i in range(2)),
+        *low,
+    )
+    put(cluster, high)
+    settle(lead(cluster))
     attempt = Attempt.objects.filter(cluster=cluster).order_by("seq")[0]
     assert attempt.preemption is not None
     assert (attempt.preemption["node"], attempt.preemption["victims"]) == ("n1", ["default/low1"])
 
 
 @pytest.mark.django_db(transaction=True)
-def test_extender_binds_in_a_cluster(cluster: Cluster, put_objects: PutObjects, extender: ExtenderServer) -> None:
+def test_extender_binds_in_a_cluster(cluster: Cluster, extender: ExtenderServer) -> None:
     extender.answers["/bind"] = lambda question: {}
-    configure(cluster, {"urlPrefix": extender.url, "bindVerb": "bind"})
-    put_objects(cluster, [*nodes(1), make_pod("p").req(cpu="1").manifest()])
-    settle(cluster, lead(cluster))
+    configure(cluster, extenders=[{"urlPrefix": extender.url, "bindVerb": "bind"}])
+    put(cluster, make_node("n0"), make_pod("p").req(cpu="1"))
+    settle(lead(cluster))
     ((path, question),) = extender.asked
     pod = Pod.objects.get(cluster=cluster)
     assert (path, question["PodName"], question["PodUID"], question["Node"]) == ("/bind", "p", pod.uid, "n0")

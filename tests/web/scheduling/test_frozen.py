@@ -16,7 +16,7 @@ from kschedweb.scheduling.runner.sweep import sweep
 from kschedweb.traces.models import EngineStep
 from tests.builders import make_manifest, make_node, make_pod
 from tests.waiting import HANG_SECONDS
-from tests.web.scheduling.conftest import PutObjects, lead
+from tests.web.scheduling.conftest import lead, put
 from tests.web.scheduling.freezing import COMMITTED, REFUSED, freeze, places_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -32,31 +32,26 @@ WHERE = pytest.mark.parametrize(
 )
 
 
-def crowded(name: str, put_objects: PutObjects) -> Cluster:
+def crowded(name: str) -> Cluster:
     """A pod that fits, one that fits nowhere, and one for which another has to go."""
     cluster = Cluster.objects.create(name=name, seed=1)
     sizes = {"n1": "4", "n2": "1"}
-    nodes = [make_node(name).capacity(cpu=cpu, memory="8Gi", pods="110").manifest() for name, cpu in sizes.items()]
+    nodes = [make_node(name).capacity(cpu=cpu).manifest() for name, cpu in sizes.items()]
     low = make_pod("low").req(cpu="3").on("n1").phase("Running").manifest()
     high = make_pod("high").req(cpu="3").spec(priorityClassName="high").manifest()
     others = [make_pod("fits").req(cpu="1").manifest(), make_pod("big").req(cpu="32").manifest()]
-    put_objects(cluster, [make_manifest("PriorityClass", "high", value=100), *nodes, low, *others, high])
+    put(cluster, make_manifest("PriorityClass", "high", value=100), *nodes, low, *others, high)
     return cluster
 
 
 def everywhere(
-    name: str,
-    put_objects: PutObjects,
-    prepare: Callable[[Cluster], Callable[[], object]],
-    kinds: tuple[str, ...],
-    *,
-    first: int = 0,
+    name: str, prepare: Callable[[Cluster], Callable[[], object]], kinds: tuple[str, ...], *, first: int = 0
 ) -> list[str]:
     """Freeze the work, on a new cluster each time, at each place that begins with one of `kinds`; these places."""
-    places = places_of(prepare(crowded(name, put_objects)))
+    places = places_of(prepare(crowded(name)))
     chosen = [at for at in range(first, len(places)) if places[at].startswith(kinds)]
     for at in chosen:
-        cluster = crowded(f"{name}-{at}", put_objects)
+        cluster = crowded(f"{name}-{at}")
         frozen = freeze(prepare(cluster), at)
         try:
             assert frozen.place == places[at]
@@ -83,30 +78,28 @@ def _little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @WHERE
-def test_leader_frozen_in_a_step_is_replaced(put_objects: PutObjects, kinds: tuple[str, ...]) -> None:
-    places = everywhere("step", put_objects, lambda cluster: lead(cluster, "old").step, kinds)
+def test_leader_frozen_in_a_step_is_replaced(kinds: tuple[str, ...]) -> None:
+    places = everywhere("step", lambda cluster: lead(cluster, "old").step, kinds)
     tables = {match.group(1) for place in places if (match := re.search(r'COPY "(\w+)"', place))}
     assert tables == {"traces_enginelog", "traces_attempt", "cluster_event", "bindings", "evictions", "cluster_change"}
     assert sum("COMMIT" in place for place in places) >= 2  # the rebuild's, and that of the step
 
 
 @WHERE
-def test_frozen_binding_worker_keeps_nobody_from_leading(put_objects: PutObjects, kinds: tuple[str, ...]) -> None:
+def test_frozen_binding_worker_keeps_nobody_from_leading(kinds: tuple[str, ...]) -> None:
     def decided(cluster: Cluster) -> Callable[[], object]:
         lead(cluster, "old").step()
         assert Binding.objects.filter(cluster=cluster, status="pending").exists()
         return lambda: services.bindings_carry_out(cluster_id=cluster.pk)
 
     # At place 0 it asks for the fence: frozen there it goes on under the new epoch, for a worker leads nothing.
-    places = everywhere("binding", put_objects, decided, kinds, first=1)
+    places = everywhere("binding", decided, kinds, first=1)
     assert any("cluster_change" in place for place in places)
     assert any("COMMIT" in place for place in places)
 
 
-def test_frozen_binding_worker_is_ended_by_the_sweep_where_nobody_takes_over(
-    put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cluster = crowded("alone", put_objects)
+def test_frozen_binding_worker_is_ended_by_the_sweep_where_nobody_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = crowded("alone")
     leader = lead(cluster)
     leader.step()
     place, at = "", -1

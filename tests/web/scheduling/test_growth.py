@@ -14,7 +14,7 @@ from kschedweb.scheduling.runner.host import EngineHost
 from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, QueueState
 from scheduler_core.api.times import moment_of
 from tests.builders import make_node, make_pod
-from tests.web.scheduling.conftest import PutObjects, lead
+from tests.web.scheduling.conftest import lead, put
 from tests.web.scheduling.rows import TableRows, table_rows, told, vacuum
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -58,13 +58,12 @@ def test_pods_that_stay_pending_take_no_more_room_than_their_first_attempts(
     churn_seconds: int,
     pending: int,
     cluster: Cluster,
-    put_objects: PutObjects,
     record_property: Callable[[str, object], None],
 ) -> None:
     clock = passing()
-    put_objects(cluster, [make_node(f"n{i}").capacity(cpu="4", memory="8Gi").manifest() for i in range(NODES)])
-    put_objects(cluster, [make_pod("guest-0").req(cpu="100m").manifest()])
-    put_objects(cluster, [make_pod(f"large-{i}").req(cpu=str(8 + i % 10)).manifest() for i in range(pending)])
+    put(cluster, *(make_node(f"n{i}").capacity(cpu="4") for i in range(NODES)))
+    put(cluster, make_pod("guest-0").req(cpu="100m"))
+    put(cluster, *(make_pod(f"large-{i}").req(cpu=str(8 + i % 10)) for i in range(pending)))
     host = lead(cluster)
     host.clock_us = clock
     host.monotonic = lambda: clock() / SECOND_US
@@ -85,7 +84,7 @@ def test_pods_that_stay_pending_take_no_more_room_than_their_first_attempts(
                 cluster_id=cluster.pk, namespace="default", name=f"guest-{guests}", grace_seconds=0, actor="test"
             )
             guests += 1
-            put_objects(cluster, [make_pod(f"guest-{guests}").req(cpu="100m").manifest()])
+            put(cluster, make_pod(f"guest-{guests}").req(cpu="100m"))
         else:
             clock.wait(due_in)
     settle_now(cluster, host)

@@ -92,7 +92,7 @@ def nowhere(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
             else:
                 settings.REDIS_URL = f"redis://{host}:{port}"
             if what.endswith("silent"):
-                monkeypatch.setattr(health, "CHECK_SECONDS", 0.5)
+                monkeypatch.setattr(health, "CHECK_SECONDS", 1.5)
             connection.close()
 
         yield arrange

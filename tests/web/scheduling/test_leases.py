@@ -11,6 +11,7 @@ from kschedweb.cluster.models import Cluster, Event, Node, Pod
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.leases import FencedOutError, LeaseView
 from kschedweb.scheduling.models import Binding, Lease, LeaseFence
+from tests.cases import cases
 from tests.waiting import HANG_SECONDS
 from tests.web.scheduling.electors import Clock, make_elector
 
@@ -44,13 +45,11 @@ def test_acquire_fails_when_somebody_wrote_the_lease_since(cluster: Cluster) -> 
     assert LeaseFence.objects.get(pk=cluster.pk).holder == "a"
 
 
-@pytest.mark.parametrize(
+@cases(
     "change",
-    [
-        pytest.param({"version": -1}, id="the holder itself wrote it since"),
-        pytest.param({"version": 1}, id="a version that was never written"),
-        pytest.param({"holder": "b"}, id="another holds it"),
-    ],
+    ("the holder itself wrote it since", {"version": -1}),
+    ("a version that was never written", {"version": 1}),
+    ("another holds it", {"holder": "b"}),
 )
 def test_renewal_writes_nothing_when_the_lease_is_not_as_it_was_read(
     cluster: Cluster, change: dict[str, int | str]
@@ -76,25 +75,13 @@ def test_takeover_inherits_pending_bindings_and_voids_those_of_pods_and_nodes_th
     for name, node_name in places.items():
         if name != "gone":
             Pod.objects.create(
-                cluster=cluster,
-                namespace="d",
-                name=name,
-                uid=name,
-                created_at=NOW,
-                manifest={},
-                node_name="other" if name == "bound" else "",
-                deletion_timestamp=NOW if name == "leaving" else None,
-            )
+                cluster=cluster, namespace="d", name=name, uid=name, created_at=NOW, manifest={},
+                node_name="other" if name == "bound" else "", deletion_timestamp=NOW if name == "leaving" else None,
+            )  # fmt: skip
         Binding.objects.create(
-            cluster=cluster,
-            epoch=epoch,
-            namespace="d",
-            name=name,
-            pod_uid=name,
-            node_name=node_name,
-            created_at=NOW,
+            cluster=cluster, epoch=epoch, namespace="d", name=name, pod_uid=name, node_name=node_name, created_at=NOW,
             status="done" if name == "done" else "pending",
-        )
+        )  # fmt: skip
     leases.lease_acquire(view=view_of(cluster), holder="b", duration_seconds=15, now=NOW)
     found = {name: (status, at - epoch) for name, status, at in Binding.objects.values_list("name", "status", "epoch")}
     assert found == {

@@ -26,7 +26,7 @@ from tests.core.scheduler.harness import SECOND
 from tests.core.scheduler.world import OPS, Op, changes_of, start_world
 from tests.examples import examples
 from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import PutObjects, lead, settle
+from tests.web.scheduling.conftest import lead, put, settle
 
 TRIED_FROM = ("active", "backoff")
 
@@ -133,20 +133,20 @@ def test_move_is_told_with_its_attempts() -> None:
 
 
 @pytest.fixture
-def crowded(db: None, cluster: Cluster, put_objects: PutObjects) -> Cluster:
+def crowded(db: None, cluster: Cluster) -> Cluster:
     """Pods tried several times, one that preempts two, and one that is bound late."""
     host = lead(cluster)
     low = [make_pod(f"low{n}").req(cpu="2").manifest() for n in range(4)]
-    put_objects(cluster, [make_manifest("PriorityClass", "high", value=100), node("n1"), node("n2"), *low])
-    settle(cluster, host)
+    put(cluster, make_manifest("PriorityClass", "high", value=100), node("n1"), node("n2"), *low)
+    settle(host)
     high = make_pod("high").req(cpu="4").spec(priorityClassName="high", terminationGracePeriodSeconds=0).manifest()
-    put_objects(cluster, [high, make_pod("late").req(cpu="8").manifest()])
+    put(cluster, high, make_pod("late").req(cpu="8"))
     host.step()
     bindings.evictions_run(cluster.pk)
     host.step()
     for number, size in enumerate(("5", "6", "16")):
-        put_objects(cluster, [node(f"m{number}", size)])
-        settle(cluster, host)
+        put(cluster, node(f"m{number}", size))
+        settle(host)
         bindings.evictions_run(cluster.pk)
     return cluster
 

@@ -11,6 +11,7 @@ from kschedweb.scheduling.runner import slow_cycles
 from kschedweb.scheduling.runner.meter import Meter, _calls, evaluations, usual_calls
 from scheduler_core.model.effects import Attempt, FilterRows, ScoreRows
 from scheduler_core.model.status import SUCCESS, Code, Status
+from tests.cases import cases
 
 MS = 1_000_000
 
@@ -60,13 +61,11 @@ def test_plugins_that_skip_are_not_counted() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("status", "asked"),
-    [
-        pytest.param(Status.unresolvable("no", plugin="B"), ["A", "B"], id="unresolvable ends the round"),
-        pytest.param(Status.unschedulable("no", plugin="B"), ["A", "B", "C"], id="unschedulable does not"),
-        pytest.param(Status(Code.Error, error='running PreFilter plugin "A": odd'), ["A"], id="an error ends it"),
-    ],
+@cases(
+    "status, asked",
+    ("unresolvable ends the round", Status.unresolvable("no", plugin="B"), ["A", "B"]),
+    ("unschedulable does not", Status.unschedulable("no", plugin="B"), ["A", "B", "C"]),
+    ("an error ends it", Status(Code.Error, error='running PreFilter plugin "A": odd'), ["A"]),
 )
 def test_pre_filter_calls_end_where_the_round_ended(status: Status, asked: list[str]) -> None:
     found = evaluations(FRAMEWORK, attempt(pre_filter_status=status))

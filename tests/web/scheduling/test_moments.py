@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
-from random import Random
 from typing import Any
 
 import msgspec
@@ -17,63 +15,25 @@ from kschedweb.cluster import clock, follow
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Change, Cluster
 from kschedweb.common.errors import ClusterGoneError
-from kschedweb.scheduling import retention
 from kschedweb.scheduling.checkpoints import checkpoint_want
-from kschedweb.scheduling.past import moments, walking
+from kschedweb.scheduling.past import walking
 from kschedweb.scheduling.past.errors import FutureError, HistoryCutError, NotReplayableError
 from kschedweb.scheduling.past.moments import Position, moment
 from kschedweb.traces.models import Attempt, Checkpoint, EngineStep
 from scheduler_core.api.times import moment_of
-from scheduler_core.scheduler import checkpoint
 from tests.builders import make_node, make_pod
-from tests.web.scheduling.conftest import PutObjects, lead, settle
-from tests.web.scheduling.lived import Lived, live
+from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.scheduling.lived import asked, cut_at, live
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence")]
-
-POSITIONS = 50
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
 
 
-@pytest.fixture(autouse=True)
-def _nothing_kept() -> Iterator[None]:
-    moments.forget()
-    yield
-    moments.forget()
-
-
-def asked(lived: Lived, position: Position, place: tuple[int, int]) -> None:
-    with moment(cluster_id=lived.cluster.pk, position=position) as found:
-        assert (found.run, found.step) == place
-        assert found.scheduler is not None
-        assert plain(checkpoint.dump(found.scheduler)) == plain(lived.states[place])
-
-
-def plain(state: bytes) -> dict[str, Any]:
-    """What a checkpoint says."""
-    found: dict[str, Any] = msgspec.msgpack.decode(state)
-    return found
-
-
-def test_engine_at_any_moment_is_the_one_that_was_there(cluster: Cluster, put_objects: PutObjects) -> None:
-    lived = live(cluster, put_objects)
-    assert Checkpoint.objects.filter(cluster=cluster).count() >= 2
-    assert len({run for run, _ in lived.states}) >= 5
-    last = dict(lived.places)  # of steps at one position the last counts
-    draws = Random(1)
-    for position in draws.sample(list(last), min(POSITIONS, len(last))):
-        asked(lived, position, last[position])
-    moments.forget()
-    for position in list(last):  # one after the other, with the engine kept
-        asked(lived, position, last[position])
-
-
-def test_objects_at_a_moment_are_those_of_then(cluster: Cluster, put_objects: PutObjects) -> None:
+def test_objects_at_a_moment_are_those_of_then(cluster: Cluster) -> None:
     rv = []
     for number in range(6):
         name = f"n{number}"
-        put_objects(cluster, [make_node(name).manifest(), make_pod(f"p{number}").req(cpu="1").manifest()])
-        host = lead(cluster)
-        settle(cluster, host)
+        put(cluster, make_node(name), make_pod(f"p{number}").req(cpu="1"))
+        settle(lead(cluster))
         with transaction.atomic():
             follow.read_only_moment()
             cluster.refresh_from_db()
@@ -86,29 +46,16 @@ def test_objects_at_a_moment_are_those_of_then(cluster: Cluster, put_objects: Pu
             assert len(found.objects.manifests("Node")) == sum(kind == "Node" for kind, _, _ in stored)
 
 
-def test_time_names_the_last_step_that_had_ended(cluster: Cluster, put_objects: PutObjects) -> None:
-    lived = live(cluster, put_objects, rounds=2)
-    steps = list(EngineStep.objects.filter(cluster=cluster).order_by("run", "step"))
-    for step in (steps[0], steps[len(steps) // 2], steps[-1]):
-        with moment(cluster_id=cluster.pk, at=moment_of(step.now_us)) as found:
-            assert (found.run, found.step) == (step.run, step.step)
-            assert found.scheduler is not None
-            assert plain(checkpoint.dump(found.scheduler)) == plain(lived.states[step.run, step.step])
-    with moment(cluster_id=cluster.pk, at=moment_of(steps[0].now_us) - timedelta(hours=1)) as found:
-        assert found.scheduler is None and not found.objects.texts
-
-
-def test_database_is_only_read_and_nobody_waits(cluster: Cluster, put_objects: PutObjects) -> None:
+def test_database_is_only_read_and_nobody_waits(cluster: Cluster) -> None:
     """Every statement runs where nothing can be written, under the weakest of locks; steps are made meanwhile."""
-    live(cluster, put_objects, rounds=3)
+    live(cluster, rounds=1)
     cluster.refresh_from_db()
     seen: list[tuple[str, set[str]]] = []
     scheduled: list[int] = []
 
     def schedule() -> None:
-        put_objects(cluster, [make_pod("meanwhile").req(cpu="1m").manifest()])
-        host = lead(cluster)
-        settle(cluster, host)
+        put(cluster, make_pod("meanwhile").req(cpu="1m"))
+        settle(lead(cluster))
         scheduled.append(Attempt.objects.filter(cluster=cluster, name="meanwhile", result="scheduled").count())
         connection.close()
 
@@ -135,8 +82,8 @@ def test_database_is_only_read_and_nobody_waits(cluster: Cluster, put_objects: P
     assert set().union(*(modes for _, modes in seen)) == {"AccessShareLock"}
 
 
-def test_moments_that_cannot_be_had_say_why(cluster: Cluster, put_objects: PutObjects) -> None:
-    lived = live(cluster, put_objects, rounds=2)
+def test_moments_that_cannot_be_had_say_why(cluster: Cluster) -> None:
+    live(cluster, rounds=2)
     cluster.refresh_from_db()
     ahead = Position(cluster.rv, cluster.seq + 1)
     with pytest.raises(FutureError, match=f"{ahead} has not come yet"), moment(cluster_id=cluster.pk, position=ahead):
@@ -154,29 +101,14 @@ def test_moments_that_cannot_be_had_say_why(cluster: Cluster, put_objects: PutOb
         moment(cluster_id=cluster.pk, position=Position(row.rv, row.seq)),
     ):
         pass
-    assert lived.states
     cluster_services.cluster_delete(cluster_id=cluster.pk)
     with pytest.raises(ClusterGoneError), moment(cluster_id=cluster.pk, position=ahead):
         pass
 
 
-def test_what_was_cut_away_names_where_history_begins(cluster: Cluster, put_objects: PutObjects) -> None:
-    lived = live(cluster, put_objects)
-    row = Checkpoint.objects.filter(cluster=cluster).latest("seq")
-    retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at, row.run, row.step), retention.PruneReport())
-    first, last = lived.places[0], lived.places[-1]
-    begins = f"history begins at {row.objects_rv}.{row.seq}"
-    with pytest.raises(HistoryCutError, match=begins), moment(cluster_id=cluster.pk, position=first[0]):
-        pass
-    kept = [each for each in lived.places if each[0].seq >= row.seq and each[0].rv >= row.objects_rv]
-    assert last in kept
-    for position, place in dict(kept).items():
-        asked(lived, position, place)
-
-
-def test_history_begins_after_steps_that_are_being_cleared_away(cluster: Cluster, put_objects: PutObjects) -> None:
+def test_history_begins_after_steps_that_are_being_cleared_away(cluster: Cluster) -> None:
     """Steps go first: what was between an older checkpoint and the cut is not shown as it was at that checkpoint."""
-    lived = live(cluster, put_objects)
+    lived = live(cluster)
     oldest, row = (Checkpoint.objects.filter(cluster=cluster).order_by("seq")[place] for place in (0, 1))
     EngineStep.objects.filter(cluster=cluster, seq_to__lte=row.seq).delete()
     between = [each for each, _ in lived.places if oldest.seq < each.seq < row.seq and each.rv >= oldest.objects_rv]
@@ -187,8 +119,8 @@ def test_history_begins_after_steps_that_are_being_cleared_away(cluster: Cluster
     asked(lived, *lived.places[-1])
 
 
-def test_steps_on_the_way_that_go_meanwhile_are_missed(cluster: Cluster, put_objects: PutObjects) -> None:
-    lived = live(cluster, put_objects, rounds=2)
+def test_steps_on_the_way_that_go_meanwhile_are_missed(cluster: Cluster) -> None:
+    lived = live(cluster, rounds=2)
     walker = walking.Walker(cluster)
     last = lived.places[-1][1]
     walking.walk(walker, last)
@@ -197,14 +129,13 @@ def test_steps_on_the_way_that_go_meanwhile_are_missed(cluster: Cluster, put_obj
         walking.walk(walker, (last[0], last[1] + 1))
 
 
-def test_time_is_found_when_nothing_happened_since_the_cut(cluster: Cluster, put_objects: PutObjects) -> None:
-    put_objects(cluster, [make_node("n0").capacity(cpu="4").manifest(), make_pod("a").req(cpu="1").manifest()])
-    host = lead(cluster)
-    settle(cluster, host)
+def test_time_is_found_when_nothing_happened_since_the_cut(cluster: Cluster) -> None:
+    put(cluster, make_node("n0").capacity(cpu="4"), make_pod("a").req(cpu="1"))
+    host = settle(lead(cluster))
     checkpoint_want(cluster_id=cluster.pk)
     host.step()
     row = Checkpoint.objects.get(cluster=cluster)
-    retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at, row.run, row.step), retention.PruneReport())
+    cut_at(row)
     assert not EngineStep.objects.filter(cluster=cluster).exists()
     with moment(cluster_id=cluster.pk, at=moment_of(clock.now_of(cluster.pk))) as found:
         assert (found.run, found.step, found.position.seq) == (row.run, row.step, row.seq)
@@ -213,9 +144,9 @@ def test_time_is_found_when_nothing_happened_since_the_cut(cluster: Cluster, put
         pass
 
 
-def test_change_that_waited_counts_when_it_was_seen(cluster: Cluster, put_objects: PutObjects) -> None:
+def test_change_that_waited_counts_when_it_was_seen(cluster: Cluster) -> None:
     """Its time is older than its place in the log, as of a large import."""
-    live(cluster, put_objects, rounds=2)
+    live(cluster, rounds=2)
     steps = list(EngineStep.objects.filter(cluster=cluster).order_by("run", "step"))
     middle = len(steps) // 2
     Change.objects.filter(cluster=cluster, rv__gt=steps[-2].log_to).update(at=moment_of(steps[0].now_us))
@@ -223,9 +154,9 @@ def test_change_that_waited_counts_when_it_was_seen(cluster: Cluster, put_object
         assert steps[middle].log_to <= found.position.rv <= steps[middle + 1].log_to
 
 
-def test_no_question_reads_a_table_from_its_end(cluster: Cluster, put_objects: PutObjects) -> None:
+def test_no_question_reads_a_table_from_its_end(cluster: Cluster) -> None:
     """Steps by position and by time, and first ones of runs, come from indexes in their order."""
-    live(cluster, put_objects, rounds=2)
+    live(cluster, rounds=2)
     step = EngineStep.objects.filter(cluster=cluster).order_by("run", "step")[1]
     asked_for: list[str] = []
 
@@ -245,17 +176,3 @@ def test_no_question_reads_a_table_from_its_end(cluster: Cluster, put_objects: P
         assert "Index" in plan and "  Sort  " not in plan, plan
     for index in ("engine_step_by_seq", "engine_step_by_time", "engine_step_first"):
         assert any(index in plan for plan in asked_for), index
-
-
-def test_old_run_is_not_made_up(cluster: Cluster, put_objects: PutObjects) -> None:
-    """What an engine of an earlier release was made of is not known; from a checkpoint of it on all is."""
-    lived = live(cluster, put_objects)
-    EngineStep.objects.filter(cluster=cluster).update(began_from=None)
-    last = dict(lived.places)
-    row = Checkpoint.objects.filter(cluster=cluster).earliest("seq")
-    after = [(position, place) for position, place in last.items() if place[0] == row.run and place[1] >= row.step]
-    for position, place in after:
-        asked(lived, position, place)
-    unknown = next(position for position, place in last.items() if place[0] > row.run)
-    with pytest.raises(NotReplayableError, match="earlier release"), moment(cluster_id=cluster.pk, position=unknown):
-        pass

@@ -18,7 +18,7 @@ from kschedweb.scheduling.models import Lease
 from kschedweb.scheduling.runner import bindings
 from tests.builders import make_manifest, make_node, make_pod
 from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import PutObjects, lead, settle
+from tests.web.scheduling.conftest import configure, lead, put, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -44,24 +44,24 @@ def read(samples: Samples, name: str, **labels: str) -> float:
 
 
 @pytest.fixture
-def busy_cluster(valkey_client: object, put_objects: PutObjects) -> Cluster:
+def busy_cluster(valkey_client: object) -> Cluster:
     """A cluster in which pods were bound, one preempted another, one fits nowhere and one is gated."""
     cluster = Cluster.objects.create(name="busy", seed=3)
     nodes = [make_node(f"n{i}").capacity(cpu="4", memory="8Gi", pods="20").manifest() for i in range(3)]
     pods = [make_pod(f"p{i}").req(cpu="2", memory="1Gi").manifest() for i in range(6)]
     host = lead(cluster)
     host.step()
-    put_objects(cluster, [*nodes, *pods])
-    settle(cluster, host)
+    put(cluster, *nodes, *pods)
+    settle(host)
     high = make_manifest("PriorityClass", "high", value=100)
     urgent = make_pod("urgent").req(cpu="3").spec(priorityClassName="high").manifest()
     gated = make_pod("gated").req(cpu="1").gate("wait").manifest()
-    put_objects(cluster, [high, urgent, make_pod("big").req(cpu="99").manifest(), gated])
-    settle(cluster, host)
+    put(cluster, high, urgent, make_pod("big").req(cpu="99"), gated)
+    settle(host)
     while bindings.evictions_run(cluster.pk):
-        settle(cluster, host)
-    put_objects(cluster, [make_node("small").capacity(cpu="1", memory="8Gi", pods="20").manifest()])
-    settle(cluster, host)
+        settle(host)
+    put(cluster, make_node("small").capacity(cpu="1", memory="8Gi", pods="20"))
+    settle(host)
     assert RECORDER.push()
     return cluster
 
@@ -122,20 +122,11 @@ def test_numbers_are_those_of_what_happened(busy_cluster: Cluster) -> None:
     assert read(found, "scheduler_queue_incoming_pods_total", queue="active", event="UnschedulablePodAdd") == 8
     assert read(found, "scheduler_event_handling_duration_seconds_count", event="NodeAdd") == 4
     assert read(found, "scheduler_async_api_call_execution_total", call_type="pod_binding", result="success") == bound
-    assert (
-        read(
-            found,
-            "scheduler_async_api_call_execution_duration_seconds_count",
-            call_type="pod_binding",
-            result="success",
-        )
-        == bound
-    )
-    assert (
-        read(found, "scheduler_plugin_evaluation_total", plugin="NodeName", extension_point="Filter", profile=PROFILE)
-        > 9
-    )
-    for point in (
+    binding = {"call_type": "pod_binding", "result": "success"}
+    assert read(found, "scheduler_async_api_call_execution_duration_seconds_count", **binding) == bound
+    named = {"plugin": "NodeName", "extension_point": "Filter", "profile": PROFILE}
+    assert read(found, "scheduler_plugin_evaluation_total", **named) > 9
+    for point in [
         "PreEnqueue",
         "PreFilter",
         "Filter",
@@ -146,20 +137,17 @@ def test_numbers_are_those_of_what_happened(busy_cluster: Cluster) -> None:
         "PreBind",
         "Bind",
         "PostBind",
-    ):
+    ]:
         labels = {"extension_point": point, "status": "Success", "profile": PROFILE}
         assert read(found, "scheduler_framework_extension_point_duration_seconds_count", **labels) > 0, point
     hints = {"plugin": "NodeResourcesFit", "event": "NodeAdd", "hint": "QueueSkip"}
     assert read(found, "scheduler_queueing_hint_execution_duration_seconds_count", **hints) >= 1
 
 
-def test_sums_over_clusters_and_single_ones_agree(busy_cluster: Cluster, put_objects: PutObjects) -> None:
+def test_sums_over_clusters_and_single_ones_agree(busy_cluster: Cluster) -> None:
     other = Cluster.objects.create(name="other", seed=3)
-    put_objects(
-        other,
-        [make_node("n").capacity(cpu="4", memory="8Gi", pods="9").manifest(), make_pod("p").req(cpu="1").manifest()],
-    )
-    settle(other, lead(other))
+    put(other, make_node("n").capacity(cpu="4", memory="8Gi", pods="9"), make_pod("p").req(cpu="1"))
+    settle(lead(other))
     assert RECORDER.push()
     together, single = scrape(), scrape("/metrics?by=cluster")
     for name, labels in (
@@ -240,8 +228,7 @@ def test_looking_at_the_health_leaves_the_numbers_of_clusters_alone(busy_cluster
 def test_configz_is_the_configuration_in_force(busy_cluster: Cluster) -> None:
     config = Client().get("/configz").json()["kubescheduler.config.k8s.io"]
     assert config["profiles"][0]["schedulerName"] == PROFILE
-    own = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npodMaxBackoffSeconds: 77\n"
-    Cluster.objects.filter(pk=busy_cluster.pk).update(scheduler_config=own)
+    configure(busy_cluster, podMaxBackoffSeconds=77)
     found = Client().get("/configz?cluster=busy").json()["kubescheduler.config.k8s.io"]
     assert (found["podMaxBackoffSeconds"], found["podInitialBackoffSeconds"]) == (77, 1)
 
@@ -256,13 +243,8 @@ def test_leadership_says_who_schedules_the_cluster(busy_cluster: Cluster) -> Non
     assert found["renewed_seconds_ago"] < 15
     del found["renewed_seconds_ago"]
     assert found == {
-        "worker": "worker-7",
-        "is_led": True,
-        "lease_duration_seconds": 15.0,
-        "transitions": 3,
-        "epoch": 1,
-        "is_synced": True,
-        "lag": 0,
-    }
+        "worker": "worker-7", "is_led": True, "lease_duration_seconds": 15.0, "transitions": 3, "epoch": 1,
+        "is_synced": True, "lag": 0,
+    }  # fmt: skip
     Lease.objects.update(renewed_at="2020-01-01T00:00:00Z")
     assert logged_in().get(path).json()["is_led"] is False

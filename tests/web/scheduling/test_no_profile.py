@@ -8,14 +8,13 @@ from kschedweb.cluster import services
 from kschedweb.cluster.models import Cluster, Pod, SchedulerConfigVersion
 from kschedweb.traces import selectors
 from kschedweb.traces.models import Attempt, EngineLog
-from tests.builders import PodBuilder, make_node, make_pod
+from tests.builders import PodBuilder, make_node, make_pod, scheduler_config
 from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import PutObjects, lead, settle
+from tests.web.scheduling.conftest import lead, put, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
-NODE = make_node("n1").capacity(cpu="8", memory="8Gi", pods="110").manifest()
+NODE = make_node("n1").manifest()
 
 
 def of_volcano(name: str) -> PodBuilder:
@@ -23,7 +22,7 @@ def of_volcano(name: str) -> PodBuilder:
 
 
 def configure(cluster: Cluster, *names: str) -> None:
-    content = HEAD + "".join(f"- schedulerName: {name}\n" for name in names)
+    content = scheduler_config(profiles=[{"schedulerName": name} for name in names])
     services.scheduler_config_set(cluster_id=cluster.pk, content=content.encode(), actor="test")
 
 
@@ -43,7 +42,7 @@ def profiles_shown(cluster: Cluster) -> list[str]:
     return list(selectors.snapshot(cluster.pk).cluster.profiles)
 
 
-def test_pods_no_profile_has_are_counted_by_the_name_they_ask_for(cluster: Cluster, put_objects: PutObjects) -> None:
+def test_pods_no_profile_has_are_counted_by_the_name_they_ask_for(cluster: Cluster) -> None:
     configure(cluster, "default-scheduler", "gpu")
     pods = [
         make_pod("fits").req(cpu="1"),
@@ -55,31 +54,30 @@ def test_pods_no_profile_has_are_counted_by_the_name_they_ask_for(cluster: Clust
         of_volcano("bound").on("n1"),
         make_pod("c").req(cpu="1").scheduler("yunikorn"),
     ]
-    put_objects(cluster, [NODE, *(pod.manifest() for pod in pods)])
-    settle(cluster, lead(cluster))
+    put(cluster, NODE, *(pod for pod in pods))
+    settle(lead(cluster))
     told = pending(cluster)
     assert (told["pods"], told["queues"]) == (6, {"gated": 1, "unschedulable": 2})
     assert told["unqueued"] == {"no_profile": {"volcano": 2, "yunikorn": 1}, "unseen": 0}
     assert told["profiles"] == profiles_shown(cluster) == ["default-scheduler", "gpu"]
 
 
-def test_pods_the_engine_has_not_seen_are_no_pods_without_a_profile(cluster: Cluster, put_objects: PutObjects) -> None:
-    put_objects(cluster, [NODE, make_pod("late").req(cpu="1").manifest(), of_volcano("a").manifest()])
+def test_pods_the_engine_has_not_seen_are_no_pods_without_a_profile(cluster: Cluster) -> None:
+    put(cluster, NODE, make_pod("late").req(cpu="1"), of_volcano("a"))
     assert pending(cluster)["unqueued"] == {"no_profile": {"volcano": 1}, "unseen": 1}
 
 
-def test_a_profile_of_that_name_finds_its_pods_and_leaves_them_again(cluster: Cluster, put_objects: PutObjects) -> None:
+def test_a_profile_of_that_name_finds_its_pods_and_leaves_them_again(cluster: Cluster) -> None:
     big = make_pod("big").req(cpu="64").scheduler("volcano")
-    put_objects(cluster, [NODE, big.manifest(), of_volcano("small").manifest()])
-    host = lead(cluster)
-    settle(cluster, host)
+    put(cluster, NODE, big, of_volcano("small"))
+    host = settle(lead(cluster))
     assert pending(cluster)["unqueued"]["no_profile"] == {"volcano": 2}
     assert not Attempt.objects.filter(cluster=cluster).exists()
 
     configure(cluster, "default-scheduler", "volcano")
     assert profiles_shown(cluster) == ["default-scheduler", "volcano"]
     assert pending(cluster)["unqueued"] == {"no_profile": {}, "unseen": 2}  # until the engine took it
-    settle(cluster, host)
+    settle(host)
     assert Pod.objects.get(cluster=cluster, name="small").node_name == "n1"
     assert set(Attempt.objects.values_list("profile", flat=True)) == {"volcano"}
     told = pending(cluster)
@@ -88,28 +86,25 @@ def test_a_profile_of_that_name_finds_its_pods_and_leaves_them_again(cluster: Cl
 
     configure(cluster, "default-scheduler")
     assert pending(cluster)["queues"] == {"unschedulable": 1}  # the engine still has it
-    settle(cluster, host)
+    settle(host)
     told = pending(cluster)
     assert (told["pods"], told["queues"], told["unqueued"]["no_profile"]) == (1, {}, {"volcano": 1})
     assert told["reasons"] == []  # room on a node would not help it
     assert selectors.pending_pods(cluster.pk, plugin="", reason="", limit=10) == []
     assert selectors.snapshot(cluster.pk).queue == []
     # A bigger node wakes nobody: the engine does not know the pod.
-    put_objects(cluster, [make_node("n2").capacity(cpu="128", memory="8Gi", pods="110").manifest()])
-    settle(cluster, host)
+    put(cluster, make_node("n2").capacity(cpu="128"))
+    settle(host)
     assert Pod.objects.get(cluster=cluster, name="big").node_name == ""
 
 
-def test_who_follows_is_told_of_the_profiles_and_that_queues_were_made_anew(
-    cluster: Cluster, put_objects: PutObjects
-) -> None:
-    put_objects(cluster, [NODE])
-    host = lead(cluster)
-    settle(cluster, host)
+def test_who_follows_is_told_of_the_profiles_and_that_queues_were_made_anew(cluster: Cluster) -> None:
+    put(cluster, NODE)
+    host = settle(lead(cluster))
     start = selectors.head(cluster.pk)
     assert start is not None
     configure(cluster, "default-scheduler", "gpu")
-    settle(cluster, host)
+    settle(host)
     events = [event for frame in selectors.frames_after(cluster.pk, start) for event in frame.events]
     settings = [event.cluster.profiles for event in events if hasattr(event, "cluster")]
     assert settings == [["default-scheduler", "gpu"]]
@@ -117,22 +112,20 @@ def test_who_follows_is_told_of_the_profiles_and_that_queues_were_made_anew(
     assert EngineLog.objects.filter(cluster=cluster, kind="step").exists()
 
 
-def test_profiles_are_those_the_scheduler_goes_on_with_when_a_configuration_cannot_be_used(
-    cluster: Cluster, put_objects: PutObjects
-) -> None:
+def test_profiles_are_those_the_scheduler_goes_on_with_when_a_configuration_cannot_be_used(cluster: Cluster) -> None:
     configure(cluster, "default-scheduler", "gpu")
-    put_objects(cluster, [NODE])
-    settle(cluster, lead(cluster))
+    put(cluster, NODE)
+    settle(lead(cluster))
     # A plugin that was uninstalled since: the service would refuse the upload.
-    text = HEAD + "- schedulerName: volcano\n  plugins: {filter: {enabled: [{name: Gone}]}}\n"
+    plugins = {"filter": {"enabled": [{"name": "Gone"}]}}
+    text = scheduler_config(profiles=[{"schedulerName": "volcano", "plugins": plugins}])
     Cluster.objects.filter(pk=cluster.pk).update(scheduler_config=text, config_version=3, profiles=["volcano"])
     SchedulerConfigVersion.objects.create(cluster=cluster, version=3, text=text, actor="test")
-    put_objects(cluster, [of_volcano("a").manifest()])
-    host = lead(cluster, "new")
-    settle(cluster, host)
+    put(cluster, of_volcano("a"))
+    host = settle(lead(cluster, "new"))
     assert pending(cluster)["unqueued"]["no_profile"] == {"volcano": 1}
     assert profiles_shown(cluster) == ["default-scheduler", "gpu"]
     configure(cluster, "volcano")
-    settle(cluster, host)
+    settle(host)
     assert profiles_shown(cluster) == ["volcano"]
     assert Pod.objects.get(cluster=cluster, name="a").node_name == "n1"

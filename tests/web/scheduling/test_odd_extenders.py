@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -14,11 +14,11 @@ from kschedweb.traces.models import Attempt, EngineStep
 from scheduler_core.config.duration import Duration
 from scheduler_core.config.types import Extender
 from scheduler_core.errors import ExtenderError
-from tests.builders import make_node, make_pod
+from tests.builders import make_manifest, make_node, make_pod
 from tests.waiting import joined
 from tests.web.scheduling import odd_extenders as odd
-from tests.web.scheduling.conftest import PutObjects, lead, settle
-from tests.web.scheduling.test_extender_http import configure, nodes
+from tests.web.scheduling.conftest import configure, lead, put, settle
+from tests.web.scheduling.extenders import ExtenderServer
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -56,110 +56,108 @@ def deep(opening: bytes, closing: bytes, inner: bytes = b"1", depth: int = 200_0
     return opening * depth + inner + closing * depth
 
 
-ODD_ANSWERS = [
-    pytest.param(deep(b"[", b"]"), id="lists 200,000 deep"),
-    pytest.param(deep(b'{"a":', b"}"), id="objects 200,000 deep"),
-    pytest.param(b'{"Nodes": ' + deep(b"[", b"]") + b"}", id="nodes 200,000 deep"),
-    pytest.param(b"[" * 1_000_000, id="a million brackets"),
-    pytest.param(b"", id="nothing"),
-    pytest.param(b"null" * 2, id="two values"),
-    pytest.param(b"\xff\xfe\x00", id="no UTF-8"),
-    pytest.param(b'{"Error": "\xff"}', id="text that is no UTF-8"),
-    pytest.param(b'{"\xff": 1}', id="a key that is no UTF-8"),
-    pytest.param(b'{"Error": "\\ud800"}', id="half a character"),
-    pytest.param(b'{"Error": 7}', id="an error that is a number"),
-    pytest.param(b"7", id="a number"),
-    pytest.param(b'"n0"', id="a text"),
-    pytest.param(b"[]", id="a list"),
-    pytest.param(b'{"NodeNames": {"n0": 1}}', id="names that are an object"),
-    pytest.param(b'{"NodeNames": [7]}', id="names that are numbers"),
-    pytest.param(b'{"NodeNames": ["n0", null]}', id="a name that is null"),
-    pytest.param(b'{"NodeNames": ["elsewhere"]}', id="a node that was not asked about"),
-    pytest.param(b'{"NodeNames": ["n0", "n0"]}', id="a node twice"),
-    pytest.param(b'{"FailedNodes": {"n0": null}}', id="a failed node without a reason"),
-    pytest.param(b'{"NodeNames": [], "FailedNodes": {"n0": 1e999}}', id="a number without end"),
-    pytest.param(b'{"NodeNames": [], "x": ' + b"1" * 6000 + b"}", id="a number of 6,000 digits"),
-    pytest.param(b'{"NodeNames": [], "FailedNodes": {"n0": "a\\u0000b"}}', id="a reason with a character of code 0"),
-    pytest.param(
-        json.dumps({"NodeNames": [], "FailedNodes": {"n0": "".join(map(chr, range(0x4E00, 0x8E00)))}}).encode(),
-        id="a reason of 48,000 bytes",
-    ),
-    pytest.param(
-        json.dumps({"NodeNames": [], "FailedNodes": {f"x{i}": f"r{i}" for i in range(20_000)}}).encode(),
-        id="20,000 nodes nobody knows",
-    ),
-    pytest.param(b'{"NodeNames": [], "FailedNodes": {"n\\u0000": "x"}}', id="a name with a character of code 0"),
-    pytest.param(b'{"NodeNames": ["n\\u0000"]}', id="a node with a character of code 0"),
-    pytest.param(b'{"Error": "a\\u0000b"}', id="an error with a character of code 0"),
-    pytest.param(json.dumps({"Error": "x" * 3_000_000}).encode(), id="an error of 3 MB"),
-]
+ODD_ANSWERS = {
+    "lists 200,000 deep": deep(b"[", b"]"),
+    "objects 200,000 deep": deep(b'{"a":', b"}"),
+    "nodes 200,000 deep": b'{"Nodes": ' + deep(b"[", b"]") + b"}",
+    "a million brackets": b"[" * 1_000_000,
+    "nothing": b"",
+    "two values": b"null" * 2,
+    "no UTF-8": b"\xff\xfe\x00",
+    "text that is no UTF-8": b'{"Error": "\xff"}',
+    "a key that is no UTF-8": b'{"\xff": 1}',
+    "half a character": b'{"Error": "\\ud800"}',
+    "an error that is a number": b'{"Error": 7}',
+    "a number": b"7",
+    "a text": b'"n0"',
+    "a list": b"[]",
+    "names that are an object": b'{"NodeNames": {"n0": 1}}',
+    "names that are numbers": b'{"NodeNames": [7]}',
+    "a name that is null": b'{"NodeNames": ["n0", null]}',
+    "a node that was not asked about": b'{"NodeNames": ["elsewhere"]}',
+    "a node twice": b'{"NodeNames": ["n0", "n0"]}',
+    "a failed node without a reason": b'{"FailedNodes": {"n0": null}}',
+    "a number without end": b'{"NodeNames": [], "FailedNodes": {"n0": 1e999}}',
+    "a number of 6,000 digits": b'{"NodeNames": [], "x": ' + b"1" * 6000 + b"}",
+    "a reason with a character of code 0": b'{"NodeNames": [], "FailedNodes": {"n0": "a\\u0000b"}}',
+    "a reason of 48,000 bytes": {"NodeNames": [], "FailedNodes": {"n0": "".join(map(chr, range(0x4E00, 0x8E00)))}},
+    "20,000 nodes nobody knows": {"NodeNames": [], "FailedNodes": {f"x{i}": f"r{i}" for i in range(20_000)}},
+    "a name with a character of code 0": b'{"NodeNames": [], "FailedNodes": {"n\\u0000": "x"}}',
+    "a node with a character of code 0": b'{"NodeNames": ["n\\u0000"]}',
+    "an error with a character of code 0": b'{"Error": "a\\u0000b"}',
+    "an error of 3 MB": {"Error": "x" * 3_000_000},
+}
+
+
+def attempts(cluster: Cluster, extender: ExtenderServer, verb: str, answers: Mapping[str, Any]) -> dict[str, Attempt]:
+    """The attempt at a pod for each answer, all of one engine; the extender answers by the pod it is asked about."""
+    names = {f"p{number}": name for number, name in enumerate(answers)}
+    extender.answers[f"/{verb}"] = lambda question: answers[names[question["Pod"]["metadata"]["name"]]]
+    put(cluster, *(make_node(f"n{i}").capacity(cpu="64") for i in range(2)))
+    put(cluster, *(make_pod(name).req(cpu="1") for name in names))
+    host = lead(cluster)
+    host.clock_us = lambda: 2_000_000_000_000_000  # nothing is tried twice
+    settle(host)
+    made = {names[row.name]: row for row in Attempt.objects.filter(cluster=cluster)}
+    assert made.keys() == answers.keys()
+    return made
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("whole_nodes", [False, True], ids=["by name", "by whole nodes"])
-@pytest.mark.parametrize("body", ODD_ANSWERS)
 def test_step_commits_whatever_the_filter_answers(
-    cluster: Cluster, put_objects: PutObjects, body: bytes, whole_nodes: bool
+    cluster: Cluster, extender: ExtenderServer, whole_nodes: bool
 ) -> None:
-    with odd.odd_extender(odd.answers(body)) as extender:
-        configure(cluster, {"urlPrefix": extender.url, "filterVerb": "filter", "nodeCacheCapable": not whole_nodes})
-        put_objects(cluster, [*nodes(2), make_pod("p").req(cpu="1").manifest()])
-        settle(cluster, lead(cluster))
-    attempt = Attempt.objects.get(cluster=cluster)
-    assert attempt.result in ("error", "unschedulable", "scheduled")
-    assert attempt.result == "scheduled" or attempt.message
-    assert len(attempt.message) < 10_000 or "nodes are available" in attempt.message
+    asked = {"urlPrefix": extender.url, "filterVerb": "filter", "nodeCacheCapable": not whole_nodes}
+    configure(cluster, extenders=[asked])
+    for name, attempt in attempts(cluster, extender, "filter", ODD_ANSWERS).items():
+        assert attempt.result in ("error", "unschedulable", "scheduled"), name
+        assert attempt.result == "scheduled" or attempt.message, name
+        assert len(attempt.message) < 10_000 or "nodes are available" in attempt.message, name
 
 
 def whole(name: str, **fields: Any) -> dict[str, Any]:
-    return make_node(name).capacity(cpu="4", memory="8Gi", pods="10").manifest() | fields
+    return make_node(name).manifest() | fields
 
 
-ODD_NODES = [
-    pytest.param([whole("n0"), whole("n0")], id="a node twice"),
-    pytest.param([whole("n0", status={"allocatable": {"cpu": "1" * 5000}})], id="a quantity of 5,000 digits"),
-    pytest.param([whole("n0", status={"allocatable": {"cpu": "-4", "memory": "9" * 30}})], id="odd quantities"),
-    pytest.param([whole("n0", spec={"taints": "x"})], id="taints that are a text"),
-    pytest.param([{}], id="a node without a name"),
-    pytest.param([whole("n0"), whole("n1", status={})], id="a node without resources"),
-    pytest.param([whole("n0"), whole("n1", spec={"taints": [{"key": "k", "effect": "Odd"}]})], id="an odd taint"),
-    pytest.param([whole("n1"), whole("n0")], id="in another order"),
-]
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("items", ODD_NODES)
-def test_step_commits_whatever_nodes_are_sent_back(
-    cluster: Cluster, put_objects: PutObjects, items: list[dict[str, Any]]
-) -> None:
-    body = json.dumps({"Nodes": {"items": items}}).encode()
-    with odd.odd_extender(odd.answers(body)) as extender:
-        configure(cluster, {"urlPrefix": extender.url, "filterVerb": "filter"})
-        put_objects(cluster, [*nodes(2), make_pod("p").req(cpu="1").manifest()])
-        settle(cluster, lead(cluster))
-    assert Attempt.objects.get(cluster=cluster).result in ("error", "unschedulable", "scheduled")
-
-
-ODD_SCORES = [
-    pytest.param(deep(b"[", b"]"), id="lists 200,000 deep"),
-    pytest.param(b"{}", id="an object"),
-    pytest.param(b'[{"Host": "n0", "Score": 9223372036854775807}]', id="the largest number"),
-    pytest.param(b'[{"Host": "n0", "Score": 9223372036854775808}]', id="a larger one"),
-    pytest.param(b'[{"Host": "n0", "Score": 1.5}]', id="a fraction"),
-    pytest.param(b'[{"Host": "n0", "Score": "1"}]', id="a text"),
-    pytest.param(b'[{"Host": "n0", "Score": 1}, {"Host": "n0", "Score": 1}, {"Host": "?"}]', id="a node twice"),
-    pytest.param(b"\xff", id="no UTF-8"),
-]
+ODD_NODES = {
+    "a node twice": [whole("n0"), whole("n0")],
+    "a quantity of 5,000 digits": [whole("n0", status={"allocatable": {"cpu": "1" * 5000}})],
+    "odd quantities": [whole("n0", status={"allocatable": {"cpu": "-4", "memory": "9" * 30}})],
+    "taints that are a text": [whole("n0", spec={"taints": "x"})],
+    "a node without a name": [{}],
+    "a node without resources": [whole("n0"), whole("n1", status={})],
+    "an odd taint": [whole("n0"), whole("n1", spec={"taints": [{"key": "k", "effect": "Odd"}]})],
+    "in another order": [whole("n1"), whole("n0")],
+}
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("body", ODD_SCORES)
-def test_pod_is_scheduled_whatever_the_scores(cluster: Cluster, put_objects: PutObjects, body: bytes) -> None:
-    with odd.odd_extender(odd.answers(body)) as extender:
-        configure(cluster, {"urlPrefix": extender.url, "prioritizeVerb": "score", "weight": 9_000_000_000})
-        put_objects(cluster, [*nodes(2), make_pod("p").req(cpu="1").manifest()])
-        settle(cluster, lead(cluster))
-    assert Attempt.objects.get(cluster=cluster).result == "scheduled"
+def test_step_commits_whatever_nodes_are_sent_back(cluster: Cluster, extender: ExtenderServer) -> None:
+    configure(cluster, extenders=[{"urlPrefix": extender.url, "filterVerb": "filter"}])
+    bodies = {name: {"Nodes": {"items": items}} for name, items in ODD_NODES.items()}
+    for name, attempt in attempts(cluster, extender, "filter", bodies).items():
+        assert attempt.result in ("error", "unschedulable", "scheduled"), name
+
+
+ODD_SCORES = {
+    "lists 200,000 deep": deep(b"[", b"]"),
+    "an object": b"{}",
+    "the largest number": b'[{"Host": "n0", "Score": 9223372036854775807}]',
+    "a larger one": b'[{"Host": "n0", "Score": 9223372036854775808}]',
+    "a fraction": b'[{"Host": "n0", "Score": 1.5}]',
+    "a text": b'[{"Host": "n0", "Score": "1"}]',
+    "a node twice": b'[{"Host": "n0", "Score": 1}, {"Host": "n0", "Score": 1}, {"Host": "?"}]',
+    "no UTF-8": b"\xff",
+}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pods_are_scheduled_whatever_the_scores(cluster: Cluster, extender: ExtenderServer) -> None:
+    asked = {"urlPrefix": extender.url, "prioritizeVerb": "score", "weight": 9_000_000_000}
+    configure(cluster, extenders=[asked])
+    made = attempts(cluster, extender, "score", ODD_SCORES)
+    assert {name: attempt.result for name, attempt in made.items()} == dict.fromkeys(ODD_SCORES, "scheduled")
 
 
 ODD_VICTIMS = [
@@ -177,36 +175,28 @@ ODD_VICTIMS = [
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("answer", ODD_VICTIMS)
-def test_step_commits_whatever_victims_are_chosen(cluster: Cluster, put_objects: PutObjects, answer: Any) -> None:
-    low = make_pod("low").req(cpu="4").on("n1").phase("Running").manifest()
-    told = answer(low["metadata"]["uid"])
-    body = told if isinstance(told, bytes) else json.dumps({"NodeNameToMetaVictims": told}).encode()
-    priority = {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": "high"},
-        "value": 100,
-    }
-    with odd.odd_extender(odd.answers(body)) as extender:
-        configure(cluster, {"urlPrefix": extender.url, "preemptVerb": "preempt"})
-        put_objects(
-            cluster, [priority, *nodes(2), low, make_pod("l0").req(cpu="4").on("n0").phase("Running").manifest()]
-        )
-        put_objects(cluster, [make_pod("high").req(cpu="4").spec(priorityClassName="high").manifest()])
-        host = lead(cluster)
-        host.step()
-        host.step()
+def test_step_commits_whatever_victims_are_chosen(cluster: Cluster, extender: ExtenderServer, answer: Any) -> None:
+    low = [make_pod(f"l{i}").req(cpu="4").on(f"n{i}").phase("Running") for i in range(2)]
+    told = answer(low[1].manifest()["metadata"]["uid"])
+    extender.answers["/preempt"] = lambda question: told if isinstance(told, bytes) else {"NodeNameToMetaVictims": told}
+    configure(cluster, extenders=[{"urlPrefix": extender.url, "preemptVerb": "preempt"}])
+    put(cluster, make_manifest("PriorityClass", "high", value=100))
+    put(cluster, *(make_node(f"n{i}").capacity(cpu="4") for i in range(2)), *low)
+    put(cluster, make_pod("high").req(cpu="4").spec(priorityClassName="high"))
+    host = lead(cluster)
+    host.step()
+    host.step()
     attempt = Attempt.objects.filter(cluster=cluster).order_by("seq")[0]
     assert attempt.result == "unschedulable"
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("verb", ["é", "a b", "a?b#c", "..", "a\nb", "%zz", "日本", "x" * 70_000])
-def test_step_commits_whatever_the_verb_is(cluster: Cluster, put_objects: PutObjects, verb: str) -> None:
+def test_step_commits_whatever_the_verb_is(cluster: Cluster, verb: str) -> None:
     with odd.odd_extender(odd.answers(b'{"NodeNames": ["n0"]}')) as extender:
-        configure(cluster, {"urlPrefix": extender.url, "filterVerb": verb, "nodeCacheCapable": True})
-        put_objects(cluster, [*nodes(1), make_pod("p").req(cpu="1").manifest()])
-        settle(cluster, lead(cluster))
+        configure(cluster, extenders=[{"urlPrefix": extender.url, "filterVerb": verb, "nodeCacheCapable": True}])
+        put(cluster, make_node("n0"), make_pod("p").req(cpu="1"))
+        settle(lead(cluster))
     assert EngineStep.objects.filter(cluster=cluster).count() > 1
     assert Attempt.objects.get(cluster=cluster).result == ("error" if verb in ("a\nb", "%zz") else "scheduled")
 

@@ -1,8 +1,7 @@
 """The pace says how many cycles a step may run, and when the next may come."""
 
-import pytest
-
 from kschedweb.scheduling.runner.pace import Allowance, PaceSetting
+from tests.cases import cases
 
 RUN = PaceSetting("run", None, 0)
 
@@ -15,16 +14,14 @@ def paused(steps: int = 0) -> PaceSetting:
     return PaceSetting("pause", None, steps)
 
 
-@pytest.mark.parametrize(
-    ("setting", "want"),
-    [
-        pytest.param(RUN, 200, id="running takes the whole budget"),
-        pytest.param(paused(), 0, id="paused takes none"),
-        pytest.param(paused(3), 3, id="paused takes what was asked for"),
-        pytest.param(paused(500), 200, id="and never more than the budget"),
-        pytest.param(slow(2.0), 1, id="slow begins with one"),
-        pytest.param(slow(2.0, steps=2), 3, id="steps come on top of a slow pace"),
-    ],
+@cases(
+    "setting, want",
+    ("running takes the whole budget", RUN, 200),
+    ("paused takes none", paused(), 0),
+    ("paused takes what was asked for", paused(3), 3),
+    ("and never more than the budget", paused(500), 200),
+    ("slow begins with one", slow(2.0), 1),
+    ("steps come on top of a slow pace", slow(2.0, steps=2), 3),
 )
 def test_cycles_of_the_first_step(setting: PaceSetting, want: int) -> None:
     assert Allowance().cycles(setting, monotonic=100.0, most=200) == want
@@ -46,14 +43,12 @@ def test_slow_pace_saves_up_no_more_than_a_second() -> None:
     assert allowance.cycles(slow(5.0), monotonic=3600.0, most=200) == 5
 
 
-@pytest.mark.parametrize(
-    ("setting", "want"),
-    [
-        pytest.param(RUN, 0.0, id="running: at once"),
-        pytest.param(paused(), None, id="paused: only when told"),
-        pytest.param(paused(1), 0.0, id="asked to step: at once"),
-        pytest.param(slow(4.0), 0.25, id="slow: when the next cycle is saved up"),
-    ],
+@cases(
+    "setting, want",
+    ("running: at once", RUN, 0.0),
+    ("paused: only when told", paused(), None),
+    ("asked to step: at once", paused(1), 0.0),
+    ("slow: when the next cycle is saved up", slow(4.0), 0.25),
 )
 def test_seconds_until_next_when_nothing_is_saved(setting: PaceSetting, want: float | None) -> None:
     allowance = Allowance(tokens=0.0)

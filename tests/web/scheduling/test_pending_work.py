@@ -14,7 +14,7 @@ from kschedweb.scheduling.models import Binding, Eviction
 from kschedweb.scheduling.remembered import SERIES_WITHIN_US
 from scheduler_core.api.times import microseconds
 from tests.builders import make_node, make_pod
-from tests.web.scheduling.conftest import PutObjects
+from tests.web.scheduling.conftest import put
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("patient_fence")]
 
@@ -23,10 +23,10 @@ SERIES = timedelta(microseconds=SERIES_WITHIN_US)
 
 
 @pytest.fixture
-def pods(cluster: Cluster, put_objects: PutObjects) -> dict[str, str]:
+def pods(cluster: Cluster) -> dict[str, str]:
     """Name → uid of three unassigned pods beside a node."""
     names = ("first", "second", "third")
-    put_objects(cluster, [make_node("n").manifest(), *(make_pod(name).req(cpu="1").manifest() for name in names)])
+    put(cluster, make_node("n"), *(make_pod(name).req(cpu="1") for name in names))
     return dict(Pod.objects.filter(cluster=cluster).values_list("name", "uid"))
 
 

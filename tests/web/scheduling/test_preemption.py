@@ -19,7 +19,7 @@ from kschedweb.traces import selectors
 from kschedweb.traces.models import Attempt, EngineLog
 from kschedweb.views import EventNoted
 from tests.builders import make_manifest, make_node, make_pod
-from tests.web.scheduling.conftest import PutObjects, lead, settle
+from tests.web.scheduling.conftest import lead, put, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -33,13 +33,13 @@ def important(name: str, cpu: str, node_name: str = "") -> dict[str, object]:
 
 
 @pytest.fixture
-def crowded(cluster: Cluster, put_objects: PutObjects) -> Cluster:
+def crowded(cluster: Cluster) -> Cluster:
     """Two small pods fill one node; another is full of a pod that is as important as the newcomer."""
     Cluster.objects.filter(pk=cluster.pk).update(lifecycle_mode=LifecycleMode.SIMULATE)
-    nodes = [make_node(name).capacity(cpu="4", memory="8Gi", pods="110").manifest() for name in ("n1", "n2")]
+    nodes = [make_node(name).capacity(cpu="4").manifest() for name in ("n1", "n2")]
     equal = important("equal", "4", "n2")
     slow = [make_pod(name).req(cpu="2").on("n1").phase("Running").manifest() for name in ("low-a", "low-b")]
-    put_objects(cluster, [make_manifest("PriorityClass", "high", value=100), *nodes, equal, *slow])
+    put(cluster, make_manifest("PriorityClass", "high", value=100), *nodes, equal, *slow)
     return cluster
 
 
@@ -51,15 +51,15 @@ def evict(cluster: Cluster, scheduler: EngineHost) -> list[int]:
         if not count:
             return counts
         counts.append(count)
-        settle(cluster, scheduler)
+        settle(scheduler)
     raise AssertionError("evictions do not end")
 
 
-def test_pod_of_high_priority_takes_the_place_of_two_others(crowded: Cluster, put_objects: PutObjects) -> None:
+def test_pod_of_high_priority_takes_the_place_of_two_others(crowded: Cluster) -> None:
     scheduler, controllers = lead(crowded), ControllerHost.build(crowded.pk)
-    settle(crowded, scheduler)
-    put_objects(crowded, [important("high", "3")])
-    settle(crowded, scheduler)
+    settle(scheduler)
+    put(crowded, important("high", "3"))
+    settle(scheduler)
     high = Pod.objects.get(cluster=crowded, name="high")
     assert (high.node_name, high.nominated_node_name) == ("", "n1")
     # The last victim is asked for when the other is on its way.
@@ -76,22 +76,22 @@ def test_pod_of_high_priority_takes_the_place_of_two_others(crowded: Cluster, pu
 
     for turn in range(1, 4):
         controllers.step(START + turn * 60 * SECOND)
-        settle(crowded, scheduler)
+        settle(scheduler)
     assert not Pod.objects.filter(cluster=crowded, name__startswith="low-").exists()
     assert Pod.objects.get(cluster=crowded, name="high").node_name == "n1"
 
 
-def test_scheduler_of_a_frozen_cluster_binds_and_preempts(crowded: Cluster, put_objects: PutObjects) -> None:
+def test_scheduler_of_a_frozen_cluster_binds_and_preempts(crowded: Cluster) -> None:
     """Victims are deleted; no kubelet ends those that have a grace period, so they keep their place."""
     Cluster.objects.filter(pk=crowded.pk).update(lifecycle_mode=LifecycleMode.FROZEN)
     quick = make_pod("quick").req(cpu="4").spec(terminationGracePeriodSeconds=0).on("n3").phase("Running").manifest()
-    put_objects(crowded, [make_node("n3").capacity(cpu="4", memory="8Gi", pods="110").manifest(), quick])
+    put(crowded, make_node("n3").capacity(cpu="4"), quick)
     scheduler = lead(crowded)
-    put_objects(crowded, [important("high-a", "4"), important("high-b", "4")])
-    settle(crowded, scheduler)
+    put(crowded, important("high-a", "4"), important("high-b", "4"))
+    settle(scheduler)
     evict(crowded, scheduler)
     bindings.bindings_run(crowded.pk)
-    settle(crowded, scheduler)
+    settle(scheduler)
     stayed = Pod.objects.filter(cluster=crowded).exclude(name__startswith="high-").order_by("name")
     assert [(pod.name, pod.deletion_timestamp is not None) for pod in stayed] == [
         ("equal", False),
@@ -102,13 +102,13 @@ def test_scheduler_of_a_frozen_cluster_binds_and_preempts(crowded: Cluster, put_
     assert sorted(newcomers.values_list("node_name", flat=True)) == ["", "n3"]
 
 
-def test_preemption_leaves_its_records(crowded: Cluster, put_objects: PutObjects) -> None:
+def test_preemption_leaves_its_records(crowded: Cluster) -> None:
     scheduler, controllers = lead(crowded), ControllerHost.build(crowded.pk)
-    put_objects(crowded, [important("high", "3")])
-    settle(crowded, scheduler)
+    put(crowded, important("high", "3"))
+    settle(scheduler)
     evict(crowded, scheduler)
     controllers.step(START + 60 * SECOND)
-    settle(crowded, scheduler)
+    settle(scheduler)
     high = Pod.objects.get(cluster=crowded, name="high")
     first, *_, last = Attempt.objects.filter(cluster=crowded, pod_uid=high.uid).order_by("seq")
     told = first.preemption
@@ -128,26 +128,25 @@ def test_preemption_leaves_its_records(crowded: Cluster, put_objects: PutObjects
     assert list(seqs) == list(range(1, crowded.seq + 1))
 
 
-def test_history_names_the_pod_that_took_the_place(crowded: Cluster, put_objects: PutObjects) -> None:
+def test_history_names_the_pod_that_took_the_place(crowded: Cluster) -> None:
     scheduler, controllers = lead(crowded), ControllerHost.build(crowded.pk)
-    put_objects(crowded, [important("high", "3")])
-    settle(crowded, scheduler)
+    put(crowded, important("high", "3"))
+    settle(scheduler)
     evict(crowded, scheduler)
     victim = Pod.objects.get(cluster=crowded, name="low-a")
     controllers.step(START + 60 * SECOND)
-    settle(crowded, scheduler)
+    settle(scheduler)
     pod_delete(cluster_id=crowded.pk, namespace="default", name="high", actor="test", grace_seconds=0)
     (told,) = (one for one in selectors.pod_log(crowded.pk, victim.uid, 100) if one.what == "Preempted")
     assert told.message == "Preempted by pod default/high on node n1"
 
 
-def test_browsers_are_told_the_name_of_the_pod_that_took_the_place(crowded: Cluster, put_objects: PutObjects) -> None:
-    scheduler = lead(crowded)
-    settle(crowded, scheduler)
+def test_browsers_are_told_the_name_of_the_pod_that_took_the_place(crowded: Cluster) -> None:
+    scheduler = settle(lead(crowded))
     before = selectors.head(crowded.pk)
     assert before is not None
-    put_objects(crowded, [important("high", "3")])
-    settle(crowded, scheduler)
+    put(crowded, important("high", "3"))
+    settle(scheduler)
     evict(crowded, scheduler)
     pod_delete(cluster_id=crowded.pk, namespace="default", name="high", actor="test", grace_seconds=0)
     told = [one.event for one in selectors.log_range(crowded.pk, before, 1000).events if isinstance(one, EventNoted)]
@@ -156,14 +155,14 @@ def test_browsers_are_told_the_name_of_the_pod_that_took_the_place(crowded: Clus
         assert notes == {"Preempted by pod default/high on node n1"}
 
 
-def test_victims_that_are_gone_already_are_answered_for(crowded: Cluster, put_objects: PutObjects) -> None:
+def test_victims_that_are_gone_already_are_answered_for(crowded: Cluster) -> None:
     scheduler = lead(crowded)
-    put_objects(crowded, [important("high", "3")])
-    settle(crowded, scheduler)
+    put(crowded, important("high", "3"))
+    settle(scheduler)
     for name in ("low-a", "low-b"):
         pod_delete(cluster_id=crowded.pk, namespace="default", name=name, actor="test", grace_seconds=0)
     assert bindings.evictions_run(crowded.pk) == 1
-    settle(crowded, scheduler)
+    settle(scheduler)
     assert evict(crowded, scheduler) == [1]
     (verdict, _) = Change.objects.filter(cluster_id=crowded.pk, kind="Eviction").order_by("rv")
     told = orjson.loads(zstandard.decompress(bytes(verdict.object)))

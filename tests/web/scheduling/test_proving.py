@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -10,34 +9,23 @@ import pytest
 import zstandard
 
 from kschedweb.cluster.models import Cluster, SchedulerConfigVersion
-from kschedweb.scheduling import checkpoints, retention
+from kschedweb.scheduling import checkpoints
 from kschedweb.scheduling.models import HistoryProof
 from kschedweb.scheduling.past import moments, proving
 from kschedweb.scheduling.past.moments import Position
 from kschedweb.traces.models import Attempt, Checkpoint, EngineStep
 from tests.builders import make_node, make_pod
 from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import PutObjects, lead, settle
-from tests.web.scheduling.lived import live
-from tests.web.scheduling.test_replaying import cycles, replayed
+from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.scheduling.lived import cut_at, cycles, live, replayed
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence")]
-
-
-@pytest.fixture(autouse=True)
-def _nothing_kept() -> Iterator[None]:
-    proving.forget()
-    moments.forget()
-    yield
-    proving.forget()
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
 
 
-def test_record_is_proven_a_little_at_a_time(
-    cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_record_is_proven_a_little_at_a_time(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each call a step or so, some with the engine kept and some without, as when a worker was killed meanwhile."""
     monkeypatch.setattr(checkpoints, "EVERY_ENTRIES", 200)
-    live(cluster, put_objects, rounds=4)
+    live(cluster, rounds=4)
     had = Checkpoint.objects.filter(cluster=cluster).count()
     calls = 0
     while proving.prove(seconds=0) is not None:
@@ -59,9 +47,9 @@ def test_record_is_proven_a_little_at_a_time(
     assert replayed(cluster).difference is None
 
 
-def test_difference_is_kept_and_told(cluster: Cluster, put_objects: PutObjects) -> None:
-    put_objects(cluster, [make_node("n0").capacity(cpu="4").manifest(), make_pod("p").req(cpu="1").manifest()])
-    settle(cluster, lead(cluster))
+def test_difference_is_kept_and_told(cluster: Cluster) -> None:
+    put(cluster, make_node("n0").capacity(cpu="4"), make_pod("p").req(cpu="1"))
+    settle(lead(cluster))
     client = logged_in()
     assert client.get(f"/api/clusters/{cluster.pk}").json()["history"] is None
     proving.prove()
@@ -79,9 +67,9 @@ def test_difference_is_kept_and_told(cluster: Cluster, put_objects: PutObjects) 
     assert proving.prove() is None
 
 
-def test_cycles_that_are_passed_over_are_not_left(cluster: Cluster, put_objects: PutObjects) -> None:
-    put_objects(cluster, [make_node("n0").capacity(cpu="4").manifest(), make_pod("p").req(cpu="1").manifest()])
-    settle(cluster, lead(cluster))
+def test_cycles_that_are_passed_over_are_not_left(cluster: Cluster) -> None:
+    put(cluster, make_node("n0").capacity(cpu="4"), make_pod("p").req(cpu="1"))
+    settle(lead(cluster))
     SchedulerConfigVersion.objects.update_or_create(cluster=cluster, version=1, defaults={"replayable": False})
     proving.prove()
     client = logged_in()
@@ -90,11 +78,9 @@ def test_cycles_that_are_passed_over_are_not_left(cluster: Cluster, put_objects:
     assert "ksched_history_left_entries 0" in client.get("/metrics").content.decode()
 
 
-def test_cycles_are_counted_where_a_new_engine_cannot_read_the_checkpoints(
-    cluster: Cluster, put_objects: PutObjects
-) -> None:
+def test_cycles_are_counted_where_a_new_engine_cannot_read_the_checkpoints(cluster: Cluster) -> None:
     """As after an upgrade: no engine is known from where the prover was."""
-    live(cluster, put_objects, rounds=4)
+    live(cluster, rounds=4)
     while (proof := HistoryProof.objects.filter(cluster=cluster, run__gt=1).first()) is None:
         assert proving.prove(seconds=0) == cluster.pk
     assert 0 < proof.cycles < cycles(cluster)
@@ -108,14 +94,12 @@ def test_cycles_are_counted_where_a_new_engine_cannot_read_the_checkpoints(
     assert proof.cycles + proof.unproven == cycles(cluster)
 
 
-def test_what_retention_clears_away_before_the_prover_is_no_difference(
-    cluster: Cluster, put_objects: PutObjects
-) -> None:
+def test_what_retention_clears_away_before_the_prover_is_no_difference(cluster: Cluster) -> None:
     """Its engine is kept, and the step it would make next is gone."""
-    live(cluster, put_objects, rounds=4)
+    live(cluster, rounds=4)
     assert proving.prove(seconds=0) == cluster.pk
     row = Checkpoint.objects.filter(cluster=cluster).latest("seq")
-    retention._clear(cluster.pk, retention.Cut(row.seq, row.rv, row.at, row.run, row.step), retention.PruneReport())
+    cut_at(row)
     while proving.prove() is not None:
         pass
     proof = HistoryProof.objects.get(cluster=cluster)
@@ -124,12 +108,12 @@ def test_what_retention_clears_away_before_the_prover_is_no_difference(
 
 
 def test_cluster_that_cannot_be_proven_keeps_no_other_from_its_turn(
-    cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = Cluster.objects.create(name="other", seed=1)
     for each in (cluster, other):
-        put_objects(each, [make_node("n0").capacity(cpu="4").manifest(), make_pod("p").req(cpu="1").manifest()])
-        settle(each, lead(each))
+        put(each, make_node("n0").capacity(cpu="4"), make_pod("p").req(cpu="1"))
+        settle(lead(each))
     begun = proving._begun
 
     def begin(of: Cluster, *given: Any) -> Any:

@@ -10,11 +10,12 @@ import pytest
 
 from kschedweb.cluster.models import Cluster
 from kschedweb.environment import ROOT
-from kschedweb.ops import replaying, up
+from kschedweb.ops import beside, replaying, up
 from kschedweb.traces.models import Attempt
 from tests.builders import make_node, make_pod
 from tests.web import tcp
-from tests.web.scheduling.conftest import PutObjects, lead, settle
+from tests.web.ops.conftest import ask_here
+from tests.web.scheduling.conftest import lead, put, settle
 from tools import cli
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence")]
@@ -36,14 +37,15 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
 
 
 def test_replay_says_identical_or_what_differs(
-    run: Run, capsys: pytest.CaptureFixture[str], put_objects: PutObjects
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cluster = Cluster.objects.create(name="again", seed=1)
-    put_objects(cluster, [make_node("n0").capacity(cpu="4").manifest()])
-    put_objects(cluster, [make_pod(f"p{number}").req(cpu="1").manifest() for number in range(5)])
-    settle(cluster, lead(cluster))
+    put(cluster, make_node("n0").capacity(cpu="4"))
+    put(cluster, *(make_pod(f"p{number}").req(cpu="1") for number in range(5)))
+    settle(lead(cluster))
     assert run("again") == 0
     assert capsys.readouterr().out == "identical, 5 cycles\n"
+    monkeypatch.setattr(beside, "ask", ask_here)  # one process has shown that there is one
     assert run("again", "--json", "--to", "0.0") == 0
     assert json.loads(capsys.readouterr().out)["cycles"] == 0
 
@@ -59,8 +61,9 @@ def test_replay_says_identical_or_what_differs(
 
 
 def test_what_cannot_be_replayed_says_why(
-    run: Run, capsys: pytest.CaptureFixture[str], put_objects: PutObjects
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(beside, "ask", ask_here)
     cluster = Cluster.objects.create(name="mirrored", seed=1, is_mirror=True)
     for words, reason in (
         (["nowhere"], "there is no cluster named nowhere"),

@@ -25,8 +25,9 @@ from scheduler_core.api.times import moment_of
 from scheduler_core.ports import SeededDraws
 from scheduler_core.scheduler import checkpoint
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import PutObjects, lead, settle
+from tests.web.scheduling.conftest import lead, put, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -49,15 +50,15 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def run(cluster: Cluster, put_objects: PutObjects, clock: Clock) -> Callable[[str, int], EngineHost]:
+def run(cluster: Cluster, clock: Clock) -> Callable[[str, int], EngineHost]:
     """A wave of pods, scheduled, with a checkpoint after it; then so many minutes pass."""
     host = lead(cluster)
     host.clock_us = clock
-    put_objects(cluster, [make_node("n1").capacity(cpu="64", memory="64Gi", pods="110").manifest()])
+    put(cluster, make_node("n1").capacity(cpu="64", memory="64Gi", pods="110"))
 
     def wave(name: str, minutes: int) -> EngineHost:
-        put_objects(cluster, [make_pod(f"{name}-{i}").req(cpu="100m").manifest() for i in range(5)])
-        settle(cluster, host)
+        put(cluster, *(make_pod(f"{name}-{i}").req(cpu="100m") for i in range(5)))
+        settle(host)
         checkpoints.checkpoint_want(cluster_id=cluster.pk)
         host.step()
         # Changes carry the machine's time; here they are as old as what the engine made of them.
@@ -101,13 +102,11 @@ def test_what_is_older_than_the_checkpoint_at_the_cut_goes_and_state_stays(
     assert Pod.objects.exclude(node_name="n1").count() == 0
 
 
-def test_nothing_goes_before_there_is_a_checkpoint_to_cut_at(
-    cluster: Cluster, put_objects: PutObjects, clock: Clock
-) -> None:
+def test_nothing_goes_before_there_is_a_checkpoint_to_cut_at(cluster: Cluster, clock: Clock) -> None:
     host = lead(cluster)
     host.clock_us = clock
-    put_objects(cluster, [make_node("n1").manifest(), make_pod("a").req(cpu="1").manifest()])
-    settle(cluster, host)
+    put(cluster, make_node("n1"), make_pod("a").req(cpu="1"))
+    settle(host)
     clock.now_us += 300 * MINUTE_US
     report = prune(cluster, clock, hours=1)
     assert (report.waits_for_checkpoint, report.cut, report.rows) == (True, None, {})
@@ -131,16 +130,16 @@ def test_size_alone_cuts_but_never_the_last_ten_minutes(
     assert set(Attempt.objects.values_list("name", flat=True)) == {f"new-{i}" for i in range(5)}
 
 
-def test_attempt_seen_again_after_the_cut_stays(cluster: Cluster, put_objects: PutObjects, clock: Clock) -> None:
+def test_attempt_seen_again_after_the_cut_stays(cluster: Cluster, clock: Clock) -> None:
     host = lead(cluster)
     host.clock_us = clock
-    put_objects(cluster, [make_node("n1").capacity(cpu="1").manifest(), make_pod("big").req(cpu="8").manifest()])
-    settle(cluster, host)
+    put(cluster, make_node("n1").capacity(cpu="1"), make_pod("big").req(cpu="8"))
+    settle(host)
     checkpoints.checkpoint_want(cluster_id=cluster.pk)
     host.step()
     for _ in range(24):  # two hours of retries
         clock.now_us += 331_000_000
-        settle(cluster, host)
+        settle(host)
     report = prune(cluster, clock, hours=1)
     assert report.cut is not None
     attempt = Attempt.objects.get()
@@ -262,21 +261,19 @@ def test_engine_that_cannot_be_written_down_goes_on(
     assert EngineStep.objects.values_list("run", flat=True).distinct().count() == 1
 
 
-@pytest.mark.parametrize(
-    ("given", "want"),
-    [
-        pytest.param({"seq": 4_999, "step": 4_000}, False, id="too few entries and steps"),
-        pytest.param({"seq": 5_000, "step": 10}, True, id="entries enough"),
-        pytest.param({"seq": 10, "step": 5_000}, True, id="steps enough"),
-        pytest.param({"seq": 5_000, "step": 10, "idle": False}, False, id="busy"),
-        pytest.param({"seq": 50_000, "step": 10, "idle": False}, True, id="busy for long"),
-        pytest.param({"seq": 90_000, "step": 10, "monotonic": 59.0}, False, id="taken a minute ago"),
-        pytest.param({"seq": 90_000, "step": 10, "monotonic": 399.0, "cost": 4.0}, False, id="they take long"),
-        pytest.param({"seq": 90_000, "step": 10, "monotonic": 400.0, "cost": 4.0}, True, id="long ago for that"),
-        pytest.param({"seq": 1, "step": 1, "monotonic": 86_400.0}, True, id="a day later"),
-        pytest.param({"seq": 0, "step": 0, "monotonic": 86_400.0}, False, id="a day without anything"),
-        pytest.param({"seq": 0, "step": 0, "monotonic": 0.0, "wanted": True}, True, id="wanted"),
-    ],
+@cases(
+    "given, want",
+    ("too few entries and steps", {"seq": 4_999, "step": 4_000}, False),
+    ("entries enough", {"seq": 5_000, "step": 10}, True),
+    ("steps enough", {"seq": 10, "step": 5_000}, True),
+    ("busy", {"seq": 5_000, "step": 10, "idle": False}, False),
+    ("busy for long", {"seq": 50_000, "step": 10, "idle": False}, True),
+    ("taken a minute ago", {"seq": 90_000, "step": 10, "monotonic": 59.0}, False),
+    ("they take long", {"seq": 90_000, "step": 10, "monotonic": 399.0, "cost": 4.0}, False),
+    ("long ago for that", {"seq": 90_000, "step": 10, "monotonic": 400.0, "cost": 4.0}, True),
+    ("a day later", {"seq": 1, "step": 1, "monotonic": 86_400.0}, True),
+    ("a day without anything", {"seq": 0, "step": 0, "monotonic": 86_400.0}, False),
+    ("wanted", {"seq": 0, "step": 0, "monotonic": 0.0, "wanted": True}, True),
 )
 def test_checkpoint_is_due(given: dict[str, float], want: bool) -> None:
     given = dict(given)

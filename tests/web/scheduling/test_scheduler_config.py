@@ -11,33 +11,17 @@ from kschedweb.scheduling.models import Binding, EngineState
 from kschedweb.scheduling.runner import building
 from kschedweb.scheduling.runner.host import EngineHost, StepOutcome
 from kschedweb.traces.models import Attempt, EngineStep, QueueState
-from tests.builders import make_node, make_pod
-from tests.web.scheduling.conftest import PutObjects, lead, settle
+from tests.builders import make_node, make_pod, scheduler_config
+from tests.cases import cases
+from tests.web.scheduling.conftest import lead, put, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-MOST_ALLOCATED = b"""\
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- plugins:
-    score:
-      disabled: [{name: "*"}]
-      enabled: [{name: NodeResourcesFit}]
-  pluginConfig:
-  - name: NodeResourcesFit
-    args:
-      scoringStrategy: {type: MostAllocated}
-"""
-
-OF_GONE_PLUGIN = """\
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- plugins:
-    filter:
-      enabled: [{name: Gone}]
-"""
+ONLY_FIT = {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeResourcesFit"}]}
+MOST = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}
+MOST_ALLOCATED = scheduler_config(profiles=[{"plugins": {"score": ONLY_FIT}, "pluginConfig": [MOST]}]).encode()
+OF_GONE_PLUGIN = scheduler_config(profiles=[{"plugins": {"filter": {"enabled": [{"name": "Gone"}]}}}])
+OF_OTHERS = scheduler_config(profiles=[{"schedulerName": "other-scheduler"}]).encode()
 
 
 def give_a_configuration_of_a_plugin_that_is_gone(cluster: Cluster) -> None:
@@ -51,19 +35,18 @@ def problem_of(cluster: Cluster) -> str:
     return cluster.scheduler_problem
 
 
-def test_new_configuration_decides_from_the_next_step_on(cluster: Cluster, put_objects: PutObjects) -> None:
-    nodes = [make_node(name).capacity(cpu="8", memory="8Gi", pods="110").manifest() for name in ("n1", "n2")]
+def test_new_configuration_decides_from_the_next_step_on(cluster: Cluster) -> None:
+    nodes = [make_node(name).manifest() for name in ("n1", "n2")]
     held = make_pod("held").req(cpu="2", memory="2Gi").on("n1").manifest()
     hopeless = make_pod("hopeless").req(cpu="64").manifest()
     gated = make_pod("gated").req(cpu="1").spec(schedulingGates=[{"name": "example.com/later"}]).manifest()
-    put_objects(cluster, [*nodes, held, hopeless, gated, make_pod("before").req(cpu="1", memory="1Gi").manifest()])
-    host = lead(cluster)
-    settle(cluster, host)
+    put(cluster, *nodes, held, hopeless, gated, make_pod("before").req(cpu="1", memory="1Gi"))
+    host = settle(lead(cluster))
     assert Pod.objects.get(cluster=cluster, name="before").node_name == "n2"  # the emptier one
 
     services.scheduler_config_set(cluster_id=cluster.pk, content=MOST_ALLOCATED, actor="test")
-    put_objects(cluster, [make_pod("after").req(cpu="1", memory="1Gi").manifest()])
-    settle(cluster, host)
+    put(cluster, make_pod("after").req(cpu="1", memory="1Gi"))
+    settle(host)
     assert Pod.objects.get(cluster=cluster, name="after").node_name == "n1"  # the fuller one
     attempt = Attempt.objects.get(cluster=cluster, name="after")
     assert list(attempt.best[0]["scores"]) == ["NodeResourcesFit"]
@@ -76,25 +59,23 @@ def test_new_configuration_decides_from_the_next_step_on(cluster: Cluster, put_o
     assert queued == {"default/hopeless": "unschedulable", "default/gated": "gated"}
 
 
-def test_configuration_given_back_takes_effect_as_well(cluster: Cluster, put_objects: PutObjects) -> None:
-    put_objects(cluster, [make_node("n1").capacity(cpu="8", memory="8Gi", pods="110").manifest()])
-    host = lead(cluster)
-    settle(cluster, host)
+def test_configuration_given_back_takes_effect_as_well(cluster: Cluster) -> None:
+    put(cluster, make_node("n1"))
+    host = settle(lead(cluster))
     for content in (MOST_ALLOCATED, b""):
         services.scheduler_config_set(cluster_id=cluster.pk, content=content, actor="test")
-        settle(cluster, host)
+        settle(host)
     kinds = EngineStep.objects.filter(cluster=cluster, kind="config").order_by("id")
     assert list(kinds.values_list("config_version", flat=True)) == [2, 3]
 
 
-def test_engine_goes_on_when_the_new_configuration_cannot_be_used(db: None, put_objects: PutObjects) -> None:
+def test_engine_goes_on_when_the_new_configuration_cannot_be_used(db: None) -> None:
     cluster = services.cluster_create(name="c")
-    put_objects(cluster, [make_node("n1").capacity(cpu="8", memory="8Gi", pods="110").manifest()])
-    host = lead(cluster)
-    settle(cluster, host)
+    put(cluster, make_node("n1"))
+    host = settle(lead(cluster))
     give_a_configuration_of_a_plugin_that_is_gone(cluster)
-    put_objects(cluster, [make_pod("a").req(cpu="1").manifest()])
-    settle(cluster, host)
+    put(cluster, make_pod("a").req(cpu="1"))
+    settle(host)
     assert Pod.objects.get(cluster=cluster).node_name == "n1"
     assert problem_of(cluster).startswith("version 2 of the configuration cannot be used: ")
     assert "Gone" in problem_of(cluster)
@@ -102,29 +83,29 @@ def test_engine_goes_on_when_the_new_configuration_cannot_be_used(db: None, put_
     assert told.count() == 1  # once, however many steps there are
     assert {step.config_version for step in EngineStep.objects.filter(cluster=cluster)} == {1}
     services.scheduler_config_set(cluster_id=cluster.pk, content=b"", actor="test")
-    settle(cluster, host)
+    settle(host)
     assert problem_of(cluster) == ""
     assert EngineState.objects.get(pk=cluster.pk).config_version == 3
 
 
-def test_new_leader_takes_the_last_configuration_that_could_be_used(db: None, put_objects: PutObjects) -> None:
+def test_new_leader_takes_the_last_configuration_that_could_be_used(db: None) -> None:
     cluster = services.cluster_create(name="c")
-    put_objects(cluster, [make_node("n1").capacity(cpu="8", memory="8Gi", pods="110").manifest()])
-    settle(cluster, lead(cluster))
+    put(cluster, make_node("n1"))
+    settle(lead(cluster))
     give_a_configuration_of_a_plugin_that_is_gone(cluster)
-    put_objects(cluster, [make_pod("a").req(cpu="1").manifest()])
-    settle(cluster, lead(cluster, "new"))
+    put(cluster, make_pod("a").req(cpu="1"))
+    settle(lead(cluster, "new"))
     assert Pod.objects.get(cluster=cluster).node_name == "n1"
     assert problem_of(cluster).endswith("Scheduling goes on under version 1.")
     assert EngineStep.objects.filter(cluster=cluster).order_by("-id")[0].config_version == 1
 
 
 def test_cluster_stands_still_without_looking_again_when_no_configuration_can_be_used(
-    db: None, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
+    db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster = services.cluster_create(name="c")
     give_a_configuration_of_a_plugin_that_is_gone(cluster)
-    put_objects(cluster, [make_node("n1").capacity(cpu="8").manifest(), make_pod("a").req(cpu="1").manifest()])
+    put(cluster, make_node("n1").capacity(cpu="8"), make_pod("a").req(cpu="1"))
     host = lead(cluster)
     reads: list[object] = []
     read = building.read
@@ -134,65 +115,51 @@ def test_cluster_stands_still_without_looking_again_when_no_configuration_can_be
     assert "Gone" in problem_of(cluster)
     assert not EngineStep.objects.filter(cluster=cluster).exists()
     services.scheduler_config_set(cluster_id=cluster.pk, content=b"", actor="test")
-    settle(cluster, host)
+    settle(host)
     assert (Pod.objects.get(cluster=cluster).node_name, problem_of(cluster)) == ("n1", "")
 
 
-def test_numbers_of_attempts_and_backoff_go_on_after_a_rebuild(cluster: Cluster, put_objects: PutObjects) -> None:
-    small = make_node("n1").capacity(cpu="2", memory="8Gi", pods="110").manifest()
-    put_objects(cluster, [small, make_pod("big").req(cpu="16").manifest()])
+def test_numbers_of_attempts_and_backoff_go_on_after_a_rebuild(cluster: Cluster) -> None:
+    small = make_node("n1").capacity(cpu="2").manifest()
+    put(cluster, small, make_pod("big").req(cpu="16"))
     now = 1_790_000_000_000_000
     host = lead(cluster)
     host.clock_us = lambda: now
-    settle(cluster, host)
+    settle(host)
     for _ in range(2):
         now += 331_000_000
-        settle(cluster, host)
+        settle(host)
     again = EngineHost(cluster.pk, host.epoch, clock_us=lambda: now)
-    settle(cluster, again)
+    settle(again)
     assert QueueState.objects.get(cluster=cluster).attempts == 4
     assert Attempt.objects.get(cluster=cluster).repeat_count == 3
     # The node grows in the flight's wake: the pod waits as long as its fourth failure has earned it.
-    put_objects(cluster, [make_node("n1").capacity(cpu="32", memory="8Gi", pods="110").manifest()])
+    put(cluster, make_node("n1").capacity(cpu="32"))
     again.step()
     state = QueueState.objects.filter(cluster=cluster).first()
     tried = Attempt.objects.filter(cluster=cluster, result="scheduled").values_list("attempt", flat=True)
     assert (state.queue if state else "", list(tried)) in (("backoff", []), ("assumed", [5]))
 
 
-def test_binding_that_failed_after_a_rebuild_is_followed_by_the_next_number(
-    cluster: Cluster, put_objects: PutObjects
-) -> None:
-    put_objects(
-        cluster, [make_node("n1").capacity(cpu="8", memory="8Gi").manifest(), make_pod("a").req(cpu="1").manifest()]
-    )
+def test_binding_that_failed_after_a_rebuild_is_followed_by_the_next_number(cluster: Cluster) -> None:
+    put(cluster, make_node("n1").capacity(cpu="8"), make_pod("a").req(cpu="1"))
     host = lead(cluster)
     host.step()
     assert QueueState.objects.get(cluster=cluster).attempts == 1
     Binding.objects.update(status=WorkStatus.SUPERSEDED)  # nobody carried it out
-    settle(cluster, EngineHost(cluster.pk, host.epoch))
+    settle(EngineHost(cluster.pk, host.epoch))
     assert list(Attempt.objects.order_by("seq").values_list("attempt", flat=True)) == [1, 2]
 
 
-OF_OTHERS = b"""
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-  - schedulerName: other-scheduler
-"""
-
-
-@pytest.mark.parametrize(
-    ("module", "reading"),
-    [
-        pytest.param(building, "read", id="while the engine is made"),
-        pytest.param(follow, "changes_after", id="while a step begins"),
-    ],
+@cases(
+    "module, reading",
+    ("while the engine is made", building, "read"),
+    ("while a step begins", follow, "changes_after"),
 )
 def test_pod_that_comes_after_a_configuration_is_scheduled_by_it(
-    cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch, module: Any, reading: str
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, module: Any, reading: str
 ) -> None:
-    put_objects(cluster, [make_node("n1").capacity(cpu="8", memory="8Gi", pods="110").manifest()])
+    put(cluster, make_node("n1"))
     host = lead(cluster)
     read = getattr(module, reading)
     told: list[None] = []
@@ -203,10 +170,10 @@ def test_pod_that_comes_after_a_configuration_is_scheduled_by_it(
         if not told:
             told.append(None)
             services.scheduler_config_set(cluster_id=cluster.pk, content=OF_OTHERS, actor="test")
-            put_objects(cluster, [make_pod("late").req(cpu="1").manifest()])
+            put(cluster, make_pod("late").req(cpu="1"))
         return found if reading == "read" else read(**words)
 
     monkeypatch.setattr(module, reading, read_and_tell)
-    settle(cluster, host)
+    settle(host)
     assert told and Pod.objects.get(cluster=cluster, name="late").node_name == ""
     assert not Attempt.objects.filter(cluster=cluster).exists()

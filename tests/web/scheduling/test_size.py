@@ -17,7 +17,7 @@ from kschedweb.cluster.models import Cluster
 from kschedweb.environment import ROOT
 from kschedweb.scheduling.runner import bindings
 from kschedweb.traces.models import Attempt
-from tests.web.scheduling.conftest import PutObjects, lead, settle
+from tests.web.scheduling.conftest import lead, put, settle
 from tests.web.scheduling.rows import TableRows, table_rows, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -53,26 +53,20 @@ def named(workload: dict[str, Any], templates: str, chosen: list[int], name: str
 )
 @pytest.mark.parametrize("workload", ["W1", "W5"])
 def test_attempts_keep_to_their_room(
-    workload: str,
-    nodes: int,
-    pods: int,
-    cluster: Cluster,
-    put_objects: PutObjects,
-    record_property: Callable[[str, object], None],
+    workload: str, nodes: int, pods: int, cluster: Cluster, record_property: Callable[[str, object], None]
 ) -> None:
     small = SMALL / f"{workload}_n{nodes}_p60.json.gz"
     path = small if small.exists() else WORKLOADS / f"{workload}_n{nodes}_e0_p2000.json.gz"
     if not path.exists():
         pytest.skip(f"no {path.name} in ../shared/bench/workloads")
     given = orjson.loads(gzip.decompress(path.read_bytes()))
-    put_objects(cluster, named(given, "nodeTemplates", given["nodeTemplateOf"], "node"))
-    host = lead(cluster)
-    settle(cluster, host)
+    put(cluster, *named(given, "nodeTemplates", given["nodeTemplateOf"], "node"))
+    host = settle(lead(cluster))
     before = table_rows()
     templates = given["podTemplateOf"]
     arriving = list(named(given, "podTemplates", [templates[i % len(templates)] for i in range(pods)], "pod"))
     for first in range(0, pods, 1_000):
-        put_objects(cluster, arriving[first : first + 1_000])
+        put(cluster, *arriving[first : first + 1_000])
         while True:  # pods that fit nowhere are left to wait
             outcome = host.step()
             if not bindings.bindings_run(cluster.pk) and not outcome.changes and not outcome.cycles:

@@ -17,7 +17,8 @@ from kschedweb.scheduling.runner.host import EngineHost, StepOutcome
 from kschedweb.scheduling.runner.slices import SHARED_SLICE_SECONDS, STREAM_CHANGES, STREAM_CYCLES, Worker
 from kschedweb.traces.models import Attempt
 from tests.builders import make_node, make_pod
-from tests.web.scheduling.conftest import PutObjects
+from tests.cases import cases
+from tests.web.scheduling.conftest import put
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -28,14 +29,8 @@ def worker(name: str) -> Worker:
 
 
 @pytest.fixture
-def busy(cluster: Cluster, put_objects: PutObjects) -> Cluster:
-    put_objects(
-        cluster,
-        [
-            make_node("n1").capacity(cpu="4", memory="8Gi", pods="110").manifest(),
-            make_pod("a").req(cpu="1", memory="1Gi").manifest(),
-        ],
-    )
+def busy(cluster: Cluster) -> Cluster:
+    put(cluster, make_node("n1").capacity(cpu="4"), make_pod("a").req(cpu="1", memory="1Gi"))
     return cluster
 
 
@@ -65,13 +60,13 @@ def test_stopped_is_called_however_leading_ends(cluster: Cluster, end: str) -> N
     assert ended == [cluster.pk] and not elector.led_clusters()
 
 
-def test_worker_that_lost_its_lease_drops_the_engine_and_stands_by(busy: Cluster, put_objects: PutObjects) -> None:
+def test_worker_that_lost_its_lease_drops_the_engine_and_stands_by(busy: Cluster) -> None:
     loser = worker("loser")
     loser.elector.claim(busy.pk)
     loser.slice(busy.pk)
     assert busy.pk in loser.hosts
     leases.fence_raise(cluster_id=busy.pk, holder="winner")
-    put_objects(busy, [make_pod("late").req(cpu="1", memory="1Gi").manifest()])
+    put(busy, make_pod("late").req(cpu="1", memory="1Gi"))
     loser.slice(busy.pk)
     assert not loser.hosts and not loser.elector.led_clusters()
     assert not Attempt.objects.filter(cluster=busy, name="late").exists()
@@ -95,7 +90,7 @@ def test_leader_keeps_its_lease_when_its_wakings_are_answered(busy: Cluster, is_
     assert (after.version > before.version) == is_answered
 
 
-def test_cluster_whose_slices_do_not_run_goes_to_the_standby(busy: Cluster, put_objects: PutObjects) -> None:
+def test_cluster_whose_slices_do_not_run_goes_to_the_standby(busy: Cluster) -> None:
     """The process hangs in a step of another cluster: what is due here is nobody's but the standby's."""
     idle = Cluster.objects.create(name="idle")
     one, two = worker("one"), worker("two")
@@ -104,7 +99,7 @@ def test_cluster_whose_slices_do_not_run_goes_to_the_standby(busy: Cluster, put_
     one.elector.tick()
     two.elector.tick()
     one.slice(busy.pk)
-    put_objects(busy, [make_pod("late").req(cpu="1", memory="1Gi").manifest()])
+    put(busy, make_pod("late").req(cpu="1", memory="1Gi"))
 
     def versions() -> dict[int, int]:
         return {view.cluster_id: view.version for view in leases.leases_list()}
@@ -132,7 +127,7 @@ def test_cluster_whose_slices_do_not_run_goes_to_the_standby(busy: Cluster, put_
 
 
 def test_cluster_that_waited_for_its_extender_lets_others_go_first(
-    busy: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
+    busy: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[int] = []
 
@@ -176,13 +171,11 @@ def test_cluster_that_waited_no_longer_than_a_shared_slice_goes_on(
     assert steps == [busy.pk] * 3
 
 
-@pytest.mark.parametrize(
-    ("changes", "cycles", "waits"),
-    [
-        pytest.param(STREAM_CHANGES, 0, True, id="many changes, nothing to schedule"),
-        pytest.param(STREAM_CHANGES, 1, False, id="a pod was scheduled"),
-        pytest.param(STREAM_CHANGES - 1, 0, False, id="few changes"),
-    ],
+@cases(
+    "changes, cycles, waits",
+    ("many changes, nothing to schedule", STREAM_CHANGES, 0, True),
+    ("a pod was scheduled", STREAM_CHANGES, 1, False),
+    ("few changes", STREAM_CHANGES - 1, 0, False),
 )
 def test_cluster_in_a_stream_of_changes_takes_them_in_together(
     busy: Cluster, monkeypatch: pytest.MonkeyPatch, changes: int, cycles: int, waits: bool
@@ -206,15 +199,13 @@ def test_cluster_in_a_stream_of_changes_takes_them_in_together(
     assert (led.due_at is not None) is waits, "nobody else would wake it"
 
 
-@pytest.mark.parametrize(
-    ("cycles", "waits"),
-    [
-        pytest.param([1, 1], True, id="one pod soon after another"),
-        pytest.param([1], False, id="the first"),
-        pytest.param([0, 0, 1], False, id="the first after other changes"),
-        pytest.param([STREAM_CYCLES + 1, STREAM_CYCLES + 1], False, id="many each time"),
-        pytest.param([1, 0], False, id="what comes of the first"),
-    ],
+@cases(
+    "cycles, waits",
+    ("one pod soon after another", [1, 1], True),
+    ("the first", [1], False),
+    ("the first after other changes", [0, 0, 1], False),
+    ("many each time", [STREAM_CYCLES + 1, STREAM_CYCLES + 1], False),
+    ("what comes of the first", [1, 0], False),
 )
 def test_cluster_in_a_stream_of_pods_schedules_them_together(
     busy: Cluster, monkeypatch: pytest.MonkeyPatch, cycles: list[int], waits: bool

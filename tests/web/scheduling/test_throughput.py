@@ -19,8 +19,9 @@ from kschedweb.traces.models import Attempt, ThroughputCount
 from kschedweb.traces.services import throughput_add, throughput_roll_up
 from scheduler_core.api.times import microseconds
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import PutObjects, lead, settle
+from tests.web.scheduling.conftest import lead, put, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -64,18 +65,16 @@ def big(name: str) -> dict[str, Any]:
     return make_pod(name).req(cpu="900").manifest()
 
 
-def test_attempts_and_queue_are_counted_as_they_were_second_by_second(
-    cluster: Cluster, host: EngineHost, put_objects: PutObjects
-) -> None:
+def test_attempts_and_queue_are_counted_as_they_were_second_by_second(cluster: Cluster, host: EngineHost) -> None:
     clock: Any = host.clock_us
     gated = make_pod("gated").req(cpu="1").manifest()
     gated["spec"]["schedulingGates"] = [{"name": "example.com/later"}]
     host.step()
     clock.now = at(7.3)
-    put_objects(cluster, [make_node("n1").capacity(cpu="4", memory="8Gi", pods="110").manifest(), big("big"), gated])
+    put(cluster, make_node("n1").capacity(cpu="4"), big("big"), gated)
     host.step()
     clock.now = at(9.9)
-    put_objects(cluster, [make_pod("small-1").req(cpu="1").manifest(), make_pod("small-2").req(cpu="1").manifest()])
+    put(cluster, make_pod("small-1").req(cpu="1"), make_pod("small-2").req(cpu="1"))
     host.step()
     host.step()
     assert points(cluster) == [
@@ -94,16 +93,14 @@ def test_attempts_and_queue_are_counted_as_they_were_second_by_second(
     ]
 
 
-def test_only_pods_that_this_scheduler_bound_count_as_bound(
-    cluster: Cluster, host: EngineHost, put_objects: PutObjects
-) -> None:
-    put_objects(cluster, [make_node("n1").capacity(cpu="9", memory="8Gi", pods="110").manifest()])
-    put_objects(cluster, [make_pod(f"imported-{index}").req(cpu="1").on("n1").manifest() for index in range(5)])
-    settle(cluster, host)
+def test_only_pods_that_this_scheduler_bound_count_as_bound(cluster: Cluster, host: EngineHost) -> None:
+    put(cluster, make_node("n1").capacity(cpu="9"))
+    put(cluster, *(make_pod(f"imported-{index}").req(cpu="1").on("n1") for index in range(5)))
+    settle(host)
     assert Pod.objects.filter(node_name="n1").count() == 5
     assert sum(row.bound for row in ThroughputCount.objects.all()) == 0
-    put_objects(cluster, [make_pod(f"own-{index}").req(cpu="1").manifest() for index in range(3)])
-    settle(cluster, host)
+    put(cluster, *(make_pod(f"own-{index}").req(cpu="1") for index in range(3)))
+    settle(host)
     assert Pod.objects.filter(node_name="n1").count() == 8
     assert sum(row.bound for row in ThroughputCount.objects.all()) == 3
     # Each when it was bound, with the time that browsers are told.
@@ -111,10 +108,10 @@ def test_only_pods_that_this_scheduler_bound_count_as_bound(
     assert ThroughputCount.objects.get(bound__gt=0).at == finished
 
 
-def test_repeated_attempts_count(cluster: Cluster, host: EngineHost, put_objects: PutObjects) -> None:
+def test_repeated_attempts_count(cluster: Cluster, host: EngineHost) -> None:
     clock: Any = host.clock_us
-    put_objects(cluster, [make_node("n1").capacity(cpu="4", memory="8Gi", pods="110").manifest(), big("big")])
-    settle(cluster, host)
+    put(cluster, make_node("n1").capacity(cpu="4"), big("big"))
+    settle(host)
     clock.now = at(310)  # what was refused is tried again after five minutes
     host.step()
     host.step()
@@ -126,11 +123,9 @@ def test_repeated_attempts_count(cluster: Cluster, host: EngineHost, put_objects
     ]
 
 
-def test_a_new_engine_is_another_run_so_that_a_gap_shows(
-    cluster: Cluster, host: EngineHost, put_objects: PutObjects
-) -> None:
-    put_objects(cluster, [make_node("n1").manifest(), big("big")])
-    settle(cluster, host)
+def test_a_new_engine_is_another_run_so_that_a_gap_shows(cluster: Cluster, host: EngineHost) -> None:
+    put(cluster, make_node("n1"), big("big"))
+    settle(host)
     again = EngineHost(cluster.pk, host.epoch, clock_us=lambda: microseconds(at(600)))
     again.step()
     found = selectors.throughput(cluster.pk, since=START, until=at(3600), seconds=1).points
@@ -138,10 +133,8 @@ def test_a_new_engine_is_another_run_so_that_a_gap_shows(
     assert {point.run for point in found} == {1, 2}
 
 
-def test_a_step_counts_in_one_statement_and_an_idle_one_in_none(
-    cluster: Cluster, host: EngineHost, put_objects: PutObjects
-) -> None:
-    put_objects(cluster, [make_node("n1").manifest(), big("big")])
+def test_a_step_counts_in_one_statement_and_an_idle_one_in_none(cluster: Cluster, host: EngineHost) -> None:
+    put(cluster, make_node("n1"), big("big"))
     with CaptureQueriesContext(connection) as queries:
         host.step()
         host.step()
@@ -197,13 +190,13 @@ def test_seconds_become_minutes_after_a_day_and_no_sum_changes(
     assert found.carried is not None and _sizes(found.carried.queued) == (0, 0, 6, 0)
 
 
-def test_counts_go_with_the_rest_of_the_past(cluster: Cluster, host: EngineHost, put_objects: PutObjects) -> None:
+def test_counts_go_with_the_rest_of_the_past(cluster: Cluster, host: EngineHost) -> None:
     clock: Any = host.clock_us
-    put_objects(cluster, [make_node("n1").manifest(), big("big")])
-    settle(cluster, host)
+    put(cluster, make_node("n1"), big("big"))
+    settle(host)
     checkpoint_want(cluster_id=cluster.pk)
     clock.now = at(3_700)
-    put_objects(cluster, [big("later")])
+    put(cluster, big("later"))
     host.step()
     old = ThroughputCount.objects.filter(at__lt=at(60)).count()
     assert old
@@ -233,14 +226,12 @@ def test_rest_answers_with_the_span_and_resolution_asked_for(
     assert client.get(path, {"last_seconds": 86_400}).json()["seconds"] == 60
 
 
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        pytest.param({"seconds": 7}, "seconds", id="another resolution"),
-        pytest.param({"last_seconds": 7 * 86_400, "seconds": 1}, "seconds", id="too many points"),
-        pytest.param({"since": at(10).isoformat(), "until": at(5).isoformat()}, "since", id="backwards"),
-        pytest.param({"since": "yesterday"}, "since", id="no time"),
-    ],
+@cases(
+    "query, field",
+    ("another resolution", {"seconds": 7}, "seconds"),
+    ("too many points", {"last_seconds": 7 * 86_400, "seconds": 1}, "seconds"),
+    ("backwards", {"since": at(10).isoformat(), "until": at(5).isoformat()}, "since"),
+    ("no time", {"since": "yesterday"}, "since"),
 )
 def test_rest_names_the_parameter_that_is_wrong(cluster: Cluster, query: dict[str, Any], field: str) -> None:
     answer = logged_in().get(f"/api/clusters/{cluster.pk}/throughput", query)

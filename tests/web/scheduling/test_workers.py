@@ -24,7 +24,7 @@ from tests.builders import make_node, make_pod
 from tests.faults.service import descendants
 from tests.waiting import eventually
 from tests.web.conftest import StartProcess, messages_dropped, starting
-from tests.web.scheduling.conftest import PutObjects, lead
+from tests.web.scheduling.conftest import lead, put
 
 # Longer than any test waits: who leads changes because of what a test does, and not because the machine is busy.
 LEASE = {
@@ -84,22 +84,22 @@ def workers(of_this_file: Workers) -> Workers:
     return of_this_file
 
 
-def small_cluster(name: str, put_objects: PutObjects, *, pods: int = 60, led_by: str = "") -> Cluster:
+def small_cluster(name: str, *, pods: int = 60, led_by: str = "") -> Cluster:
     """Room for all: ten nodes, pods of which each node takes a dozen."""
     with transaction.atomic():
         cluster = Cluster.objects.create(name=name, seed=5)
         if led_by:
             Lease.objects.create(cluster=cluster, holder=led_by, duration_seconds=900)
     nodes = [make_node(f"n{i}").capacity(cpu="12", memory="64Gi", pods="110").manifest() for i in range(10)]
-    put_objects(cluster, [*nodes, *(make_pod(f"p{i}").req(cpu="1", memory="1Gi").manifest() for i in range(pods))])
+    put(cluster, *nodes, *(make_pod(f"p{i}").req(cpu="1", memory="1Gi") for i in range(pods)))
     return cluster
 
 
-def slow_cluster(name: str, put_objects: PutObjects) -> Cluster:
+def slow_cluster(name: str) -> Cluster:
     """One whose pods are bound so slowly that a test comes in between, however busy the machine is."""
-    cluster = small_cluster(name, put_objects, pods=0)
+    cluster = small_cluster(name, pods=0)
     Cluster.objects.filter(pk=cluster.pk).update(pace="slow", pace_rate=2)
-    put_objects(cluster, [make_pod(f"p{i}").req(cpu="1", memory="1Gi").manifest() for i in range(110)])
+    put(cluster, *(make_pod(f"p{i}").req(cpu="1", memory="1Gi") for i in range(110)))
     return cluster
 
 
@@ -131,19 +131,17 @@ def assert_identical(cluster: Cluster) -> None:
     assert replay.cycles >= Binding.objects.filter(cluster=cluster, status=WorkStatus.DONE).count()
 
 
-def test_pods_are_bound_by_workers_when_woken_by_messages_alone(workers: Workers, put_objects: PutObjects) -> None:
-    cluster = small_cluster("woken", put_objects)
+def test_pods_are_bound_by_workers_when_woken_by_messages_alone(workers: Workers) -> None:
+    cluster = small_cluster("woken")
     eventually(lambda: unbound(cluster) == 0)
     assert Attempt.objects.filter(cluster=cluster, result="scheduled").count() == 60
     assert_identical(cluster)
 
 
-def test_sweep_finds_work_whose_messages_were_lost(
-    workers: Workers, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sweep_finds_work_whose_messages_were_lost(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as broken:
         broken.setattr(wake, "send", lambda *_, **__: None)
-        cluster = small_cluster("lost", put_objects, led_by="a worker that is no more")
+        cluster = small_cluster("lost", led_by="a worker that is no more")
         host = lead(cluster)
         while host.step().due_in == 0:
             pass
@@ -159,8 +157,8 @@ def test_sweep_finds_work_whose_messages_were_lost(
 
 
 @pytest.mark.slow  # of the whole service tests/faults has the like
-def test_killed_scheduler_is_replaced_and_every_pod_is_bound_once(workers: Workers, put_objects: PutObjects) -> None:
-    cluster = slow_cluster("killed", put_objects)
+def test_killed_scheduler_is_replaced_and_every_pod_is_bound_once(workers: Workers) -> None:
+    cluster = slow_cluster("killed")
     leader = workers.leader_of(cluster)
     eventually(lambda: Binding.objects.filter(cluster=cluster, status=WorkStatus.DONE).count() > 2)
     os.killpg(workers[leader].pid, signal.SIGKILL)
@@ -172,8 +170,8 @@ def test_killed_scheduler_is_replaced_and_every_pod_is_bound_once(workers: Worke
     assert_identical(cluster)
 
 
-def test_frozen_leader_writes_nothing_after_another_took_over(workers: Workers, put_objects: PutObjects) -> None:
-    cluster = slow_cluster("frozen", put_objects)
+def test_frozen_leader_writes_nothing_after_another_took_over(workers: Workers) -> None:
+    cluster = slow_cluster("frozen")
     old = workers.leader_of(cluster)
     eventually(lambda: Binding.objects.filter(cluster=cluster).count() > 2)
     epoch = LeaseFence.objects.get(cluster=cluster).epoch
@@ -198,9 +196,9 @@ def test_frozen_leader_writes_nothing_after_another_took_over(workers: Workers, 
     assert_bound_once(cluster, 110)
 
 
-def test_leader_that_is_told_to_end_hands_over(workers: Workers, put_objects: PutObjects) -> None:
+def test_leader_that_is_told_to_end_hands_over(workers: Workers) -> None:
     """At once: nobody waits here for as long as a lease lasts."""
-    cluster = small_cluster("handed-over", put_objects)
+    cluster = small_cluster("handed-over")
     leader = workers.leader_of(cluster)
     eventually(lambda: "engine built" in workers.log(leader))
     process, log_path = workers[leader], Path(workers[leader].log_path)  # type: ignore[attr-defined]

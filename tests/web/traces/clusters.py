@@ -21,25 +21,13 @@ REASONS = (
     ("NodeAffinity", "node(s) didn't match Pod's node affinity/selector"),
     ("VolumeBinding", "100% of cpu_volumes"),
 )
+COUNTS = ("updatedReplicas", "readyReplicas", "availableReplicas")
+OVER_QUOTA = {"type": "ReplicaFailure", "status": "True", "message": "exceeded quota: cpu_x"}
 # (kind, spec, status, state, what it says, {wanted, ready, updated, available})
 WORKLOADS: Sequence[tuple[str, dict[str, Any], dict[str, Any], str, str, Sequence[int | None]]] = (
-    (
-        "Deployment",
-        {"replicas": 3},
-        {"replicas": 3, "updatedReplicas": 3, "readyReplicas": 3, "availableReplicas": 3},
-        "available",
-        "",
-        (3, 3, 3, 3),
-    ),
+    ("Deployment", {"replicas": 3}, dict.fromkeys((*COUNTS, "replicas"), 3), "available", "", (3, 3, 3, 3)),
     ("Deployment", {"replicas": 3, "paused": True}, {}, "paused", "", (3, 0, 0, 0)),
-    (
-        "Deployment",
-        {},
-        {"conditions": [{"type": "ReplicaFailure", "status": "True", "message": "exceeded quota: cpu_x"}]},
-        "stalled",
-        "exceeded quota: cpu_x",
-        (1, 0, 0, 0),
-    ),
+    ("Deployment", {}, {"conditions": [OVER_QUOTA]}, "stalled", OVER_QUOTA["message"], (1, 0, 0, 0)),
     ("StatefulSet", {"replicas": 4}, {"replicas": 2, "readyReplicas": 1}, "progressing", "", (4, 1, 0, 0)),
     ("DaemonSet", {}, {"desiredNumberScheduled": 0}, "available", "", (0, 0, 0, 0)),
     ("Job", {}, {"active": 1, "ready": 1}, "running", "", (None, 1, None, None)),
@@ -63,24 +51,16 @@ class Shape:
 
 SHAPES = {
     "sample": Shape(
-        ("web", "shop", "data_1", "kube-system"),
-        "checkout-{:03}",
-        ("zone-a-1", "zone-a-2", "zone-b-1"),
-        ("default-scheduler", "batch", "nobody"),
-        (0, 100, 2_000_000_000),
-        0.7,
-        90,
+        namespaces=("web", "shop", "data_1", "kube-system"), pod="checkout-{:03}",
+        nodes=("zone-a-1", "zone-a-2", "zone-b-1"), profiles=("default-scheduler", "batch", "nobody"),
+        priorities=(0, 100, 2_000_000_000), owned=0.7, pods=90,
     ),
     "openb": Shape(
-        ("default", "gpu"),
-        "openb-pod-{:04}",
-        tuple(f"openb-node-{place:04}" for place in range(20)),
-        ("default-scheduler",),
-        (0, -10, 7),
-        0.0,
-        140,
+        namespaces=("default", "gpu"), pod="openb-pod-{:04}",
+        nodes=tuple(f"openb-node-{place:04}" for place in range(20)), profiles=("default-scheduler",),
+        priorities=(0, -10, 7), owned=0.0, pods=140,
     ),
-}
+}  # fmt: skip
 
 
 def clusters_like(name: str, seed: int) -> Cluster:
@@ -92,14 +72,9 @@ def clusters_like(name: str, seed: int) -> Cluster:
     )
     for node in shape.nodes:
         Node.objects.create(
-            cluster=cluster,
-            name=node,
-            uid=node,
-            zone=node[:6],
-            ready=chance.random() < 0.8,
-            unschedulable=chance.random() < 0.4,
-            manifest={"metadata": {"name": node}},
-        )
+            cluster=cluster, name=node, uid=node, zone=node[:6], ready=chance.random() < 0.8,
+            unschedulable=chance.random() < 0.4, manifest={"metadata": {"name": node}},
+        )  # fmt: skip
     sets = [_replica_set(cluster, shape, chance, place) for place in range(8)] if shape.owned else []
     pods = [_pod(cluster, shape, chance, place, sets) for place in range(shape.pods)]
     Pod.objects.bulk_create(pods)
@@ -127,13 +102,9 @@ def _workload(cluster: Cluster, shape: Shape, chance: random.Random, place: int)
     metadata = {"name": name, "namespace": namespace, "uid": f"w{place}"}
     metadata["creationTimestamp"] = time_text(microseconds(NOW) - chance.choice((0, 60, 600, 90_000)) * 1_000_000)
     return ApiObject(
-        cluster=cluster,
-        kind=kind,
-        namespace=namespace,
-        name=name,
-        uid=metadata["uid"],
+        cluster=cluster, kind=kind, namespace=namespace, name=name, uid=metadata["uid"],
         manifest={"kind": kind, "metadata": metadata, "spec": spec, "status": status},
-    )
+    )  # fmt: skip
 
 
 def _replica_set(cluster: Cluster, shape: Shape, chance: random.Random, place: int) -> ApiObject:
@@ -145,13 +116,9 @@ def _replica_set(cluster: Cluster, shape: Shape, chance: random.Random, place: i
             {"kind": "Deployment", "name": f"site-{place % 3}", "uid": f"d{place}", "controller": place % 5 != 0}
         ]
     return ApiObject.objects.create(
-        cluster=cluster,
-        kind="ReplicaSet",
-        namespace=namespace,
-        name=metadata["name"],
-        uid=metadata["uid"],
+        cluster=cluster, kind="ReplicaSet", namespace=namespace, name=metadata["name"], uid=metadata["uid"],
         manifest={"kind": "ReplicaSet", "metadata": metadata, "spec": {"replicas": 0}},
-    )
+    )  # fmt: skip
 
 
 def _pod(cluster: Cluster, shape: Shape, chance: random.Random, place: int, sets: Sequence[ApiObject]) -> Pod:
@@ -165,19 +132,13 @@ def _pod(cluster: Cluster, shape: Shape, chance: random.Random, place: int, sets
     bound = chance.random() < 0.5
     phases = ("Running", "Succeeded", "Failed", "Pending", "Unknown") if bound else ("Pending", "Pending", "Failed")
     return Pod(
-        cluster=cluster,
-        namespace=namespace,
-        name=name,
-        uid=f"pod{place}",
-        node_name=chance.choice(shape.nodes) if bound else "",
-        phase=chance.choice(phases),
-        priority=chance.choice(shape.priorities),
-        scheduler_name=chance.choice(shape.profiles),
+        cluster=cluster, namespace=namespace, name=name, uid=f"pod{place}",
+        node_name=chance.choice(shape.nodes) if bound else "", phase=chance.choice(phases),
+        priority=chance.choice(shape.priorities), scheduler_name=chance.choice(shape.profiles),
         deletion_timestamp=NOW if chance.random() < 0.1 else None,
         created_at=NOW - timedelta(seconds=chance.choice((0, 60, 600, 3600, 90_000))),
-        owner=f"ReplicaSet/{owner.name}" if owner else "",
-        manifest={"metadata": metadata},
-    )
+        owner=f"ReplicaSet/{owner.name}" if owner else "", manifest={"metadata": metadata},
+    )  # fmt: skip
 
 
 def attempt_of(pod: Pod, seq: int, number: int, chance: random.Random) -> Attempt:
@@ -186,45 +147,27 @@ def attempt_of(pod: Pod, seq: int, number: int, chance: random.Random) -> Attemp
     refused = chance.sample(REASONS, chance.randrange(3)) if result != Result.NO_PROFILE else []
     repeats = chance.choice((0, 0, 3))
     last = {"attempt": number + repeats, "duration_us": seq * 3, "durations": {}}
+    rejections = [
+        {"plugin": plugin, "reason": reason, "code": "Unschedulable", "count": 1} for plugin, reason in refused
+    ]
     return Attempt(
-        cluster_id=pod.cluster_id,
-        seq=seq,
-        step=1,
-        place=0,
-        pod_uid=pod.uid,
-        namespace=pod.namespace,
-        name=pod.name,
-        attempt=number,
-        profile=pod.scheduler_name,
-        result=result,
+        cluster_id=pod.cluster_id, seq=seq, step=1, place=0, pod_uid=pod.uid, namespace=pod.namespace, name=pod.name,
+        attempt=number, profile=pod.scheduler_name, result=result,
         node_name=f"n{seq % 5}" if result in (Result.SCHEDULED, Result.PROPOSED) else "",
         nominated_node_name=chance.choice((None, "", "n1")),
         message=f"0/{seq} nodes: {', '.join(reason for _, reason in refused)}",
         started_at=NOW - timedelta(seconds=10 * seq),
         last_seen_at=NOW - timedelta(seconds=chance.choice((seq, 10 * seq))),
-        duration_us=chance.choice((7, 1000, 2000)),
-        evaluated=chance.randrange(20),
-        feasible=chance.randrange(5),
-        rejections=[
-            {"plugin": plugin, "reason": reason, "code": "Unschedulable", "count": 1} for plugin, reason in refused
-        ],
-        refused=sorted({word for pair in refused for word in pair}),
-        repeat_count=repeats,
+        duration_us=chance.choice((7, 1000, 2000)), evaluated=chance.randrange(20), feasible=chance.randrange(5),
+        rejections=rejections, refused=sorted({word for pair in refused for word in pair}), repeat_count=repeats,
         preemption=_preemption(chance) if chance.random() < 0.4 else None,
-        last_repeat=last if repeats and chance.random() < 0.7 else None,
-        digest=b"d",
-    )
+        last_repeat=last if repeats and chance.random() < 0.7 else None, digest=b"d",
+    )  # fmt: skip
 
 
 def _queue(pod: Pod, seq: int, chance: random.Random) -> QueueState:
-    return QueueState(
-        cluster_id=pod.cluster_id,
-        pod_uid=pod.uid,
-        pod_key=pod.key,
-        queue=chance.choice(Queue.values),
-        since=NOW,
-        seq=seq,
-    )
+    queue = chance.choice(Queue.values)
+    return QueueState(cluster_id=pod.cluster_id, pod_uid=pod.uid, pod_key=pod.key, queue=queue, since=NOW, seq=seq)
 
 
 def _preemption(chance: random.Random) -> dict[str, Any]:
@@ -235,33 +178,18 @@ def _preemption(chance: random.Random) -> dict[str, Any]:
 def _event(pod: Pod, chance: random.Random) -> Event:
     at = NOW - timedelta(seconds=chance.choice((0, 60, 600, 3600, 90_000)))
     return Event(
-        cluster_id=pod.cluster_id,
-        namespace=pod.namespace,
-        name=f"{pod.name}.1",
-        type=chance.choice(("Normal", "Warning")),
-        reason=chance.choice(("FailedScheduling", "Scheduled", "Preempted")),
-        note=chance.choice(("0/3 nodes: cpu_x", "100% done", "")),
-        regarding_kind="Pod",
-        regarding_namespace=pod.namespace,
-        regarding_name=pod.name,
-        regarding_uid=pod.uid,
-        reporter="default-scheduler",
-        count=chance.randint(1, 3),
-        first_at=at,
-        last_at=at,
-    )
+        cluster_id=pod.cluster_id, namespace=pod.namespace, name=f"{pod.name}.1",
+        type=chance.choice(("Normal", "Warning")), reason=chance.choice(("FailedScheduling", "Scheduled", "Preempted")),
+        note=chance.choice(("0/3 nodes: cpu_x", "100% done", "")), regarding_kind="Pod",
+        regarding_namespace=pod.namespace, regarding_name=pod.name, regarding_uid=pod.uid,
+        reporter="default-scheduler", count=chance.randint(1, 3), first_at=at, last_at=at,
+    )  # fmt: skip
 
 
 def _change(pod: Pod, rv: int, chance: random.Random) -> Change:
     return Change(
-        cluster_id=pod.cluster_id,
-        rv=rv,
-        kind=chance.choice(("Pod", "Node", "ReplicaSet")),
-        namespace=pod.namespace,
-        name=pod.name,
-        uid=pod.uid,
-        operation=chance.choice(Operation.values),
-        object=b"",
+        cluster_id=pod.cluster_id, rv=rv, kind=chance.choice(("Pod", "Node", "ReplicaSet")), namespace=pod.namespace,
+        name=pod.name, uid=pod.uid, operation=chance.choice(Operation.values), object=b"",
         actor=chance.choice(("ada", "scheduler", "token:ci@ada")),
         at=NOW - timedelta(seconds=chance.choice((0, 60, 600, 3600, 90_000))),
-    )
+    )  # fmt: skip

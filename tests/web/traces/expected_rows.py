@@ -54,17 +54,10 @@ def pods(cluster: Cluster) -> Iterator[Facts]:
         owners += [name for owner in owners for name in above[pod.namespace, owner]]
         yield {
             "row": {
-                "namespace": pod.namespace,
-                "name": pod.name,
-                "status": status,
-                "node": pod.node_name,
-                "owner": f"ReplicaSet/{owners[0]}" if owners else "",
-                "profile": pod.scheduler_name,
-                "priority": pod.priority,
-                "created": iso(pod.created_at),
-                "attempts": last_of(tried) if tried else 0,
-                "result": tried.result if tried else "",
-                "message": tried.message if tried and pending else "",
+                "namespace": pod.namespace, "name": pod.name, "status": status, "node": pod.node_name,
+                "owner": f"ReplicaSet/{owners[0]}" if owners else "", "profile": pod.scheduler_name,
+                "priority": pod.priority, "created": iso(pod.created_at), "attempts": last_of(tried) if tried else 0,
+                "result": tried.result if tried else "", "message": tried.message if tried and pending else "",
                 "uid": pod.uid,
             },
             "status": {status, *(["pending"] if pending else [])},
@@ -76,7 +69,7 @@ def pods(cluster: Cluster) -> Iterator[Facts]:
             "priority": pod.priority,
             "attempts": last_of(tried) if tried else 0,
             "result": {tried.result if tried else ""},
-        }
+        }  # fmt: skip
 
 
 def attempts(cluster: Cluster) -> Iterator[Facts]:
@@ -84,21 +77,10 @@ def attempts(cluster: Cluster) -> Iterator[Facts]:
         duration = one.last_repeat["duration_us"] if one.last_repeat else None if one.repeat_count else one.duration_us
         yield {
             "row": {
-                "seq": one.seq,
-                "seen": iso(one.last_seen_at),
-                "namespace": one.namespace,
-                "name": one.name,
-                "attempt": last_of(one),
-                "times": one.repeat_count + 1,
-                "result": one.result,
-                "node": one.node_name,
-                "nominated": one.nominated_node_name or "",
-                "profile": one.profile,
-                "evaluated": one.evaluated,
-                "feasible": one.feasible,
-                "duration": duration,
-                "message": one.message,
-                "uid": one.pod_uid,
+                "seq": one.seq, "seen": iso(one.last_seen_at), "namespace": one.namespace, "name": one.name,
+                "attempt": last_of(one), "times": one.repeat_count + 1, "result": one.result, "node": one.node_name,
+                "nominated": one.nominated_node_name or "", "profile": one.profile, "evaluated": one.evaluated,
+                "feasible": one.feasible, "duration": duration, "message": one.message, "uid": one.pod_uid,
             },
             **of_object(one.namespace, one.name, one.last_seen_at),
             "node": {one.node_name},
@@ -106,7 +88,7 @@ def attempts(cluster: Cluster) -> Iterator[Facts]:
             "profile": {one.profile},
             "attempts": last_of(one),
             "result": {one.result},
-        }
+        }  # fmt: skip
 
 
 def preemptions(cluster: Cluster) -> Iterator[Facts]:
@@ -133,17 +115,13 @@ def nodes(cluster: Cluster) -> Iterator[Facts]:
         status = "notReady" if not node.ready else "cordoned" if node.unschedulable else "ready"
         yield {
             "row": {
-                "name": node.name,
-                "status": status,
-                "zone": node.zone,
-                "region": node.region,
-                "pods": held[node.name],
+                "name": node.name, "status": status, "zone": node.zone, "region": node.region, "pods": held[node.name],
                 "uid": node.uid,
             },
             "status": {status},
             "node": {node.name},
             "": node.name,
-        }
+        }  # fmt: skip
 
 
 def workloads(cluster: Cluster) -> Iterator[Facts]:
@@ -155,75 +133,49 @@ def workloads(cluster: Cluster) -> Iterator[Facts]:
         status, message, (wanted, ready, updated, available) = planted or ("available", "", (0, 0, None, 0))
         yield {
             "row": {
-                "kind": one.kind,
-                "namespace": one.namespace,
-                "name": one.name,
-                "status": status,
-                "wanted": wanted,
-                "ready": ready,
-                "updated": updated,
-                "available": available,
-                "created": metadata["creationTimestamp"],
-                "message": message,
-                "uid": one.uid,
+                "kind": one.kind, "namespace": one.namespace, "name": one.name, "status": status, "wanted": wanted,
+                "ready": ready, "updated": updated, "available": available, "created": metadata["creationTimestamp"],
+                "message": message, "uid": one.uid,
             },
             **of_object(one.namespace, one.name, datetime.fromisoformat(metadata["creationTimestamp"])),
             "status": {status},
             "kind": {one.kind},
-        }
+        }  # fmt: skip
 
 
 def events(cluster: Cluster) -> Iterator[Facts]:
     for one in Event.objects.filter(cluster=cluster):
         yield {
             "row": {
-                "id": one.pk,
-                "seen": iso(one.last_at),
-                "type": one.type,
-                "reason": one.reason,
-                "kind": one.regarding_kind,
-                "namespace": one.regarding_namespace,
-                "name": one.regarding_name,
-                "times": one.count,
-                "message": one.note,
-                "uid": one.regarding_uid,
+                "id": one.pk, "seen": iso(one.last_at), "type": one.type, "reason": one.reason,
+                "kind": one.regarding_kind, "namespace": one.regarding_namespace, "name": one.regarding_name,
+                "times": one.count, "message": one.note, "uid": one.regarding_uid,
             },
             **of_object(one.regarding_namespace, f"{one.regarding_name} {one.note}", one.last_at),
             "type": {one.type},
             "kind": {one.regarding_kind},
             "reason": one.reason,
-        }
+        }  # fmt: skip
 
 
 def changes(cluster: Cluster) -> Iterator[Facts]:
     for one in Change.objects.filter(cluster=cluster):
         yield {
             "row": {
-                "rv": one.rv,
-                "seen": iso(one.at),
-                "operation": one.operation,
-                "kind": one.kind,
-                "namespace": one.namespace,
-                "name": one.name,
-                "actor": one.actor,
-                "uid": one.uid,
+                "rv": one.rv, "seen": iso(one.at), "operation": one.operation, "kind": one.kind,
+                "namespace": one.namespace, "name": one.name, "actor": one.actor, "uid": one.uid,
             },
             **of_object(one.namespace, one.name, one.at),
             "operation": {one.operation},
             "kind": {one.kind},
             "actor": {one.actor},
-        }
+        }  # fmt: skip
 
 
 FACTS: Mapping[str, Callable[[Cluster], Iterator[Facts]]] = {
-    "pods": pods,
-    "attempts": attempts,
-    "preemptions": preemptions,
-    "nodes": nodes,
-    "workloads": workloads,
-    "events": events,
-    "changes": changes,
-}
+    "pods": pods, "attempts": attempts, "preemptions": preemptions, "nodes": nodes, "workloads": workloads,
+    "events": events, "changes": changes,
+}  # fmt: skip
 
 
 REJECTING = ("pods", "attempts", "preemptions")  # where a reason is that of a rejection

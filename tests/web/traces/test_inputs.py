@@ -9,6 +9,7 @@ from rest_framework.exceptions import ValidationError
 from kschedweb import views
 from kschedweb.common import asking
 from kschedweb.rest import inputs
+from tests.cases import cases
 
 
 def problems(cls: type[views.Input], data: Any, *, is_text: bool = False) -> Any:
@@ -27,59 +28,36 @@ def test_blanks_count_when_a_text_is_too_long() -> None:
     assert list(problems(views.PendingPodQuery, {"reason": "\x1c" + "a" * 1000}, is_text=True)) == ["reason"]
 
 
-@pytest.mark.parametrize(
-    ("cls", "data", "want"),
-    [
-        pytest.param(views.ClusterCreate, {}, {"name": ["is required"]}, id="what is left out"),
-        pytest.param(views.ClusterCreate, [], ["expected an object"], id="a list"),
-        pytest.param(views.ClusterCreate, None, ["expected an object"], id="null"),
-        pytest.param(
-            views.ClusterChange, {"name": None}, {"name": ["expected text, got null (None)"]}, id="a null field"
-        ),
-        pytest.param(views.ClusterChange, {"name": ""}, {"name": ["must not be empty ('')"]}, id="an empty text"),
-        pytest.param(
-            views.ClusterChange,
-            {"description": "a\0b"},
-            {"description": ["has a character or a form that is not allowed ('a\\x00b')"]},
-            id="a NUL, which no column holds",
-        ),
-        pytest.param(
-            views.ClusterChange,
-            {"lifecycle_mode": "melt", "retention_mb": 1, "name": 5},
-            {
-                "lifecycle_mode": ["expected one of frozen, simulate"],
-                "retention_mb": ["must be at least 64 (1)"],
-                "name": ["expected text, got an integer (5)"],
-            },
-            id="every field that is wrong",
-        ),
-        pytest.param(
-            views.NodeChange,
-            {"taints": [{"key": "a", "effect": "NoSchedule"}, {"key": "b"}]},
-            {"taints[1].effect": ["is required"]},
-            id="a part of a part",
-        ),
-        pytest.param(
-            views.Prune, {"hours": "1"}, {"hours": ["expected a number, got text ('1')"]}, id="a number as text"
-        ),
-    ],
-)
+@cases(
+    "cls, data, want",
+    ("what is left out", views.ClusterCreate, {}, {"name": ["is required"]}),
+    ("a list", views.ClusterCreate, [], ["expected an object"]),
+    ("null", views.ClusterCreate, None, ["expected an object"]),
+    ("a null field", views.ClusterChange, {"name": None}, {"name": ["expected text, got null (None)"]}),
+    ("an empty text", views.ClusterChange, {"name": ""}, {"name": ["must not be empty ('')"]}),
+    ("a NUL, which no column holds", views.ClusterChange, {"description": "a\0b"},
+     {"description": ["has a character or a form that is not allowed ('a\\x00b')"]}),
+    ("every field that is wrong", views.ClusterChange, {"lifecycle_mode": "melt", "retention_mb": 1, "name": 5},
+     {"lifecycle_mode": ["expected one of frozen, simulate"], "retention_mb": ["must be at least 64 (1)"],
+     "name": ["expected text, got an integer (5)"]}),
+    ("a part of a part", views.NodeChange, {"taints": [{"key": "a", "effect": "NoSchedule"}, {"key": "b"}]},
+     {"taints[1].effect": ["is required"]}),
+    ("a number as text", views.Prune, {"hours": "1"}, {"hours": ["expected a number, got text ('1')"]}),
+)  # fmt: skip
 def test_body_is_refused_for(cls: type[views.Input], data: Any, want: Any) -> None:
     assert problems(cls, data) == want
 
 
-@pytest.mark.parametrize(
-    ("cls", "query", "field"),
-    [
-        pytest.param(views.MatrixQuery, {"offset": "-1"}, "offset", id="below its least"),
-        pytest.param(views.MatrixQuery, {"offset": "9" * 5000}, "offset", id="a number of 5,000 digits"),
-        pytest.param(views.MatrixQuery, {"feasible": "maybe"}, "feasible", id="neither true nor false"),
-        pytest.param(views.MatrixQuery, {"sort": "raw:"}, "sort", id="a sort without its plugin"),
-        pytest.param(views.ThroughputQuery, {"seconds": "2"}, "seconds", id="none of the choices"),
-        pytest.param(views.EventQuery, {"since": "yesterday"}, "since", id="no time"),
-        pytest.param(views.PageQuery, {"limit": "1001"}, "limit", id="above its most"),
-        pytest.param(views.NodeRefusalQuery, {}, "node", id="a required one left out"),
-    ],
+@cases(
+    "cls, query, field",
+    ("below its least", views.MatrixQuery, {"offset": "-1"}, "offset"),
+    ("a number of 5,000 digits", views.MatrixQuery, {"offset": "9" * 5000}, "offset"),
+    ("neither true nor false", views.MatrixQuery, {"feasible": "maybe"}, "feasible"),
+    ("a sort without its plugin", views.MatrixQuery, {"sort": "raw:"}, "sort"),
+    ("none of the choices", views.ThroughputQuery, {"seconds": "2"}, "seconds"),
+    ("no time", views.EventQuery, {"since": "yesterday"}, "since"),
+    ("above its most", views.PageQuery, {"limit": "1001"}, "limit"),
+    ("a required one left out", views.NodeRefusalQuery, {}, "node"),
 )
 def test_query_is_refused_for(cls: type[views.Input], query: dict[str, str], field: str) -> None:
     assert list(problems(cls, query, is_text=True)) == [field]

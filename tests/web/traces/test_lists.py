@@ -14,13 +14,14 @@ from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from kschedweb.cluster import clock, services
-from kschedweb.cluster.models import Pod
+from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.query import KEYS, LISTS, Term, parse, written
 from kschedweb.query.keys import PLACES
 from kschedweb.traces import selectors
 from kschedweb.traces.models import Attempt
 from kschedweb.traces.selectors.lists import order_of
 from scheduler_core.api.times import microseconds
+from tests.cases import cases
 from tests.web.rest import logged_in
 from tests.web.traces.clusters import NOW, REASONS, SHAPES, attempt_of, clusters_like
 from tests.web.traces.expected_rows import Facts, expected
@@ -28,6 +29,24 @@ from tests.web.traces.expected_rows import Facts, expected
 pytestmark = pytest.mark.django_db
 
 QUERIES = 60
+
+
+@pytest.fixture(scope="module")
+def sample(lasting: None) -> Cluster:
+    return clusters_like("sample", 1)
+
+
+@pytest.fixture(scope="module")
+def openb(lasting: None) -> Cluster:
+    return clusters_like("openb", 1)
+
+
+@pytest.fixture(scope="module")
+def of_shape(sample: Cluster, openb: Cluster) -> Mapping[str, Cluster]:
+    """Beside others, of which nothing is shown."""
+    for shape in SHAPES:
+        clusters_like(shape, 2)
+    return {"sample": sample, "openb": openb}
 
 
 @pytest.fixture(autouse=True)
@@ -78,9 +97,8 @@ def terms_of(what: str, chance: random.Random, shape: str) -> tuple[Term, ...]:
 
 
 @pytest.mark.parametrize(("what", "shape"), list(itertools.product(LISTS, SHAPES)))
-def test_rows_are_those_of_plain_python(what: str, shape: str) -> None:
-    cluster, chance, client = clusters_like(shape, 1), random.Random(f"{what}{shape}"), logged_in()
-    clusters_like(shape, 2)  # of which nothing is shown
+def test_rows_are_those_of_plain_python(what: str, shape: str, of_shape: Mapping[str, Cluster]) -> None:
+    cluster, chance, client = of_shape[shape], random.Random(f"{what}{shape}"), logged_in()
     found_any = 0
     for _ in range(QUERIES):
         terms = terms_of(what, chance, shape)
@@ -110,10 +128,9 @@ def alike(rows: Sequence[Facts]) -> list[str]:
 
 
 @pytest.mark.parametrize(("what", "sort"), [(what, sort) for what in LISTS for sort in LISTS[what].sorts])
-def test_every_order_is_paged(what: str, sort: str) -> None:
+def test_every_order_is_paged(what: str, sort: str, sample: Cluster) -> None:
     """Pages joined are the one long page, whatever ties there are."""
-    cluster, client = clusters_like("sample", 1), logged_in()
-    url = f"/api/clusters/{cluster.pk}/lists/{what}"
+    client, url = logged_in(), f"/api/clusters/{sample.pk}/lists/{what}"
     whole = client.get(url, {"sort": sort, "limit": 1000}).json()["results"]
     assert len(whole) > (2 if what == "nodes" else 50 if what != "preemptions" else 20)
     assert list(pages(client, url, {"sort": sort, "limit": 7 if len(whole) > 7 else 2})) == whole
@@ -134,12 +151,12 @@ def pages(client: Any, url: str, asked: Mapping[str, Any]) -> Iterator[Facts]:
 
 
 @pytest.mark.parametrize("sort", ["-seq", "seq", "-seen", "name", "-duration"])
-def test_each_row_comes_once_while_rows_are_added(sort: str) -> None:
-    cluster, client, chance = clusters_like("openb", 1), logged_in(), random.Random(sort)
-    there = set(Attempt.objects.filter(cluster=cluster).values_list("seq", flat=True))
-    some = list(Pod.objects.filter(cluster=cluster))
+def test_each_row_comes_once_while_rows_are_added(sort: str, openb: Cluster) -> None:
+    client, chance = logged_in(), random.Random(sort)
+    there = set(Attempt.objects.filter(cluster=openb).values_list("seq", flat=True))
+    some = list(Pod.objects.filter(cluster=openb))
     seen: list[int] = []
-    seq, url = max(there), f"/api/clusters/{cluster.pk}/lists/attempts?sort={sort}&limit=9"
+    seq, url = max(there), f"/api/clusters/{openb.pk}/lists/attempts?sort={sort}&limit=9"
     while url:
         answer = client.get(url).json()
         seen += [row["seq"] for row in answer["results"]]
@@ -154,13 +171,12 @@ def test_each_row_comes_once_while_rows_are_added(sort: str) -> None:
     assert there <= set(seen)
 
 
-def test_rows_that_go_take_no_others_along() -> None:
-    cluster, client = clusters_like("openb", 1), logged_in()
-    url = f"/api/clusters/{cluster.pk}/lists/pods?limit=10"
-    first = client.get(url).json()
-    Pod.objects.filter(cluster=cluster, uid__in=[row["uid"] for row in first["results"]]).delete()
+def test_rows_that_go_take_no_others_along(openb: Cluster) -> None:
+    client = logged_in()
+    first = client.get(f"/api/clusters/{openb.pk}/lists/pods?limit=10").json()
+    Pod.objects.filter(cluster=openb, uid__in=[row["uid"] for row in first["results"]]).delete()
     rest = {row["uid"] for row in pages_from(client, first["next"])}
-    assert rest == set(Pod.objects.filter(cluster=cluster).values_list("uid", flat=True))
+    assert rest == set(Pod.objects.filter(cluster=openb).values_list("uid", flat=True))
 
 
 def pages_from(client: Any, url: str | None) -> Iterator[Facts]:
@@ -170,16 +186,14 @@ def pages_from(client: Any, url: str | None) -> Iterator[Facts]:
         url = answer["next"]
 
 
-@pytest.mark.parametrize(
-    ("query", "fields"),
-    [
-        pytest.param({"sort": "colour"}, ["sort"], id="an unknown column"),
-        pytest.param({"cursor": "x"}, ["cursor"], id="no cursor"),
-        pytest.param({"cursor": "!!"}, ["cursor"], id="letters of no cursor"),
-        pytest.param({"cursor": "é"}, ["cursor"], id="letters of no alphabet"),
-        pytest.param({"limit": "0"}, ["limit"], id="no rows"),
-        pytest.param({"query": "x"}, ["query"], id="an unknown parameter"),
-    ],
+@cases(
+    "query, fields",
+    ("an unknown column", {"sort": "colour"}, ["sort"]),
+    ("no cursor", {"cursor": "x"}, ["cursor"]),
+    ("letters of no cursor", {"cursor": "!!"}, ["cursor"]),
+    ("letters of no alphabet", {"cursor": "é"}, ["cursor"]),
+    ("no rows", {"limit": "0"}, ["limit"]),
+    ("an unknown parameter", {"query": "x"}, ["query"]),
 )
 def test_what_is_wrong_is_named(query: dict[str, str], fields: list[str]) -> None:
     cluster = services.cluster_create(name="c")
@@ -219,9 +233,8 @@ def test_unknown_list_and_form_are_not_found() -> None:
         assert client.get(f"/api/clusters/{cluster.pk}/lists/{path}").status_code == 404
 
 
-def test_downloads_have_what_is_shown() -> None:
-    cluster, client = clusters_like("sample", 1), logged_in()
-    url = f"/api/clusters/{cluster.pk}/lists/pods"
+def test_downloads_have_what_is_shown(sample: Cluster) -> None:
+    client, url = logged_in(), f"/api/clusters/{sample.pk}/lists/pods"
     asked = {"q": "status:pending", "sort": "-attempts"}
     rows = client.get(url, asked | {"limit": 1000}).json()["results"]
     chosen = asked | {"columns": "name,attempts,name,message"}
@@ -246,34 +259,30 @@ def test_downloads_of_nothing_have_their_columns() -> None:
     assert (refused.status_code, list(refused.json()["extra"]["fields"])) == (400, ["columns"])
 
 
-def test_cells_that_spreadsheets_would_run_are_quoted() -> None:
-    cluster, client = clusters_like("openb", 1), logged_in()
-    Attempt.objects.filter(cluster=cluster).update(message="=HYPERLINK(1)")
-    url = f"/api/clusters/{cluster.pk}/lists/attempts/export.csv?columns=message"
-    head, *lines = downloaded(client.get(url)).splitlines()
+def test_cells_that_spreadsheets_would_run_are_quoted(openb: Cluster) -> None:
+    Attempt.objects.filter(cluster=openb).update(message="=HYPERLINK(1)")
+    url = f"/api/clusters/{openb.pk}/lists/attempts/export.csv?columns=message"
+    head, *lines = downloaded(logged_in().get(url)).splitlines()
     assert head == "message"
     assert {*lines} == {"'=HYPERLINK(1)"}
 
 
-def test_list_shows_nobody_else_s_cluster() -> None:
-    cluster = clusters_like("sample", 1)
+def test_list_shows_nobody_else_s_cluster(sample: Cluster) -> None:
     client = APIClient()
     client.force_login(User.objects.create_user("eve"))
     for path in ("pods", "attempts", "pods/completion", "pods/export.csv"):
-        assert client.get(f"/api/clusters/{cluster.pk}/lists/{path}").status_code == 404
+        assert client.get(f"/api/clusters/{sample.pk}/lists/{path}").status_code == 404
 
 
-def test_number_of_queries_is_the_same_for_many_rows(django_assert_num_queries: Any) -> None:
-    cluster = clusters_like("sample", 1)
+def test_number_of_queries_is_the_same_for_many_rows(sample: Cluster, django_assert_num_queries: Any) -> None:
     terms = parse("status:pending reason:cpu owner:site-*", LISTS["pods"])
     with django_assert_num_queries(2):
-        selectors.list_page(cluster.pk, LISTS["pods"], terms, sort="-attempts", limit=100, now=NOW)
-        selectors.list_total(cluster.pk, LISTS["pods"], terms, now=NOW)
+        selectors.list_page(sample.pk, LISTS["pods"], terms, sort="-attempts", limit=100, now=NOW)
+        selectors.list_total(sample.pk, LISTS["pods"], terms, now=NOW)
 
 
-def test_completion_knows_what_the_cluster_has() -> None:
-    cluster, client = clusters_like("sample", 1), logged_in()
-    url = f"/api/clusters/{cluster.pk}/lists/pods/completion"
+def test_completion_knows_what_the_cluster_has(sample: Cluster) -> None:
+    client, url = logged_in(), f"/api/clusters/{sample.pk}/lists/pods/completion"
 
     def options(text: str) -> list[str]:
         found: list[str] = client.get(url, {"q": text, "at": len(text)}).json()["options"]

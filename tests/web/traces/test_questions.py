@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 import zstandard
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -38,20 +38,16 @@ KINDS = 8  # different attempts the rows are copies of
 
 
 @pytest.fixture(scope="module")
-def stored(django_db_setup: None, django_db_blocker: Any) -> Iterator[Cluster]:
-    """A cluster with 100,000 attempts of ten hours, of which every second was refused by taints, in a transaction."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        cluster = services.cluster_create(name="long-lived")
-        order = node_order(NODES)
-        NodeOrder.objects.create(
-            cluster=cluster, digest=order.digest, names=zstandard.compress(orjson.dumps(order.names))
-        )
-        _copy_attempts(cluster.pk)
-        bulk.copy_rows("cluster_pod", *_pods(cluster.pk))
-        with connection.cursor() as cursor:
-            cursor.execute("ANALYZE traces_attempt; ANALYZE cluster_pod")
-        yield cluster
-        transaction.set_rollback(True)
+def stored(lasting: None) -> Cluster:
+    """A cluster with 100,000 attempts of ten hours, of which every second was refused by taints."""
+    cluster = services.cluster_create(name="long-lived")
+    order = node_order(NODES)
+    NodeOrder.objects.create(cluster=cluster, digest=order.digest, names=zstandard.compress(orjson.dumps(order.names)))
+    _copy_attempts(cluster.pk)
+    bulk.copy_rows("cluster_pod", *_pods(cluster.pk))
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE traces_attempt; ANALYZE cluster_pod")
+    return cluster
 
 
 def kinds() -> list[Attempt]:

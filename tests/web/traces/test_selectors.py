@@ -215,16 +215,11 @@ def test_summary_counts_pending_pods_by_their_last_refusal(cluster: Cluster) -> 
         "profiles": ["default-scheduler"],
         "reasons": [
             {
-                "plugin": "NodeResourcesFit",
-                "reason": "Insufficient cpu",
-                "pods": 1,
-                "nodes": 2 * REFUSED["count"],
-                "share": 1.0,
-                "examples": ["default/p1"],
-                "amounts": [],
+                "plugin": "NodeResourcesFit", "reason": "Insufficient cpu", "pods": 1, "nodes": 2 * REFUSED["count"],
+                "share": 1.0, "examples": ["default/p1"], "amounts": [],
             }
         ],
-    }
+    }  # fmt: skip
     assert told["overcommitted"] == [] and told["objects"] == {"Node": 1, "Pod": 1}
 
 

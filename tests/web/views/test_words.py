@@ -2,23 +2,20 @@
 
 from typing import Annotated, Any, get_args, get_origin
 
-import pytest
-
 from kschedweb import views
 from kschedweb.accounts.choices import Role
 from kschedweb.cluster.choices import LifecycleMode, Pace
 from kschedweb.traces.choices import Outcome, Queue, Result
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
-    ("words", "choices"),
-    [
-        pytest.param(views.Role, Role, id="roles"),
-        pytest.param(views.LifecycleMode, LifecycleMode, id="life-cycle modes"),
-        pytest.param(views.Pace, Pace, id="paces"),
-        pytest.param(views.Outcome, Outcome, id="outcomes of a node in a search for victims"),
-        pytest.param(views.Result, Result, id="results of attempts"),
-    ],
+@cases(
+    "words, choices",
+    ("roles", views.Role, Role),
+    ("life-cycle modes", views.LifecycleMode, LifecycleMode),
+    ("paces", views.Pace, Pace),
+    ("outcomes of a node in a search for victims", views.Outcome, Outcome),
+    ("results of attempts", views.Result, Result),
 )
 def test_view_and_table_have_the_same_words(words: Any, choices: Any) -> None:
     literal = get_args(words)[0] if get_origin(words) is Annotated else words

@@ -9,6 +9,7 @@ from kschedweb.cluster.intake import openb
 from kschedweb.cluster.intake.openb import GPU, GPU_MILLI, NODE_HEADER, POD_HEADER
 from kschedweb.cluster.intake.problems import UnreadableError
 from kschedweb.environment import ROOT
+from tests.cases import cases
 
 FOLDER = ROOT / "tests" / "recordings" / "openb"
 
@@ -27,13 +28,11 @@ def pods() -> dict[str, dict[str, Any]]:
     return manifests((FOLDER / "pods.csv").read_text())
 
 
-@pytest.mark.parametrize(
-    ("name", "gpus", "labels"),
-    [
-        pytest.param("plain-b", {}, {}, id="no GPU"),
-        pytest.param("large-gpu", {GPU: "8", GPU_MILLI: "8000"}, {"gpu-model": "A10"}, id="GPUs of a model"),
-        pytest.param("unnamed-gpu", {GPU: "4", GPU_MILLI: "4000"}, {}, id="GPUs of no named model"),
-    ],
+@cases(
+    "name, gpus, labels",
+    ("no GPU", "plain-b", {}, {}),
+    ("GPUs of a model", "large-gpu", {GPU: "8", GPU_MILLI: "8000"}, {"gpu-model": "A10"}),
+    ("GPUs of no named model", "unnamed-gpu", {GPU: "4", GPU_MILLI: "4000"}, {}),
 )
 def test_node_has_its_gpus_whole_and_in_thousandths(
     nodes: Mapping[str, Any], name: str, gpus: dict[str, str], labels: dict[str, str]
@@ -49,13 +48,11 @@ def test_node_has_cpu_memory_and_room_for_pods(nodes: Mapping[str, Any]) -> None
     assert nodes["plain-b"]["status"]["allocatable"] == {"cpu": "8000m", "memory": "65536Mi", "pods": "110"}
 
 
-@pytest.mark.parametrize(
-    ("name", "requests"),
-    [
-        pytest.param("web", {"cpu": "2000m", "memory": "4096Mi"}, id="no GPU"),
-        pytest.param("part", {"cpu": "4000m", "memory": "8192Mi", GPU_MILLI: "750"}, id="a part of a GPU"),
-        pytest.param("two", {"cpu": "8000m", "memory": "16384Mi", GPU_MILLI: "2000"}, id="two GPUs"),
-    ],
+@cases(
+    "name, requests",
+    ("no GPU", "web", {"cpu": "2000m", "memory": "4096Mi"}),
+    ("a part of a GPU", "part", {"cpu": "4000m", "memory": "8192Mi", GPU_MILLI: "750"}),
+    ("two GPUs", "two", {"cpu": "8000m", "memory": "16384Mi", GPU_MILLI: "2000"}),
 )
 def test_task_requests_its_share_of_gpus(pods: Mapping[str, Any], name: str, requests: dict[str, str]) -> None:
     (container,) = pods[name]["spec"]["containers"]
@@ -105,24 +102,18 @@ def test_header_may_have_blanks_and_lines_may_be_empty() -> None:
 TASK = "t,1000,1024,1,500,,LS,Running,0,1,0"
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "problem"),
-    [
-        pytest.param("", 1, "expected the columns sn,", id="nothing"),
-        pytest.param("sn,cpu\nn1,1\n", 1, "expected the columns sn,", id="another table"),
-        pytest.param(f"{','.join(NODE_HEADER)}\nn1,1,1,0\n", 2, "expected 5 columns, got 4", id="a column is missing"),
-        pytest.param(f"{','.join(NODE_HEADER)}\n\nn1,-1,1,0,\n", 3, "cpu_milli: expected a whole", id="below 0"),
-        pytest.param(f"{','.join(NODE_HEADER)}\nn1,1,1.5,0,\n", 2, "memory_mib: expected a whole", id="a fraction"),
-        pytest.param(f"{','.join(NODE_HEADER)}\nn1,1,1,{'9' * 13},\n", 2, "gpu: expected a whole", id="too large"),
-        pytest.param(f"{','.join(NODE_HEADER)}\nn1,1,1,\u0663,\n", 2, "gpu: expected a whole", id="other digits"),
-        pytest.param(
-            f"{','.join(POD_HEADER)}\n{TASK.replace('LS', 'ls')}\n", 2, "qos: expected one of LS,", id="unknown class"
-        ),
-        pytest.param(
-            f"{','.join(POD_HEADER)}\n{TASK.replace(',1,', ',one,')}\n", 2, "num_gpu: expected a whole", id="a word"
-        ),
-        pytest.param(f'{",".join(NODE_HEADER)}\n"n1"x,1,1,0,\n', 2, "is not sound CSV", id="text after a quote"),
-    ],
+@cases(
+    "text, line, problem",
+    ("nothing", "", 1, "expected the columns sn,"),
+    ("another table", "sn,cpu\nn1,1\n", 1, "expected the columns sn,"),
+    ("a column is missing", f"{','.join(NODE_HEADER)}\nn1,1,1,0\n", 2, "expected 5 columns, got 4"),
+    ("below 0", f"{','.join(NODE_HEADER)}\n\nn1,-1,1,0,\n", 3, "cpu_milli: expected a whole"),
+    ("a fraction", f"{','.join(NODE_HEADER)}\nn1,1,1.5,0,\n", 2, "memory_mib: expected a whole"),
+    ("too large", f"{','.join(NODE_HEADER)}\nn1,1,1,{'9' * 13},\n", 2, "gpu: expected a whole"),
+    ("other digits", f"{','.join(NODE_HEADER)}\nn1,1,1,\u0663,\n", 2, "gpu: expected a whole"),
+    ("unknown class", f"{','.join(POD_HEADER)}\n{TASK.replace('LS', 'ls')}\n", 2, "qos: expected one of LS,"),
+    ("a word", f"{','.join(POD_HEADER)}\n{TASK.replace(',1,', ',one,')}\n", 2, "num_gpu: expected a whole"),
+    ("text after a quote", f'{",".join(NODE_HEADER)}\n"n1"x,1,1,0,\n', 2, "is not sound CSV"),
 )
 def test_row_that_is_not_as_it_should_be_is_named_with_its_line(text: str, line: int, problem: str) -> None:
     with pytest.raises(UnreadableError, match=problem) as caught:

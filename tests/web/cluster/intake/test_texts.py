@@ -15,6 +15,7 @@ from kschedweb.cluster.intake.limits import MIB, Limits
 from kschedweb.cluster.intake.problems import UnreadableError, UploadTooLargeError
 from kschedweb.environment import ROOT
 from scheduler_core.api.json_shape import json_shape
+from tests.cases import cases
 
 LIMITS = Limits()
 
@@ -23,42 +24,40 @@ def read_yaml(text: str, limits: Limits = LIMITS) -> list[Any]:
     return [value for _, value in yaml_text.read("f", text.encode(), limits)]
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        pytest.param("true", True, id="true"),
-        pytest.param("yes", True, id="yes is true, as for kubectl"),
-        pytest.param("Off", False, id="off is false"),
-        pytest.param('"yes"', "yes", id="quoted yes is text"),
-        pytest.param("y", "y", id="y is text"),
-        pytest.param("~", None, id="tilde is null"),
-        pytest.param("", None, id="nothing is null"),
-        pytest.param("12", 12, id="decimal"),
-        pytest.param("-1_000", -1000, id="underscores"),
-        pytest.param("0x1F", 31, id="hexadecimal"),
-        pytest.param("0b101", 5, id="binary"),
-        pytest.param("0644", 420, id="octal of YAML 1.1"),
-        pytest.param("0o644", 420, id="octal of YAML 1.2"),
-        pytest.param("1.5", 1.5, id="fraction"),
-        pytest.param("1e3", 1000.0, id="exponent"),
-        pytest.param("100m", "100m", id="a quantity is text"),
-        pytest.param("1Gi", "1Gi", id="another quantity"),
-        pytest.param("12:30", "12:30", id="a time of day is text"),
-        pytest.param("2030-01-01", "2030-01-01", id="a date is text"),
-        pytest.param("2030-01-01T00:00:00Z", "2030-01-01T00:00:00Z", id="a timestamp is text"),
-        pytest.param("1.2.3", "1.2.3", id="a version is text"),
-        pytest.param("2024-13-45", "2024-13-45", id="a date that is none is text"),
-        pytest.param("2024-01-01T99:99:99Z", "2024-01-01T99:99:99Z", id="a time that is none is text"),
-        pytest.param("0x_", "0x_", id="hexadecimal without digits is text"),
-        pytest.param("0b_", "0b_", id="binary without digits is text"),
-        pytest.param("1e999", "1e999", id="a number no float holds is text"),
-        pytest.param("1." + "1" * 5000, 1.1111111111111112, id="a long fraction"),
-        pytest.param("-", [None], id="a dash begins a list"),
-        pytest.param("!!str 12", "12", id="a tag makes text"),
-        pytest.param('!!int "12"', 12, id="a tag makes a number"),
-        pytest.param("99999999999999999999", 1e20, id="beyond 64 bits it is a float"),
-        pytest.param("<<", "<<", id="no merge keys"),
-    ],
+@cases(
+    "text, value",
+    ("true", "true", True),
+    ("yes is true, as for kubectl", "yes", True),
+    ("off is false", "Off", False),
+    ("quoted yes is text", '"yes"', "yes"),
+    ("y is text", "y", "y"),
+    ("tilde is null", "~", None),
+    ("nothing is null", "", None),
+    ("decimal", "12", 12),
+    ("underscores", "-1_000", -1000),
+    ("hexadecimal", "0x1F", 31),
+    ("binary", "0b101", 5),
+    ("octal of YAML 1.1", "0644", 420),
+    ("octal of YAML 1.2", "0o644", 420),
+    ("fraction", "1.5", 1.5),
+    ("exponent", "1e3", 1000.0),
+    ("a quantity is text", "100m", "100m"),
+    ("another quantity", "1Gi", "1Gi"),
+    ("a time of day is text", "12:30", "12:30"),
+    ("a date is text", "2030-01-01", "2030-01-01"),
+    ("a timestamp is text", "2030-01-01T00:00:00Z", "2030-01-01T00:00:00Z"),
+    ("a version is text", "1.2.3", "1.2.3"),
+    ("a date that is none is text", "2024-13-45", "2024-13-45"),
+    ("a time that is none is text", "2024-01-01T99:99:99Z", "2024-01-01T99:99:99Z"),
+    ("hexadecimal without digits is text", "0x_", "0x_"),
+    ("binary without digits is text", "0b_", "0b_"),
+    ("a number no float holds is text", "1e999", "1e999"),
+    ("a long fraction", "1." + "1" * 5000, 1.1111111111111112),
+    ("a dash begins a list", "-", [None]),
+    ("a tag makes text", "!!str 12", "12"),
+    ("a tag makes a number", '!!int "12"', 12),
+    ("beyond 64 bits it is a float", "99999999999999999999", 1e20),
+    ("no merge keys", "<<", "<<"),
 )
 def test_yaml_scalar_means_what_kubectl_takes_it_for(text: str, value: Any) -> None:
     found = read_yaml(f"a: {text}\n" if text != "-" else "a:\n-\n")
@@ -138,15 +137,13 @@ def test_limits_are_those_documented(limit: str, value: str) -> None:
     assert f"\n| {limit} | {value} |\n" in (ROOT / "docs" / "import.md").read_text()
 
 
-@pytest.mark.parametrize(
-    ("text", "depth"),
-    [
-        pytest.param(b"1", 0, id="a scalar"),
-        pytest.param(b'{"a": [1, {"b": 2}], "c": {}}', 3, id="nested"),
-        pytest.param(b'"[[[["', 0, id="brackets in text"),
-        pytest.param(rb'{"a": "\"[[[["}', 1, id="brackets behind an escaped quote"),
-        pytest.param(rb'{"a": "\\"}', 1, id="an escaped backslash before the quote"),
-    ],
+@cases(
+    "text, depth",
+    ("a scalar", b"1", 0),
+    ("nested", b'{"a": [1, {"b": 2}], "c": {}}', 3),
+    ("brackets in text", b'"[[[["', 0),
+    ("brackets behind an escaped quote", rb'{"a": "\"[[[["}', 1),
+    ("an escaped backslash before the quote", rb'{"a": "\\"}', 1),
 )
 def test_json_depth_is_that_of_the_structure(text: bytes, depth: int) -> None:
     json_text.read("f", text, Limits(depth=depth))
@@ -175,15 +172,13 @@ def test_yaml_and_json_say_the_same(value: Any) -> None:
     assert read_yaml(yaml.safe_dump(value, allow_unicode=False)) == [value]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "format_"),
-    [
-        pytest.param("x", b'  {"a": 1}', Format.JSON, id="JSON"),
-        pytest.param("x.yaml", b"[a]", Format.JSON, id="what begins as JSON is JSON"),
-        pytest.param("x", b"a: 1", Format.YAML, id="YAML"),
-        pytest.param("x", b"sn,cpu_milli,memory_mib,gpu,model\r\n", Format.CSV, id="CSV by its header"),
-        pytest.param("x.csv.gz", b"whatever", Format.CSV, id="CSV by its name"),
-    ],
+@cases(
+    "name, content, format_",
+    ("JSON", "x", b'  {"a": 1}', Format.JSON),
+    ("what begins as JSON is JSON", "x.yaml", b"[a]", Format.JSON),
+    ("YAML", "x", b"a: 1", Format.YAML),
+    ("CSV by its header", "x", b"sn,cpu_milli,memory_mib,gpu,model\r\n", Format.CSV),
+    ("CSV by its name", "x.csv.gz", b"whatever", Format.CSV),
 )
 def test_format_is_told_from_the_content(name: str, content: bytes, format_: Format) -> None:
     for packed in (content, gzip.compress(content)):
