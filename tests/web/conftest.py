@@ -40,13 +40,19 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_modify_db_settings: None, django_db_blocker: Any) -> Iterator[None]:
+def django_db_setup(
+    django_db_modify_db_settings: None, django_db_blocker: Any, django_db_keepdb: bool, django_db_createdb: bool
+) -> Iterator[None]:
     """Make the test database, also where no test is marked as having one: fixtures of a module have it as well."""
+    keepdb = django_db_keepdb and not django_db_createdb
     with django_db_blocker.unblock():
-        made = setup_databases(verbosity=0, interactive=False, aliases=["default"], serialized_aliases=[])
+        made = setup_databases(
+            verbosity=0, interactive=False, keepdb=keepdb, aliases=["default"], serialized_aliases=[]
+        )
     yield
-    with django_db_blocker.unblock():
-        teardown_databases(made, verbosity=0)
+    if not django_db_keepdb:
+        with django_db_blocker.unblock():
+            teardown_databases(made, verbosity=0)
 
 
 @pytest.fixture(autouse=True, scope="session")
