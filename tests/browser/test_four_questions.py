@@ -84,7 +84,7 @@ def test_why_it_is_pending_and_what_kept_it_off_a_node(page: Page, cluster: Clus
     name = some_node(cluster)
     article = decision(page, cluster, "question-why")
     some = r"cannot give 4000 cpu; the most that is free on one of them is [\d.]+m?, on \S+"  # others have taints
-    none = r"none has 4000 cpu free; the largest is \S+ with [\d.]+m?"
+    none = r"none has 4000 cpu free; the most is [\d.]+m?, on \S+"
     expect(article).to_contain_text(re.compile(f"{some}|{none}"))
     matrix = article.get_by_role("region", name="Verdicts and scores, node by node")
     field = matrix.get_by_placeholder("Node name")
